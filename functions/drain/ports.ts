@@ -1,0 +1,108 @@
+/** What the drain needs from the world. */
+import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
+import type { FeedPage } from '../../shared/contract/partner-service.ts';
+import type { Feed } from '../../shared/domain/feed.ts';
+
+export interface FeedKey {
+  readonly partnerAccount: string;
+  /** Name of the feed. */
+  readonly feed: string;
+}
+
+/** Where reading one feed of one partner account has come to. */
+export interface FeedState extends FeedKey {
+  readonly generation: number;
+  /** The exact string sent as `since` with every request of the cursor's life. */
+  readonly since: string;
+  /** Sent back byte for byte; absent before the first page. */
+  readonly cursor?: string;
+  /** When the last up-to-date page was asked for, by the service's clock, ms since 1970. */
+  readonly lastSuccess?: number;
+  /** When it was last polled, by the bridge's clock; decides who has waited longest. */
+  readonly lastPolled?: number;
+  /** Cursors rejected so far, and how many of them without an accepted page in between. */
+  readonly resets: number;
+  readonly resetsInARow: number;
+  /** Not polled before this moment (ms since 1970), for `fault`. */
+  readonly pausedUntil?: number;
+  /** What is wrong with the feed, in words; absent when its last poll was fine. */
+  readonly fault?: string;
+}
+
+/** What one accepted page changes, in one write. */
+export interface Progress {
+  readonly since: string;
+  readonly cursor: string;
+  readonly resets: number;
+  readonly resetsInARow: number;
+  /** Only for an up-to-date page; else the stored one stays. */
+  readonly lastSuccess?: number;
+  /**
+   * IDs of the page, for the books. Adapters whose queue counts what it accepts (in memory, SQLite) leave this
+   * alone: only so do the books balance when a page is read twice.
+   */
+  readonly listed: number;
+  /** IDs of the page that it had already named; they are listed and coalesced in one write. */
+  readonly repeated: number;
+}
+
+export type Lease =
+  | { readonly fence: number; readonly state: FeedState }
+  | { readonly heldBy: string; readonly untilMs: number };
+
+/** The feed-state table. Every write but the first is refused once the lease is lost or has run out. */
+export interface FeedStates {
+  list(): Promise<FeedState[]>;
+  /** Makes the feed known; keeps what is there when the generation is the same. */
+  register(state: FeedState): Promise<void>;
+  /** Takes the lease (fence + 1) and reads the state, strongly consistent; undefined for an unknown feed. */
+  acquire(key: FeedKey, holder: string, nowMs: number, leaseMs: number): Promise<Lease | undefined>;
+  /** Stores a page's progress and renews the lease. @returns false when the lease is not ours any more */
+  advance(key: FeedKey, fence: number, progress: Progress, nowMs: number, leaseMs: number): Promise<boolean>;
+  /** Gives the lease back, and says how the poll ended; nothing happens when it is not ours any more. */
+  release(key: FeedKey, fence: number, end: PollEnd, nowMs: number): Promise<void>;
+  remove(partnerAccount: string): Promise<void>;
+}
+
+export interface PollEnd {
+  readonly fault?: string;
+  readonly pausedUntil?: number;
+}
+
+export interface FeedQuery {
+  readonly feed: Feed;
+  readonly since: string;
+  readonly cursor?: string;
+  readonly limit: number;
+}
+
+export interface CallOptions {
+  /** Ms since 1970: nothing is tried after it. */
+  readonly deadlineMs: number;
+}
+
+/** The partner service, with the partner account's token already looked after. */
+export interface FeedReader {
+  /** @throws {PartnerFault} */
+  readPage(partnerAccount: string, query: FeedQuery, options: CallOptions): Promise<ReceivedPage>;
+}
+
+export interface ReceivedPage {
+  readonly page: FeedPage;
+  /** When the answer arrived, by the bridge's clock. */
+  readonly receivedAt: number;
+  /** When it was given, by the service's clock (its Date header), else `receivedAt`. */
+  readonly serviceTime: number;
+}
+
+export interface ChangedAdvertsQueue {
+  /** Sends in batches; FIFO, one group per partner account and advert. @returns the keys that were not accepted */
+  send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
+  /** How many messages of the partner account wait; may be an upper bound. */
+  depth(partnerAccount: string): Promise<number>;
+}
+
+export interface DeadLetters {
+  /** Accepted, or it throws. Counts as listed and dead-lettered where the queue counts (see {@link Progress}). */
+  sendMalformed(letters: readonly DeadLetter[]): Promise<void>;
+}

@@ -1,0 +1,50 @@
+/** What refresh-token needs from the world. */
+import type { TokenAnswer } from '../../shared/contract/partner-service.ts';
+import type { TokenPair, TokenReader } from '../../shared/domain/ports.ts';
+import type { Secret } from '../../shared/domain/secret.ts';
+
+/** The one place that writes token secrets. */
+export interface TokenVault extends TokenReader {
+  /** Makes `pair` the current version. @returns the version */
+  write(partnerAccount: string, pair: TokenPair): Promise<string>;
+  /** No fault if there is none. */
+  remove(partnerAccount: string): Promise<void>;
+}
+
+export interface Application {
+  readonly clientId: Secret;
+  readonly clientSecret: Secret;
+}
+
+export interface ApplicationSecret {
+  /** @throws {ShapeError} when it is not filled in yet, or half-written */
+  read(): Promise<Application>;
+}
+
+export type Grant =
+  | { readonly type: 'refresh_token'; readonly refreshToken: Secret }
+  | {
+      readonly type: 'authorization_code';
+      readonly code: Secret;
+      readonly redirectUri?: string;
+      readonly scope: string;
+    }
+  | { readonly type: 'client_credentials'; readonly scope: string };
+
+export interface ReceivedTokens {
+  readonly answer: TokenAnswer;
+  /** By the bridge's clock. */
+  readonly sentAt: number;
+  readonly receivedAt: number;
+  /** By the service's clock (its Date header), else `receivedAt`. */
+  readonly serviceTime: number;
+}
+
+export interface TokenEndpoint {
+  /** @throws {PartnerFault} `grant-rejected`, `client-rejected`, `scope-refused`, or a passing one */
+  requestTokens(
+    application: Application,
+    grant: Grant,
+    options: { readonly deadlineMs: number },
+  ): Promise<ReceivedTokens>;
+}

@@ -1,0 +1,103 @@
+/**
+ * The events on the bus: the product. It changes by addition only; a breaking change is a new detail type,
+ * published beside the old one. Subscribers' view: docs/subscribers.md.
+ */
+import * as v from 'valibot';
+import { advertId, instant, partnerAccountName, status, wholeNumber } from './checks.ts';
+import { detailTypes, eventSource } from './names.ts';
+
+/** Why the advert was looked at. */
+export const causes = ['feed', 'backfill', 'resync'] as const;
+export const cause = v.picklist(causes);
+export type Cause = v.InferOutput<typeof cause>;
+
+const version = v.pipe(v.string(), v.regex(/^1\.\d+$/, 'expected a version 1.x'));
+
+/** Seconds since 1970 at which this history began; a forgotten and reconnected account gets a greater one. */
+export const generation = wholeNumber(1);
+
+const advertMetadata = v.object({
+  /** `<partnerAccount>/<generation>/<advertId>/<sequence>`: what subscribers dedupe on. */
+  eventId: v.string(),
+  schemaVersion: version,
+  partnerAccount: partnerAccountName,
+  generation,
+  /** 1, 2, 3 … for each advert and generation, without a hole in the end. */
+  sequence: wholeNumber(1),
+  /** When the page that named the advert was received. */
+  listedAt: instant,
+  /** When the answer with this status was received. */
+  observedAt: instant,
+  cause,
+  /** The same for everything that came of one page of the feed. */
+  correlationId: v.string(),
+});
+
+const previousStatus = v.nullable(status);
+
+export const statusChangedDetail = v.object({
+  metadata: advertMetadata,
+  data: v.object({
+    advertId,
+    status,
+    /** `null` for the first event of an advert, and after it was unavailable. */
+    previousStatus,
+  }),
+});
+
+export const unavailableDetail = v.object({
+  metadata: advertMetadata,
+  data: v.object({ advertId, status: v.null(), previousStatus }),
+});
+
+const authorizationMetadata = v.object({
+  eventId: v.string(),
+  schemaVersion: version,
+  partnerAccount: partnerAccountName,
+  generation,
+  /** When it was noticed. */
+  observedAt: instant,
+});
+
+/** In words a program can compare; more may be added. */
+export const stopReasons = ['refresh-token-rejected', 'scope-insufficient', 'disconnected'] as const;
+export type StopReason = (typeof stopReasons)[number];
+
+export const authorizationDetail = v.object({
+  metadata: authorizationMetadata,
+  data: v.object({ reason: v.string() }),
+});
+
+const envelopeOf = <const T extends string, const D extends v.GenericSchema>(detailType: T, detail: D) =>
+  v.object({
+    source: v.literal(eventSource),
+    'detail-type': v.literal(detailType),
+    time: instant,
+    resources: v.array(v.string()),
+    detail,
+  });
+
+/** One schema for each detail type, of the whole envelope. */
+export const envelopes = {
+  [detailTypes.statusChanged]: envelopeOf(detailTypes.statusChanged, statusChangedDetail),
+  [detailTypes.unavailable]: envelopeOf(detailTypes.unavailable, unavailableDetail),
+  [detailTypes.authorizationRequired]: envelopeOf(detailTypes.authorizationRequired, authorizationDetail),
+  [detailTypes.authorizationRestored]: envelopeOf(detailTypes.authorizationRestored, authorizationDetail),
+} as const;
+
+/** Any event of the bridge. */
+export const envelope = v.variant('detail-type', Object.values(envelopes) as Variants);
+type Variants = [
+  (typeof envelopes)['AdvertStatusChanged'],
+  (typeof envelopes)['AdvertUnavailable'],
+  (typeof envelopes)['PartnerAuthorizationRequired'],
+  (typeof envelopes)['PartnerAuthorizationRestored'],
+];
+
+export type StatusChanged = v.InferOutput<(typeof envelopes)['AdvertStatusChanged']>;
+export type Unavailable = v.InferOutput<(typeof envelopes)['AdvertUnavailable']>;
+export type AdvertEvent = StatusChanged | Unavailable;
+export type AuthorizationEvent = v.InferOutput<
+  (typeof envelopes)['PartnerAuthorizationRequired'] | (typeof envelopes)['PartnerAuthorizationRestored']
+>;
+export type Envelope = AdvertEvent | AuthorizationEvent;

@@ -1,0 +1,40 @@
+/** What stands in the queue between drain and fan-out, and in the dead-letter queue. */
+import * as v from 'valibot';
+import { advertId, instant, partnerAccountName } from './checks.ts';
+import { cause, generation } from './events.ts';
+
+/** One advert that a page of the feed named. */
+export const changedAdvert = v.object({
+  /**
+   * `<readId>:<advertId>`, fresh for every page read, also its deduplication ID. Fan-out finds its own work again
+   * by it, so it stays the same when the message is delivered or redriven again (a message ID does not).
+   */
+  key: v.pipe(v.string(), v.minLength(3), v.maxLength(128)),
+  partnerAccount: partnerAccountName,
+  generation,
+  /** Name of the feed, such as `adverts`. */
+  feed: v.string(),
+  advertId,
+  listedAt: instant,
+  cause,
+  /** The readId of the page. */
+  correlationId: v.string(),
+});
+export type ChangedAdvert = v.InferOutput<typeof changedAdvert>;
+
+/** Why a message is here, for a person and for a redrive. */
+export const deadLetter = v.object({
+  partnerAccount: v.nullable(partnerAccountName),
+  /** As it was listed: a malformed ID is here for being no ID. At most 256 characters. */
+  advertId: v.nullable(v.string()),
+  /** The kind of fault, such as `contract-broken` (see shared/domain/faults.ts), or `malformed-id`. */
+  fault: v.string(),
+  /** In words, without secrets. */
+  reason: v.string(),
+  at: instant,
+  /** How often the message had been delivered. */
+  receives: v.number(),
+  /** What a redrive sends again; `null` where there is nothing to send. */
+  message: v.nullable(changedAdvert),
+});
+export type DeadLetter = v.InferOutput<typeof deadLetter>;

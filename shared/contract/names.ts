@@ -1,0 +1,71 @@
+/**
+ * Every name that somebody outside one file relies on: other teams, dashboards, the command line, the stack.
+ * Nothing here may change without a release note; `infra`, `functions` and `cli` all import it from here.
+ */
+
+export const stackName = 'AdvertBridge';
+
+/** `source` of every event on the bus. */
+export const eventSource = 'advert-bridge';
+
+/** What subscribers put in the `detail-type` of a rule. Additions only. */
+export const detailTypes = {
+  statusChanged: 'AdvertStatusChanged',
+  unavailable: 'AdvertUnavailable',
+  authorizationRequired: 'PartnerAuthorizationRequired',
+  authorizationRestored: 'PartnerAuthorizationRestored',
+} as const;
+
+/** Version of the shape of `detail`; the minor number rises with each addition. */
+export const schemaVersion = '1.0';
+
+export const outputs = {
+  eventBusName: 'EventBusName',
+  eventBusArn: 'EventBusArn',
+  queueUrl: 'QueueUrl',
+  deadLetterQueueUrl: 'DeadLetterQueueUrl',
+  feedStateTableName: 'FeedStateTableName',
+  advertStatusTableName: 'AdvertStatusTableName',
+  drainFunctionName: 'DrainFunctionName',
+  fanOutFunctionName: 'FanOutFunctionName',
+  refreshTokenFunctionName: 'RefreshTokenFunctionName',
+} as const;
+
+export const secretNames = {
+  application: 'advert-bridge/application',
+  partnerAccountPrefix: 'advert-bridge/partner-accounts/',
+} as const;
+
+export const metricsNamespace = 'AdvertBridge';
+
+/** Metrics are for the bridge as a whole: one per partner account would cost $0.30 a month each. */
+export const metrics = {
+  /** Seconds since the feed that waited longest was last read to its end; once a drain run. */
+  feedLagSeconds: 'FeedLagSeconds',
+  /** Partner accounts that wait for a person; once a drain run. */
+  stoppedPartnerAccounts: 'StoppedPartnerAccounts',
+  listed: 'Listed',
+  events: 'Events',
+  unchanged: 'Unchanged',
+  coalesced: 'Coalesced',
+  unavailable: 'Unavailable',
+  deadLettered: 'DeadLettered',
+  /** Deliveries beyond the first of a message. */
+  redelivered: 'Redelivered',
+  /** Cursors that the service rejected, so that reading started over from a time. */
+  cursorResets: 'CursorResets',
+  /** Faults that only a person can mend: wrong client secret, wrong base URL, a cursor that does not move. */
+  needsAttention: 'NeedsAttention',
+  /** The circuit opened: the service blocked this address. */
+  circuitOpened: 'CircuitOpened',
+} as const;
+
+export type MetricName = (typeof metrics)[keyof typeof metrics];
+
+/** Alarm names are also the headings of docs/runbook.md (a test keeps that). */
+export const alarms = {
+  deadLetters: 'DeadLetters',
+  noSuccessfulDrain: 'NoSuccessfulDrain',
+  partnerAccountStopped: 'PartnerAccountStopped',
+  needsAttention: 'NeedsAttention',
+} as const;

@@ -1,0 +1,79 @@
+/**
+ * What the partner service answers.
+ *
+ * @see partner-api.md §2 and §7
+ */
+import * as v from 'valibot';
+import { status } from './checks.ts';
+
+/**
+ * A page of the change feed (§2.1). The IDs are not checked here: a page with one bad ID is still a page, and
+ * the drain dead-letters just that ID. Unknown fields are ignored, here and below.
+ */
+export const feedPage = v.object({
+  data: v.array(v.unknown()),
+  hasMore: v.boolean(),
+  nextCursor: v.pipe(v.string(), v.minLength(1, 'expected a non-empty string')),
+});
+export type FeedPage = v.InferOutput<typeof feedPage>;
+
+/** An advert (§2.2): only what the bridge needs; the other fields are not shown in the document. */
+export const advert = v.object({
+  data: v.object({
+    id: v.union([v.pipe(v.number(), v.integer()), v.pipe(v.string(), v.digits())], 'expected an integer'),
+    status,
+  }),
+});
+export type Advert = v.InferOutput<typeof advert>;
+
+/** Whole seconds, as a number or a numeric string: services of this kind are known to send either. */
+const seconds = v.union(
+  [
+    v.pipe(v.number(), v.minValue(0, 'expected 0 or more seconds'), v.maxValue(1e10)),
+    v.pipe(v.string(), v.regex(/^\s*\d{1,10}(\.\d+)?\s*$/, 'expected seconds'), v.transform(Number)),
+  ],
+  'expected 0 or more seconds',
+);
+
+const token = v.pipe(
+  v.string(),
+  // What may stand in an HTTP header and in a JSON string without escapes.
+  v.regex(/^[\x21-\x7e]{1,8192}$/, 'expected 1 to 8192 visible ASCII characters'),
+);
+
+/** An answer of the token endpoint (§2.3). `refresh_token` and `scope` may be missing: the old ones then stay. */
+export const tokenAnswer = v.object({
+  access_token: token,
+  expires_in: seconds,
+  token_type: v.pipe(v.string(), v.toLowerCase(), v.literal('bearer', 'expected bearer')),
+  scope: v.optional(v.string()),
+  refresh_token: v.optional(token),
+});
+export type TokenAnswer = v.InferOutput<typeof tokenAnswer>;
+
+const text = v.optional(v.string());
+const validation = v.optional(v.array(v.object({ field: text, title: text, detail: text, message: text })));
+const problem = v.object({
+  status: v.optional(v.union([v.number(), v.string()])),
+  title: text,
+  detail: text,
+  type: text,
+  code: text,
+  message: text,
+  validation,
+});
+
+/**
+ * The error bodies known for services of this kind; §7 shows only the code and the message field. They are told
+ * apart by shape, the first that fits wins.
+ */
+export const errorBodies = {
+  /** `{"data":{"error":{…}}}` */
+  nested: v.object({ data: v.object({ error: problem }) }),
+  /** `{"error":{"status","title","detail","validation"}}` and `{"error":{"type","message"}}` */
+  problem: v.object({ error: problem }),
+  /** `{"error":"invalid_grant","error_description":"…"}` and `{"error":"validation_error","message":"…"}` */
+  oauth: v.object({ error: v.string(), error_description: text, message: text }),
+  /** `{"code":"validation_error","message":"…"}` */
+  coded: v.object({ code: v.string(), message: text }),
+} as const;

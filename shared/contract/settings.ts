@@ -1,0 +1,117 @@
+/**
+ * The settings of design §8, given as CDK context (`-c key=value` or cdk.json; then everything is a string) or as
+ * options of `advert-bridge run`. All of them are checked together, so that one attempt shows every fault.
+ */
+import * as v from 'valibot';
+
+/** An absolute https URL without credentials, query or fragment, no slash at its end; plain http for loopback. */
+export const partnerBaseUrl = v.pipe(
+  v.string('expected the https URL of the partner service, such as https://partner.example'),
+  v.check(isBaseUrl, 'expected an https URL such as https://partner.example (plain http only for loopback)'),
+  v.transform((url) => url.replace(/\/+$/, '')),
+);
+
+function isBaseUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (!url || url.username || url.password || url.search || url.hash) return false;
+  if (url.protocol === 'https:') return true;
+  return url.protocol === 'http:' && isLoopback(url.hostname);
+}
+
+/** Whether a host name of a URL is this machine. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
+/** A number in [least, most], given as such or as text. An empty text is a fault, not a zero. */
+const numberBetween = (least: number, most: number, what: string) => {
+  const expected = `expected ${what} from ${least} to ${most}`;
+  return v.pipe(
+    v.union([v.number(), v.pipe(v.string(), v.regex(/^\d+(\.\d+)?$/), v.transform(Number))], expected),
+    v.minValue(least, expected),
+    v.maxValue(most, expected),
+  );
+};
+const wholeBetween = (least: number, most: number, what: string) =>
+  v.pipe(numberBetween(least, most, what), v.integer(`expected ${what} from ${least} to ${most}`));
+
+const scope = v.pipe(
+  v.string('expected scopes separated by spaces, such as v2 read write'),
+  v.regex(
+    /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/,
+    'expected scopes separated by single spaces',
+  ),
+);
+const language = v.pipe(
+  v.string(),
+  v.regex(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/, 'expected a language such as pl or pt-BR'),
+);
+
+/** Settings that every world has; the defaults are the design's. */
+export const bridgeSettings = {
+  /** How often the feed is asked, in seconds. Below 60 one scheduled run asks several times. */
+  pollSeconds: v.optional(wholeBetween(1, 60, 'whole seconds'), 60),
+  /** The rate budget of the whole bridge, all functions together. */
+  maxRequestsPerSecond: v.optional(numberBetween(0.1, 100_000, 'requests a second'), 10),
+  requiredScope: v.optional(scope, 'v2 read write'),
+  acceptLanguage: v.optional(language),
+  /** How far a new `since` lies before the moment it is derived from; must exceed the visibility delay (§8). */
+  overlapSeconds: v.optional(wholeBetween(10, 86_400, 'whole seconds'), 300),
+  /** How long after a "not found" an advert is looked at again before it is published as unavailable; 0: at once. */
+  confirmUnavailableSeconds: v.optional(wholeBetween(0, 900, 'whole seconds'), 30),
+  /** How long an address block is respected before one request tries again. */
+  circuitSeconds: v.optional(wholeBetween(1, 86_400, 'whole seconds'), 1800),
+} as const;
+
+const list = <S extends v.GenericSchema<string, string>>(item: S, expected: string) =>
+  v.pipe(
+    v.union(
+      [
+        v.pipe(
+          v.string(),
+          v.transform((text) => text.split(',').map((part) => part.trim())),
+        ),
+        v.array(v.string()),
+      ],
+      expected,
+    ),
+    v.array(item),
+  );
+
+/** Settings of a stack. */
+export const stackSettings = v.object({
+  partnerBaseUrl,
+  ...bridgeSettings,
+  busName: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(
+        /^(?!default$|aws\.)[A-Za-z0-9._-]{1,256}$/,
+        'expected the name of a bus of its own: letters, digits, ".", "_", "-"',
+      ),
+    ),
+    'adverts',
+  ),
+  /** AWS accounts whose teams may put rules of their own on the bus. */
+  subscriberAccounts: v.optional(
+    list(
+      v.pipe(v.string(), v.regex(/^\d{12}$/, 'expected 12-digit AWS account IDs')),
+      'expected AWS account IDs separated by commas',
+    ),
+    [],
+  ),
+  organizationId: v.optional(
+    v.pipe(v.string(), v.regex(/^o-[a-z0-9]{10,32}$/, 'expected an organization ID such as o-a1b2c3d4e5')),
+  ),
+  alarmEmail: v.optional(v.pipe(v.string(), v.email('expected an email address'))),
+  /** `emulator` leaves out the resource types that an emulator does not know. */
+  target: v.optional(v.picklist(['aws', 'emulator'], 'expected aws or emulator'), 'aws'),
+});
+export type StackSettings = v.InferOutput<typeof stackSettings>;
+
+const runSettings = v.object(bridgeSettings);
+/** What the use cases take from the settings, in every world. */
+export type BridgeSettings = v.InferOutput<typeof runSettings>;
+
+/** The settings' names, for looking each up in the CDK context. */
+export const stackSettingNames = Object.keys(stackSettings.entries) as (keyof StackSettings)[];

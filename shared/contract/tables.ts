@@ -1,0 +1,16 @@
+/** Keys of the two DynamoDB tables: `infra` makes them, `shared/aws` uses them. */
+
+/**
+ * Feed-state table: `pk` is the kind of item, `sk` its name.
+ *
+ * | pk | sk | item |
+ * |---|---|---|
+ * | `account` | partner account | stop, pause, refresh lock, token version and expiry |
+ * | `feed` | partner account `/` feed | cursor, since, lease, listed |
+ * | `books` | partner account `/` generation | outcomes counted |
+ * | `bridge` | `budget` | next free slot, pause |
+ */
+export const feedStateTable = { partitionKey: 'pk', sortKey: 'sk' } as const;
+
+/** Advert-status table: `pk` is partner account `/` generation `/` advert, as in the event ID. */
+export const advertStatusTable = { partitionKey: 'pk' } as const;

@@ -1,0 +1,26 @@
+/** Time, passed in so that tests and the simulation own it. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Resolves after `ms`, or at once when `signal` is aborted (never rejects). */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The machine's own time. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const done = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = setTimeout(done, Math.max(0, ms));
+      signal?.addEventListener('abort', done, { once: true });
+    }),
+};
+
+/** An instant as it stands in events, messages and secrets: `2026-11-20T12:00:00.123Z`. */
+export const toInstant = (ms: number): string => new Date(ms).toISOString();

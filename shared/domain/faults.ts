@@ -1,0 +1,110 @@
+/**
+ * Everything that can go wrong between the bridge and the partner service, and what the pipeline does about each,
+ * as data. How an answer becomes one of these is in shared/partner-api/faults.ts.
+ */
+
+export const faultKinds = [
+  'passing',
+  'slow-down',
+  'paused',
+  'forbidden',
+  'token-rejected',
+  'scope-insufficient',
+  'invalid-request',
+  'not-found',
+  'wrong-path',
+  'contract-broken',
+  'grant-rejected',
+  'client-rejected',
+  'scope-refused',
+  'account-stopped',
+  'account-paused',
+] as const;
+export type FaultKind = (typeof faultKinds)[number];
+
+interface Policy {
+  /** Whether one more attempt inside the same call may help. */
+  readonly retryable: boolean;
+  /** Whose fault it is, and so who else is not to suffer from it. */
+  readonly blames: 'service' | 'partner-account' | 'advert' | 'bridge';
+  /** When a message that meets it goes to the dead letters: after a few tries, or only when it is old. */
+  readonly deadLettered: 'by-tries' | 'by-age';
+  /** Whether a person has to do something before it ends. */
+  readonly needsAttention: boolean;
+}
+
+const policy = (
+  blames: Policy['blames'],
+  deadLettered: Policy['deadLettered'],
+  { retryable = false, needsAttention = false } = {},
+): Policy => ({ blames, deadLettered, retryable, needsAttention });
+
+export const faultPolicies: Readonly<Record<FaultKind, Policy>> = {
+  /** No answer, a reset, a timeout, 5xx, a body that is not JSON. */
+  passing: policy('service', 'by-age', { retryable: true }),
+  /** 429. */
+  'slow-down': policy('service', 'by-age'),
+  /** Not sent: the service asked all of the bridge to wait, or the rate budget has no slot inside the deadline. */
+  paused: policy('service', 'by-age'),
+  /** 403 without a known code: one forbidden advert, or the beginning of an address block. */
+  forbidden: policy('advert', 'by-tries'),
+  /** 401: the access token has run out. */
+  'token-rejected': policy('partner-account', 'by-age'),
+  'scope-insufficient': policy('partner-account', 'by-age', { needsAttention: true }),
+  /** 400 validation_error and the like: never sent again unchanged. */
+  'invalid-request': policy('advert', 'by-tries'),
+  /** 404 or 410 in the service's own error shape. */
+  'not-found': policy('advert', 'by-tries'),
+  /** 404 for the path itself: the base URL is wrong. */
+  'wrong-path': policy('bridge', 'by-age', { needsAttention: true }),
+  /** 200 with a body of the wrong shape, or one beyond the size limit. */
+  'contract-broken': policy('advert', 'by-tries'),
+  /** invalid_grant: the refresh token, or the one-time code, is dead. */
+  'grant-rejected': policy('partner-account', 'by-age', { needsAttention: true }),
+  /** invalid_client: the application's own credentials are wrong. */
+  'client-rejected': policy('bridge', 'by-age', { needsAttention: true }),
+  /** invalid_scope, or less granted than asked for. */
+  'scope-refused': policy('partner-account', 'by-age', { needsAttention: true }),
+  /** The partner account waits for a person: not sent. */
+  'account-stopped': policy('partner-account', 'by-age', { needsAttention: true }),
+  /** The partner account waits a while: not sent. */
+  'account-paused': policy('partner-account', 'by-age'),
+};
+
+export interface FaultDetails {
+  /** Status of the answer, if there was one. */
+  readonly status?: number;
+  /** The error code in the body, such as `invalid_token`. */
+  readonly serviceCode?: string;
+  /** How long the service, or the bridge itself, wants to be left alone. */
+  readonly retryAfterMs?: number;
+  readonly cause?: unknown;
+}
+
+/** A request to the partner service that did not bring what was asked for. The message holds no secret. */
+export class PartnerFault extends Error {
+  override readonly name = 'PartnerFault';
+  readonly code: FaultKind;
+  readonly status: number | undefined;
+  readonly serviceCode: string | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(kind: FaultKind, message: string, { cause, ...details }: FaultDetails = {}) {
+    super(message, { cause });
+    this.code = kind;
+    this.status = details.status;
+    this.serviceCode = details.serviceCode;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+
+  get policy(): Policy {
+    return faultPolicies[this.code];
+  }
+}
+
+/** `error` as a fault of the pipeline: what is not one is a passing fault, told as such, with its cause kept. */
+export function asFault(error: unknown): PartnerFault {
+  if (error instanceof PartnerFault) return error;
+  const name = error instanceof Error ? error.name : typeof error;
+  return new PartnerFault('passing', `unexpected ${name}`, { cause: error });
+}
