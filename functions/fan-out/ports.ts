@@ -22,6 +22,8 @@ export interface AdvertRow {
   readonly position: Position;
   /** The latest event may not have been accepted by the bus: whoever comes next publishes it first. */
   readonly owed: boolean;
+  /** Faults of the advert's own in a row, since the last answer that was fine: what dead-letters by tries. */
+  readonly tries?: number;
   /** When the service first said that it does not know the advert, until that is confirmed or denied. */
   readonly missingSince?: number;
   /** Raised by every write. */
@@ -38,6 +40,8 @@ export interface AdvertHistories {
    * @returns whether it was written
    */
   write(key: AdvertKey, row: AdvertRow): Promise<boolean>;
+  /** Forgets every row of the partner account, of all generations. */
+  remove(partnerAccount: string): Promise<void>;
 }
 
 export interface ObservedAdvert {

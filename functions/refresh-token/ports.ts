@@ -48,3 +48,19 @@ export interface TokenEndpoint {
     options: { readonly deadlineMs: number },
   ): Promise<ReceivedTokens>;
 }
+
+/** The part of the feed-state table that `connect` and `disconnect` need. */
+export interface FeedRegister {
+  /** Makes the feed known; keeps what is there when the generation is the same. */
+  register(feed: NewFeed): Promise<void>;
+  remove(partnerAccount: string): Promise<void>;
+}
+
+export interface NewFeed {
+  readonly partnerAccount: string;
+  readonly feed: string;
+  readonly generation: number;
+  readonly since: string;
+  readonly resets: 0;
+  readonly resetsInARow: 0;
+}

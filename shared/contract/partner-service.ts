@@ -41,12 +41,16 @@ const token = v.pipe(
   v.regex(/^[\x21-\x7e]{1,8192}$/, 'expected 1 to 8192 visible ASCII characters'),
 );
 
-/** An answer of the token endpoint (§2.3). `refresh_token` and `scope` may be missing: the old ones then stay. */
+/**
+ * An answer of the token endpoint (§2.3). Only the access token must be right: a fault in any other field may not
+ * cost a new refresh token that stands beside it. `refresh_token` and `scope` missing: the old ones stay.
+ */
 export const tokenAnswer = v.object({
   access_token: token,
-  expires_in: seconds,
-  token_type: v.pipe(v.string(), v.toLowerCase(), v.literal('bearer', 'expected bearer')),
-  scope: v.optional(v.string()),
+  /** `undefined` where it is missing or makes no sense. */
+  expires_in: v.fallback(v.optional(seconds), undefined),
+  token_type: v.fallback(v.optional(v.pipe(v.string(), v.toLowerCase())), undefined),
+  scope: v.fallback(v.optional(v.string()), undefined),
   refresh_token: v.optional(token),
 });
 export type TokenAnswer = v.InferOutput<typeof tokenAnswer>;

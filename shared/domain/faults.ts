@@ -3,6 +3,8 @@
  * as data. How an answer becomes one of these is in shared/partner-api/faults.ts.
  */
 
+import { ShapeError } from '../contract/checks.ts';
+
 export const faultKinds = [
   'passing',
   'slow-down',
@@ -19,6 +21,7 @@ export const faultKinds = [
   'scope-refused',
   'account-stopped',
   'account-paused',
+  'malformed-state',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
@@ -69,6 +72,8 @@ export const faultPolicies: Readonly<Record<FaultKind, Policy>> = {
   'account-stopped': policy('partner-account', 'by-age', { needsAttention: true }),
   /** The partner account waits a while: not sent. */
   'account-paused': policy('partner-account', 'by-age'),
+  /** A secret or a stored row is not of its shape: half-written, or edited by hand. Never overwritten. */
+  'malformed-state': policy('bridge', 'by-age', { needsAttention: true }),
 };
 
 export interface FaultDetails {
@@ -105,6 +110,8 @@ export class PartnerFault extends Error {
 /** `error` as a fault of the pipeline: what is not one is a passing fault, told as such, with its cause kept. */
 export function asFault(error: unknown): PartnerFault {
   if (error instanceof PartnerFault) return error;
+  if (error instanceof ShapeError)
+    return new PartnerFault('malformed-state', error.message, { cause: error });
   const name = error instanceof Error ? error.name : typeof error;
   return new PartnerFault('passing', `unexpected ${name}`, { cause: error });
 }

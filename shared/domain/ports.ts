@@ -31,8 +31,8 @@ export interface PartnerAccount {
     /** When the refresh token was last used: unused for a month it dies (partner-api.md §5.3). */
     readonly usedAt: number;
   };
-  /** An authorization event that the bus has not accepted yet: the whole envelope, as it will be published. */
-  readonly owedEvent?: string;
+  /** Authorization events that the bus has not accepted yet, oldest first: whole envelopes, as they will be published. */
+  readonly owedEvents?: readonly string[];
 }
 
 export interface Versioned<T> {

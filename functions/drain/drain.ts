@@ -1,0 +1,107 @@
+/**
+ * The drain: asks every partner account's feed for changes and puts the adverts named into the queue.
+ *
+ * A page goes `pollFeed` (poll.ts) → queue → cursor. See docs/architecture.md.
+ */
+import { metrics } from '../../shared/contract/names.ts';
+import { pauseOf, stopOf } from '../../shared/domain/accounts.ts';
+import { type Feed, feeds } from '../../shared/domain/feed.ts';
+import type { PartnerAccounts } from '../../shared/domain/ports.ts';
+import { sideBySide } from '../../shared/domain/side-by-side.ts';
+import { type PollDeps, type PollReport, pollFeed } from './poll.ts';
+import type { FeedState } from './ports.ts';
+
+export interface DrainDeps extends PollDeps {
+  readonly accounts: PartnerAccounts;
+  readonly settings: PollDeps['settings'] & {
+    /** Seconds between two polls of a feed. */
+    readonly pollSeconds: number;
+    /** How many feeds are read side by side. */
+    readonly feedsAtOnce: number;
+  };
+}
+
+export interface DrainReport {
+  readonly polls: readonly ({ readonly partnerAccount: string; readonly feed: string } & PollReport)[];
+  /** Partner accounts that wait for a person. */
+  readonly stopped: readonly string[];
+  /** Seconds since the feed that waited longest was read to its end; stopped and unconnected ones apart. */
+  readonly lagSeconds: number;
+}
+
+export interface RoundOptions {
+  /** Ms since 1970: no page is asked for after it. */
+  readonly deadlineMs: number;
+}
+
+export interface RunOptions extends RoundOptions {
+  /** The next run begins at about this moment: until then the feeds are polled every `pollSeconds`. */
+  readonly nextRunMs: number;
+}
+
+/** How the bridge polls: `round` asks every feed once, `run` as often as is due until the next run. */
+export function createDrain(deps: DrainDeps) {
+  const { clock, settings } = deps;
+
+  async function round({ deadlineMs }: RoundOptions): Promise<DrainReport> {
+    const { due, stopped } = await sortFeeds(deps);
+    const polls: DrainReport['polls'][number][] = [];
+    const lastSuccess = new Map(
+      due.map(({ state, connectedAt }) => [state, state.lastSuccess ?? connectedAt]),
+    );
+    await sideBySide(due, settings.feedsAtOnce, async ({ state }) => {
+      const feed = feedNamed(state.feed);
+      if (!feed) return;
+      const { partnerAccount } = state;
+      const report = await pollFeed(deps, feed, partnerAccount, deadlineMs);
+      if (report.end === 'up-to-date') lastSuccess.set(state, clock.now());
+      polls.push({ partnerAccount, feed: feed.name, ...report });
+    });
+    const oldest = Math.min(clock.now(), ...lastSuccess.values());
+    const report = { polls, stopped, lagSeconds: (clock.now() - oldest) / 1000 };
+    deps.observer.count(metrics.feedLagSeconds, report.lagSeconds);
+    deps.observer.count(metrics.stoppedPartnerAccounts, stopped.length);
+    return report;
+  }
+
+  async function run({ deadlineMs, nextRunMs }: RunOptions): Promise<DrainReport> {
+    for (let due = clock.now(); ; ) {
+      const report = await round({ deadlineMs });
+      due += settings.pollSeconds * 1000;
+      if (due >= nextRunMs || due >= deadlineMs) return report;
+      await clock.sleep(due - clock.now());
+    }
+  }
+
+  return { round, run };
+}
+
+export type Drain = ReturnType<typeof createDrain>;
+
+interface DueFeed {
+  readonly state: FeedState;
+  /** Where its waiting began when it was never read to its end. */
+  readonly connectedAt: number;
+}
+
+/** The feeds that may be polled now, the one waiting longest first, and the accounts that wait for a person. */
+async function sortFeeds({
+  feedStates,
+  accounts,
+  clock,
+}: DrainDeps): Promise<{ due: DueFeed[]; stopped: string[] }> {
+  const [states, known] = await Promise.all([feedStates.list(), accounts.list()]);
+  const now = clock.now();
+  const byName = new Map(known.map((account) => [account.name, account]));
+  const due = states.flatMap((state): DueFeed[] => {
+    const account = byName.get(state.partnerAccount);
+    if (account?.generation !== state.generation || stopOf(account) || pauseOf(account, now)) return [];
+    return (state.pausedUntil ?? 0) > now ? [] : [{ state, connectedAt: Date.parse(account.connectedAt) }];
+  });
+  const stopped = known
+    .filter((account) => stopOf(account)?.reason !== 'disconnected' && stopOf(account))
+    .map(({ name }) => name);
+  return { due, stopped };
+}
+
+const feedNamed = (name: string): Feed | undefined => feeds.find((feed) => feed.name === name);

@@ -1,0 +1,25 @@
+import { advertIdPattern } from '../../shared/contract/checks.ts';
+
+export interface PageIds {
+  /** Distinct, in the order first named. */
+  readonly ids: readonly string[];
+  /** How often the page named an ID that it had named before. */
+  readonly repeated: number;
+  /** What stands in the page and is no ID, as text, at most 256 characters. */
+  readonly malformed: readonly string[];
+}
+
+/** Sorts what a page names. A whole number counts as an ID too: should the service change its mind, nothing is lost. */
+export function idsOf(data: readonly unknown[]): PageIds {
+  const ids = new Set<string>();
+  const malformed: string[] = [];
+  for (const entry of data) {
+    const id = Number.isSafeInteger(entry) ? String(entry) : entry;
+    if (typeof id === 'string' && advertIdPattern.test(id)) ids.add(id);
+    else malformed.push(textOf(entry));
+  }
+  return { ids: [...ids], repeated: data.length - malformed.length - ids.size, malformed };
+}
+
+const textOf = (entry: unknown): string =>
+  (typeof entry === 'string' ? entry : (JSON.stringify(entry) ?? '')).slice(0, 256);

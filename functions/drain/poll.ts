@@ -1,0 +1,239 @@
+import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
+import { metrics } from '../../shared/contract/names.ts';
+import { type Clock, toInstant } from '../../shared/domain/clock.ts';
+import { asFault, PartnerFault } from '../../shared/domain/faults.ts';
+import type { Feed } from '../../shared/domain/feed.ts';
+import type { Observer } from '../../shared/domain/ports.ts';
+import { idsOf, type PageIds } from './page-ids.ts';
+import type {
+  ChangedAdvertsQueue,
+  DeadLetters,
+  FeedReader,
+  FeedState,
+  FeedStates,
+  PollEnd,
+} from './ports.ts';
+import { type PageRead, readPage } from './read-page.ts';
+
+export interface PollSettings {
+  readonly overlapSeconds: number;
+  /** How long the lease runs; renewed with each page. */
+  readonly leaseMs: number;
+  /** No more is read for a partner account that has this many messages waiting. */
+  readonly mostWaiting: number;
+}
+
+export interface PollDeps {
+  readonly feedStates: FeedStates;
+  readonly reader: FeedReader;
+  readonly queue: ChangedAdvertsQueue;
+  readonly deadLetters: DeadLetters;
+  readonly observer: Observer;
+  readonly clock: Clock;
+  /** A fresh ID of at most 64 characters, never one given before. */
+  readonly newId: () => string;
+  /** Names this process as the holder of leases. */
+  readonly holder: string;
+  readonly settings: PollSettings;
+}
+
+export type PollReport = { readonly pages: number; readonly listed: number } & (
+  | { readonly end: 'up-to-date' | 'out-of-time' | 'backlog' | 'lease-lost' | 'unknown-feed' }
+  | { readonly end: 'held'; readonly by: string }
+  | { readonly end: 'fault'; readonly fault: PartnerFault }
+);
+
+/** Resets without an accepted page in between, after which a person is called and the feed is left alone a while. */
+const mostResetsInARow = 3;
+const stuckPauseMs = 5 * 60_000;
+/** A page is not asked for when its answer might come after the lease has run out. */
+const leaseMarginMs = 10_000;
+
+/**
+ * Reads one feed of one partner account to its end, page by page: the IDs of a page go to the queue first, then its
+ * cursor is stored (I2). Whatever fails in between, the next poll reads the same page again.
+ */
+export async function pollFeed(
+  deps: PollDeps,
+  feed: Feed,
+  partnerAccount: string,
+  deadlineMs: number,
+): Promise<PollReport> {
+  const { feedStates, clock, holder, settings } = deps;
+  const key = { partnerAccount, feed: feed.name };
+  const counts = { pages: 0, listed: 0 };
+  const lease = await feedStates.acquire(key, holder, clock.now(), settings.leaseMs);
+  if (!lease) return { ...counts, end: 'unknown-feed' };
+  if ('heldBy' in lease) return { ...counts, end: 'held', by: lease.heldBy };
+
+  const { fence } = lease;
+  const poll = { deps, feed, deadlineMs, fence };
+  let end: PollEnd = {};
+  let leasedUntil = clock.now() + settings.leaseMs;
+  try {
+    for (let state = lease.state; ; ) {
+      if (clock.now() >= deadlineMs) return { ...counts, end: 'out-of-time' };
+      if ((await deps.queue.depth(partnerAccount)) > settings.mostWaiting)
+        return { ...counts, end: 'backlog' };
+      const page = await readPage(deps.reader, feed, state, {
+        deadlineMs: Math.min(deadlineMs, leasedUntil - leaseMarginMs),
+        overlapMs: settings.overlapSeconds * 1000,
+      });
+      const accepted = await acceptPage(poll, state, page);
+      if (!accepted) return { ...counts, end: 'lease-lost' };
+      leasedUntil = accepted.leasedUntil;
+      counts.pages += 1;
+      counts.listed += page.page.data.length;
+      refuseStandstill(state, page, accepted.state);
+      if (!page.page.hasMore) return { ...counts, end: 'up-to-date' };
+      state = accepted.state;
+    }
+  } catch (error) {
+    const fault = asFault(error);
+    end = endOf(fault, clock.now());
+    tell(deps.observer, fault, key);
+    return { ...counts, end: 'fault', fault };
+  } finally {
+    // A lease that cannot be given back runs out by itself; the poll's own outcome is what counts.
+    await feedStates.release(key, fence, end, clock.now()).catch(() => undefined);
+  }
+}
+
+interface Poll {
+  readonly deps: PollDeps;
+  readonly feed: Feed;
+  readonly fence: number;
+}
+
+/** IDs first, then everything else in one write. @returns undefined when the lease is not ours any more */
+async function acceptPage(
+  { deps, feed, fence }: Poll,
+  state: FeedState,
+  { page, since, startedOver, receivedAt, serviceTime }: PageRead,
+): Promise<{ readonly state: FeedState; readonly leasedUntil: number } | undefined> {
+  const { feedStates, observer, clock, settings } = deps;
+  const found = idsOf(page.data);
+  await enqueue(deps, feed, state, found, receivedAt);
+  const progress = {
+    since,
+    cursor: page.nextCursor,
+    resets: state.resets + (startedOver ? 1 : 0),
+    resetsInARow: startedOver ? state.resetsInARow + 1 : 0,
+    ...(page.hasMore ? {} : { lastSuccess: serviceTime }),
+    listed: found.ids.length + found.malformed.length,
+    repeated: found.repeated,
+  };
+  const now = clock.now();
+  if (!(await feedStates.advance(state, fence, progress, now, settings.leaseMs))) return undefined;
+  observer.count(metrics.listed, page.data.length);
+  if (startedOver) {
+    observer.count(metrics.cursorResets, 1);
+    observer.warn('cursor rejected: reading starts over', {
+      partnerAccount: state.partnerAccount,
+      feed: feed.name,
+      since,
+    });
+  }
+  const { listed: _listed, repeated: _repeated, ...stored } = progress;
+  return { state: { ...state, ...stored }, leasedUntil: now + settings.leaseMs };
+}
+
+/** @throws {PartnerFault} when the queue did not accept everything; nothing may be stored then */
+async function enqueue(
+  deps: PollDeps,
+  feed: Feed,
+  state: FeedState,
+  found: PageIds,
+  receivedAt: number,
+): Promise<void> {
+  const { partnerAccount, generation } = state;
+  const readId = deps.newId();
+  const listedAt = toInstant(receivedAt);
+  if (found.malformed.length > 0) {
+    await deps.deadLetters.sendMalformed(
+      found.malformed.map((id) => malformedLetter(partnerAccount, id, listedAt)),
+    );
+    deps.observer.warn('the feed named something that is no advert ID', {
+      partnerAccount,
+      correlationId: readId,
+      count: found.malformed.length,
+    });
+    deps.observer.count(metrics.deadLettered, found.malformed.length);
+  }
+  const messages = found.ids.map(
+    (advertId): ChangedAdvert => ({
+      key: `${readId}:${advertId}`,
+      partnerAccount,
+      generation,
+      feed: feed.name,
+      advertId,
+      listedAt,
+      cause: 'feed',
+      correlationId: readId,
+    }),
+  );
+  if (messages.length === 0) return;
+  const refused = await deps.queue.send(messages);
+  if (refused.size > 0)
+    throw new PartnerFault(
+      'passing',
+      `the queue did not accept ${refused.size} of ${messages.length} messages`,
+    );
+  deps.observer.info('page accepted', {
+    partnerAccount,
+    feed: feed.name,
+    correlationId: readId,
+    adverts: messages.length,
+  });
+}
+
+const malformedLetter = (partnerAccount: string, advertId: string, at: string): DeadLetter => ({
+  partnerAccount,
+  advertId,
+  fault: 'malformed-id',
+  reason: 'the feed named something that is no advert ID: expected 1 to 20 digits',
+  at,
+  receives: 0,
+  message: null,
+});
+
+/** A cursor that stays where it is although there is more would be read for ever. */
+function refuseStandstill(before: FeedState, { page, startedOver }: PageRead, after: FeedState): void {
+  if (after.resetsInARow >= mostResetsInARow) {
+    throw new StuckFeed(`the service has rejected ${after.resetsInARow} cursors in a row`);
+  }
+  if (startedOver || page.nextCursor !== before.cursor) return;
+  if (page.hasMore || page.data.length > 0) {
+    throw new StuckFeed('the feed gives the same cursor again although it has more changes');
+  }
+}
+
+/** The feed cannot be read on as it is; asking again at once would only hammer the service. */
+export class StuckFeed extends PartnerFault {
+  constructor(message: string) {
+    super('contract-broken', message);
+  }
+}
+
+function endOf(fault: PartnerFault, nowMs: number): PollEnd {
+  return {
+    fault: fault.message,
+    ...(fault instanceof StuckFeed ? { pausedUntil: nowMs + stuckPauseMs } : {}),
+  };
+}
+
+function tell(observer: Observer, fault: PartnerFault, key: { partnerAccount: string; feed: string }): void {
+  const fields = {
+    ...key,
+    fault: fault.code,
+    status: fault.status,
+    reason: fault.message,
+    error: fault.cause,
+  };
+  if (fault.policy.needsAttention || fault instanceof StuckFeed) {
+    observer.count(metrics.needsAttention, 1);
+    observer.error('the feed cannot be read until somebody acts', fields);
+  } else {
+    observer.warn('the feed could not be read: the next poll goes on from the stored cursor', fields);
+  }
+}

@@ -1,0 +1,45 @@
+import { PartnerFault } from '../../shared/domain/faults.ts';
+import { type Feed, pageLimit } from '../../shared/domain/feed.ts';
+import { mayBeCursorRejection } from '../../shared/partner-api/faults.ts';
+import type { CallOptions, FeedReader, FeedState, ReceivedPage } from './ports.ts';
+
+export interface PageRead extends ReceivedPage {
+  /** What was sent as `since`; goes with the page's cursor from now on. */
+  readonly since: string;
+  /** The cursor was rejected and reading started over from `since`. */
+  readonly startedOver: boolean;
+}
+
+/**
+ * Reads the page after the stored cursor. When the service may have rejected the cursor, asks once without it, from
+ * the last success less the overlap: the document does not say how a rejection looks (partner-api.md §4.1 rule 7).
+ * When that fails too it was not the cursor, and the state stays as it is.
+ *
+ * @throws {PartnerFault}
+ */
+export async function readPage(
+  reader: FeedReader,
+  feed: Feed,
+  state: FeedState,
+  { overlapMs, ...options }: CallOptions & { readonly overlapMs: number },
+): Promise<PageRead> {
+  const { partnerAccount, since, cursor } = state;
+  try {
+    const received = await reader.readPage(
+      partnerAccount,
+      { feed, since, cursor, limit: pageLimit },
+      options,
+    );
+    return { ...received, since, startedOver: false };
+  } catch (fault) {
+    if (cursor === undefined || !(fault instanceof PartnerFault) || !mayBeCursorRejection(fault)) throw fault;
+  }
+  const restart = restartOf(state, overlapMs);
+  const received = await reader.readPage(partnerAccount, { feed, since: restart, limit: pageLimit }, options);
+  return { ...received, since: restart, startedOver: true };
+}
+
+/** A `since` that misses nothing: before the last up-to-date page was asked for, or the first one. */
+function restartOf({ since, lastSuccess }: FeedState, overlapMs: number): string {
+  return lastSuccess === undefined ? since : new Date(lastSuccess - overlapMs).toISOString();
+}

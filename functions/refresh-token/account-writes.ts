@@ -1,0 +1,85 @@
+/**
+ * What refresh-token writes about a partner account. Each takes the account as it was just read, so that
+ * `changeAccount` can apply it again after a conflict.
+ */
+import type { StopReason } from '../../shared/contract/events.ts';
+import { changeAccount, stopOf } from '../../shared/domain/accounts.ts';
+import { authorizationEvent } from '../../shared/domain/advert-event.ts';
+import { type Clock, toInstant } from '../../shared/domain/clock.ts';
+import type { EventPublisher, Observer, PartnerAccount, PartnerAccounts } from '../../shared/domain/ports.ts';
+
+/** Waits for a person, and owes the event that says so; once for each token version. */
+export function stopped(
+  account: PartnerAccount,
+  reason: StopReason,
+  tokenVersion: string,
+  nowMs: number,
+): PartnerAccount {
+  if (stopOf(account)) return account;
+  const { name: partnerAccount, generation } = account;
+  const event = authorizationEvent('required', {
+    partnerAccount,
+    generation,
+    tokenVersion,
+    reason,
+    observedAt: nowMs,
+  });
+  return owing({ ...account, stop: { reason, tokenVersion, at: toInstant(nowMs) } }, JSON.stringify(event));
+}
+
+/** Goes on; owes the event that says so where one had told of the stop. */
+export function restored(account: PartnerAccount, tokenVersion: string, nowMs: number): PartnerAccount {
+  const { stop, pause: _pause, ...rest } = account;
+  if (!stop || stop.reason === 'disconnected') return rest;
+  const { name: partnerAccount, generation } = account;
+  const event = authorizationEvent('restored', {
+    partnerAccount,
+    generation,
+    tokenVersion,
+    reason: 'connected-again',
+    observedAt: nowMs,
+  });
+  return owing(rest, JSON.stringify(event));
+}
+
+const owing = (account: PartnerAccount, envelope: string): PartnerAccount => ({
+  ...account,
+  owedEvents: [...(account.owedEvents ?? []), envelope],
+});
+
+/** Without the lock of `holder`; somebody else's stays. */
+export function unlocked(account: PartnerAccount, holder: string): PartnerAccount {
+  if (account.refreshing?.holder !== holder) return account;
+  const { refreshing: _refreshing, ...rest } = account;
+  return rest;
+}
+
+interface AnnounceDeps {
+  readonly accounts: PartnerAccounts;
+  readonly events: EventPublisher;
+  readonly observer: Observer;
+  readonly clock: Clock;
+}
+
+/** Publishes what the account owes, oldest first. What the bus refuses stays owed, for the next sweep. */
+export async function payOwedEvents(
+  { accounts, events, observer }: AnnounceDeps,
+  account: PartnerAccount,
+): Promise<void> {
+  for (const envelope of account.owedEvents ?? []) {
+    try {
+      await events.publish(envelope);
+    } catch (error) {
+      observer.warn('authorization event not accepted yet: it is published again', {
+        partnerAccount: account.name,
+        error,
+      });
+      return;
+    }
+    await changeAccount(accounts, account.name, (now) => {
+      const { owedEvents = [], ...rest } = now;
+      const left = owedEvents.filter((owed) => owed !== envelope);
+      return left.length > 0 ? { ...rest, owedEvents: left } : rest;
+    });
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * Makes a partner account known, or gives a known one new credentials. Nothing is stored unless the service gave a pair
+ * whose scope suffices.
+ */
+import { changeAccount } from '../../shared/domain/accounts.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
+import { PartnerFault } from '../../shared/domain/faults.ts';
+import { feeds } from '../../shared/domain/feed.ts';
+import type { PartnerAccount, TokenPair } from '../../shared/domain/ports.ts';
+import type { Secret } from '../../shared/domain/secret.ts';
+import { payOwedEvents, restored } from './account-writes.ts';
+import type { FeedRegister, Grant } from './ports.ts';
+import type { CallOptions, RefreshDeps } from './refresh-token.ts';
+import { missingScopes, pairOf } from './tokens.ts';
+
+export interface ConnectDeps extends Omit<RefreshDeps, 'settings' | 'newId' | 'random'> {
+  readonly feedStates: FeedRegister;
+  readonly settings: { readonly requiredScope: string; readonly overlapSeconds: number };
+}
+
+export type ConnectRequest = {
+  readonly partnerAccount: string;
+  /** Where reading of the feed begins; default: now by the service's clock, less the overlap. Ignored for a known feed. */
+  readonly since?: string;
+} & ({ readonly refreshToken: Secret } | { readonly code: Secret; readonly redirectUri?: string });
+
+export interface Connected {
+  readonly partnerAccount: string;
+  readonly generation: number;
+  readonly scope: string;
+  readonly tokenExpiresAt: string;
+  /** False: the name was known already, its cursor and generation stay. */
+  readonly isNew: boolean;
+}
+
+export function createConnect(deps: ConnectDeps) {
+  const { accounts, vault, feedStates, clock, observer, settings } = deps;
+
+  /** @throws {PartnerFault} `grant-rejected`, `client-rejected`, `scope-refused`, or a passing one: nothing is stored then */
+  async function connect(request: ConnectRequest, options: CallOptions): Promise<Connected> {
+    const { partnerAccount: name } = request;
+    const application = await deps.application.read();
+    const received = await deps.endpoint.requestTokens(
+      application,
+      grantOf(request, settings.requiredScope),
+      options,
+    );
+    const pair = pairOf(received, 'refreshToken' in request ? { refreshToken: request.refreshToken } : {});
+    if (!pair) throw new PartnerFault('contract-broken', 'the token endpoint returned no refresh_token');
+    refuseSmallScope(pair, settings.requiredScope);
+
+    const known = (await accounts.read(name))?.value;
+    const version = await vault.write(name, pair);
+    const generation = known?.generation ?? Math.floor(clock.now() / 1000);
+    const since = request.since ?? toInstant(received.serviceTime - settings.overlapSeconds * 1000);
+    for (const { name: feed } of feeds) {
+      await feedStates.register({
+        partnerAccount: name,
+        feed,
+        generation,
+        since,
+        resets: 0,
+        resetsInARow: 0,
+      });
+    }
+    // Last, for it is what makes the drain poll the feed.
+    const account = await tell(name, generation, version, pair);
+    await payOwedEvents(deps, account);
+    observer.info('partner account connected', { partnerAccount: name, generation });
+    return {
+      partnerAccount: name,
+      generation: account.generation,
+      scope: pair.scope,
+      tokenExpiresAt: toInstant(pair.expiresAt),
+      isNew: !known,
+    };
+  }
+
+  async function tell(
+    name: string,
+    generation: number,
+    version: string,
+    pair: TokenPair,
+  ): Promise<PartnerAccount> {
+    const token = { version, expiresAt: pair.expiresAt, usedAt: pair.obtainedAt };
+    const fresh: PartnerAccount = { name, generation, connectedAt: toInstant(clock.now()), token };
+    if (await accounts.write(fresh, 0)) return fresh;
+    const account = await changeAccount(accounts, name, (now) => ({
+      ...restored(now, version, clock.now()),
+      token,
+    }));
+    if (!account)
+      throw new Error(`partner account ${name} was forgotten while it was being connected: connect it again`);
+    return account;
+  }
+
+  /** Stops polling and removes the credentials; the cursor and the history stay. @returns whether it was known */
+  async function disconnect(name: string): Promise<boolean> {
+    const account = await changeAccount(accounts, name, (now) => {
+      const { token: _token, pause: _pause, ...rest } = now;
+      const tokenVersion = now.token?.version ?? now.stop?.tokenVersion ?? '';
+      return { ...rest, stop: { reason: 'disconnected', tokenVersion, at: toInstant(clock.now()) } };
+    });
+    await vault.remove(name);
+    return account !== undefined;
+  }
+
+  /** Removes the cursor too. Its history in the advert-status table is of a generation that never comes back. */
+  async function forget(name: string): Promise<void> {
+    const account = await accounts.read(name);
+    await disconnect(name);
+    // A generation counts seconds: the next one under this name has to be greater.
+    const nextSecond = ((account?.value.generation ?? 0) + 1) * 1000;
+    if (clock.now() < nextSecond) await clock.sleep(nextSecond - clock.now());
+    await feedStates.remove(name);
+    await accounts.remove(name);
+  }
+
+  return { connect, disconnect, forget };
+}
+
+export type Connect = ReturnType<typeof createConnect>;
+
+function grantOf(request: ConnectRequest, scope: string): Grant {
+  if ('refreshToken' in request) return { type: 'refresh_token', refreshToken: request.refreshToken };
+  const { code, redirectUri } = request;
+  return { type: 'authorization_code', code, scope, ...(redirectUri === undefined ? {} : { redirectUri }) };
+}
+
+function refuseSmallScope({ scope }: TokenPair, required: string): void {
+  const missing = missingScopes(scope, required);
+  if (missing.length === 0) return;
+  throw new PartnerFault(
+    'scope-refused',
+    `the scope granted is too small: "${scope}" lacks ${missing.join(', ')}`,
+  );
+}

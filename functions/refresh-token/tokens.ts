@@ -1,0 +1,39 @@
+import type { TokenPair } from '../../shared/domain/ports.ts';
+import { Secret } from '../../shared/domain/secret.ts';
+import type { ReceivedTokens } from './ports.ts';
+
+/** Where the answer does not say how long its token lives, it is taken for an hour: a 401 corrects that sooner. */
+const assumedLifetimeSeconds = 3600;
+
+/**
+ * The pair that an answer brings. What it leaves out stays as it was (partner-api.md §5.3: the newest refresh token is
+ * the one to keep). Expiry counts from before the request, so that it is never too late.
+ *
+ * @returns undefined when there is no refresh token, neither in the answer nor before
+ */
+export function pairOf(
+  { answer, sentAt, receivedAt }: ReceivedTokens,
+  before: Partial<TokenPair>,
+): TokenPair | undefined {
+  const refreshToken = answer.refresh_token ? new Secret(answer.refresh_token) : before.refreshToken;
+  if (!refreshToken) return undefined;
+  return {
+    accessToken: new Secret(answer.access_token),
+    refreshToken,
+    scope: answer.scope === undefined ? (before.scope ?? '') : normalScope(answer.scope),
+    expiresAt: sentAt + (answer.expires_in ?? assumedLifetimeSeconds) * 1000,
+    obtainedAt: receivedAt,
+  };
+}
+
+/** Scopes in any order, separated by spaces or plus signs (§5.3), as one space-separated text. */
+const normalScope = (scope: string): string => scopesOf(scope).join(' ');
+
+const scopesOf = (scope: string): string[] => scope.split(/[\s+]+/).filter((part) => part !== '');
+
+/** Which of the required scopes were not granted. A scope that nobody told us of counts as granted. */
+export function missingScopes(granted: string, required: string): string[] {
+  if (granted === '') return [];
+  const has = new Set(scopesOf(granted));
+  return scopesOf(required).filter((scope) => !has.has(scope));
+}

@@ -1,0 +1,84 @@
+import type { AdvertEvent, AuthorizationEvent } from '../contract/events.ts';
+import type { ChangedAdvert } from '../contract/messages.ts';
+import { detailTypes, eventSource, schemaVersion } from '../contract/names.ts';
+import { toInstant } from './clock.ts';
+
+export interface Observation {
+  /** null: the service does not know the advert. */
+  readonly status: string | null;
+  readonly previousStatus: string | null;
+  /** Number of the new event. */
+  readonly sequence: number;
+  /** When the answer was received, ms since 1970. */
+  readonly observedAt: number;
+}
+
+/** The event that tells what was observed of an advert, after the message that caused the look. */
+export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEvent {
+  const { partnerAccount, generation, advertId, listedAt, cause, correlationId } = message;
+  const { status, previousStatus, sequence } = seen;
+  const metadata = {
+    eventId: `${partnerAccount}/${generation}/${advertId}/${sequence}`,
+    schemaVersion,
+    partnerAccount,
+    generation,
+    sequence,
+    listedAt,
+    observedAt: toInstant(seen.observedAt),
+    cause,
+    correlationId,
+  };
+  const common = {
+    source: eventSource as typeof eventSource,
+    time: toSeconds(seen.observedAt),
+    resources: [`advert-bridge/${partnerAccount}/advert/${advertId}`],
+  };
+  return status === null
+    ? {
+        ...common,
+        'detail-type': detailTypes.unavailable,
+        detail: { metadata, data: { advertId, status, previousStatus } },
+      }
+    : {
+        ...common,
+        'detail-type': detailTypes.statusChanged,
+        detail: { metadata, data: { advertId, status, previousStatus } },
+      };
+}
+
+export interface AuthorizationChange {
+  readonly partnerAccount: string;
+  readonly generation: number;
+  /** Version of the token that died, or of the one that came in its place: makes the event ID its own. */
+  readonly tokenVersion: string;
+  readonly reason: string;
+  readonly observedAt: number;
+}
+
+/** The event that a partner account waits for a person, or goes on. */
+export function authorizationEvent(
+  kind: 'required' | 'restored',
+  change: AuthorizationChange,
+): AuthorizationEvent {
+  const { partnerAccount, generation } = change;
+  return {
+    source: eventSource,
+    'detail-type':
+      kind === 'required' ? detailTypes.authorizationRequired : detailTypes.authorizationRestored,
+    time: toSeconds(change.observedAt),
+    resources: [`advert-bridge/${partnerAccount}`],
+    detail: {
+      metadata: {
+        eventId: `${partnerAccount}/${generation}/authorization-${kind}/${change.tokenVersion}`,
+        schemaVersion,
+        partnerAccount,
+        generation,
+        observedAt: toInstant(change.observedAt),
+      },
+      data: { reason: change.reason },
+    },
+  };
+}
+
+/** EventBridge carries `time` in whole seconds, so the envelope does too, in every world. */
+const toSeconds = (ms: number): string => toInstant(ms).replace(/\.\d+Z$/, 'Z');
