@@ -32,6 +32,8 @@ export interface DrainReport {
 export interface RoundOptions {
   /** Ms since 1970: no page is asked for after it. */
   readonly deadlineMs: number;
+  /** Ends the round after the page in hand. */
+  readonly signal?: AbortSignal;
 }
 
 export interface RunOptions extends RoundOptions {
@@ -43,7 +45,7 @@ export interface RunOptions extends RoundOptions {
 export function createDrain(deps: DrainDeps) {
   const { clock, settings } = deps;
 
-  async function round({ deadlineMs }: RoundOptions): Promise<DrainReport> {
+  async function round(options: RoundOptions): Promise<DrainReport> {
     const { due, stopped } = await sortFeeds(deps);
     const polls: DrainReport['polls'][number][] = [];
     const lastSuccess = new Map(
@@ -53,7 +55,7 @@ export function createDrain(deps: DrainDeps) {
       const feed = feedNamed(state.feed);
       if (!feed) return;
       const { partnerAccount } = state;
-      const report = await pollFeed(deps, feed, partnerAccount, deadlineMs);
+      const report = await pollFeed(deps, feed, partnerAccount, options);
       if (report.end === 'up-to-date') lastSuccess.set(state, clock.now());
       polls.push({ partnerAccount, feed: feed.name, ...report });
     });

@@ -43,6 +43,13 @@ export type PollReport = { readonly pages: number; readonly listed: number } & (
   | { readonly end: 'fault'; readonly fault: PartnerFault }
 );
 
+export interface PollOptions {
+  /** Ms since 1970: no page is asked for after it. */
+  readonly deadlineMs: number;
+  /** Ends the poll after the page in hand. */
+  readonly signal?: AbortSignal;
+}
+
 /** Resets without an accepted page in between, after which a person is called and the feed is left alone a while. */
 const mostResetsInARow = 3;
 const stuckPauseMs = 5 * 60_000;
@@ -57,7 +64,7 @@ export async function pollFeed(
   deps: PollDeps,
   feed: Feed,
   partnerAccount: string,
-  deadlineMs: number,
+  { deadlineMs, signal }: PollOptions,
 ): Promise<PollReport> {
   const { feedStates, clock, holder, settings } = deps;
   const key = { partnerAccount, feed: feed.name };
@@ -67,12 +74,12 @@ export async function pollFeed(
   if ('heldBy' in lease) return { ...counts, end: 'held', by: lease.heldBy };
 
   const { fence } = lease;
-  const poll = { deps, feed, deadlineMs, fence };
+  const poll = { deps, feed, fence };
   let end: PollEnd = {};
   let leasedUntil = clock.now() + settings.leaseMs;
   try {
     for (let state = lease.state; ; ) {
-      if (clock.now() >= deadlineMs) return { ...counts, end: 'out-of-time' };
+      if (clock.now() >= deadlineMs || signal?.aborted) return { ...counts, end: 'out-of-time' };
       if ((await deps.queue.depth(partnerAccount)) > settings.mostWaiting)
         return { ...counts, end: 'backlog' };
       const page = await readPage(deps.reader, feed, state, {

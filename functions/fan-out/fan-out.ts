@@ -40,10 +40,7 @@ export function createFanOut(deps: FanOutDeps) {
   }
 
   /** Settles the deliveries of one advert, together. Never rejects: what went wrong is in the verdicts. */
-  async function handleGroup(
-    group: readonly MessageDelivery[],
-    options: HandleOptions,
-  ): Promise<Settlement[]> {
+  async function handleGroup(group: Group, options: HandleOptions): Promise<Settlement[]> {
     const all = (verdict: Verdict) => group.map((delivery) => ({ delivery, verdict }));
     const { partnerAccount, generation } = group[0].message;
     try {

@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import { createBookKeeper } from '../../shared/aws/book-keeper.ts';
+import { createBooks } from '../../shared/aws/books.ts';
+import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
+import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
+import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
+import { createFeedStates } from '../../shared/aws/feed-states.ts';
+import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
+import { systemClock } from '../../shared/domain/clock.ts';
+import { functionConfig } from '../../shared/runtime/config.ts';
+import { drainLimits, scheduleMs } from '../../shared/runtime/limits.ts';
+import { withRuntime } from '../../shared/runtime/middleware.ts';
+import { observer } from '../../shared/runtime/observer.ts';
+import { partnerReaders } from '../../shared/runtime/partner.ts';
+import { createDrain } from './drain.ts';
+
+const config = functionConfig('drain');
+const sqs = sqsClient();
+const table = { client: dynamoDbClient(), name: config.feedStateTable };
+const queue = { client: sqs, url: config.queueUrl };
+const deadLetterQueue = { client: sqs, url: config.deadLetterQueueUrl };
+const accounts = createPartnerAccounts(table);
+const bookKeeper = createBookKeeper({ table, queue, deadLetterQueue });
+const generationOf = async (name: string) => (await accounts.read(name))?.value.generation;
+const inFlightOf = async (name: string) =>
+  (await bookKeeper.read(name, (await generationOf(name)) ?? 0)).inFlight;
+
+const drain = createDrain({
+  accounts,
+  feedStates: createFeedStates(table),
+  reader: partnerReaders(config, table, accounts).feeds,
+  queue: createChangedAdvertsQueue({ queue, mostWaiting: drainLimits.mostWaiting, inFlightOf }),
+  deadLetters: createDeadLetters({ queue: deadLetterQueue, books: createBooks(table), generationOf }),
+  observer,
+  clock: systemClock,
+  newId: randomUUID,
+  holder: `drain ${randomUUID()}`,
+  settings: { ...config, ...drainLimits },
+});
+
+/** Reads every feed that is due; the schedule's event, `{}` or any other, asks for nothing else. */
+export const handler = withRuntime('drain', (_event: unknown, { deadlineMs }) =>
+  drain.run({ deadlineMs, nextRunMs: systemClock.now() + scheduleMs }),
+);

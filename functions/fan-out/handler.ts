@@ -1,0 +1,44 @@
+import type { SQSEvent } from 'aws-lambda';
+import { createAdvertHistories } from '../../shared/aws/advert-histories.ts';
+import { createBooks } from '../../shared/aws/books.ts';
+import { dynamoDbClient, eventBridgeClient, sqsClient } from '../../shared/aws/clients.ts';
+import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
+import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
+import { createBatchSettler } from '../../shared/aws/settler.ts';
+import { deliveryOf } from '../../shared/aws/sqs-deliveries.ts';
+import { systemClock } from '../../shared/domain/clock.ts';
+import { functionConfig } from '../../shared/runtime/config.ts';
+import { fanOutLimits } from '../../shared/runtime/limits.ts';
+import { withRuntime } from '../../shared/runtime/middleware.ts';
+import { observer } from '../../shared/runtime/observer.ts';
+import { partnerReaders } from '../../shared/runtime/partner.ts';
+import { createFanOut } from './fan-out.ts';
+
+const config = functionConfig('fanOut');
+const dynamoDb = dynamoDbClient();
+const sqs = sqsClient();
+const table = { client: dynamoDb, name: config.feedStateTable };
+const accounts = createPartnerAccounts(table);
+const fanOut = createFanOut({
+  accounts,
+  histories: createAdvertHistories({ client: dynamoDb, name: config.advertStatusTable }),
+  adverts: partnerReaders(config, table, accounts).adverts,
+  events: createEventPublisher({ client: eventBridgeClient(), busName: config.busName }),
+  observer,
+  clock: systemClock,
+  random: Math.random,
+  settings: { ...config, ...fanOutLimits },
+});
+const settler = createBatchSettler({
+  queue: { client: sqs, url: config.queueUrl },
+  deadLetterQueue: { client: sqs, url: config.deadLetterQueueUrl },
+  books: createBooks(table),
+  observer,
+});
+
+/** Publishes what became of the adverts of one batch; what is not settled comes back. */
+export const handler = withRuntime('fan-out', async ({ Records: records }: SQSEvent, { deadlineMs }) => {
+  const receivedAt = systemClock.now();
+  const settlements = await fanOut.handle(records.map(deliveryOf), { deadlineMs });
+  return settler.settle({ records, settlements, receivedAt });
+});

@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import { createApplicationSecret } from '../../shared/aws/application-secret.ts';
+import { dynamoDbClient, eventBridgeClient, secretsManagerClient } from '../../shared/aws/clients.ts';
+import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
+import { createFeedStates } from '../../shared/aws/feed-states.ts';
+import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
+import { createTokenVault } from '../../shared/aws/token-vault.ts';
+import { systemClock } from '../../shared/domain/clock.ts';
+import { functionConfig } from '../../shared/runtime/config.ts';
+import { refreshLimits } from '../../shared/runtime/limits.ts';
+import { withRuntime } from '../../shared/runtime/middleware.ts';
+import { observer } from '../../shared/runtime/observer.ts';
+import { partnerTokenEndpoint } from '../../shared/runtime/partner.ts';
+import { answerRefreshToken } from '../../shared/runtime/refresh-token-event.ts';
+import { createConnect } from './connect.ts';
+import { createRefreshToken } from './refresh-token.ts';
+
+const config = functionConfig('refreshToken');
+const secrets = secretsManagerClient();
+const table = { client: dynamoDbClient(), name: config.feedStateTable };
+const deps = {
+  accounts: createPartnerAccounts(table),
+  feedStates: createFeedStates(table),
+  vault: createTokenVault(secrets),
+  application: createApplicationSecret(secrets),
+  endpoint: partnerTokenEndpoint(config, table),
+  events: createEventPublisher({ client: eventBridgeClient(), busName: config.busName }),
+  observer,
+  clock: systemClock,
+  random: Math.random,
+  newId: randomUUID,
+  settings: { ...config, ...refreshLimits },
+};
+const stage = { ...createRefreshToken(deps), ...createConnect(deps) };
+
+/** Sweeps on schedule, and refreshes, connects or disconnects one partner account when it is asked to. */
+export const handler = withRuntime('refresh-token', (event: unknown, options) =>
+  answerRefreshToken(stage, event, options),
+);

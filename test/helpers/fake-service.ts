@@ -1,0 +1,86 @@
+import type { FeedQuery, FeedReader, ReceivedPage } from '../../functions/drain/ports.ts';
+import type { AdvertReader } from '../../functions/fan-out/ports.ts';
+import type { Grant, ReceivedTokens, TokenEndpoint } from '../../functions/refresh-token/ports.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import { PartnerFault } from '../../shared/domain/faults.ts';
+
+/** What a use case sees of the partner service: the ports, without HTTP. The sandbox is the service with HTTP. */
+export function createFakeService(clock: Clock) {
+  const statuses = new Map<string, string>();
+  /** The IDs as the feed names them; tests put malformed ones in, too. */
+  const changes: unknown[] = [];
+  const feedRequests: FeedQuery[] = [];
+  const fetched: string[] = [];
+  const grants: Grant[] = [];
+  let issued = 0;
+  const state = {
+    pageSize: 1000,
+    /** Throws, or changes things, before a page is read. */
+    beforePage: (_query: FeedQuery): void => undefined,
+    /** Likewise before an advert is answered. */
+    beforeAdvert: (_advertId: string): void => undefined,
+    tokens: (_grant: Grant): ReceivedTokens['answer'] => {
+      issued += 1;
+      return {
+        access_token: `access-${issued}`,
+        refresh_token: `refresh-${issued}`,
+        expires_in: 86_400,
+        token_type: 'bearer',
+        scope: 'v2 read write',
+      };
+    },
+    /** Given instead of the real next cursor. */
+    nextCursor: undefined as string | undefined,
+  };
+
+  const reader: FeedReader & AdvertReader & TokenEndpoint = {
+    async readPage(_partnerAccount, query): Promise<ReceivedPage> {
+      feedRequests.push(query);
+      state.beforePage(query);
+      const from = query.cursor === undefined ? 0 : Number(query.cursor);
+      const data = changes.slice(from, from + state.pageSize);
+      const end = from + data.length;
+      return {
+        page: { data, hasMore: end < changes.length, nextCursor: state.nextCursor ?? String(end) },
+        receivedAt: clock.now(),
+        serviceTime: clock.now(),
+      };
+    },
+    async readAdvert(_partnerAccount, advertId) {
+      fetched.push(advertId);
+      state.beforeAdvert(advertId);
+      const status = statuses.get(advertId);
+      if (status === undefined) throw new PartnerFault('not-found', 'no such advert', { status: 404 });
+      return { status, receivedAt: clock.now() };
+    },
+    async requestTokens(_application, grant) {
+      grants.push(grant);
+      return {
+        answer: state.tokens(grant),
+        sentAt: clock.now(),
+        receivedAt: clock.now(),
+        serviceTime: clock.now(),
+      };
+    },
+  };
+  return {
+    ...reader,
+    state,
+    feedRequests,
+    fetched,
+    grants,
+    /** Gives the advert a status, and has the feed name it. */
+    change(advertId: string, status: string): void {
+      statuses.set(advertId, status);
+      changes.push(advertId);
+    },
+    remove(advertId: string): void {
+      statuses.delete(advertId);
+      changes.push(advertId);
+    },
+    /** Has the feed name something, whatever it is. */
+    list(entry: unknown): void {
+      changes.push(entry);
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import type { FeedState, Progress } from '../../functions/drain/ports.ts';
+import type { Delivery, Settlement, Verdict } from '../../functions/fan-out/ports.ts';
+import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
+import type { PartnerAccount, TokenPair } from '../../shared/domain/ports.ts';
+import { Secret } from '../../shared/domain/secret.ts';
+
+/** A feed state as `connect` registers it. */
+export const feedState = (change: Partial<FeedState> = {}): FeedState => ({
+  partnerAccount: 'main',
+  feed: 'adverts',
+  generation: 1_763_640_000,
+  since: '2026-11-20T11:55:00Z',
+  resets: 0,
+  resetsInARow: 0,
+  ...change,
+});
+
+export const progress = (change: Partial<Progress> = {}): Progress => ({
+  since: '2026-11-20T11:55:00Z',
+  cursor: 'cursor-1',
+  resets: 0,
+  resetsInARow: 0,
+  listed: 0,
+  repeated: 0,
+  ...change,
+});
+
+export const partnerAccount = (change: Partial<PartnerAccount> = {}): PartnerAccount => ({
+  name: 'main',
+  generation: 1_763_640_000,
+  connectedAt: '2026-11-20T12:00:00Z',
+  ...change,
+});
+
+let lastReadId = 0;
+
+/** A message of a page of its own, unless `change` says otherwise. */
+export function changedAdvert(change: Partial<ChangedAdvert> = {}): ChangedAdvert {
+  lastReadId += 1;
+  const { advertId = '123', correlationId = `read-${lastReadId}` } = change;
+  return {
+    key: `${correlationId}:${advertId}`,
+    partnerAccount: 'main',
+    generation: 1_763_640_000,
+    feed: 'adverts',
+    advertId,
+    listedAt: '2026-11-20T12:00:00.000Z',
+    cause: 'feed',
+    correlationId,
+    ...change,
+  };
+}
+
+export const deadLetter = (change: Partial<DeadLetter> = {}): DeadLetter => ({
+  partnerAccount: 'main',
+  advertId: '123',
+  fault: 'contract-broken',
+  reason: 'the answer has no status',
+  at: '2026-11-20T12:00:00.000Z',
+  receives: 1,
+  message: null,
+  ...change,
+});
+
+/** The letter of a message that is given up. */
+export const letterOf = (message: ChangedAdvert): DeadLetter =>
+  deadLetter({ partnerAccount: message.partnerAccount, advertId: message.advertId, message });
+
+export const settlement = (delivery: Delivery | undefined, verdict: Verdict): Settlement => {
+  if (!delivery) throw new Error('there is no delivery to settle');
+  return { delivery, verdict };
+};
+
+export const tokenPair = (change: Partial<TokenPair> = {}): TokenPair => ({
+  accessToken: new Secret('access-1'),
+  refreshToken: new Secret('refresh-1'),
+  scope: 'v2 read write',
+  expiresAt: Date.parse('2026-11-20T13:00:00Z'),
+  obtainedAt: Date.parse('2026-11-20T12:00:00Z'),
+  ...change,
+});

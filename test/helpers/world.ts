@@ -1,0 +1,120 @@
+import { createDrain } from '../../functions/drain/drain.ts';
+import { createFanOut } from '../../functions/fan-out/fan-out.ts';
+import { createConnect } from '../../functions/refresh-token/connect.ts';
+import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
+import type { AdvertEvent, Envelope } from '../../shared/contract/events.ts';
+import { Secret } from '../../shared/domain/secret.ts';
+import { createInMemoryEvents } from '../../shared/in-memory/events.ts';
+import { createInMemoryState } from '../../shared/in-memory/state.ts';
+import { createFakeService } from './fake-service.ts';
+import { createManualClock } from './manual-clock.ts';
+import { createRecordingObserver } from './recording-observer.ts';
+
+const dayMs = 86_400_000;
+
+/** The three use cases over the in-memory ports and a fake service; `main` is connected. */
+export async function createWorld() {
+  const clock = createManualClock();
+  const service = createFakeService(clock);
+  const observer = createRecordingObserver();
+  const state = createInMemoryState({ clock });
+  const events = createInMemoryEvents();
+  let ids = 0;
+  const newId = () => `id${++ids}`;
+  const random = () => 0.5;
+  const accounts = state.partnerAccounts;
+  await state.applicationSecret.write({ clientId: new Secret('client'), clientSecret: new Secret('hush') });
+
+  const settings = {
+    overlapSeconds: 300,
+    leaseMs: 90_000,
+    mostWaiting: 20_000,
+    pollSeconds: 60,
+    feedsAtOnce: 10,
+  };
+  const drainDeps = {
+    accounts,
+    feedStates: state.feedStates,
+    reader: service,
+    queue: state.queue,
+    deadLetters: state.queue,
+    observer,
+    clock,
+    newId,
+    holder: 'drain-1',
+    settings,
+  };
+  const fanOutDeps = {
+    accounts,
+    histories: state.advertHistories,
+    adverts: service,
+    events,
+    observer,
+    clock,
+    random,
+    settings: { advertTries: 5, mostAgeMs: dayMs, confirmUnavailableSeconds: 30, fetchMs: 10_000 },
+  };
+  const tokenDeps = {
+    accounts,
+    vault: state.vault,
+    application: state.applicationSecret,
+    endpoint: service,
+    events,
+    observer,
+    clock,
+    random,
+    newId,
+    settings: { requiredScope: 'v2 read write', lockMs: 90_000 },
+  };
+  const drain = createDrain(drainDeps);
+  const fanOut = createFanOut(fanOutDeps);
+  const refreshToken = createRefreshToken(tokenDeps);
+  const connect = createConnect({
+    ...tokenDeps,
+    feedStates: state.feedStates,
+    settings: { requiredScope: 'v2 read write', overlapSeconds: 300 },
+  });
+  const options = () => ({ deadlineMs: clock.now() + 60_000 });
+
+  await connect.connect({ partnerAccount: 'main', refreshToken: new Secret('refresh-0') }, options());
+
+  return {
+    clock,
+    service,
+    observer,
+    state,
+    accounts,
+    events,
+    drain,
+    drainDeps,
+    fanOut,
+    fanOutDeps,
+    refreshToken,
+    tokenDeps,
+    connect,
+    options,
+    round: () => drain.round(options()),
+    /** Takes one batch, has it handled and settled, and returns what was decided. */
+    async handleBatch(maxGroups = 10) {
+      const batch = await state.queue.receive({ maxGroups, maxPerGroup: 10, visibilityMs: 60_000 });
+      const settlements = await fanOut.handle(batch, options());
+      await state.queue.settle(settlements);
+      return settlements;
+    },
+    /** Every event accepted, oldest first, parsed. */
+    published: () => events.accepted.map((text) => JSON.parse(text) as Envelope),
+    advertEvents: () =>
+      events.accepted
+        .map((text) => JSON.parse(text) as AdvertEvent)
+        .filter(({ detail }) => 'advertId' in detail.data),
+    books: async (name = 'main') => {
+      const account = await accounts.read(name);
+      return state.bookKeeper.read(name, account?.value.generation ?? 0);
+    },
+    account: async (name = 'main') => (await accounts.read(name))?.value,
+    feed: async (name = 'main') =>
+      (await state.feedStates.list()).find(({ partnerAccount }) => partnerAccount === name),
+  };
+}
+
+export type World = Awaited<ReturnType<typeof createWorld>>;
