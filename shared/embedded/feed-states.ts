@@ -1,0 +1,93 @@
+import type { FeedKey, FeedState, FeedStates } from '../../functions/drain/ports.ts';
+import type { EmbeddedBooks } from './books.ts';
+import type { Store } from './store.ts';
+
+interface Row {
+  readonly generation: number;
+  readonly state: string;
+  readonly fence: number;
+  readonly holder: string | null;
+  readonly leased_until: number | null;
+}
+
+/** Feed states in the state file. What a page repeats goes into the books in the transaction that stores its cursor. */
+export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates {
+  const selectAll = store.prepare('SELECT state FROM feeds');
+  const select = store.prepare(
+    'SELECT generation, state, fence, holder, leased_until FROM feeds WHERE partner_account = ? AND feed = ?',
+  );
+  const replace = store.prepare(
+    `INSERT OR REPLACE INTO feeds (partner_account, feed, generation, state, fence, holder, leased_until)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const removeAll = store.prepare('DELETE FROM feeds WHERE partner_account = ?');
+
+  const rowOf = ({ partnerAccount, feed }: FeedKey) => select.get(partnerAccount, feed) as Row | undefined;
+
+  function put(state: FeedState, fence: number, holder: string | null, leasedUntil: number | null): void {
+    const { partnerAccount, feed, generation } = state;
+    replace.run(partnerAccount, feed, generation, JSON.stringify(state), fence, holder, leasedUntil);
+  }
+
+  function leased(key: FeedKey, fence: number, nowMs: number): Row | undefined {
+    const row = rowOf(key);
+    return row && row.fence === fence && isLeased(row, nowMs) ? row : undefined;
+  }
+
+  return {
+    list: async () => (store.read(() => selectAll.all()) as unknown as Row[]).map(stateOf).sort(byWaiting),
+
+    register: (state) =>
+      store.write(() => {
+        const row = rowOf(state);
+        if (row && row.generation >= state.generation) return;
+        put(state, firstFence(state.generation), null, null);
+      }),
+
+    acquire: (key, holder, nowMs, leaseMs) =>
+      store.write(() => {
+        const row = rowOf(key);
+        if (!row) return undefined;
+        if (isLeased(row, nowMs)) return { heldBy: row.holder ?? '', untilMs: row.leased_until ?? 0 };
+        const lease = { fence: row.fence + 1, state: { ...stateOf(row), lastPolled: nowMs } };
+        put(lease.state, lease.fence, holder, nowMs + leaseMs);
+        return lease;
+      }),
+
+    advance: (key, fence, { listed: _counted, repeated, lastSuccess, ...progress }, nowMs, leaseMs) =>
+      store.write(() => {
+        const row = leased(key, fence, nowMs);
+        if (!row) return false;
+        const success = lastSuccess === undefined ? {} : { lastSuccess };
+        put({ ...stateOf(row), ...progress, ...success }, fence, row.holder, nowMs + leaseMs);
+        if (repeated > 0) {
+          books.add(key.partnerAccount, row.generation, { listed: repeated, coalesced: repeated });
+        }
+        return true;
+      }),
+
+    release: (key, fence, end, nowMs) =>
+      store.write(() => {
+        const row = leased(key, fence, nowMs);
+        if (!row) return;
+        const { fault: _fault, pausedUntil: _pausedUntil, ...state } = stateOf(row);
+        put({ ...state, ...end }, fence, null, null);
+      }),
+
+    async remove(partnerAccount) {
+      await store.write(() => removeAll.run(partnerAccount));
+    },
+  };
+}
+
+const stateOf = ({ state }: Row): FeedState => JSON.parse(state) as FeedState;
+
+const isLeased = (row: Row, nowMs: number): boolean => row.leased_until !== null && row.leased_until > nowMs;
+
+// A feed registered anew must not give out the fences of its former life: a poller of then may still be at work. A
+// million for each second of the generation's number is more than can have been given out in between.
+const firstFence = (generation: number): number => generation * 1_000_000;
+
+const byWaiting = (a: FeedState, b: FeedState): number =>
+  (a.lastPolled ?? -1) - (b.lastPolled ?? -1) ||
+  (`${a.partnerAccount}/${a.feed}` < `${b.partnerAccount}/${b.feed}` ? -1 : 1);

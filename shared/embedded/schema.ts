@@ -1,0 +1,106 @@
+/** Version of the tables below; stands in the file as `user_version`. */
+export const schemaVersion = 1;
+
+/** Tells our file from any other SQLite file: "AdBr". */
+export const applicationId = 0x41644272;
+
+/**
+ * The place of a message: what it waits for.
+ *
+ * A group whose messages all wait has exactly one that is first in line, its oldest. A group of which something is
+ * handed out or put off has none, and so hands out nothing more.
+ */
+export const place = { firstInLine: 0, waiting: 1, handedOut: 2, putOff: 3 } as const;
+
+/**
+ * Each index is what keeps one question cheap however long the queue is: who is next, what of a group waits or is
+ * taken, whose time has come, which keys may be forgotten.
+ *
+ * Histories have a row ID and a separate index, for their rows are long: without a row ID they would lie in the index
+ * itself, few to a page.
+ */
+export const schema = `
+CREATE TABLE documents (
+  name TEXT PRIMARY KEY,
+  text TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE partner_accounts (
+  name TEXT PRIMARY KEY,
+  version INTEGER NOT NULL,
+  account TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE token_pairs (
+  version INTEGER PRIMARY KEY AUTOINCREMENT,
+  partner_account TEXT NOT NULL UNIQUE,
+  pair TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE feeds (
+  partner_account TEXT NOT NULL,
+  feed TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  fence INTEGER NOT NULL,
+  holder TEXT,
+  leased_until INTEGER,
+  PRIMARY KEY (partner_account, feed)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE books (
+  partner_account TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  listed INTEGER NOT NULL,
+  events INTEGER NOT NULL,
+  unchanged INTEGER NOT NULL,
+  coalesced INTEGER NOT NULL,
+  unavailable INTEGER NOT NULL,
+  dead_lettered INTEGER NOT NULL,
+  in_flight INTEGER NOT NULL,
+  PRIMARY KEY (partner_account, generation)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE messages (
+  sequence_number INTEGER PRIMARY KEY AUTOINCREMENT,
+  group_key TEXT NOT NULL,
+  partner_account TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  sent_at INTEGER NOT NULL,
+  receives INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  visible_at INTEGER
+) STRICT;
+CREATE INDEX messages_first ON messages (place) WHERE place = ${place.firstInLine};
+CREATE INDEX messages_of_group ON messages (group_key, place);
+CREATE INDEX messages_due ON messages (visible_at) WHERE visible_at IS NOT NULL;
+
+CREATE TABLE sent_keys (
+  key TEXT PRIMARY KEY,
+  sent_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sent_keys_by_age ON sent_keys (sent_at);
+
+CREATE TABLE dead_letters (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  partner_account TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  letter TEXT NOT NULL
+) STRICT;
+CREATE INDEX dead_letters_of_account ON dead_letters (partner_account);
+
+CREATE TABLE advert_histories (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,
+  version INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  status TEXT,
+  envelope TEXT,
+  written_by TEXT,
+  position TEXT NOT NULL,
+  owed INTEGER NOT NULL,
+  tries INTEGER,
+  missing_since INTEGER
+) STRICT;
+`;

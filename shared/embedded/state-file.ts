@@ -1,0 +1,124 @@
+import { accessSync, chmodSync, closeSync, constants, mkdirSync, openSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { applicationId, schema, schemaVersion } from './schema.ts';
+import { guarded, StateError } from './state-error.ts';
+
+/** How long a statement waits for another process; each holds the file for milliseconds. */
+export const busyTimeoutMs = 5_000;
+
+/** Pages of 4 KiB after which the write-ahead log is copied into the file: large, for each copy waits for the disk. */
+const checkpointPages = 4_000;
+const cacheKib = 16_384;
+
+/** `DIR/bridge.db` */
+export const stateFileIn = (dir: string): string => path.join(dir, 'bridge.db');
+
+/**
+ * Opens the state file of an embedded bridge, and makes it when it is not there.
+ *
+ * With a write-ahead log and `synchronous=NORMAL` a commit is a write to the operating system without waiting for the
+ * disk: it survives the death of the process (kill -9), and after a power cut the file is whole but may lack the last
+ * moments. What must not be lost then asks for a durable write (see store.ts).
+ *
+ * Checked here is what costs the same for every size: whether the file is ours, its version, its length and its tables.
+ * Damage further in shows when it is read.
+ *
+ * @throws {StateError} nothing is overwritten then
+ * @see https://sqlite.org/wal.html
+ */
+export function openStateFile(dir: string): DatabaseSync {
+  const file = stateFileIn(dir);
+  return guarded(file, () => {
+    makeFolder(dir);
+    makePrivate(file);
+    // SQLite would open a read-only file, and fail only with the first write.
+    accessSync(file, constants.R_OK | constants.W_OK);
+    const db = new DatabaseSync(file, { timeout: busyTimeoutMs });
+    try {
+      refuseForeign(db, file);
+      useWriteAheadLog(db);
+      db.exec(`PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=${checkpointPages};`);
+      db.exec(`PRAGMA cache_size=-${cacheKib}; PRAGMA journal_size_limit=${2 * checkpointPages * 4096};`);
+      // Zeroes what is deleted where that costs nothing: tokens that were replaced.
+      db.exec('PRAGMA secure_delete=FAST;');
+      makeTables(db);
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}
+
+export const makeFolder = (dir: string) => mkdirSync(dir, { recursive: true, mode: 0o700 });
+
+/**
+ * Makes `file` readable for its owner alone; what SQLite puts beside it takes on its mode.
+ *
+ * A file that is there is never opened for this: closing it would drop the locks that this process holds on it.
+ *
+ * @see https://sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
+ */
+export function makePrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    for (const each of [file, `${file}-wal`, `${file}-shm`]) {
+      const found = statSync(each, { throwIfNoEntry: false });
+      if (found?.isFile() && (found.mode & 0o077) !== 0) chmodSync(each, 0o600);
+    }
+  }
+}
+
+function refuseForeign(db: DatabaseSync, file: string): void {
+  // One moment for all three: another process may be making the tables.
+  db.exec('BEGIN');
+  const { application_id: id } = db.prepare('PRAGMA application_id').get() as { application_id: number };
+  const version = versionOf(db);
+  const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
+  db.exec('COMMIT');
+  if (tables === 0 && version === 0) return;
+  if (id !== applicationId) {
+    throw new StateError(
+      'state-damaged',
+      `${file} is not the state of an Advert Bridge. Choose another folder`,
+    );
+  }
+  if (version > schemaVersion) {
+    throw new StateError(
+      'state-newer',
+      `${file} was written by a newer Advert Bridge (its version is ${version}, this one knows ${schemaVersion}). Use the newer one`,
+    );
+  }
+}
+
+const versionOf = (db: DatabaseSync): number =>
+  (db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version;
+
+const attempts = 50;
+
+// The change to a write-ahead log does not wait for others by itself; two processes may be making the file at once.
+function useWriteAheadLog(db: DatabaseSync): void {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      db.exec('PRAGMA journal_mode=WAL');
+      return;
+    } catch (error) {
+      const isBusy = ((error as { errcode?: number }).errcode ?? 0) % 256 === 5;
+      if (!isBusy || attempt === attempts) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    }
+  }
+}
+
+function makeTables(db: DatabaseSync): void {
+  if (versionOf(db) === schemaVersion) return;
+  db.exec('BEGIN IMMEDIATE');
+  // Another process may have come first.
+  if (versionOf(db) === 0) {
+    db.exec(`${schema}; PRAGMA application_id=${applicationId}; PRAGMA user_version=${schemaVersion};`);
+  }
+  db.exec('COMMIT');
+}

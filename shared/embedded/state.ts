@@ -1,0 +1,51 @@
+import { createAdvertHistories } from './advert-histories.ts';
+import { createBooks } from './books.ts';
+import { createBudgetStore } from './budget-store.ts';
+import { createDeadLetters } from './dead-letters.ts';
+import { createDocuments } from './documents.ts';
+import { createFeedStates } from './feed-states.ts';
+import { createPartnerAccounts } from './partner-accounts.ts';
+import { createQueue } from './queue.ts';
+import { openStateFile, stateFileIn } from './state-file.ts';
+import { createStore } from './store.ts';
+import { createApplicationSecret, createVault } from './vault.ts';
+
+export interface EmbeddedStateOptions {
+  /** Default: the machine's own. */
+  readonly clock?: { now(): number };
+}
+
+export type EmbeddedState = ReturnType<typeof openEmbeddedState>;
+
+/**
+ * All that an embedded bridge keeps, in the one file `DIR/bridge.db`. Several processes may have it open; only one may
+ * run the bridge (run-lock.ts).
+ *
+ * @param dir made, for its owner alone, when it is not there
+ * @throws {StateError} when it is damaged, not writable, or of a newer bridge; also from every method of what it returns
+ */
+export function openEmbeddedState(dir: string, { clock = Date }: EmbeddedStateOptions = {}) {
+  const store = createStore(openStateFile(dir), stateFileIn(dir));
+  const documents = createDocuments(store);
+  const books = createBooks(store);
+  const letters = createDeadLetters(store, books, clock);
+  const { add: _within, ...deadLetters } = letters;
+  return {
+    feedStates: createFeedStates(store, books),
+    partnerAccounts: createPartnerAccounts(store),
+    advertHistories: createAdvertHistories(store),
+    queue: createQueue({ store, books, deadLetters: letters, clock }),
+    deadLetters,
+    bookKeeper: books.keeper,
+    vault: createVault(store),
+    applicationSecret: createApplicationSecret(documents),
+    budgetStore: createBudgetStore(store, documents),
+    /** What was set for this folder, such as the base URL of the partner service. */
+    settings: {
+      read: (name: string): Promise<string | undefined> => documents.read(`setting/${name}`),
+      write: (name: string, value: string): Promise<void> => documents.write(`setting/${name}`, value),
+    },
+    /** Writes what waits, then closes the file. */
+    close: store.close,
+  };
+}

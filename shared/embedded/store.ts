@@ -1,0 +1,100 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { asStateError, guarded } from './state-error.ts';
+
+export interface WriteOptions {
+  /** Waits for the disk: for what a power cut must not take either. Default false. */
+  readonly durable?: boolean;
+}
+
+/** One connection to the state file. */
+export interface Store {
+  prepare(sql: string): StatementSync;
+  /** @throws {StateError} */
+  read<T>(query: () => T): T;
+  /**
+   * Runs `change` in a transaction with whatever else is to be written in the same turn of the event loop, and resolves
+   * after the commit. A change that throws is undone and rejects alone.
+   *
+   * @param change must be fit to run twice: it does when another one in its transaction fails
+   * @throws {StateError}
+   */
+  write<T>(change: () => T, options?: WriteOptions): Promise<T>;
+  /** Writes what waits, then closes the file. */
+  close(): void;
+}
+
+interface Waiting {
+  readonly change: () => unknown;
+  readonly durable: boolean;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Outcome = { readonly value: unknown } | { readonly error: unknown };
+
+/**
+ * @param file its name, for messages
+ */
+export function createStore(db: DatabaseSync, file: string): Store {
+  const begin = db.prepare('BEGIN IMMEDIATE');
+  const commit = db.prepare('COMMIT');
+  const rollback = db.prepare('ROLLBACK');
+  let waiting: Waiting[] = [];
+
+  function inTransaction(changes: readonly Waiting[]): unknown[] {
+    if (changes.some(({ durable }) => durable)) db.exec('PRAGMA synchronous=FULL');
+    begin.run();
+    try {
+      const values = changes.map(({ change }) => change());
+      commit.run();
+      return values;
+    } catch (error) {
+      // After some errors SQLite has rolled back by itself.
+      if (db.isTransaction) rollback.run();
+      throw error;
+    } finally {
+      if (changes.some(({ durable }) => durable)) db.exec('PRAGMA synchronous=NORMAL');
+    }
+  }
+
+  function outcomesOf(changes: readonly Waiting[]): Outcome[] {
+    try {
+      return inTransaction(changes).map((value) => ({ value }));
+    } catch (error) {
+      const failed: Outcome = { error: asStateError(error, file) };
+      if (changes.length === 1 || isBusy(error)) return changes.map(() => failed);
+      return changes.flatMap((change) => outcomesOf([change]));
+    }
+  }
+
+  function flush(): void {
+    const changes = waiting;
+    waiting = [];
+    if (changes.length === 0) return;
+    const outcomes = outcomesOf(changes);
+    for (const [index, { resolve, reject }] of changes.entries()) {
+      const outcome = outcomes[index] as Outcome;
+      if ('error' in outcome) reject(outcome.error);
+      else resolve(outcome.value);
+    }
+  }
+
+  return {
+    prepare: (sql) => guarded(file, () => db.prepare(sql)),
+    read: (query) => guarded(file, query),
+    write<T>(change: () => T, { durable = false }: WriteOptions = {}): Promise<T> {
+      return new Promise<T>((resolve, reject) => {
+        // Not a microtask: the answers that arrive in one turn of the event loop come in macrotasks of their own.
+        if (waiting.length === 0) setImmediate(flush);
+        waiting.push({ change, durable, resolve: resolve as (value: unknown) => void, reject });
+      });
+    },
+    close() {
+      flush();
+      db.close();
+    },
+  };
+}
+
+// Each of the others would only wait as long for the same lock.
+const isBusy = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === 5;

@@ -1,0 +1,21 @@
+import type { AdvertHistories, AdvertKey, AdvertRow } from '../../functions/fan-out/ports.ts';
+
+/** Advert histories in memory. */
+export function createInMemoryAdvertHistories(): AdvertHistories {
+  const rows = new Map<string, AdvertRow>();
+  return {
+    read: async (key) => rows.get(keyOf(key)),
+    async write(key, row) {
+      const version = rows.get(keyOf(key))?.version ?? 0;
+      if (version !== row.version - 1) return false;
+      rows.set(keyOf(key), row);
+      return true;
+    },
+    async remove(partnerAccount) {
+      for (const key of rows.keys()) if (key.startsWith(`${partnerAccount}/`)) rows.delete(key);
+    },
+  };
+}
+
+const keyOf = ({ partnerAccount, generation, advertId }: AdvertKey): string =>
+  `${partnerAccount}/${generation}/${advertId}`;

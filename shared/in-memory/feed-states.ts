@@ -1,0 +1,77 @@
+import type { FeedKey, FeedState, FeedStates } from '../../functions/drain/ports.ts';
+import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
+
+interface Row {
+  state: FeedState;
+  fence: number;
+  lease?: { readonly holder: string; readonly untilMs: number };
+}
+
+/**
+ * Feed states in memory.
+ *
+ * @param books those of the queue, so that IDs repeated within a page are counted with the cursor
+ */
+export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBooks()): FeedStates {
+  const rows = new Map<string, Row>();
+
+  function leased(key: FeedKey, fence: number, nowMs: number): Row | undefined {
+    const row = rows.get(keyOf(key));
+    return row?.lease && row.fence === fence && row.lease.untilMs > nowMs ? row : undefined;
+  }
+
+  return {
+    list: async () => [...rows.values()].map(({ state }) => state).sort(byWaiting),
+
+    async register(state) {
+      const row = rows.get(keyOf(state));
+      if (row && row.state.generation >= state.generation) return;
+      rows.set(keyOf(state), { state, fence: firstFence(state.generation) });
+      books.opened(state.partnerAccount, state.generation);
+    },
+
+    async acquire(key, holder, nowMs, leaseMs) {
+      const row = rows.get(keyOf(key));
+      if (!row) return undefined;
+      if (row.lease && row.lease.untilMs > nowMs)
+        return { heldBy: row.lease.holder, untilMs: row.lease.untilMs };
+      row.fence += 1;
+      row.lease = { holder, untilMs: nowMs + leaseMs };
+      row.state = { ...row.state, lastPolled: nowMs };
+      return { fence: row.fence, state: row.state };
+    },
+
+    async advance(key, fence, { listed: _counted, repeated, lastSuccess, ...progress }, nowMs, leaseMs) {
+      const row = leased(key, fence, nowMs);
+      if (!row?.lease) return false;
+      row.state = { ...row.state, ...progress, ...(lastSuccess === undefined ? {} : { lastSuccess }) };
+      row.lease = { holder: row.lease.holder, untilMs: nowMs + leaseMs };
+      const counts = books.of(key.partnerAccount, row.state.generation);
+      counts.listed += repeated;
+      counts.coalesced += repeated;
+      return true;
+    },
+
+    async release(key, fence, end, nowMs) {
+      const row = leased(key, fence, nowMs);
+      if (!row) return;
+      const { fault: _fault, pausedUntil: _pausedUntil, ...rest } = row.state;
+      row.state = { ...rest, ...end };
+      delete row.lease;
+    },
+
+    async remove(partnerAccount) {
+      for (const [key, { state }] of rows) if (state.partnerAccount === partnerAccount) rows.delete(key);
+      books.closed(partnerAccount);
+    },
+  };
+}
+
+const keyOf = ({ partnerAccount, feed }: FeedKey): string => `${partnerAccount}/${feed}`;
+
+// A feed registered anew must not give out the fences of its former life: a poller of then may still be at work. A
+// million for each second of the generation's number is more than can have been given out in between.
+const firstFence = (generation: number): number => generation * 1_000_000;
+
+const byWaiting = (a: FeedState, b: FeedState): number =>
+  (a.lastPolled ?? -1) - (b.lastPolled ?? -1) || (keyOf(a) < keyOf(b) ? -1 : 1);

@@ -1,0 +1,190 @@
+import type { ChangedAdvertsQueue, DeadLetters } from '../../functions/drain/ports.ts';
+import type {
+  Delivery,
+  Inbox,
+  ReceiveOptions,
+  Settlement,
+  Settler,
+  Verdict,
+} from '../../functions/fan-out/ports.ts';
+import type { ChangedAdvert, DeadLetter } from '../contract/messages.ts';
+import type { BookKeeper } from '../domain/ports.ts';
+import { positionOf } from '../domain/position.ts';
+import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
+import { createLetterStore, type LetterQuery } from './dead-letters.ts';
+import { createMessageGroups, type Queued } from './message-groups.ts';
+
+/** As long as SQS remembers a deduplication ID. */
+const dedupWindowMs = 5 * 60_000;
+
+export interface InMemoryQueueOptions {
+  readonly clock: { now(): number };
+  /** Shared with the feed states; else the queue keeps its own. */
+  readonly books?: InMemoryBooks;
+  /** false: like a standard queue, without groups and without order. Default true. */
+  readonly fifo?: boolean;
+  /** The order of a queue that is not FIFO; without it the newest message comes first. */
+  readonly random?: () => number;
+}
+
+export type InMemoryQueue = ReturnType<typeof createInMemoryQueue>;
+
+/** The queue between drain and fan-out, its dead letters and its books, with the behaviour of SQS FIFO. */
+export function createInMemoryQueue(options: InMemoryQueueOptions) {
+  const { clock, books = createInMemoryBooks(), fifo = true, random } = options;
+  const letters = createLetterStore();
+  const messages = new Map<number, Queued>();
+  const sentAtByKey = new Map<string, number>();
+  let lastSequenceNumber = 0;
+  const groups = createMessageGroups(
+    fifo
+      ? {
+          groupOf: ({ message }) => `${message.partnerAccount}/${message.advertId}`,
+          rankOf: ({ sequenceNumber }) => sequenceNumber,
+        }
+      : {
+          groupOf: ({ sequenceNumber }) => String(sequenceNumber),
+          rankOf: ({ sequenceNumber }) => (random ? random() : -sequenceNumber),
+        },
+  );
+
+  /** Whether the key is new; also forgets those that are old enough. */
+  function remember(key: string, nowMs: number): boolean {
+    for (const [oldest, sentAt] of sentAtByKey) {
+      if (sentAt > nowMs - dedupWindowMs) break;
+      sentAtByKey.delete(oldest);
+    }
+    if (sentAtByKey.has(key)) return false;
+    sentAtByKey.set(key, nowMs);
+    return true;
+  }
+
+  function enqueue(message: ChangedAdvert): void {
+    lastSequenceNumber += 1;
+    const queued: Queued = {
+      message,
+      sequenceNumber: lastSequenceNumber,
+      sentAt: clock.now(),
+      receives: 0,
+      handedOut: false,
+    };
+    messages.set(queued.sequenceNumber, queued);
+    groups.add(queued);
+    countsOf(queued).inFlight += 1;
+  }
+
+  const countsOf = ({ message }: Queued) => books.of(message.partnerAccount, message.generation);
+
+  function leave(queued: Queued): void {
+    messages.delete(queued.sequenceNumber);
+    groups.remove(queued);
+    countsOf(queued).inFlight -= 1;
+  }
+
+  function carryOut(queued: Queued, verdict: Verdict): void {
+    const counts = countsOf(queued);
+    switch (verdict.kind) {
+      case 'again':
+        groups.putOff(queued, clock.now() + verdict.delayMs);
+        return;
+      case 'done':
+        counts[verdict.outcome] += 1;
+        break;
+      case 'forgotten':
+        counts.listed -= 1;
+        break;
+      case 'dead-letter':
+        letters.add(verdict.letter, queued.message.partnerAccount, queued.message.generation);
+        counts.deadLettered += 1;
+    }
+    leave(queued);
+  }
+
+  function deliveryOf(queued: Queued): Delivery {
+    const { message, sequenceNumber, receives, sentAt } = queued;
+    return {
+      id: receiptOf(queued),
+      message,
+      position: positionOf(String(sequenceNumber), receives),
+      receives,
+      sentAt,
+    };
+  }
+
+  /** The message, if `id` is the receipt of its latest delivery. */
+  function withReceipt(id: string): Queued | undefined {
+    const queued = messages.get(Number(id.split(':')[0]));
+    return queued && receiptOf(queued) === id ? queued : undefined;
+  }
+
+  async function sendMalformed(malformed: readonly DeadLetter[]): Promise<void> {
+    for (const letter of malformed) {
+      const partnerAccount = letter.partnerAccount ?? '';
+      const generation = books.currentGeneration(partnerAccount);
+      letters.add(letter, partnerAccount, generation);
+      const counts = books.of(partnerAccount, generation);
+      counts.listed += 1;
+      counts.deadLettered += 1;
+    }
+  }
+
+  async function redrive(id: string): Promise<'redriven' | 'unknown' | 'nothing-to-send'> {
+    const stored = letters.get(id);
+    if (!stored) return 'unknown';
+    const { message } = stored.letter;
+    if (!message) return 'nothing-to-send';
+    letters.remove(id);
+    books.of(stored.partnerAccount, stored.generation).deadLettered -= 1;
+    enqueue(message);
+    return 'redriven';
+  }
+
+  const queue: ChangedAdvertsQueue & DeadLetters & Inbox & Settler & BookKeeper = {
+    async send(sent) {
+      for (const message of sent) {
+        if (!remember(message.key, clock.now())) continue;
+        books.of(message.partnerAccount, message.generation).listed += 1;
+        enqueue(message);
+      }
+      return new Set();
+    },
+    depth: async (partnerAccount) => books.depth(partnerAccount),
+    sendMalformed,
+    async receive({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions) {
+      const now = clock.now();
+      return groups.take(maxGroups, maxPerGroup, now, now + visibilityMs).map(deliveryOf);
+    },
+    async settle(settlements: readonly Settlement[]) {
+      for (const { delivery, verdict } of settlements) {
+        const queued = withReceipt(delivery.id);
+        if (queued) carryOut(queued, verdict);
+      }
+    },
+    read: async (partnerAccount, generation) => books.read(partnerAccount, generation),
+    queue: async () => ({ waiting: books.waiting(), deadLetters: letters.size() }),
+  };
+
+  return {
+    ...queue,
+    deadLetters: {
+      sendMalformed,
+      list: async (query?: LetterQuery) => letters.list(query),
+      count: async () => letters.size(),
+      /** Takes the letter out for good; the books go on counting it as dead-lettered. */
+      async take(id: string): Promise<DeadLetter | undefined> {
+        const stored = letters.get(id);
+        letters.remove(id);
+        return stored?.letter;
+      },
+      redrive,
+    },
+    /** For tests: ends the visibility timeout of one delivery, or of all of them, at once. */
+    redeliver(id?: string): void {
+      const chosen = id === undefined ? [...messages.values()] : [withReceipt(id)];
+      for (const queued of chosen) if (queued?.handedOut) groups.putOff(queued, clock.now());
+    },
+  };
+}
+
+/** A receipt holds until the message is delivered again. */
+const receiptOf = ({ sequenceNumber, receives }: Queued): string => `${sequenceNumber}:${receives}`;

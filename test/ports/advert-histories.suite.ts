@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import type { AdvertHistories, AdvertRow } from '../../functions/fan-out/ports.ts';
+import { beforeAll, positionOf } from '../../shared/domain/position.ts';
+import { type Cleaned, subjects } from './harness.ts';
+
+export interface AdvertHistoriesSubject extends Cleaned {
+  readonly advertHistories: AdvertHistories;
+}
+
+const key = { partnerAccount: 'main', generation: 1_763_640_000, advertId: '123' };
+
+const first: AdvertRow = { sequence: 0, status: null, position: beforeAll, owed: true, version: 1 };
+const complete: AdvertRow = {
+  sequence: 7,
+  status: 'aktywne ✓',
+  envelope: '{"detail":{"data":{"status":"aktywne ✓","previousStatus":null}}}',
+  by: 'read-1:123',
+  position: positionOf('18446744073709551616', 3),
+  owed: false,
+  tries: 2,
+  missingSince: 1_763_640_000_000,
+  version: 1,
+};
+
+/** What every store of advert histories does. */
+export function advertHistoriesSuite(name: string, make: () => Promise<AdvertHistoriesSubject>): void {
+  describe(`${name}: advert histories`, () => {
+    const subject = subjects(make);
+
+    it('has no row for an advert that was never written', async () => {
+      const { advertHistories } = await subject();
+      expect(await advertHistories.read(key)).toBeUndefined();
+      await advertHistories.remove('main');
+    });
+
+    it.each([
+      ['with every attribute', complete],
+      ['with the least', first],
+      ['of an unavailable advert', { ...complete, status: null }],
+    ])('gives back a row %s as it was written', async (_, row) => {
+      const { advertHistories } = await subject();
+      expect(await advertHistories.write(key, row)).toBe(true);
+      expect(await advertHistories.read(key)).toEqual(row);
+    });
+
+    it('forgets what a later write leaves out', async () => {
+      const { advertHistories } = await subject();
+      await advertHistories.write(key, complete);
+      expect(await advertHistories.write(key, { ...first, version: 2 })).toBe(true);
+      expect(await advertHistories.read(key)).toEqual({ ...first, version: 2 });
+    });
+
+    it('refuses a write over a version that is not the current one', async () => {
+      const { advertHistories } = await subject();
+      await advertHistories.write(key, first);
+      expect(await advertHistories.write(key, { ...complete, version: 1 })).toBe(false);
+      expect(await advertHistories.write(key, { ...complete, version: 3 })).toBe(false);
+      expect(await advertHistories.read(key)).toEqual(first);
+    });
+
+    it('refuses the second version of a row that is not there', async () => {
+      const { advertHistories } = await subject();
+      expect(await advertHistories.write(key, { ...complete, version: 2 })).toBe(false);
+      expect(await advertHistories.read(key)).toBeUndefined();
+    });
+
+    it('lets one of many writers win', async () => {
+      const { advertHistories } = await subject();
+      const wrote = await Promise.all(
+        [1, 2, 3, 4].map((sequence) => advertHistories.write(key, { ...complete, sequence })),
+      );
+      expect(wrote.filter(Boolean)).toHaveLength(1);
+    });
+
+    it('keeps adverts, generations and partner accounts apart', async () => {
+      const { advertHistories } = await subject();
+      const others = [
+        { ...key, advertId: '1234' },
+        { ...key, generation: key.generation + 1 },
+        { ...key, partnerAccount: 'main2' },
+        { ...key, partnerAccount: 'main.x' },
+      ];
+      await advertHistories.write(key, complete);
+      for (const other of others) expect(await advertHistories.read(other)).toBeUndefined();
+      for (const other of others) expect(await advertHistories.write(other, first)).toBe(true);
+      expect(await advertHistories.read(key)).toEqual(complete);
+    });
+
+    it('forgets every generation of one partner account, and nobody else', async () => {
+      const { advertHistories } = await subject();
+      const later = { ...key, generation: key.generation + 1 };
+      const others = ['main2', 'main.x', 'main-', 'mai'].map((partnerAccount) => ({
+        ...key,
+        partnerAccount,
+      }));
+      for (const each of [key, later, ...others]) await advertHistories.write(each, first);
+
+      await advertHistories.remove('main');
+
+      expect(await advertHistories.read(key)).toBeUndefined();
+      expect(await advertHistories.read(later)).toBeUndefined();
+      for (const other of others) expect(await advertHistories.read(other)).toEqual(first);
+    });
+  });
+}

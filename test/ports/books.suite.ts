@@ -1,0 +1,194 @@
+import { describe, expect, it } from 'vitest';
+import type { ChangedAdvertsQueue, DeadLetters, FeedStates } from '../../functions/drain/ports.ts';
+import type { Inbox, Settler } from '../../functions/fan-out/ports.ts';
+import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
+import type { BookKeeper, Books } from '../../shared/domain/ports.ts';
+import { changedAdvert, deadLetter, feedState, letterOf, progress, settlement } from '../helpers/records.ts';
+import { type Capabilities, type Cleaned, subjects } from './harness.ts';
+
+/** What a person does with dead letters. */
+export interface StoredDeadLetters {
+  list(query?: {
+    readonly partnerAccount?: string;
+    readonly limit?: number;
+  }): Promise<readonly { readonly id: string; readonly letter: DeadLetter }[]>;
+  count(): Promise<number>;
+  take(id: string): Promise<DeadLetter | undefined>;
+  redrive(id: string): Promise<'redriven' | 'unknown' | 'nothing-to-send'>;
+}
+
+export interface BooksSubject extends Cleaned {
+  readonly queue: ChangedAdvertsQueue & DeadLetters & Inbox & Settler;
+  readonly feedStates: FeedStates;
+  readonly bookKeeper: BookKeeper;
+  readonly deadLetters: StoredDeadLetters;
+}
+
+const many = { maxGroups: 10, maxPerGroup: 10, visibilityMs: 30_000 };
+const { partnerAccount, generation } = changedAdvert();
+const key = { partnerAccount, feed: 'adverts' };
+const nowMs = Date.parse('2026-11-20T12:00:00Z');
+
+const nothing: Books = {
+  listed: 0,
+  events: 0,
+  unchanged: 0,
+  coalesced: 0,
+  unavailable: 0,
+  deadLettered: 0,
+  inFlight: 0,
+};
+
+/** Whether the books balance (design, I9). */
+export const balances = (books: Books): boolean =>
+  books.listed ===
+  books.events + books.unchanged + books.coalesced + books.unavailable + books.deadLettered + books.inFlight;
+
+/** Books, and the dead letters they count, where counting is one step with what is counted. */
+export function booksSuite(
+  name: string,
+  { countsOnAcceptance }: Capabilities,
+  make: () => Promise<BooksSubject>,
+): void {
+  describe.runIf(countsOnAcceptance)(`${name}: books and dead letters`, () => {
+    const subject = subjects(make);
+
+    async function read(bookKeeper: BookKeeper): Promise<Books> {
+      const { redelivered: _always0, ...books } = await bookKeeper.read(partnerAccount, generation);
+      expect(balances(books)).toBe(true);
+      return books;
+    }
+
+    async function deadLettered(message: ChangedAdvert) {
+      const made = await subject();
+      await made.queue.send([message]);
+      const [delivery] = await made.queue.receive(many);
+      await made.queue.settle([settlement(delivery, { kind: 'dead-letter', letter: letterOf(message) })]);
+      return made;
+    }
+
+    it('are empty at first', async () => {
+      const { bookKeeper } = await subject();
+      expect(await read(bookKeeper)).toEqual(nothing);
+      expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 0 });
+    });
+
+    it('list what was accepted, once for a key', async () => {
+      const { queue, bookKeeper } = await subject();
+      const message = changedAdvert();
+      await queue.send([message, changedAdvert()]);
+      await queue.send([message]);
+      expect(await read(bookKeeper)).toEqual({ ...nothing, listed: 2, inFlight: 2 });
+      expect(await bookKeeper.queue()).toEqual({ waiting: 2, deadLetters: 0 });
+    });
+
+    it('count each outcome once, whoever comes late', async () => {
+      const { queue, bookKeeper } = await subject();
+      await queue.send(['1', '2', '3', '4'].map((advertId) => changedAdvert({ advertId })));
+      const deliveries = await queue.receive(many);
+      const outcomes = ['events', 'unchanged', 'coalesced', 'unavailable'] as const;
+      const settlements = outcomes.map((outcome, index) =>
+        settlement(deliveries[index], { kind: 'done', outcome }),
+      );
+      await queue.settle(settlements);
+      await queue.settle(settlements);
+      expect(await read(bookKeeper)).toEqual({
+        ...nothing,
+        listed: 4,
+        events: 1,
+        unchanged: 1,
+        coalesced: 1,
+        unavailable: 1,
+      });
+    });
+
+    it('keep generations and partner accounts apart', async () => {
+      const { queue, bookKeeper } = await subject();
+      await queue.send([
+        changedAdvert({ generation: generation + 1 }),
+        changedAdvert({ partnerAccount: 'other' }),
+      ]);
+      expect(await read(bookKeeper)).toEqual(nothing);
+      expect(await bookKeeper.read(partnerAccount, generation + 1)).toMatchObject({ listed: 1, inFlight: 1 });
+      expect(await queue.depth(partnerAccount)).toBe(1);
+    });
+
+    it('leave out what belongs to a generation that was forgotten', async () => {
+      const { queue, bookKeeper } = await subject();
+      await queue.send([changedAdvert()]);
+      const [delivery] = await queue.receive(many);
+      await queue.settle([settlement(delivery, { kind: 'forgotten' })]);
+      expect(await read(bookKeeper)).toEqual(nothing);
+    });
+
+    it('count IDs that a page names twice with the cursor, and not without it', async () => {
+      const { feedStates, bookKeeper } = await subject();
+      await feedStates.register(feedState());
+      const lease = await feedStates.acquire(key, 'a', nowMs, 90_000);
+      const fence = lease && 'fence' in lease ? lease.fence : 0;
+      await feedStates.advance(key, fence, progress({ listed: 10, repeated: 3 }), nowMs, 90_000);
+      await feedStates.advance(key, fence + 1, progress({ listed: 10, repeated: 3 }), nowMs, 90_000);
+      expect(await read(bookKeeper)).toEqual({ ...nothing, listed: 3, coalesced: 3 });
+    });
+
+    it('count a malformed ID as listed and dead-lettered', async () => {
+      const { queue, feedStates, bookKeeper, deadLetters } = await subject();
+      await feedStates.register(feedState());
+      const letter = deadLetter({ advertId: '../12', fault: 'malformed-id' });
+      await queue.sendMalformed([letter]);
+      expect(await read(bookKeeper)).toEqual({ ...nothing, listed: 1, deadLettered: 1 });
+      const [stored] = await deadLetters.list();
+      expect(stored?.letter).toEqual(letter);
+      expect(await deadLetters.redrive(stored?.id ?? '')).toBe('nothing-to-send');
+      expect(await deadLetters.count()).toBe(1);
+    });
+
+    it('keep the letter of what is dead-lettered, once', async () => {
+      const message = changedAdvert();
+      const { queue, bookKeeper, deadLetters } = await deadLettered(message);
+      const [stored] = await deadLetters.list();
+      expect(stored?.letter).toEqual(letterOf(message));
+      expect(await read(bookKeeper)).toEqual({ ...nothing, listed: 1, deadLettered: 1 });
+      expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 1 });
+      expect(await queue.receive(many)).toEqual([]);
+    });
+
+    it('give a redriven message back to the queue, behind what waits, under its own key', async () => {
+      const message = changedAdvert();
+      const { queue, bookKeeper, deadLetters } = await deadLettered(message);
+      const waiting = changedAdvert();
+      await queue.send([waiting]);
+      const [stored] = await deadLetters.list();
+
+      expect(await deadLetters.redrive(stored?.id ?? '')).toBe('redriven');
+
+      expect(await deadLetters.count()).toBe(0);
+      expect(await read(bookKeeper)).toEqual({ ...nothing, listed: 2, inFlight: 2 });
+      const deliveries = await queue.receive(many);
+      expect(deliveries.map((delivery) => delivery.message)).toEqual([waiting, message]);
+      expect(deliveries.map(({ receives }) => receives)).toEqual([1, 1]);
+      expect(await deadLetters.redrive(stored?.id ?? '')).toBe('unknown');
+    });
+
+    it('go on counting a letter that was taken out', async () => {
+      const message = changedAdvert();
+      const { bookKeeper, deadLetters } = await deadLettered(message);
+      const [stored] = await deadLetters.list();
+      expect(await deadLetters.take(stored?.id ?? '')).toEqual(letterOf(message));
+      expect(await deadLetters.take(stored?.id ?? '')).toBeUndefined();
+      expect(await deadLetters.count()).toBe(0);
+      expect(await read(bookKeeper)).toEqual({ ...nothing, listed: 1, deadLettered: 1 });
+    });
+
+    it('list letters by partner account, oldest first, as many as asked for', async () => {
+      const { queue, deadLetters } = await subject();
+      const named = (account: string, advertId: string) => deadLetter({ partnerAccount: account, advertId });
+      await queue.sendMalformed([named('main', 'a'), named('other', 'b'), named('main', 'c')]);
+      const ids = async (query: Parameters<StoredDeadLetters['list']>[0]) =>
+        (await deadLetters.list(query)).map(({ letter }) => letter.advertId);
+      expect(await ids({ partnerAccount: 'main' })).toEqual(['a', 'c']);
+      expect(await ids({ limit: 2 })).toEqual(['a', 'b']);
+      expect(await ids({ partnerAccount: 'nobody' })).toEqual([]);
+    });
+  });
+}

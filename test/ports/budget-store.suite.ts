@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import type { BudgetStore, SlotRequest } from '../../shared/partner-api/ports.ts';
+import { type Cleaned, subjects } from './harness.ts';
+
+export interface BudgetStoreSubject extends Cleaned {
+  readonly budgetStore: BudgetStore;
+}
+
+const nowMs = Date.parse('2026-11-20T12:00:00Z');
+const request = (change: Partial<SlotRequest> = {}): SlotRequest => ({
+  count: 1,
+  intervalMs: 100,
+  nowMs,
+  trialMs: 30_000,
+  ...change,
+});
+
+/** What every store of the rate budget does; the rules themselves are tested with budget-state.ts. */
+export function budgetStoreSuite(name: string, make: () => Promise<BudgetStoreSubject>): void {
+  describe(`${name}: budget store`, () => {
+    const subject = subjects(make);
+
+    it('has nothing to wait for at first', async () => {
+      const { budgetStore } = await subject();
+      expect(await budgetStore.read()).toMatchObject({ pausedUntilMs: 0 });
+      expect(await budgetStore.reserve(request())).toMatchObject({ granted: 1, firstSlotMs: nowMs });
+    });
+
+    it('gives each of many that ask at once slots of its own', async () => {
+      const { budgetStore } = await subject();
+      const asked = Array.from({ length: 8 }, () => budgetStore.reserve(request({ count: 3 })));
+      const slots = (await Promise.all(asked)).map(({ firstSlotMs }) => firstSlotMs - nowMs);
+      expect(slots.sort((a, b) => a - b)).toEqual([0, 300, 600, 900, 1200, 1500, 1800, 2100]);
+    });
+
+    it('shows what was reserved to the next reader', async () => {
+      const { budgetStore } = await subject();
+      const { state } = await budgetStore.reserve(request({ count: 5 }));
+      expect(await budgetStore.read()).toEqual(state);
+      expect(state.nextSlotMs).toBe(nowMs + 500);
+    });
+
+    it('makes everybody wait for a pause, and never shortens it', async () => {
+      const { budgetStore } = await subject();
+      await budgetStore.pause(nowMs + 60_000, 'slow-down');
+      await budgetStore.pause(nowMs + 1_000, 'slow-down');
+      expect(await budgetStore.read()).toMatchObject({ pausedUntilMs: nowMs + 60_000 });
+      expect(await budgetStore.reserve(request())).toMatchObject({ granted: 0 });
+      expect(await budgetStore.reserve(request({ nowMs: nowMs + 60_000 }))).toMatchObject({ granted: 1 });
+    });
+
+    it('lets one request through as the trial after a circuit pause', async () => {
+      const { budgetStore } = await subject();
+      await budgetStore.pause(nowMs + 60_000, 'circuit');
+      const later = request({ count: 5, nowMs: nowMs + 60_000 });
+      const asked = await Promise.all([budgetStore.reserve(later), budgetStore.reserve(later)]);
+      expect(asked.map(({ granted }) => granted).sort()).toEqual([0, 1]);
+      await budgetStore.recover();
+      expect(await budgetStore.reserve(request({ count: 5, nowMs: nowMs + 120_000 }))).toMatchObject({
+        granted: 5,
+      });
+    });
+
+    it('says who was suspected before, until a success', async () => {
+      const { budgetStore } = await subject();
+      expect((await budgetStore.suspect('a')).suspect).toBeUndefined();
+      expect((await budgetStore.suspect('b')).suspect).toBe('a');
+      await budgetStore.recover();
+      expect((await budgetStore.suspect('c')).suspect).toBeUndefined();
+      await budgetStore.recover();
+      expect((await budgetStore.read()).suspect).toBeUndefined();
+    });
+  });
+}

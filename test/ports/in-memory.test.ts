@@ -1,0 +1,29 @@
+import { createInMemoryState } from '../../shared/in-memory/state.ts';
+import { createInMemoryApplicationSecret } from '../../shared/in-memory/vault.ts';
+import { createManualClock } from '../helpers/manual-clock.ts';
+import { advertHistoriesSuite } from './advert-histories.suite.ts';
+import { applicationSecretSuite } from './application-secret.suite.ts';
+import { booksSuite } from './books.suite.ts';
+import { budgetStoreSuite } from './budget-store.suite.ts';
+import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
+import { feedStatesSuite } from './feed-states.suite.ts';
+import { exact } from './harness.ts';
+import { partnerAccountsSuite } from './partner-accounts.suite.ts';
+import { tokenVaultSuite } from './token-vault.suite.ts';
+
+const name = 'in memory';
+
+async function make() {
+  const clock = createManualClock();
+  const state = createInMemoryState({ clock });
+  return { ...state, edit: state.vault.edit, advance: clock.advance, now: clock.now };
+}
+
+feedStatesSuite(name, make);
+partnerAccountsSuite(name, make);
+advertHistoriesSuite(name, make);
+changedAdvertsQueueSuite(name, exact, make);
+booksSuite(name, exact, make);
+tokenVaultSuite(name, make);
+applicationSecretSuite(name, async (text) => ({ applicationSecret: createInMemoryApplicationSecret(text) }));
+budgetStoreSuite(name, make);

@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openEmbeddedState } from '../../shared/embedded/state.ts';
+import { stateFileIn } from '../../shared/embedded/state-file.ts';
+import { createManualClock } from '../helpers/manual-clock.ts';
+import { advertHistoriesSuite } from './advert-histories.suite.ts';
+import { applicationSecretSuite } from './application-secret.suite.ts';
+import { booksSuite } from './books.suite.ts';
+import { budgetStoreSuite } from './budget-store.suite.ts';
+import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
+import { feedStatesSuite } from './feed-states.suite.ts';
+import { exact } from './harness.ts';
+import { partnerAccountsSuite } from './partner-accounts.suite.ts';
+import { tokenVaultSuite } from './token-vault.suite.ts';
+
+const name = 'sqlite';
+
+async function make() {
+  const dir = mkdtempSync(path.join(tmpdir(), 'bridge-'));
+  const clock = createManualClock();
+  const state = openEmbeddedState(dir, { clock });
+  return {
+    ...state,
+    advance: clock.advance,
+    now: clock.now,
+    dir,
+    edit: (partnerAccount: string, text: string) =>
+      change(dir, 'UPDATE token_pairs SET pair = ? WHERE partner_account = ?', text, partnerAccount),
+    async cleanUp() {
+      state.close();
+      rmSync(dir, { recursive: true });
+    },
+  };
+}
+
+/** As another process would. */
+function change(dir: string, sql: string, ...values: string[]): void {
+  const db = new DatabaseSync(stateFileIn(dir));
+  db.prepare(sql).run(...values);
+  db.close();
+}
+
+feedStatesSuite(name, make);
+partnerAccountsSuite(name, make);
+advertHistoriesSuite(name, make);
+changedAdvertsQueueSuite(name, exact, make);
+booksSuite(name, exact, make);
+tokenVaultSuite(name, make);
+applicationSecretSuite(name, async (text) => {
+  const state = await make();
+  if (text !== undefined) change(state.dir, "INSERT INTO documents VALUES ('application', ?)", text);
+  return state;
+});
+budgetStoreSuite(name, make);

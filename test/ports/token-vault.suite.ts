@@ -1,0 +1,89 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import type { TokenVault } from '../../functions/refresh-token/ports.ts';
+import type { TokenPair } from '../../shared/domain/ports.ts';
+import { Secret } from '../../shared/domain/secret.ts';
+import { tokenPair } from '../helpers/records.ts';
+import { type Cleaned, subjects } from './harness.ts';
+
+export interface TokenVaultSubject extends Cleaned {
+  readonly vault: TokenVault;
+  /** Puts `text` in the place of the partner account's secret, as somebody with a text editor would. */
+  readonly edit: (partnerAccount: string, text: string) => unknown;
+}
+
+const second: TokenPair = tokenPair({
+  accessToken: new Secret('access-2'),
+  refreshToken: new Secret('refresh-2'),
+});
+
+/** What every vault of token pairs does. */
+export function tokenVaultSuite(name: string, make: () => Promise<TokenVaultSubject>): void {
+  describe(`${name}: token vault`, () => {
+    const subject = subjects(make);
+
+    it('has nothing for a partner account that was never connected', async () => {
+      const { vault } = await subject();
+      expect(await vault.read('main')).toBeUndefined();
+      await vault.remove('main');
+    });
+
+    it('gives back the pair with its version', async () => {
+      const { vault } = await subject();
+      const version = await vault.write('main', tokenPair());
+      const read = await vault.read('main');
+      expect(read?.version).toBe(version);
+      expect(revealed(read?.pair)).toEqual(revealed(tokenPair()));
+    });
+
+    it('makes each pair written the current one, under a version of its own', async () => {
+      const { vault } = await subject();
+      const versions = [await vault.write('main', tokenPair()), await vault.write('main', second)];
+      expect(new Set(versions).size).toBe(2);
+      const read = await vault.read('main');
+      expect(read?.version).toBe(versions[1]);
+      expect(revealed(read?.pair)).toEqual(revealed(second));
+    });
+
+    it('gives the same pair another version when it is written again', async () => {
+      const { vault } = await subject();
+      expect(await vault.write('main', tokenPair())).not.toBe(await vault.write('main', tokenPair()));
+    });
+
+    it('has nothing after a removal, and never a version of before', async () => {
+      const { vault } = await subject();
+      const version = await vault.write('main', tokenPair());
+      await vault.write('other', second);
+      await vault.remove('main');
+      expect(await vault.read('main')).toBeUndefined();
+      expect(revealed((await vault.read('other'))?.pair)).toEqual(revealed(second));
+      expect(await vault.write('main', second)).not.toBe(version);
+      expect(revealed((await vault.read('main'))?.pair)).toEqual(revealed(second));
+    });
+
+    it.each([
+      ['cut off', '{"accessToken":"hidden-one","refreshTo'],
+      [
+        'without a refresh token',
+        '{"accessToken":"hidden-one","scope":"","expiresAt":"2026-11-20T12:00:00Z"}',
+      ],
+      ['of another shape', '["hidden-one"]'],
+      ['empty', ''],
+    ])('says that a secret is wrong when it is %s, without showing it or touching it', async (_, text) => {
+      const { vault, edit } = await subject();
+      await vault.write('main', tokenPair());
+      await edit('main', text);
+      for (const _again of [1, 2]) {
+        const fault = await vault.read('main').catch((error: unknown) => error);
+        expect(fault).toMatchObject({ name: 'ShapeError', code: 'wrong-shape' });
+        expect(String(fault)).toContain('advert-bridge/partner-accounts/main');
+        expect(inspect(fault)).not.toContain('hidden-one');
+      }
+      await vault.write('main', second);
+      expect(revealed((await vault.read('main'))?.pair)).toEqual(revealed(second));
+    });
+  });
+}
+
+const revealed = (pair: TokenPair | undefined) =>
+  pair && { ...pair, accessToken: pair.accessToken.reveal(), refreshToken: pair.refreshToken.reveal() };

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { createAdvertHistories } from '../../../shared/embedded/advert-histories.ts';
+import { createBooks } from '../../../shared/embedded/books.ts';
+import { createDeadLetters } from '../../../shared/embedded/dead-letters.ts';
+import { createQueue } from '../../../shared/embedded/queue.ts';
+import { openStateFile, stateFileIn } from '../../../shared/embedded/state-file.ts';
+import { createStore } from '../../../shared/embedded/store.ts';
+import { scratchFolders } from '../../helpers/scratch-folder.ts';
+
+const folder = scratchFolders();
+
+/** The tables that grow, and what may be done with them: a search by a key or an index, not a walk. */
+const cheap =
+  /^SEARCH (messages|sent_keys|advert_histories) USING (INTEGER PRIMARY KEY|PRIMARY KEY|(COVERING )?INDEX)/;
+const growing = /messages|sent_keys|advert_histories|TEMP B-TREE/;
+
+describe('the plans of queries', () => {
+  it('cost the same however much there is', () => {
+    const dir = folder();
+    const db = openStateFile(dir);
+    const asked = new Set<string>();
+    const store = createStore(db, stateFileIn(dir));
+    const listening = {
+      ...store,
+      prepare(sql: string) {
+        asked.add(sql);
+        return store.prepare(sql);
+      },
+    };
+    const books = createBooks(listening);
+    const deadLetters = createDeadLetters(listening, books, Date);
+    createQueue({ store: listening, books, deadLetters, clock: Date });
+    createAdvertHistories(listening);
+
+    const costly = [...asked].flatMap((sql) =>
+      db
+        .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+        .all()
+        .map(({ detail }) => String(detail))
+        .filter((detail) => growing.test(detail) && !cheap.test(detail))
+        .map((detail) => ({ detail, sql })),
+    );
+    store.close();
+
+    expect(asked.size).toBeGreaterThan(20);
+    expect(costly).toEqual([]);
+  });
+});
