@@ -1,0 +1,25 @@
+/** What a handler answers; the server adds Date, Content-Length and, unless told otherwise, application/json. */
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function json(status: number, value: unknown, headers?: Readonly<Record<string, string>>): Answer {
+  const answer = { status, body: JSON.stringify(value) };
+  return headers === undefined ? answer : { ...answer, headers };
+}
+
+export function html(status: number, body: string): Answer {
+  return {
+    status,
+    body,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      // No form-action: browsers apply it to the redirect that follows, which leads to the application.
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    },
+  };
+}

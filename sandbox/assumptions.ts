@@ -1,0 +1,194 @@
+/**
+ * Everything the sandbox does that partner-api.md does not show, in one place. Each setting can be switched, at the
+ * start or while the sandbox runs, so that a client can be tried against the other readings of the document.
+ *
+ * Assumed as well, and to be changed by injecting a fault (faults.ts) where another answer is wanted: Authorization is
+ * checked before Version, Version before scope, scope before parameters; a missing or dead access token answers 401
+ * `invalid_token`, too little scope and a client token 403 `insufficient_scope`; an unknown path answers 404 with HTML,
+ * a wrong method 405; a parameter that is there twice is refused; the token endpoint's codes are those of RFC 6749
+ * §5.2, with 401 for `invalid_client`; "based on a Callback URL" is the same origin and the same path or one below; a
+ * new authorization leaves the user's earlier grants alone; the adverts that a user starts with are not in the feed.
+ */
+
+/** The error bodies known from services of this kind; `none` is an empty body. */
+export type ErrorShape =
+  | 'flat-code'
+  | 'flat-error'
+  | 'oauth'
+  | 'nested'
+  | 'nested-in-data'
+  | 'typed'
+  | 'none';
+
+export interface Assumptions {
+  /** Assumed (§7 shows `validation_error` and a `message` for the feed, nothing else). */
+  readonly errorShapes: {
+    readonly validation: ErrorShape;
+    /** 401 and 403 of /api/partner. */
+    readonly authorization: ErrorShape;
+    /** 404 and 410 of an advert. */
+    readonly notFound: ErrorShape;
+    /** Every error of the token endpoint. */
+    readonly token: ErrorShape;
+  };
+  /** Assumed (§7: status not shown). A body that is a string is sent as it is, anything else as JSON. */
+  readonly cursorRejection: { readonly status: number; readonly body: unknown };
+  /** Assumed (§8): a limit below 1 or not a whole number is refused, or read as the default of 100. */
+  readonly badLimit: 'rejected' | 'default';
+  /** Assumed: with `rejected-always` an old `since` is refused even beside a cursor that is still good. */
+  readonly sinceBeforeRetention: 'rejected-without-cursor' | 'rejected-always';
+  /** Assumed: whether nextCursor of an empty page differs from the cursor that was sent. */
+  readonly cursorChangesOnEmptyPage: boolean;
+  /** Assumed (§2.1 says opaque): `reserved` puts characters in the cursor that mean something in a URL. */
+  readonly cursorAlphabet: 'url-safe' | 'reserved';
+  /** Assumed (§4.3): what a removed advert answers. Unknown and foreign adverts always answer 404. */
+  readonly removedAdvertStatus: 404 | 410;
+  /** Assumed (§9): the versions served; any other is refused like a missing one, with 400. */
+  readonly acceptedVersions: readonly string[];
+  /** Assumed (§4 asks for Version under /api/partner, §9.1 with every request). */
+  readonly tokenEndpointNeedsVersion: boolean;
+  /** Assumed (§5.1 rule 5): scopes needed to read and to write. */
+  readonly requiredScopes: { readonly read: string; readonly write: string };
+  /** Assumed (§4.2): paging of the advert list. */
+  readonly listPaging: {
+    readonly style: 'page' | 'offset';
+    readonly limitParameter: string;
+    /** `page` counts from 1, `offset` from 0. */
+    readonly positionParameter: string;
+    readonly defaultLimit: number;
+    readonly maximumLimit: number;
+  };
+  /** Assumed (§3 shows `active` alone): the statuses of made-up adverts and random changes. */
+  readonly statuses: readonly string[];
+  /** Assumed (§4.4): the status of an advert that was just posted, and the status code of the answer. */
+  readonly createdAdvert: { readonly status: string; readonly answerStatus: number };
+  /** Assumed (§5.3): what "a day" is in "at most once a day": one by the UTC calendar, or any 24 hours. */
+  readonly refreshTokenDay: 'calendar' | 'rolling';
+  /** Assumed: until when a superseded refresh token still returns the latest pair. */
+  readonly supersededRefreshToken: 'same-day' | 'never' | 'always';
+  /** Assumed: `expires_in` as a numeric string, as some services send it. */
+  readonly expiresInAsString: boolean;
+  /** Assumed: fields a refresh leaves out of its answer when they have not changed. */
+  readonly refreshOmits: readonly ('refresh_token' | 'scope')[];
+  /** Assumed: how long a code can be exchanged. */
+  readonly authorizationCodeLifetimeSeconds: number;
+  /** Assumed (RFC 8252 §7.3): a loopback redirect_uri may differ from the Callback URL in host name and port. */
+  readonly loopbackPortMayDiffer: boolean;
+  /** Assumed (§8: limits exist, values not shown): null is no limit. Per partner service, not per user. */
+  readonly rateLimit: RateLimit | null;
+}
+
+export interface RateLimit {
+  readonly requests: number;
+  readonly perMs: number;
+  /** What a request over the limit answers: 429 with Retry-After, or 403 without an error code. */
+  readonly status: 429 | 403;
+  /** How long everything is refused once the limit is passed. */
+  readonly blockMs: number;
+}
+
+export type AssumptionOverrides = {
+  readonly [K in keyof Assumptions]?: Assumptions[K] extends
+    | readonly unknown[]
+    | null
+    | string
+    | boolean
+    | number
+    ? Assumptions[K]
+    : Assumptions[K] extends object
+      ? Partial<Assumptions[K]>
+      : Assumptions[K];
+};
+
+export const defaultAssumptions: Assumptions = {
+  errorShapes: { validation: 'flat-code', authorization: 'oauth', notFound: 'nested', token: 'oauth' },
+  cursorRejection: {
+    status: 400,
+    body: { code: 'validation_error', message: 'The parameter cursor is not valid.' },
+  },
+  badLimit: 'rejected',
+  sinceBeforeRetention: 'rejected-without-cursor',
+  cursorChangesOnEmptyPage: false,
+  cursorAlphabet: 'url-safe',
+  removedAdvertStatus: 404,
+  acceptedVersions: ['2.0'],
+  tokenEndpointNeedsVersion: false,
+  requiredScopes: { read: 'v2 read', write: 'v2 write' },
+  listPaging: {
+    style: 'page',
+    limitParameter: 'limit',
+    positionParameter: 'page',
+    defaultLimit: 100,
+    maximumLimit: 100,
+  },
+  statuses: ['new', 'active', 'limited', 'unpaid', 'moderated', 'blocked', 'outdated', 'removed_by_user'],
+  createdAdvert: { status: 'new', answerStatus: 200 },
+  refreshTokenDay: 'calendar',
+  supersededRefreshToken: 'same-day',
+  expiresInAsString: false,
+  refreshOmits: [],
+  authorizationCodeLifetimeSeconds: 600,
+  loopbackPortMayDiffer: true,
+  rateLimit: null,
+};
+
+const shapes: readonly unknown[] = [
+  'flat-code',
+  'flat-error',
+  'oauth',
+  'nested',
+  'nested-in-data',
+  'typed',
+  'none',
+];
+
+const choices: Readonly<Record<string, readonly unknown[]>> = {
+  badLimit: ['rejected', 'default'],
+  sinceBeforeRetention: ['rejected-without-cursor', 'rejected-always'],
+  cursorAlphabet: ['url-safe', 'reserved'],
+  removedAdvertStatus: [404, 410],
+  refreshTokenDay: ['calendar', 'rolling'],
+  supersededRefreshToken: ['same-day', 'never', 'always'],
+  'errorShapes.validation': shapes,
+  'errorShapes.authorization': shapes,
+  'errorShapes.notFound': shapes,
+  'errorShapes.token': shapes,
+  'listPaging.style': ['page', 'offset'],
+};
+
+const anything = new Set(['cursorRejection.body', 'rateLimit']);
+
+/**
+ * Lays overrides over assumptions, one level deep.
+ * @throws {RangeError} for a name or value that is none, so that a typing error does not pass for a switch
+ */
+export function overrideAssumptions(base: Assumptions, overrides: AssumptionOverrides): Assumptions {
+  return merge(base, overrides, defaultAssumptions, '') as Assumptions;
+}
+
+function merge(base: object, overrides: object, model: object, prefix: string): object {
+  if (!isPlainObject(overrides)) throw new RangeError(`${prefix || 'assumptions'} is not an object`);
+  const merged: Record<string, unknown> = { ...base };
+  const known = new Map<string, unknown>(Object.entries(model));
+  for (const [name, value] of Object.entries(overrides)) {
+    const path = `${prefix}${name}`;
+    if (!known.has(name)) throw new RangeError(`there is no assumption named ${path}`);
+    if (value === undefined) continue;
+    const expected = known.get(name);
+    const before = merged[name];
+    if (isPlainObject(expected) && !anything.has(path)) {
+      merged[name] = merge(isPlainObject(before) ? before : {}, value, expected, `${path}.`);
+      continue;
+    }
+    const fits =
+      anything.has(path) ||
+      (typeof value === typeof expected && Array.isArray(value) === Array.isArray(expected));
+    if (!fits || choices[path]?.includes(value) === false) throw new RangeError(`${path} cannot be that`);
+    merged[name] = value;
+  }
+  return merged;
+}
+
+function isPlainObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,46 @@
+/** A source of time: milliseconds since 1970. */
+export interface Clock {
+  now(): number;
+}
+
+/** The service's own clock: real time with an offset, or standing still until told otherwise. */
+export interface SandboxClock extends Clock {
+  readonly frozen: boolean;
+  /** Jumps to a moment (milliseconds since 1970); goes on running if it ran. */
+  set(atMs: number): void;
+  /** Moves by some milliseconds; goes on running if it ran. */
+  advance(byMs: number): void;
+  /** Stands still at the present moment. */
+  freeze(): void;
+  /** Runs with real time from the present moment on. */
+  run(): void;
+}
+
+/** @param base where time comes from while the clock runs; default: the machine's */
+export function createSandboxClock(base: Clock = { now: () => Date.now() }): SandboxClock {
+  let offsetMs = 0;
+  let frozenAtMs: number | undefined;
+  const now = (): number => Math.floor(frozenAtMs ?? base.now() + offsetMs);
+  const set = (atMs: number): void => {
+    // Beyond this a Date is invalid, and every answer carries one.
+    if (!Number.isFinite(atMs) || Math.abs(atMs) > 8.64e15) throw new RangeError('not a moment in time');
+    if (frozenAtMs === undefined) offsetMs = atMs - base.now();
+    else frozenAtMs = atMs;
+  };
+  return {
+    now,
+    get frozen() {
+      return frozenAtMs !== undefined;
+    },
+    set,
+    advance: (byMs) => set((frozenAtMs ?? base.now() + offsetMs) + byMs),
+    freeze: () => {
+      frozenAtMs = now();
+    },
+    run: () => {
+      if (frozenAtMs === undefined) return;
+      offsetMs = frozenAtMs - base.now();
+      frozenAtMs = undefined;
+    },
+  };
+}

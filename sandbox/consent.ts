@@ -1,0 +1,66 @@
+import type { Clock } from './clock.ts';
+import { type Random, randomToken } from './random.ts';
+
+/** An authorization request that passed every check and waits for the user's word. */
+export interface PendingConsent {
+  readonly scope: string;
+  readonly redirectUri: string;
+  /** Whether redirect_uri was sent, which makes it mandatory at the token endpoint. */
+  readonly redirectUriWasSent: boolean;
+  readonly state: string | undefined;
+}
+
+export interface IssuedCode {
+  readonly user: string;
+  readonly scope: string;
+  /** What the token request must repeat; undefined: nothing. */
+  readonly redirectUri: string | undefined;
+  readonly issuedAtMs: number;
+}
+
+/** Whether a person is asked, or the answer is given at once for a user, for runs without a browser. */
+export type ConsentMode = { mode: 'ask' } | { mode: 'allow'; user?: string } | { mode: 'deny' };
+
+export interface ConsentDesk {
+  mode: ConsentMode;
+  /** @returns the ID that the form sends back, good for one decision */
+  open(pending: PendingConsent): string;
+  take(id: string): PendingConsent | undefined;
+  issueCode(user: string, scope: string, redirectUri: string | undefined): string;
+  /** Gives a code out once. @returns undefined for one that is unknown or was used */
+  takeCode(code: string): IssuedCode | undefined;
+}
+
+const maximumPending = 1000; // pages that nobody answered must not pile up
+
+export function createConsentDesk(clock: Clock, random: Random): ConsentDesk {
+  const pending = new Map<string, PendingConsent>();
+  const codes = new Map<string, IssuedCode>();
+  return {
+    mode: { mode: 'ask' },
+    open: (request) => {
+      const id = randomToken(random);
+      pending.set(id, request);
+      for (const oldest of pending.keys()) {
+        if (pending.size <= maximumPending) break;
+        pending.delete(oldest);
+      }
+      return id;
+    },
+    take: (id) => {
+      const request = pending.get(id);
+      pending.delete(id);
+      return request;
+    },
+    issueCode: (user, scope, redirectUri) => {
+      const code = randomToken(random);
+      codes.set(code, { user, scope, redirectUri, issuedAtMs: clock.now() });
+      return code;
+    },
+    takeCode: (code) => {
+      const issued = codes.get(code);
+      codes.delete(code);
+      return issued;
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { admit, checkVersion } from './access.ts';
+import { createAdvert, serveAdvert, serveAdverts, serveThreads } from './adverts.ts';
+import type { Answer } from './answer.ts';
+import { serveAuthorize } from './authorize.ts';
+import { errorAnswer } from './errors.ts';
+import type { EndpointName } from './faults.ts';
+import { serveFeed } from './feed.ts';
+import type { PartnerAccount } from './partner-account.ts';
+import type { ServiceRequest } from './request.ts';
+import { serveToken } from './token-endpoint.ts';
+import type { World } from './world.ts';
+
+type PartnerHandler = (world: World, account: PartnerAccount, request: ServiceRequest) => Answer;
+
+const partnerHandlers: Partial<Record<EndpointName, PartnerHandler>> = {
+  feed: serveFeed,
+  advert: serveAdvert,
+  adverts: serveAdverts,
+  'create-advert': createAdvert,
+  threads: serveThreads,
+};
+
+interface Route {
+  readonly pattern: RegExp;
+  readonly methods: Readonly<Record<string, EndpointName>>;
+}
+
+const routes: readonly Route[] = [
+  // The advert first: it is asked for most. One segment, digits or not, is an advert's ID.
+  { pattern: /^\/api\/partner\/adverts\/([^/]+)$/, methods: { GET: 'advert' } },
+  { pattern: /^\/api\/partner\/status\/adverts$/, methods: { GET: 'feed' } },
+  { pattern: /^\/api\/partner\/adverts$/, methods: { GET: 'adverts', POST: 'create-advert' } },
+  { pattern: /^\/api\/partner\/threads$/, methods: { GET: 'threads' } },
+  { pattern: /^\/api\/open\/oauth\/token$/, methods: { POST: 'token' } },
+  { pattern: /^\/oauth\/authorize\/?$/, methods: { GET: 'authorize', POST: 'authorize' } },
+];
+
+export interface Target {
+  /** Null: the path is unknown, or known with other methods. */
+  readonly endpoint: EndpointName | null;
+  readonly advertId: string | null;
+  /** The methods that a known path has. */
+  readonly methods: readonly string[];
+}
+
+/** Names what a request is for. */
+export function findTarget(method: string, path: string): Target {
+  for (const { pattern, methods } of routes) {
+    const match = pattern.exec(path);
+    if (match === null) continue;
+    return { endpoint: methods[method] ?? null, advertId: match[1] ?? null, methods: Object.keys(methods) };
+  }
+  return { endpoint: null, advertId: null, methods: [] };
+}
+
+/**
+ * Answers a request by the rules of the document.
+ * @see partner-api.md §4
+ */
+export function answerRequest(world: World, request: ServiceRequest, target: Target): Answer {
+  if (request.endpoint === null) return notServed(world, target);
+  if (request.endpoint === 'authorize') return serveAuthorize(world, request);
+  if (request.endpoint === 'token') {
+    const refused = world.settings.assumptions.tokenEndpointNeedsVersion
+      ? checkVersion(world, request)
+      : undefined;
+    return refused ?? serveToken(world, request);
+  }
+  const admitted = admit(world, request);
+  if ('body' in admitted) return admitted;
+  const handler = partnerHandlers[request.endpoint];
+  if (handler === undefined) throw new Error(`no handler for ${request.endpoint}`);
+  return handler(world, admitted, request);
+}
+
+/** Assumed: an unknown path is answered by the web server before the service, so not in the service's error shape. */
+function notServed(world: World, target: Target): Answer {
+  if (target.methods.length === 0) {
+    const body = '<html><head><title>404 Not Found</title></head><body><h1>404 Not Found</h1></body></html>';
+    return { status: 404, body, headers: { 'content-type': 'text/html' } };
+  }
+  const shape = world.settings.assumptions.errorShapes.notFound;
+  const refusal = errorAnswer(shape, {
+    status: 405,
+    code: 'method_not_allowed',
+    message: 'Not with this method.',
+  });
+  return { ...refusal, headers: { allow: target.methods.join(', ') } };
+}

@@ -1,0 +1,144 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type AssumptionOverrides, defaultAssumptions } from './assumptions.ts';
+import { type Clock, createSandboxClock } from './clock.ts';
+import { createControl, type SandboxControl } from './control.ts';
+import { createControlListener } from './control-listener.ts';
+import { createServiceListener } from './listener.ts';
+import { type Random, systemRandom } from './random.ts';
+import { createAnswerWriter } from './wire.ts';
+import { type Application, createWorld } from './world.ts';
+
+export interface SandboxUser {
+  readonly name: string;
+  /** A refresh token that is good from the start. Default: `sandbox-refresh-token-<name>`. */
+  readonly refreshToken?: string;
+  /** Default: the application's allowed scope. */
+  readonly scope?: string;
+  /** Default: the option `adverts`. */
+  readonly adverts?: number;
+}
+
+export interface SandboxOptions {
+  /** Default 0: any free one. */
+  readonly port?: number;
+  /** Where time comes from. Default: the machine. */
+  readonly clock?: Clock;
+  /** Default: unpredictable; with `seededRandom(n)` all tokens, statuses and random changes repeat. */
+  readonly random?: Random;
+  /** Default: one, `main`. */
+  readonly users?: readonly SandboxUser[];
+  /** Default `sandbox-client`. */
+  readonly clientId?: string;
+  /** Default `sandbox-client-secret`. */
+  readonly clientSecret?: string;
+  /** As the consent page shows it. Default `Advert Bridge`. */
+  readonly applicationName?: string;
+  /** Default `http://127.0.0.1:8765/callback`; see the assumption `loopbackPortMayDiffer`. */
+  readonly callbackUrls?: readonly string[];
+  /** Default `v2 read write`. */
+  readonly allowedScope?: string;
+  /** Adverts each user has before the feed begins: not listed in it until they change. Default 20. */
+  readonly adverts?: number;
+  /** IDs count up from here over all users. Default 1001; may exceed 2^53. */
+  readonly firstAdvertId?: number | bigint | string;
+  /** How long after it was recorded a change appears in the feed. Default 3000; 0: at once. */
+  readonly visibilityDelayMs?: number;
+  /** How long every answer waits. Default 0. */
+  readonly latencyMs?: number;
+  /** Default 86400. */
+  readonly accessTokenLifetimeSeconds?: number;
+  /** How far back the feed goes. Default null: to its beginning. */
+  readonly retentionSeconds?: number | null;
+  readonly assumptions?: AssumptionOverrides;
+  /** Journal entries kept. Default 100,000. */
+  readonly journalLimit?: number;
+  /** Told of errors of the sandbox itself, which answer 500. Default: written to standard error. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+export interface Sandbox {
+  /** The base_url of the document, without a slash at the end. */
+  readonly url: string;
+  readonly port: number;
+  readonly application: Application;
+  /** The users it started with, and a refresh token of each. */
+  readonly users: readonly { readonly name: string; readonly refreshToken: string }[];
+  readonly control: SandboxControl;
+  /** Stops and cuts every connection, kept-alive and hanging ones too. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the sandbox partner service on 127.0.0.1.
+ * @throws the listening error of `node:net`, for example EADDRINUSE
+ * @throws {RangeError} for options that cannot be, such as a scope beyond the allowed one
+ * @see partner-api.md; what it does not show: assumptions.ts
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const world = createWorld(
+    {
+      application: {
+        clientId: options.clientId ?? 'sandbox-client',
+        clientSecret: options.clientSecret ?? 'sandbox-client-secret',
+        name: options.applicationName ?? 'Advert Bridge',
+        callbackUrls: options.callbackUrls ?? ['http://127.0.0.1:8765/callback'],
+        allowedScope: options.allowedScope ?? 'v2 read write',
+      },
+      settings: {
+        visibilityDelayMs: options.visibilityDelayMs ?? 3000,
+        latencyMs: options.latencyMs ?? 0,
+        accessTokenLifetimeSeconds: options.accessTokenLifetimeSeconds ?? 86_400,
+        retentionSeconds: options.retentionSeconds ?? null,
+      },
+      assumptions: options.assumptions ?? {},
+      clock: createSandboxClock(options.clock),
+      random: options.random ?? systemRandom,
+      firstAdvertId: BigInt(options.firstAdvertId ?? 1001),
+      journalLimit: options.journalLimit ?? 100_000,
+    },
+    defaultAssumptions,
+  );
+  const control = createControl(world);
+  const users = (options.users ?? [{ name: 'main' }]).map((user) => {
+    const refreshToken = user.refreshToken ?? `sandbox-refresh-token-${user.name}`;
+    const { scope } = user;
+    const adverts = user.adverts ?? options.adverts ?? 20;
+    control.addUser(user.name, { refreshToken, adverts, ...(scope === undefined ? {} : { scope }) });
+    return { name: user.name, refreshToken };
+  });
+
+  const onFault = options.onFault ?? ((error) => process.stderr.write(`sandbox: ${String(error)}\n`));
+  const writer = createAnswerWriter(world.clock);
+  const serve = createServiceListener(world, writer, onFault);
+  const serveControl = createControlListener(control, writer);
+  const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
+    if (request.url?.startsWith('/_sandbox')) serveControl(request, response);
+    else serve(request, response);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port ?? 0, '127.0.0.1', () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const { port } = server.address() as AddressInfo;
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    application: world.application,
+    users,
+    control,
+    close: () => {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
