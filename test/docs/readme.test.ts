@@ -1,0 +1,71 @@
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { checkedJson } from '../../shared/contract/checks.ts';
+import { envelope } from '../../shared/contract/events.ts';
+import { stackSettings } from '../../shared/contract/settings.ts';
+import { SearchStack } from './subscribe.ts';
+
+const readme = readFileSync('README.md', 'utf8');
+const pages = ['README.md', 'CHANGELOG.md', ...globSync('docs/**/*.md')];
+
+describe('the README', () => {
+  it('shows the subscription that is compiled here', () => {
+    const [, shown] = /<!-- snippet: test\/docs\/subscribe.ts -->\n```ts\n([\s\S]*?)```/.exec(readme) ?? [];
+
+    expect(shown).toBe(readFileSync('test/docs/subscribe.ts', 'utf8'));
+  });
+
+  it('shows a subscription that makes a rule on the bus with a queue behind it', () => {
+    const template = Template.fromStack(new SearchStack(new App(), 'Search'));
+
+    template.hasResourceProperties('AWS::Events::Rule', {
+      EventBusName: 'adverts',
+      EventPattern: { source: ['advert-bridge'], 'detail-type': ['AdvertStatusChanged'] },
+    });
+    template.resourceCountIs('AWS::SQS::QueuePolicy', 1);
+  });
+
+  it('shows an event of the contract', () => {
+    const [, shown] = /<!-- event -->\n```json\n([\s\S]*?)```/.exec(readme) ?? [];
+
+    expect(checkedJson(envelope, shown ?? '', 'README')).toMatchObject({
+      'detail-type': 'AdvertStatusChanged',
+    });
+  });
+
+  it('lists every setting with its default', () => {
+    const defaults = v.getDefaults(stackSettings) as Record<string, unknown>;
+    const listed = new Map(
+      [...readme.matchAll(/^\| `(\w+)` \| (`([^`]*)`|\w+) \|/gm)].map(([, name, shown, value]) => [
+        name,
+        value ?? shown,
+      ]),
+    );
+
+    const expected = Object.entries(defaults).map(([name, value]) => {
+      if (name === 'partnerBaseUrl') return [name, 'required'];
+      return [
+        name,
+        value === undefined || (Array.isArray(value) && value.length === 0) ? 'none' : String(value),
+      ];
+    });
+
+    expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(expected));
+  });
+});
+
+describe('the documentation', () => {
+  it.each(pages)('%s links only to what is there', (page) => {
+    const links = [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]+)(#[^)]*)?\)/g)].map(
+      ([, target]) => target ?? '',
+    );
+
+    const missing = links.filter((target) => globSync(path.join(path.dirname(page), target)).length === 0);
+
+    expect(missing).toEqual([]);
+  });
+});
