@@ -146,6 +146,7 @@ describe('a request that cannot be trusted', () => {
     ['a path that only begins alike', { redirect_uri: 'http://127.0.0.1:8765/callback-evil' }],
     ['a path that climbs out', { redirect_uri: 'http://127.0.0.1:8765/callback/../evil' }],
     ['a user name before a foreign host', { redirect_uri: 'http://127.0.0.1:8765@evil.example/callback' }],
+    ['a user name', { redirect_uri: 'http://user@127.0.0.1:8765/callback' }],
     ['a fragment', { redirect_uri: `${redirect_uri}#part` }],
     ['a repeated &', { redirect_uri: `${redirect_uri}?a=1&&b=2` }],
     ['a line break', { redirect_uri: `${redirect_uri}\r\nx: y` }],

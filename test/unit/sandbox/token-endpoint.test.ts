@@ -93,6 +93,17 @@ describe('the refresh_token grant', () => {
     expect(tooLate.body.error).toBe('invalid_grant');
   });
 
+  it('lets every use of a refresh token count for another thirty days', async () => {
+    const { sandbox, refresh } = await start();
+    let { refresh_token } = (await refresh()).body;
+    for (let month = 0; month < 3; month += 1) {
+      sandbox.control.clock.advance(29 * dayMs);
+      ({ refresh_token } = (await refresh(refresh_token)).body);
+    }
+
+    expect(refresh_token).toMatch(/^\w{40}$/);
+  });
+
   it('ends with a revocation, together with the access token', async () => {
     const { sandbox, refresh, get } = await start();
     const { access_token } = (await refresh()).body;

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll } from 'vitest';
+import { createAdvertHistories } from '../../shared/aws/advert-histories.ts';
+import { createBudgetStore } from '../../shared/aws/budget-store.ts';
+import { createFeedStates } from '../../shared/aws/feed-states.ts';
+import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
+import { startDynamo } from '../unit/aws/emulators.ts';
+import { advertHistoriesSuite } from './advert-histories.suite.ts';
+import { budgetStoreSuite } from './budget-store.suite.ts';
+import { feedStatesSuite } from './feed-states.suite.ts';
+import { partnerAccountsSuite } from './partner-accounts.suite.ts';
+
+const name = 'DynamoDB (dynalite)';
+let dynamo: Awaited<ReturnType<typeof startDynamo>>;
+
+beforeAll(async () => {
+  dynamo = await startDynamo();
+});
+afterAll(() => dynamo.stop());
+
+feedStatesSuite(name, async () => ({ feedStates: createFeedStates(await dynamo.feedStateTable()) }));
+partnerAccountsSuite(name, async () => ({
+  partnerAccounts: createPartnerAccounts(await dynamo.feedStateTable()),
+}));
+advertHistoriesSuite(name, async () => ({
+  advertHistories: createAdvertHistories(await dynamo.advertStatusTable()),
+}));
+budgetStoreSuite(name, async () => ({ budgetStore: createBudgetStore(await dynamo.feedStateTable()) }));
+
+// Two functions that know nothing of each other: each change is reckoned from a state that may be outdated.
+budgetStoreSuite(`${name}, two processes`, async () => {
+  const table = await dynamo.feedStateTable();
+  const stores = [createBudgetStore(table), createBudgetStore(table)];
+  function next() {
+    const store = stores.shift() ?? createBudgetStore(table);
+    stores.push(store);
+    return store;
+  }
+  return {
+    budgetStore: {
+      read: () => next().read(),
+      reserve: (request) => next().reserve(request),
+      pause: (untilMs, reason) => next().pause(untilMs, reason),
+      suspect: (resource) => next().suspect(resource),
+      recover: () => next().recover(),
+    },
+  };
+});

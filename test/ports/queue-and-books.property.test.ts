@@ -1,0 +1,228 @@
+/**
+ * The in-memory and the SQLite adapters side by side: whatever is asked of them, in whatever order, they answer alike,
+ * and the books of both balance after every step (design, I9).
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Delivery, Verdict } from '../../functions/fan-out/ports.ts';
+import { takeRunLock } from '../../shared/embedded/run-lock.ts';
+import { place } from '../../shared/embedded/schema.ts';
+import { openEmbeddedState } from '../../shared/embedded/state.ts';
+import { stateFileIn } from '../../shared/embedded/state-file.ts';
+import { createInMemoryState } from '../../shared/in-memory/state.ts';
+import { createManualClock } from '../helpers/manual-clock.ts';
+import { changedAdvert, deadLetter, feedState, letterOf, progress } from '../helpers/records.ts';
+import { balances } from './books.suite.ts';
+
+const accounts = ['a', 'b'];
+const generations = [1, 2];
+const visibilityMs = 10_000;
+const leaseMs = 1_000;
+
+/** What both worlds have in common. */
+type World = Pick<
+  ReturnType<typeof openEmbeddedState>,
+  'queue' | 'deadLetters' | 'feedStates' | 'bookKeeper'
+>;
+
+class Pair {
+  readonly dir = mkdtempSync(path.join(tmpdir(), 'bridge-'));
+  readonly clock = createManualClock();
+  readonly inMemory = createInMemoryState({ clock: this.clock });
+  sqlite = openEmbeddedState(this.dir, { clock: this.clock });
+  /** Of the past as well: late workers settle them. */
+  readonly deliveries: Delivery[] = [];
+
+  /** Asks both, and expects the same answer. */
+  async ask<T>(question: (world: World) => Promise<T>): Promise<T> {
+    const answer = await question(this.inMemory);
+    expect(await question(this.sqlite)).toEqual(answer);
+    return answer;
+  }
+
+  async check(): Promise<void> {
+    for (const account of accounts) {
+      const books = await Promise.all(
+        generations.map((generation) => this.ask(({ bookKeeper }) => bookKeeper.read(account, generation))),
+      );
+      expect(books.every(balances)).toBe(true);
+      const depth = await this.ask(({ queue }) => queue.depth(account));
+      expect(depth).toBe(books.reduce((sum, { inFlight }) => sum + inFlight, 0));
+    }
+    await this.ask(({ bookKeeper }) => bookKeeper.queue());
+    this.checkRows();
+  }
+
+  /** What is counted is what is there; a group has one message first in line, unless something of it is taken. */
+  private checkRows(): void {
+    const db = new DatabaseSync(stateFileIn(this.dir), { readOnly: true });
+    const miscounted = db
+      .prepare(
+        `SELECT partner_account FROM books WHERE in_flight <>
+         (SELECT count(*) FROM messages m WHERE m.partner_account = books.partner_account
+          AND m.generation = books.generation)`,
+      )
+      .all();
+    const misplaced = db
+      .prepare(
+        `SELECT group_key, sum(place = ${place.firstInLine}) AS first, sum(place >= ${place.handedOut}) AS taken
+         FROM messages GROUP BY group_key HAVING first <> (taken = 0)`,
+      )
+      .all();
+    db.close();
+    expect({ miscounted, misplaced }).toEqual({ miscounted: [], misplaced: [] });
+  }
+
+  close(): void {
+    this.sqlite.close();
+    rmSync(this.dir, { recursive: true });
+  }
+}
+
+/** One thing asked of both worlds; prints as itself in a counterexample. */
+interface Step {
+  readonly run: (pair: Pair) => Promise<unknown>;
+  readonly toString: () => string;
+}
+
+const stepOf = <T>(
+  name: string,
+  values: fc.Arbitrary<T>,
+  run: (pair: Pair, value: T) => Promise<unknown>,
+): fc.Arbitrary<Step> =>
+  values.map((value) => ({
+    run: (pair) => run(pair, value),
+    toString: () => `${name} ${fc.stringify(value)}`,
+  }));
+
+const account = fc.constantFrom(...accounts);
+const generation = fc.constantFrom(...generations);
+const nth = fc.nat(8);
+
+/** Few keys, so that some are sent again. */
+const message = fc
+  .record({
+    partnerAccount: account,
+    generation,
+    advertId: fc.constantFrom('1', '2', '3'),
+    correlationId: fc.constantFrom('p', 'q', 'r', 's'),
+  })
+  .map((change) => changedAdvert({ ...change, key: Object.values(change).join(':') }));
+
+const send = stepOf('send', fc.array(message, { maxLength: 6 }), (pair, messages) =>
+  pair.ask(({ queue }) => queue.send(messages)),
+);
+
+const most = fc.record({
+  maxGroups: fc.integer({ min: 1, max: 4 }),
+  maxPerGroup: fc.integer({ min: 1, max: 3 }),
+});
+const receive = stepOf('receive', most, async (pair, options) => {
+  const delivered = await pair.ask(({ queue }) => queue.receive({ ...options, visibilityMs }));
+  pair.deliveries.unshift(...delivered);
+});
+
+const kinds = ['done', 'again', 'later', 'dead-letter', 'forgotten'] as const;
+const outcomes = ['events', 'unchanged', 'coalesced', 'unavailable'] as const;
+const verdict = fc.record({
+  index: nth,
+  kind: fc.constantFrom(...kinds),
+  outcome: fc.constantFrom(...outcomes),
+});
+type Drawn = typeof verdict extends fc.Arbitrary<infer T> ? T : never;
+
+const settle = stepOf('settle', fc.array(verdict, { minLength: 1, maxLength: 4 }), (pair, verdicts) => {
+  const settlements = verdicts.flatMap((drawn) => {
+    const delivery = pair.deliveries[drawn.index];
+    return delivery ? [{ delivery, verdict: verdictOf(drawn, delivery) }] : [];
+  });
+  return pair.ask(({ queue }) => queue.settle(settlements));
+});
+
+function verdictOf({ kind, outcome }: Drawn, { message: listed }: Delivery): Verdict {
+  switch (kind) {
+    case 'done':
+      return { kind, outcome };
+    case 'dead-letter':
+      return { kind, letter: letterOf(listed ?? changedAdvert()) };
+    case 'forgotten':
+      return { kind };
+    default:
+      return { kind: 'again', delayMs: kind === 'later' ? 15_000 : 0 };
+  }
+}
+
+const wait = stepOf('wait', fc.constantFrom(1, 5_000, 10_000, 300_000), async (pair, ms) =>
+  pair.clock.advance(ms),
+);
+
+const malformed = stepOf('malformed', account, (pair, partnerAccount) =>
+  pair.ask(({ queue }) => queue.sendMalformed([deadLetter({ partnerAccount, advertId: 'x' })])),
+);
+
+const letter = stepOf('letter', fc.record({ index: nth, isRedriven: fc.boolean() }), async (pair, drawn) => {
+  const listed = await pair.ask(({ deadLetters }) => deadLetters.list());
+  const id = listed[drawn.index % Math.max(1, listed.length)]?.id ?? '404';
+  if (drawn.isRedriven) await pair.ask(({ deadLetters }) => deadLetters.redrive(id));
+  else await pair.ask(({ deadLetters }) => deadLetters.take(id));
+});
+
+const pageRead = fc.record({ partnerAccount: account, generation, repeated: fc.nat(3) });
+const page = stepOf('page', pageRead, async (pair, { partnerAccount, generation: registered, repeated }) => {
+  const key = { partnerAccount, feed: 'adverts' };
+  const now = pair.clock.now();
+  await pair.ask(({ feedStates }) => feedStates.register(feedState({ ...key, generation: registered })));
+  const lease = await pair.ask(({ feedStates }) => feedStates.acquire(key, 'run', now, leaseMs));
+  const fence = lease && 'fence' in lease ? lease.fence : 0;
+  await pair.ask(({ feedStates }) => feedStates.advance(key, fence, progress({ repeated }), now, leaseMs));
+  await pair.ask(({ feedStates }) => feedStates.list());
+});
+
+const forget = stepOf('forget', account, (pair, partnerAccount) =>
+  pair.ask(({ feedStates }) => feedStates.remove(partnerAccount)),
+);
+
+/** The process dies and the next run begins: what was in hand is free at once, what was put off stays put off. */
+const restart = stepOf('restart', fc.constant(undefined), async (pair) => {
+  // As long as a lease: the new run clears them, in memory they run out.
+  pair.clock.advance(leaseMs);
+  pair.sqlite.close();
+  takeRunLock(pair.dir, { command: 'run', startedAt: '2026-11-20T12:00:00Z' }).release();
+  pair.sqlite = openEmbeddedState(pair.dir, { clock: pair.clock });
+  pair.inMemory.queue.redeliver();
+});
+
+const step = fc.oneof(
+  { weight: 4, arbitrary: send },
+  { weight: 6, arbitrary: receive },
+  { weight: 6, arbitrary: settle },
+  { weight: 3, arbitrary: wait },
+  { weight: 1, arbitrary: malformed },
+  { weight: 2, arbitrary: letter },
+  { weight: 1, arbitrary: page },
+  { weight: 1, arbitrary: forget },
+  { weight: 1, arbitrary: restart },
+);
+
+describe('queue and books', () => {
+  it('are the same in memory and in SQLite, and balance, whatever happens', { timeout: 60_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 80, size: 'max' }), async (steps) => {
+        const pair = new Pair();
+        try {
+          for (const each of steps) {
+            await each.run(pair);
+            await pair.check();
+          }
+        } finally {
+          pair.close();
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
