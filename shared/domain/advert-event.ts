@@ -28,20 +28,22 @@ export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEv
     cause,
     correlationId,
   };
-  const common = {
-    source: eventSource as typeof eventSource,
-    time: toSeconds(seen.observedAt),
-    resources: [`advert-bridge/${partnerAccount}/advert/${advertId}`],
-  };
+  const source: typeof eventSource = eventSource;
+  const time = toSeconds(seen.observedAt);
+  const resources = [`advert-bridge/${partnerAccount}/advert/${advertId}`];
   return status === null
     ? {
-        ...common,
+        source,
         'detail-type': detailTypes.unavailable,
+        time,
+        resources,
         detail: { metadata, data: { advertId, status, previousStatus } },
       }
     : {
-        ...common,
+        source,
         'detail-type': detailTypes.statusChanged,
+        time,
+        resources,
         detail: { metadata, data: { advertId, status, previousStatus } },
       };
 }

@@ -1,0 +1,79 @@
+/** Successful answers, checked: what does not have the agreed shape is a fault, which names places, never contents. */
+import * as v from 'valibot';
+import { checked, ShapeError } from '../contract/checks.ts';
+import { advert, feedPage, tokenAnswer } from '../contract/partner-service.ts';
+import { PartnerFault } from '../domain/faults.ts';
+import type { Answer } from './transport.ts';
+
+/** The list of adverts; assumed, for §4.2 shows neither its paging nor its shape. */
+const advertList = v.object({ data: v.array(v.unknown()) });
+export type AdvertList = v.InferOutput<typeof advertList>;
+
+/** A page of the feed. @throws {PartnerFault} `passing`, `contract-broken`. @see partner-api.md §2.1 */
+export function pageIn(answer: Answer, what: string) {
+  const page = bodyAs(feedPage, answer, what);
+  if (page.nextCursor.isWellFormed()) return page;
+  throw broken(what, answer, 'nextCursor: expected well-formed text, which can be sent back');
+}
+
+/**
+ * The status of an advert.
+ *
+ * @param id the one asked for: a status of another advert must not be taken for its own
+ * @throws {PartnerFault} `passing`, `contract-broken`
+ * @see partner-api.md §2.2
+ */
+export function statusIn(answer: Answer, id: string, what: string): string {
+  const { data } = bodyAs(advert, answer, what);
+  const answered =
+    Number.isSafeInteger(data.id) || typeof data.id === 'string' ? String(data.id) : longIdIn(answer);
+  if (answered === id) return data.status;
+  throw broken(what, answer, 'data.id: expected the ID asked for');
+}
+
+/** Beyond 2^53 neighbouring IDs are the same number: only the digits as they were sent tell them apart. */
+function longIdIn({ body = '' }: Answer): unknown {
+  const digits = (key: string, value: unknown, context?: { readonly source?: string }): unknown =>
+    key === 'id' && typeof value === 'number' ? (context?.source ?? value) : value;
+  return (JSON.parse(body, digits) as { data?: { id?: unknown } }).data?.id;
+}
+
+/** Tokens. @throws {PartnerFault} `passing`, `contract-broken`. @see partner-api.md §2.3 */
+export const tokensIn = (answer: Answer, what: string) => bodyAs(tokenAnswer, answer, what);
+
+/** The list of adverts, in its assumed shape. @see partner-api.md §4.2 */
+export const listIn = (answer: Answer, what: string) => bodyAs(advertList, answer, what);
+
+/** JSON of a shape that the document does not show; undefined for an empty body. @see partner-api.md §4.4, §4.5 */
+export const jsonIn = (answer: Answer, what: string): unknown =>
+  answer.body === '' ? undefined : parsed(answer, what);
+
+function bodyAs<S extends v.GenericSchema<unknown, unknown>>(
+  schema: S,
+  answer: Answer,
+  what: string,
+): v.InferOutput<S> {
+  const value = parsed(answer, what);
+  try {
+    return checked(schema, value, what);
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    throw new PartnerFault('contract-broken', error.message, { status: answer.status, cause: error });
+  }
+}
+
+function parsed(answer: Answer, what: string): unknown {
+  const { body, status } = answer;
+  if (body === undefined) throw broken(what, answer, 'the answer is larger than the limit');
+  try {
+    return JSON.parse(body.charCodeAt(0) === 0xfeff ? body.slice(1) : body);
+  } catch {
+    // The parser's message quotes the text, which may hold a token: so no cause.
+    throw new PartnerFault('passing', `${what} answered ${status} with something that is not JSON`, {
+      status,
+    });
+  }
+}
+
+const broken = (what: string, { status }: Answer, flaw: string) =>
+  new PartnerFault('contract-broken', `${what}: ${flaw}`, { status });

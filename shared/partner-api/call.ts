@@ -1,0 +1,116 @@
+/** One call: attempts, each with a connection, a turn in the rate budget and a time limit, until the deadline. */
+import { backoffMs } from '../domain/backoff.ts';
+import type { Clock } from '../domain/clock.ts';
+import { PartnerFault } from '../domain/faults.ts';
+import { createConnections } from './connections.ts';
+import { type Asked, faultOfAnswer, faultOfSilence } from './faults.ts';
+import type { Gate } from './gate.ts';
+import type { RetryPolicy } from './retry-policy.ts';
+import { type Answer, NoAnswerError, type Transport, type WireRequest } from './transport.ts';
+
+export interface CallerDeps {
+  readonly transport: Transport;
+  readonly gate: Gate;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly concurrency: number;
+  readonly attemptTimeoutMs: number;
+}
+
+export interface CallRequest extends Asked {
+  readonly wire: WireRequest;
+  /** What the gate knows it by. */
+  readonly resource: string;
+  readonly deadlineMs: number;
+}
+
+export interface Times {
+  /** When the attempt that was answered was sent, and when its answer was whole; by the bridge's clock. */
+  readonly sentAt: number;
+  readonly receivedAt: number;
+}
+
+export type Caller = ReturnType<typeof createCaller>;
+
+export function createCaller(deps: CallerDeps) {
+  const { transport, gate, clock, random, concurrency, attemptTimeoutMs } = deps;
+  const connections = createConnections(concurrency, clock);
+
+  const outOfTime = ({ what }: CallRequest) => new PartnerFault('passing', `${what}: no time left, not sent`);
+
+  /** Waits its turn and sends. A socket that died while it was idle costs a GET one more turn, not an attempt. */
+  async function exchange(request: CallRequest): Promise<{ answer: Answer; sentAt: number }> {
+    for (let secondSocket = false; ; secondSocket = true) {
+      await gate.enter(request.resource, request.deadlineMs);
+      const sentAt = clock.now();
+      const leftMs = request.deadlineMs - sentAt;
+      if (leftMs <= 0) throw outOfTime(request);
+      try {
+        const answer = await transport.send(request.wire, Math.min(leftMs, attemptTimeoutMs));
+        return { answer, sentAt };
+      } catch (error) {
+        if (!(error instanceof NoAnswerError)) throw error;
+        if (!error.wasStale || secondSocket) throw faultOfSilence(error, request);
+      }
+    }
+  }
+
+  async function attempt<T>(request: CallRequest, read: (answer: Answer, times: Times) => T): Promise<T> {
+    if (clock.now() >= request.deadlineMs) throw outOfTime(request);
+    if (!connections.take() && !(await connections.wait(request.deadlineMs))) throw outOfTime(request);
+    let exchanged: { answer: Answer; sentAt: number };
+    try {
+      exchanged = await exchange(request);
+    } finally {
+      connections.release();
+    }
+    const { answer, sentAt } = exchanged;
+    const receivedAt = clock.now();
+    const outcome = judge(answer, request, { sentAt, receivedAt }, read);
+    const fault = outcome instanceof PartnerFault ? outcome : undefined;
+    const noted = gate.answered(request.resource, fault, sentAt);
+    // Before the caller hears of it: a Lambda may be frozen as soon as it does.
+    if (noted) await noted;
+    if (outcome instanceof PartnerFault) throw outcome;
+    return outcome;
+  }
+
+  /**
+   * Makes attempts until one is answered well, the policy is exhausted or the next one would come too late.
+   *
+   * @throws {PartnerFault} of the last attempt
+   */
+  return async function call<T>(
+    request: CallRequest,
+    policy: RetryPolicy,
+    read: (answer: Answer, times: Times) => T,
+  ): Promise<T> {
+    for (let made = 1; ; made += 1) {
+      try {
+        return await attempt(request, read);
+      } catch (error) {
+        if (!(error instanceof PartnerFault) || made >= policy.maxAttempts || !policy.covers(error))
+          throw error;
+        // No jitter where the service named the time.
+        const waitMs = error.retryAfterMs ?? backoffMs(made, { ...policy, random });
+        if (clock.now() + waitMs >= request.deadlineMs) throw error;
+        await clock.sleep(waitMs);
+      }
+    }
+  };
+}
+
+function judge<T>(
+  answer: Answer,
+  request: CallRequest,
+  times: Times,
+  read: (answer: Answer, times: Times) => T,
+): T | PartnerFault {
+  if (answer.status < 200 || answer.status > 299) return faultOfAnswer(answer, request, times.receivedAt);
+  try {
+    return read(answer, times);
+  } catch (error) {
+    if (error instanceof PartnerFault) return error;
+    throw error;
+  }
+}

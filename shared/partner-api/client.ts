@@ -1,0 +1,196 @@
+/**
+ * The partner service, as calls. Each call has a deadline, each of its attempts a time limit; every attempt takes a
+ * connection, then its turn in the rate budget, and tells the gate what came of it.
+ */
+import type { FeedQuery, ReceivedPage } from '../../functions/drain/ports.ts';
+import type { ObservedAdvert } from '../../functions/fan-out/ports.ts';
+import type {
+  Application,
+  Grant,
+  ReceivedTokens,
+  TokenEndpoint,
+} from '../../functions/refresh-token/ports.ts';
+import { checked } from '../contract/checks.ts';
+import { partnerBaseUrl } from '../contract/settings.ts';
+import { type Clock, systemClock } from '../domain/clock.ts';
+import type { Feed } from '../domain/feed.ts';
+import type { Secret } from '../domain/secret.ts';
+import { type AdvertList, jsonIn, listIn, pageIn, statusIn, tokensIn } from './answers.ts';
+import { createCaller } from './call.ts';
+import type { Gate } from './gate.ts';
+import {
+  type AuthorizeQuery,
+  authorizeUrl,
+  createHeaders,
+  feedPath,
+  objectPath,
+  paths,
+  tokenBody,
+} from './requests.ts';
+import { httpTime } from './retry-after.ts';
+import { createPolicy, getPolicy, tokenPolicy } from './retry-policy.ts';
+import { createTransport } from './transport.ts';
+
+export interface PartnerClientOptions {
+  /** https, or http on loopback; a path in it stands before every path of the service. */
+  readonly baseUrl: string;
+  /** Language of texts in the answers. @see partner-api.md §9 */
+  readonly acceptLanguage?: string;
+  /** Requests at a time, and sockets kept open. Default 10. */
+  readonly concurrency?: number;
+  /** The rate budget that every request goes through. */
+  readonly gate: Gate;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  /** Longest wait for one attempt, from connecting to the last byte. Default 10,000. */
+  readonly attemptTimeoutMs?: number;
+  /** Default 1 MiB: a page of 1000 IDs has 24 KB. */
+  readonly maxAnswerBytes?: number;
+  /** Attempts of one GET, the first included. Default 3. */
+  readonly maxAttempts?: number;
+}
+
+export interface CallOptions {
+  /** Milliseconds since 1970: nothing is tried after it. */
+  readonly deadlineMs: number;
+  /** Whose token it is; tells the resources of several partner accounts apart when an address block is suspected. */
+  readonly partnerAccount?: string;
+}
+
+export interface ListQuery {
+  /** Assumed (§4.2): pages are numbered from 1. */
+  readonly page: number;
+  /** Assumed, too. The document's example is 100. */
+  readonly limit: number;
+}
+
+/** All methods throw {PartnerFault}; none depends on `this`. */
+export interface PartnerClient extends TokenEndpoint {
+  /** One page of a feed. @see partner-api.md §4.1 */
+  feedPage(token: Secret, query: FeedQuery, options: CallOptions): Promise<ReceivedPage>;
+  /** The status of one object of a feed. @see partner-api.md §4.3 */
+  advert(token: Secret, feed: Feed, id: string, options: CallOptions): Promise<ObservedAdvert>;
+  /** Adverts of the user. Paging and shape are assumed. @see partner-api.md §4.2 */
+  adverts(token: Secret, query: ListQuery, options: CallOptions): Promise<AdvertList>;
+  /** Creates an advert; sent once, never again on its own. @returns the answer's JSON @see partner-api.md §4.4 */
+  createAdvert(token: Secret, body: unknown, options: CallOptions): Promise<unknown>;
+  /** @returns the answer's JSON, whose shape is not shown @see partner-api.md §4.5 */
+  threads(token: Secret, options: CallOptions): Promise<unknown>;
+  /** Where the user's browser goes. @see partner-api.md §5.3 */
+  authorizeUrl(query: AuthorizeQuery): string;
+  /** Closes idle connections. */
+  close(): void;
+}
+
+/**
+ * Creates a client; no connection is made before the first request.
+ *
+ * @throws {ShapeError} when the base URL is none
+ */
+export function createPartnerClient(options: PartnerClientOptions): PartnerClient {
+  const { acceptLanguage, concurrency = 10, gate, clock = systemClock, random = Math.random } = options;
+  const {
+    attemptTimeoutMs = 10_000,
+    maxAnswerBytes = 1_048_576,
+    maxAttempts = getPolicy.maxAttempts,
+  } = options;
+  const baseUrl = checked(partnerBaseUrl, options.baseUrl, 'base URL');
+  const origin = new URL(baseUrl);
+  const prefix = origin.pathname.replace(/\/+$/, '');
+  const headers = createHeaders(origin.host, acceptLanguage);
+  const transport = createTransport({ origin, concurrency, maxAnswerBytes });
+  const call = createCaller({ transport, gate, clock, random, concurrency, attemptTimeoutMs });
+  const gets = { ...getPolicy, maxAttempts };
+
+  /** A GET under /api/partner; `path` without the query is what faults and the gate call it by. */
+  function get(token: Secret, path: string, query: string, { partnerAccount, deadlineMs }: CallOptions) {
+    const wire = { method: 'GET', path: prefix + path + query, headers: headers.of(token) } as const;
+    const resource = partnerAccount === undefined ? path : `${partnerAccount} ${path}`;
+    return { wire, resource, what: `GET ${path}`, endpoint: 'api', secrets: [token], deadlineMs } as const;
+  }
+
+  async function feedPage(token: Secret, query: FeedQuery, callOptions: CallOptions): Promise<ReceivedPage> {
+    const { path } = query.feed;
+    const request = get(token, path, feedPath(query).slice(path.length), callOptions);
+    return call(request, gets, (answer, { receivedAt }) => ({
+      page: pageIn(answer, request.what),
+      receivedAt,
+      serviceTime: httpTime(answer.head.headers.date, receivedAt),
+    }));
+  }
+
+  async function advert(
+    token: Secret,
+    feed: Feed,
+    id: string,
+    callOptions: CallOptions,
+  ): Promise<ObservedAdvert> {
+    const request = get(token, objectPath(feed, id), '', callOptions);
+    return call(request, gets, (answer, { receivedAt }) => ({
+      status: statusIn(answer, id, request.what),
+      receivedAt,
+    }));
+  }
+
+  async function adverts(
+    token: Secret,
+    { page, limit }: ListQuery,
+    callOptions: CallOptions,
+  ): Promise<AdvertList> {
+    const request = get(token, paths.adverts, `?page=${page}&limit=${limit}`, callOptions);
+    return call(request, gets, (answer) => listIn(answer, request.what));
+  }
+
+  async function threads(token: Secret, callOptions: CallOptions): Promise<unknown> {
+    const request = get(token, paths.threads, '', callOptions);
+    return call(request, gets, (answer) => jsonIn(answer, request.what));
+  }
+
+  async function createAdvert(token: Secret, value: unknown, callOptions: CallOptions): Promise<unknown> {
+    const body = JSON.stringify(value);
+    const request = get(token, paths.adverts, '', callOptions);
+    const what = `POST ${paths.adverts}`;
+    const wire = { ...request.wire, method: 'POST', headers: headers.withBody(body, token), body } as const;
+    return call({ ...request, wire, what }, createPolicy, (answer) => jsonIn(answer, what));
+  }
+
+  /** @see partner-api.md §4.6, §5.3 */
+  async function requestTokens(
+    application: Application,
+    grant: Grant,
+    { deadlineMs }: { readonly deadlineMs: number },
+  ): Promise<ReceivedTokens> {
+    const body = tokenBody(application, grant);
+    const what = `POST ${paths.token}`;
+    const wire = {
+      method: 'POST',
+      path: prefix + paths.token,
+      headers: headers.withBody(body),
+      body,
+    } as const;
+    const secrets = [application.clientSecret, application.clientId, ...secretsOf(grant)];
+    const request = { wire, resource: paths.token, what, endpoint: 'token', secrets, deadlineMs } as const;
+    return call(request, tokenPolicy, (answer, { sentAt, receivedAt }) => ({
+      answer: tokensIn(answer, what),
+      sentAt,
+      receivedAt,
+      serviceTime: httpTime(answer.head.headers.date, receivedAt),
+    }));
+  }
+
+  return {
+    feedPage,
+    advert,
+    adverts,
+    createAdvert,
+    threads,
+    requestTokens,
+    authorizeUrl: (query) => authorizeUrl(baseUrl, query),
+    close: transport.close,
+  };
+}
+
+function secretsOf(grant: Grant): Secret[] {
+  if (grant.type === 'refresh_token') return [grant.refreshToken];
+  return grant.type === 'authorization_code' ? [grant.code] : [];
+}

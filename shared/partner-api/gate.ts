@@ -1,0 +1,223 @@
+/**
+ * The rate budget, as seen by requests: each waits for its slot. Slots are reserved in the shared store, all those that
+ * ask at the same time in one step, and used within a few milliseconds or not at all. With slots 5 % further apart than
+ * the rate demands, no window of a second holds more starts than the rate, whichever function they come from:
+ * a slot used up to `lateMs` late needs `1000 + lateMs + earlyMs < 1000 * spread`.
+ */
+import { type Clock, systemClock } from '../domain/clock.ts';
+import { asFault, PartnerFault } from '../domain/faults.ts';
+import type { Observer } from '../domain/ports.ts';
+import { createBudgetView } from './budget-view.ts';
+import { createFeedback } from './gate-feedback.ts';
+import type { BudgetStore, Reservation } from './ports.ts';
+import { createSlotStock } from './slot-stock.ts';
+
+export interface GateOptions {
+  readonly store: BudgetStore;
+  /** Of the whole bridge. */
+  readonly maxRequestsPerSecond: number;
+  /** How long nothing is sent when the service blocks this address. */
+  readonly circuitSeconds: number;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  readonly observer?: Observer;
+  /** How long everybody else waits for the outcome of a trial. Default 30,000. */
+  readonly trialMs?: number;
+}
+
+export interface Gate {
+  /**
+   * Resolves when the request may start, which it then has to at once.
+   *
+   * @throws {PartnerFault} `paused`, with `retryAfterMs`: the service asked for a pause, or there is no slot before
+   * `deadlineMs`; `passing` when the store cannot be reached
+   */
+  enter(resource: string, deadlineMs: number): Promise<void>;
+  /**
+   * Takes note of how the service answered: what it asks for holds for the whole bridge.
+   *
+   * @param fault none: it answered well
+   * @param startedAtMs when the request was sent
+   * @returns when the others know, or undefined when there is nothing to be known
+   */
+  answered(resource: string, fault: PartnerFault | undefined, startedAtMs: number): Promise<void> | undefined;
+}
+
+const spread = 1.05;
+const lateMs = 25;
+/** Timers are no finer; waiting for less is not worth one. */
+const earlyMs = 1;
+/** A pause that another function was told of is known here after this, even while slots reserved earlier last. */
+const viewMaxAgeMs = 1_000;
+
+interface Waiter {
+  readonly resource: string;
+  readonly deadlineMs: number;
+  readonly start: () => void;
+  readonly refuse: (fault: PartnerFault) => void;
+}
+
+/** Creates the gate; one for each process and budget. */
+export function createGate(options: GateOptions): Gate {
+  const { store, maxRequestsPerSecond, circuitSeconds, observer, trialMs = 30_000 } = options;
+  const { clock = systemClock, random = Math.random } = options;
+  const intervalMs = (1000 / maxRequestsPerSecond) * spread;
+  const mostAhead = Math.floor(lateMs / intervalMs);
+  const view = createBudgetView(clock);
+  const stock = createSlotStock(intervalMs);
+  const waiters: Waiter[] = [];
+  const started = Promise.resolve();
+  let serving = false;
+  let reserving = false;
+  let sleeping = false;
+  let usedSinceReserving = 0;
+  /** How long the store took last time: the slots asked for begin after that, or they would be late at once. */
+  let storeMs = 0;
+
+  const isPaused = (now: number) => view.pausedUntilMs > now;
+
+  function paused({ resource }: Pick<Waiter, 'resource'>, untilMs: number, why: string): PartnerFault {
+    return new PartnerFault('paused', `not sent (${resource}): ${why}`, {
+      retryAfterMs: Math.max(1, Math.ceil(untilMs - clock.now())),
+    });
+  }
+  const pausedByService = (waiter: Pick<Waiter, 'resource'>) =>
+    paused(waiter, view.pausedUntilMs, 'the service asked for a pause');
+
+  function enter(resource: string, deadlineMs: number): Promise<void> {
+    const now = clock.now();
+    if (isPaused(now)) return Promise.reject(pausedByService({ resource }));
+    if (waiters.length === 0 && startsAtOnce(now)) {
+      // The next ones should not have to wait for the store.
+      if (stock.count() < usedSinceReserving / 2 && slotsAhead(now) > 0) reserve();
+      return started;
+    }
+    return new Promise((start, refuse) => {
+      waiters.push({ resource, deadlineMs, start, refuse });
+      if (serving) return;
+      serving = true;
+      // Not yet: whoever else asks in this very moment shares the reservation.
+      queueMicrotask(serve);
+    });
+  }
+
+  function startsAtOnce(now: number): boolean {
+    if (now - view.seenAtMs > viewMaxAgeMs) return false;
+    stock.dropBefore(now - lateMs);
+    const slot = stock.first();
+    if (slot === undefined || slot > now + earlyMs) return false;
+    stock.take();
+    usedSinceReserving += 1;
+    return true;
+  }
+
+  /** Starts whose turn it is, refuses whose deadline is too near, and sees to slots for the others. */
+  function serve(): void {
+    const now = clock.now();
+    serving = false;
+    if (isPaused(now)) {
+      refuseAll(pausedByService);
+      return;
+    }
+    stock.dropBefore(now - lateMs);
+    refuseHopeless(now);
+    if (waiters.length === 0) return;
+    if (stock.count() > 0 && now - view.seenAtMs > viewMaxAgeMs) {
+      look();
+      return;
+    }
+    while (waiters.length > 0 && startsAtOnce(now)) waiters.shift()?.start();
+    if (stock.count() < waiters.length) reserve();
+    sleepUntilNext(now);
+  }
+
+  function refuseAll(faultOf: (waiter: Waiter) => PartnerFault): void {
+    for (const waiter of waiters.splice(0)) waiter.refuse(faultOf(waiter));
+  }
+
+  /** Whoever cannot have a slot before his deadline takes none from those who can. */
+  function refuseHopeless(now: number): void {
+    let place = 0;
+    for (let i = 0; i < waiters.length; ) {
+      const waiter = waiters[i] as Waiter;
+      const slot = stock.at(place) ?? earliestBeyondStock(place, now);
+      if (slot <= waiter.deadlineMs) {
+        place += 1;
+        i += 1;
+        continue;
+      }
+      waiters.splice(i, 1);
+      waiter.refuse(paused(waiter, slot, 'the rate budget has no slot before the deadline'));
+    }
+  }
+
+  const earliestBeyondStock = (place: number, now: number): number =>
+    Math.max(view.nextSlotMs, now) + (place - stock.count()) * intervalMs;
+
+  function sleepUntilNext(now: number): void {
+    const slot = stock.first();
+    if (sleeping || waiters.length === 0 || slot === undefined) return;
+    sleeping = true;
+    void clock.sleep(Math.max(earlyMs, slot - now)).then(() => {
+      sleeping = false;
+      serve();
+    });
+  }
+
+  /**
+   * How many slots to reserve for requests that have not come yet: at high rates nobody should wait for the store.
+   * None where slots are scarce, for what is not used within `lateMs` is lost to everybody.
+   */
+  const slotsAhead = (now: number): number =>
+    view.nextSlotMs <= now ? Math.min(2 * usedSinceReserving, mostAhead) : 0;
+
+  function look(): void {
+    if (reserving) return;
+    reserving = true;
+    void ask(store.read().then((state) => view.saw(state)));
+  }
+
+  function reserve(): void {
+    if (reserving) return;
+    reserving = true;
+    const now = clock.now();
+    const count = Math.max(1, waiters.length - stock.count() + slotsAhead(now));
+    usedSinceReserving = 0;
+    void ask(
+      store.reserve({ count, intervalMs, nowMs: now + storeMs, trialMs }).then((reservation) => {
+        storeMs = Math.min(1_000, Math.max(0, clock.now() - now));
+        view.saw(reservation.state);
+        if (isTrial(reservation)) return startTrial(reservation);
+        stock.add(reservation.firstSlotMs, reservation.granted);
+      }),
+    );
+  }
+
+  async function ask(question: Promise<void>): Promise<void> {
+    try {
+      await question;
+    } catch (error) {
+      const { message } = asFault(error);
+      const fault = new PartnerFault('passing', `the rate budget cannot be reached: ${message}`, {
+        cause: error,
+      });
+      refuseAll(() => fault);
+    } finally {
+      reserving = false;
+    }
+    serve();
+  }
+
+  /** After a circuit pause one request goes through, although everybody is told to wait for what comes of it. */
+  function startTrial({ firstSlotMs }: Reservation): void {
+    const trial = waiters.shift();
+    if (!trial) return;
+    void clock.sleep(Math.max(0, firstSlotMs - clock.now())).then(trial.start);
+  }
+
+  const answered = createFeedback({ store, view, clock, random, circuitSeconds, observer });
+  return { enter, answered };
+}
+
+const isTrial = ({ granted, state }: Reservation): boolean =>
+  granted === 1 && state.pauseReason === 'circuit';

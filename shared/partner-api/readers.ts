@@ -1,0 +1,51 @@
+/** The client with the partner account's token looked after: what drain and fan-out read the service through. */
+import type { FeedReader } from '../../functions/drain/ports.ts';
+import type { AdvertReader } from '../../functions/fan-out/ports.ts';
+import { PartnerFault } from '../domain/faults.ts';
+import { advertsFeed } from '../domain/feed.ts';
+import type { Secret } from '../domain/secret.ts';
+import type { PartnerClient } from './client.ts';
+import type { TokenSource } from './ports.ts';
+
+export interface ReaderOptions {
+  readonly client: Pick<PartnerClient, 'feedPage' | 'advert'>;
+  readonly tokens: TokenSource;
+}
+
+/**
+ * Readers that renew a rejected token and repeat the request once. A token of too small a scope is handed back, which
+ * stops the partner account, and its request fails: no refresh widens a scope.
+ */
+export function createPartnerReaders({ client, tokens }: ReaderOptions): FeedReader & AdvertReader {
+  async function withToken<T>(
+    partnerAccount: string,
+    deadlineMs: number,
+    send: (token: Secret) => Promise<T>,
+  ): Promise<T> {
+    let { token, version } = await tokens.current(partnerAccount, deadlineMs);
+    for (let renewed = false; ; renewed = true) {
+      try {
+        return await send(token);
+      } catch (fault) {
+        if (!(fault instanceof PartnerFault)) throw fault;
+        if (fault.code === 'scope-insufficient') {
+          // The verdict on this request stands, whatever comes of handing the token back.
+          await tokens.renewed(partnerAccount, version, fault.code, deadlineMs).catch(() => undefined);
+        }
+        if (fault.code !== 'token-rejected' || renewed) throw fault;
+        ({ token, version } = await tokens.renewed(partnerAccount, version, fault.code, deadlineMs));
+      }
+    }
+  }
+
+  return {
+    readPage: (partnerAccount, query, { deadlineMs }) =>
+      withToken(partnerAccount, deadlineMs, (token) =>
+        client.feedPage(token, query, { deadlineMs, partnerAccount }),
+      ),
+    readAdvert: (partnerAccount, advertId, { deadlineMs }) =>
+      withToken(partnerAccount, deadlineMs, (token) =>
+        client.advert(token, advertsFeed, advertId, { deadlineMs, partnerAccount }),
+      ),
+  };
+}
