@@ -28,7 +28,7 @@ const inFlightOf = async (name: string) =>
 const drain = createDrain({
   accounts,
   feedStates: createFeedStates(table),
-  reader: partnerReaders(config, table, accounts).feeds,
+  reader: partnerReaders(config, table, accounts),
   queue: createChangedAdvertsQueue({ queue, mostWaiting: drainLimits.mostWaiting, inFlightOf }),
   deadLetters: createDeadLetters({ queue: deadLetterQueue, books: createBooks(table), generationOf }),
   observer,

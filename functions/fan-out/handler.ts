@@ -22,7 +22,7 @@ const accounts = createPartnerAccounts(table);
 const fanOut = createFanOut({
   accounts,
   histories: createAdvertHistories({ client: dynamoDb, name: config.advertStatusTable }),
-  adverts: partnerReaders(config, table, accounts).adverts,
+  adverts: partnerReaders(config, table, accounts),
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.busName }),
   observer,
   clock: systemClock,

@@ -10,7 +10,7 @@ import { functionConfig } from '../../shared/runtime/config.ts';
 import { refreshLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
-import { partnerTokenEndpoint } from '../../shared/runtime/partner.ts';
+import { partnerClient } from '../../shared/runtime/partner.ts';
 import { answerRefreshToken } from '../../shared/runtime/refresh-token-event.ts';
 import { createConnect } from './connect.ts';
 import { createRefreshToken } from './refresh-token.ts';
@@ -23,7 +23,7 @@ const deps = {
   feedStates: createFeedStates(table),
   vault: createTokenVault(secrets),
   application: createApplicationSecret(secrets),
-  endpoint: partnerTokenEndpoint(config, table),
+  endpoint: partnerClient(config, table),
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.busName }),
   observer,
   clock: systemClock,

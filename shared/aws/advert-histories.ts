@@ -1,0 +1,62 @@
+import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import type { AdvertHistories, AdvertKey, AdvertRow } from '../../functions/fan-out/ports.ts';
+import { advertStatusTable } from '../contract/tables.ts';
+import type { Clock } from '../domain/clock.ts';
+import { coalescedReads } from './coalesced-reads.ts';
+import { putItem, type Table } from './conditional-write.ts';
+import { fromItem, type Item } from './dynamo-values.ts';
+import { deleteAll } from './query.ts';
+
+const { partitionKey: pk } = advertStatusTable;
+
+const keyOf = ({ partnerAccount, generation, advertId }: AdvertKey) =>
+  `${partnerAccount}/${generation}/${advertId}`;
+
+/** Advert histories on the advert-status table: one item an advert, below 1 KB, so one write unit a change. */
+export function createAdvertHistories(
+  table: Table,
+  edges: { clock?: Clock; random?: () => number } = {},
+): AdvertHistories {
+  const readRow = coalescedReads(table, pk, edges);
+  return {
+    async read(key) {
+      const item = await readRow(keyOf(key));
+      return item && rowOf(item);
+    },
+
+    async write(key, { owed, ...row }) {
+      const itemKey = { [pk]: { S: keyOf(key) } };
+      const fields = { ...row, ...(owed ? { owed } : {}) };
+      const { written } =
+        row.version === 1
+          ? await putItem(table, itemKey, fields, `attribute_not_exists(#${pk})`)
+          : await putItem(table, itemKey, fields, '#version = :before', { before: row.version - 1 });
+      return written;
+    },
+
+    // Adverts are spread over partitions by design, so forgetting an account has to look at all of them.
+    async remove(partnerAccount) {
+      for (let from: Item | undefined; ; ) {
+        const { Items = [], LastEvaluatedKey } = await table.client.send(
+          new ScanCommand({
+            TableName: table.name,
+            ConsistentRead: true,
+            ProjectionExpression: '#pk',
+            FilterExpression: 'begins_with(#pk, :prefix)',
+            ExpressionAttributeNames: { '#pk': pk },
+            ExpressionAttributeValues: { ':prefix': { S: `${partnerAccount}/` } },
+            ExclusiveStartKey: from,
+          }),
+        );
+        await deleteAll(table, Items);
+        if (!LastEvaluatedKey) return;
+        from = LastEvaluatedKey;
+      }
+    },
+  };
+}
+
+function rowOf(item: Item): AdvertRow {
+  const { [pk]: _key, writeMark: _mark, owed, ...row } = fromItem(item);
+  return { ...row, owed: owed === true } as unknown as AdvertRow;
+}

@@ -1,0 +1,39 @@
+import {
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  ResourceNotFoundException,
+  type SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import type { Application, ApplicationSecret } from '../../functions/refresh-token/ports.ts';
+import { secretNames } from '../contract/names.ts';
+import { applicationOfText, textOfApplication } from '../domain/secret-text.ts';
+
+const SecretId = secretNames.application;
+
+/** What the command line uses beside: the stack makes the secret, a person fills it in. */
+export interface ApplicationSecretWriter extends ApplicationSecret {
+  write(application: Application): Promise<void>;
+}
+
+/**
+ * The application's own credentials in Secrets Manager.
+ *
+ * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
+ */
+export function createApplicationSecret(client: SecretsManagerClient): ApplicationSecretWriter {
+  return {
+    async read() {
+      // Made by the stack without a value: until it is filled in, there is no current version to be found.
+      const found = await client.send(new GetSecretValueCommand({ SecretId })).catch((error: unknown) => {
+        if (error instanceof ResourceNotFoundException) return undefined;
+        throw error;
+      });
+      return applicationOfText(found?.SecretString ?? '');
+    },
+
+    async write(application) {
+      const SecretString = textOfApplication(application);
+      await client.send(new PutSecretValueCommand({ SecretId, SecretString }));
+    },
+  };
+}

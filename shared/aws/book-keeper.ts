@@ -1,0 +1,74 @@
+import { BatchGetItemCommand } from '@aws-sdk/client-dynamodb';
+import { feedStateTable } from '../contract/tables.ts';
+import { feeds } from '../domain/feed.ts';
+import type { BookKeeper } from '../domain/ports.ts';
+import { booksItemKey } from './books.ts';
+import type { Table } from './conditional-write.ts';
+import { type Item, numberIn } from './dynamo-values.ts';
+import { feedItemKey } from './feed-states.ts';
+import { countMessages } from './queue-counts.ts';
+import type { Queue } from './send-batches.ts';
+
+export interface BookKeeperOptions {
+  readonly table: Table;
+  readonly queue: Queue;
+  readonly deadLetterQueue: Queue;
+}
+
+/**
+ * The books as DynamoDB has them: `listed` beside each feed's cursor, the outcomes in an item of their own. What is in
+ * flight is the difference. An outcome that was counted although its message came back is counted twice; `redelivered`
+ * says how many outcomes may be such.
+ */
+export function createBookKeeper({ table, queue, deadLetterQueue }: BookKeeperOptions): BookKeeper {
+  return {
+    async read(partnerAccount, generation) {
+      const items = await readTogether(table, [
+        booksItemKey(partnerAccount, generation),
+        ...feeds.map(({ name: feed }) => feedItemKey({ partnerAccount, feed })),
+      ]);
+      const outcomes = items.find((item) => item[feedStateTable.partitionKey]?.S === 'books');
+      const own = items.filter((item) => item !== outcomes && numberIn(item, 'generation') === generation);
+      const sum = (name: string) => own.reduce((total, item) => total + numberIn(item, name), 0);
+
+      const listed = sum('listed');
+      const counted = {
+        events: numberIn(outcomes, 'events'),
+        unchanged: numberIn(outcomes, 'unchanged'),
+        // IDs that a page repeated are coalesced before they ever reach the queue.
+        coalesced: numberIn(outcomes, 'coalesced') + sum('repeated'),
+        unavailable: numberIn(outcomes, 'unavailable'),
+        deadLettered: numberIn(outcomes, 'deadLettered'),
+      };
+      const settled = Object.values(counted).reduce((total, count) => total + count, 0);
+      return {
+        listed,
+        ...counted,
+        inFlight: Math.max(0, listed - settled),
+        redelivered: numberIn(outcomes, 'redelivered'),
+      };
+    },
+
+    async queue() {
+      const [waiting, deadLetters] = await Promise.all([
+        countMessages(queue),
+        countMessages(deadLetterQueue),
+      ]);
+      return { waiting, deadLetters };
+    },
+  };
+}
+
+/** A handful of items by one call; unprocessed ones are asked for again at once, for nobody waits behind this. */
+async function readTogether({ client, name }: Table, keys: Item[]): Promise<Item[]> {
+  const items: Item[] = [];
+  for (let left: Item[] = keys, attempt = 1; left.length > 0; attempt += 1) {
+    if (attempt > 5) throw new Error(`${left.length} reads of ${name} were left unprocessed`);
+    const { Responses, UnprocessedKeys } = await client.send(
+      new BatchGetItemCommand({ RequestItems: { [name]: { Keys: left, ConsistentRead: true } } }),
+    );
+    items.push(...(Responses?.[name] ?? []));
+    left = UnprocessedKeys?.[name]?.Keys ?? [];
+  }
+  return items;
+}

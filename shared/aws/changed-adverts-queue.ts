@@ -1,0 +1,56 @@
+import type { ChangedAdvertsQueue } from '../../functions/drain/ports.ts';
+import { systemClock } from '../domain/clock.ts';
+import { countMessages } from './queue-counts.ts';
+import { type Edges, type Queue, sendBatches } from './send-batches.ts';
+
+export interface ChangedAdvertsQueueOptions extends Edges {
+  readonly queue: Queue;
+  /** While the whole queue is below this, no single account's backlog needs to be known. */
+  readonly mostWaiting: number;
+  /** The partner account's messages in flight, by its books. */
+  readonly inFlightOf: (partnerAccount: string) => Promise<number>;
+}
+
+/** How long the queue's figure is believed; what is sent in between is added to it. */
+const countedForMs = 5_000;
+
+/** The FIFO queue between drain and fan-out: one message group for each advert of a partner account. */
+export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): ChangedAdvertsQueue {
+  const { queue, clock = systemClock } = options;
+  let counted: { readonly waiting: number; readonly at: number } | undefined;
+  let sentSince = 0;
+
+  async function total(): Promise<number> {
+    if (!counted || clock.now() - counted.at >= countedForMs) {
+      const at = clock.now();
+      const waiting = await countMessages(queue);
+      counted = { waiting, at };
+      sentSince = 0;
+    }
+    return counted.waiting + sentSince;
+  }
+
+  return {
+    async send(messages) {
+      const refused = await sendBatches(
+        queue,
+        messages.map((message) => ({
+          key: message.key,
+          body: JSON.stringify(message),
+          groupId: `${message.partnerAccount}/${message.advertId}`,
+          deduplicationId: message.key,
+        })),
+        options,
+      );
+      sentSince += messages.length - refused.size;
+      return refused;
+    },
+
+    // SQS knows nothing of partner accounts, so the account's share is taken from its books, and only when it matters.
+    async depth(partnerAccount) {
+      const waiting = await total();
+      if (waiting < options.mostWaiting) return waiting;
+      return Math.min(waiting, await options.inFlightOf(partnerAccount));
+    },
+  };
+}

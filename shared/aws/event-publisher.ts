@@ -1,0 +1,149 @@
+import {
+  type EventBridgeClient,
+  PutEventsCommand,
+  type PutEventsRequestEntry,
+} from '@aws-sdk/client-eventbridge';
+import { backoffMs } from '../domain/backoff.ts';
+import { systemClock } from '../domain/clock.ts';
+import type { EventPublisher } from '../domain/ports.ts';
+import type { Edges } from './send-batches.ts';
+
+export interface EventPublisherOptions extends Edges {
+  readonly client: EventBridgeClient;
+  readonly busName: string;
+}
+
+/** EventBridge takes ten entries in a call. */
+const entriesAtOnce = 10;
+/**
+ * Of one call, by EventBridge's own way of counting. The quota is for an entry and was raised since; a call within the
+ * old one for the sum fits whichever holds.
+ *
+ * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevent-size.html
+ */
+const bytesAtOnce = 256 * 1024;
+const mostAttempts = 5;
+const backoff = { baseMs: 50, capMs: 1_000 };
+
+interface Waiting {
+  readonly entry: PutEventsRequestEntry;
+  readonly bytes: number;
+  /** One advert at most once in a call: what is in a call may arrive in any order. */
+  readonly subject: string;
+  attempts: number;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** An event that the bus did not accept. */
+export class RefusedEventError extends Error {
+  override readonly name = 'RefusedEventError';
+  /** The error code of the entry, or the name of the fault of the call. */
+  readonly code: string;
+
+  constructor(code: string, options?: ErrorOptions) {
+    super(`the event bus did not accept the event: ${code}`, options);
+    this.code = code;
+  }
+}
+
+/**
+ * Publishes on an event bus. What is asked for in one turn of the event loop, or while a call is under way, goes
+ * together; each entry of an answer is looked at, and just those that failed are sent again.
+ *
+ * @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
+ */
+export function createEventPublisher(options: EventPublisherOptions): EventPublisher {
+  const { client, busName, clock = systemClock, random = Math.random } = options;
+  const waiting: Waiting[] = [];
+  let calling = false;
+
+  async function pump(): Promise<void> {
+    if (calling) return;
+    calling = true;
+    for (let batch = take(waiting); batch.length > 0; batch = take(waiting)) await call(batch);
+    calling = false;
+  }
+
+  async function call(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const { Entries = [] } = await client.send(
+        new PutEventsCommand({ Entries: batch.map(({ entry }) => entry) }),
+      );
+      batch.forEach((event, index) => {
+        const { EventId, ErrorCode } = Entries[index] ?? {};
+        if (EventId && !ErrorCode) event.resolve();
+        else again(event, new RefusedEventError(ErrorCode ?? 'no answer for the entry'));
+      });
+    } catch (error) {
+      // The SDK has tried again by itself; whether the events were accepted is not known.
+      const code = error instanceof Error ? error.name : 'unknown';
+      for (const event of batch) event.reject(new RefusedEventError(code, { cause: error }));
+    }
+  }
+
+  /** Waits beside the others, so that an event that keeps failing holds up none of them. */
+  function again(event: Waiting, error: RefusedEventError): void {
+    event.attempts += 1;
+    if (event.attempts >= mostAttempts) event.reject(error);
+    else void clock.sleep(backoffMs(event.attempts, { ...backoff, random })).then(() => resend(event));
+  }
+
+  function resend(event: Waiting): Promise<void> {
+    waiting.push(event);
+    return pump();
+  }
+
+  return {
+    publish: (envelope) =>
+      new Promise((resolve, reject) => {
+        const entry = entryOf(envelope, busName);
+        const subject = entry.Resources?.join(' ') ?? '';
+        waiting.push({ entry, bytes: bytesOf(entry), subject, attempts: 0, resolve, reject });
+        setImmediate(pump);
+      }),
+  };
+}
+
+function entryOf(envelope: string, busName: string): PutEventsRequestEntry {
+  const { source, 'detail-type': detailType, time, resources, detail } = JSON.parse(envelope);
+  return {
+    EventBusName: busName,
+    Source: source,
+    DetailType: detailType,
+    Time: new Date(time),
+    Resources: resources,
+    Detail: JSON.stringify(detail),
+  };
+}
+
+function bytesOf({
+  Source = '',
+  DetailType = '',
+  Resources = [],
+  Detail = '',
+}: PutEventsRequestEntry): number {
+  const timeBytes = 14;
+  return [Source, DetailType, Detail, ...Resources].reduce(
+    (sum, text) => sum + Buffer.byteLength(text),
+    timeBytes,
+  );
+}
+
+/** Takes what fits into one call, in order, each subject once. */
+function take(waiting: Waiting[]): Waiting[] {
+  const subjects = new Set<string>();
+  const batch: Waiting[] = [];
+  let bytes = 0;
+  for (const event of [...waiting]) {
+    if (batch.length === entriesAtOnce) break;
+    if (subjects.has(event.subject) && event.subject !== '') continue;
+    subjects.add(event.subject);
+    // The first goes in any case: an event beyond the limit is for EventBridge to refuse.
+    if (batch.length > 0 && bytes + event.bytes > bytesAtOnce) continue;
+    batch.push(event);
+    bytes += event.bytes;
+    waiting.splice(waiting.indexOf(event), 1);
+  }
+  return batch;
+}

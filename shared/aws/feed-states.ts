@@ -1,0 +1,114 @@
+import type { FeedKey, FeedState, FeedStates, Lease } from '../../functions/drain/ports.ts';
+import { feedStateTable } from '../contract/tables.ts';
+import { type Table, updateItem } from './conditional-write.ts';
+import { fromItem, type Item, numberIn } from './dynamo-values.ts';
+import { deleteAll, queryAll } from './query.ts';
+
+const { partitionKey: pk, sortKey: sk } = feedStateTable;
+
+/** Key of the item that holds a feed's cursor, lease and what it has listed. */
+export const feedItemKey = ({ partnerAccount, feed }: FeedKey): Item => ({
+  [pk]: { S: 'feed' },
+  [sk]: { S: `${partnerAccount}/${feed}` },
+});
+
+/** Generations count seconds: more fences than this cannot be given out in one. */
+const fencesPerGeneration = 1_000_000;
+
+const ours = '#fence = :fence AND #leaseUntil > :now';
+
+/**
+ * Feed states on the feed-state table: each change is one conditional `UpdateItem` of named attributes, and a lease
+ * is taken and the state read by the same call.
+ */
+export function createFeedStates(table: Table): FeedStates {
+  return {
+    async list() {
+      const states = (await queryAll(table, 'feed')).map(stateOf);
+      return states.sort((a, b) => (a.lastPolled ?? -1) - (b.lastPolled ?? -1));
+    },
+
+    async register({ partnerAccount, feed, ...state }) {
+      await updateItem(table, feedItemKey({ partnerAccount, feed }), {
+        set: {
+          cursor: undefined,
+          lastSuccess: undefined,
+          lastPolled: undefined,
+          pausedUntil: undefined,
+          fault: undefined,
+          holder: undefined,
+          leaseUntil: undefined,
+          ...state,
+          listed: 0,
+          repeated: 0,
+          // A fence never comes back, not even after the item was removed: a drain of then may still be at work.
+          fence: state.generation * fencesPerGeneration,
+        },
+        condition: `attribute_not_exists(#${pk}) OR #generation < :generation`,
+        values: { generation: state.generation },
+      });
+    },
+
+    async acquire(key, holder, nowMs, leaseMs): Promise<Lease | undefined> {
+      const result = await updateItem(table, feedItemKey(key), {
+        set: { holder, leaseUntil: nowMs + leaseMs, lastPolled: nowMs },
+        add: { fence: 1 },
+        condition: `attribute_exists(#${pk}) AND (attribute_not_exists(#leaseUntil) OR #leaseUntil <= :now)`,
+        values: { now: nowMs },
+      });
+      if (result.written) {
+        const item = result.item ?? {};
+        return { fence: numberIn(item, 'fence'), state: stateOf(item) };
+      }
+      if (!result.found) return undefined;
+      return { heldBy: result.found.holder?.S ?? '', untilMs: numberIn(result.found, 'leaseUntil') };
+    },
+
+    async advance(key, fence, { listed, repeated, lastSuccess, ...progress }, nowMs, leaseMs) {
+      const { written } = await updateItem(table, feedItemKey(key), {
+        set: {
+          ...progress,
+          ...(lastSuccess === undefined ? {} : { lastSuccess }),
+          leaseUntil: nowMs + leaseMs,
+        },
+        add: { listed: listed + repeated, repeated },
+        condition: ours,
+        values: { fence, now: nowMs },
+      });
+      return written;
+    },
+
+    async release(key, fence, { fault, pausedUntil }, nowMs) {
+      await updateItem(table, feedItemKey(key), {
+        set: { fault, pausedUntil, holder: undefined, leaseUntil: undefined },
+        condition: ours,
+        values: { fence, now: nowMs },
+      });
+    },
+
+    async remove(partnerAccount) {
+      // The books of every generation go with the feeds: both are kept under the partner account's name.
+      const found = await Promise.all(
+        ['feed', 'books'].map((kind) => queryAll(table, kind, `${partnerAccount}/`)),
+      );
+      const keys = found.flat().map((item) => ({ [pk]: item[pk], [sk]: item[sk] }) as Item);
+      await deleteAll(table, keys);
+    },
+  };
+}
+
+function stateOf(item: Item): FeedState {
+  const {
+    [pk]: _kind,
+    [sk]: name,
+    writeMark: _mark,
+    fence: _fence,
+    holder: _holder,
+    leaseUntil: _leaseUntil,
+    listed: _listed,
+    repeated: _repeated,
+    ...state
+  } = fromItem(item);
+  const [partnerAccount, feed] = String(name).split('/');
+  return { ...state, partnerAccount, feed } as unknown as FeedState;
+}

@@ -1,0 +1,46 @@
+import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
+import { feedStateTable } from '../contract/tables.ts';
+import type { PartnerAccount, PartnerAccounts } from '../domain/ports.ts';
+import { putItem, readItem, type Table } from './conditional-write.ts';
+import { fromItem, type Item, numberIn } from './dynamo-values.ts';
+import { queryAll } from './query.ts';
+
+const { partitionKey: pk, sortKey: sk } = feedStateTable;
+
+const keyOf = (name: string): Item => ({ [pk]: { S: 'account' }, [sk]: { S: name } });
+
+/** Partner accounts on the feed-state table, written as a whole under a condition on the version. */
+export function createPartnerAccounts(table: Table): PartnerAccounts {
+  return {
+    async list() {
+      return (await queryAll(table, 'account')).map(accountOf);
+    },
+
+    async read(name) {
+      const item = await readItem(table, keyOf(name));
+      return item && { value: accountOf(item), version: numberIn(item, 'version') };
+    },
+
+    async write({ name, ...fields }, expected) {
+      const item = { ...fields, version: Math.max(expected, firstVersion(fields)) + 1 };
+      const { written } =
+        expected === 0
+          ? await putItem(table, keyOf(name), item, `attribute_not_exists(#${pk})`)
+          : await putItem(table, keyOf(name), item, '#version = :expected', { expected });
+      return written;
+    },
+
+    async remove(name) {
+      await table.client.send(new DeleteItemCommand({ TableName: table.name, Key: keyOf(name) }));
+    },
+  };
+}
+
+// An account forgotten and connected anew must not come to a version of its former life: whoever read it then may still
+// be about to write.
+const firstVersion = ({ generation }: Pick<PartnerAccount, 'generation'>): number => generation * 1_000_000;
+
+function accountOf(item: Item): PartnerAccount {
+  const { [pk]: _kind, [sk]: name, version: _version, writeMark: _mark, ...fields } = fromItem(item);
+  return { ...fields, name } as unknown as PartnerAccount;
+}

@@ -1,0 +1,77 @@
+import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
+import * as v from 'valibot';
+import { checkedJson } from '../contract/checks.ts';
+import { type Clock, systemClock } from '../domain/clock.ts';
+import type { RefreshOutcome, RefreshRequester } from '../partner-api/ports.ts';
+
+/** What the refresh-token function answers to `{"action":"refresh", …}`. */
+export const refreshOutcome = v.variant('kind', [
+  v.object({ kind: v.literal('renewed') }),
+  v.object({ kind: v.literal('busy'), retryAfterMs: v.number() }),
+  v.object({ kind: v.literal('paused'), untilMs: v.number(), reason: v.string() }),
+  v.object({ kind: v.literal('stopped'), reason: v.string() }),
+  v.object({ kind: v.literal('failed'), fault: v.string(), reason: v.string() }),
+]);
+
+export interface RefreshRequesterOptions {
+  readonly client: LambdaClient;
+  readonly functionName: string;
+  readonly clock?: Clock;
+}
+
+/**
+ * Asks the refresh-token function, and waits for its answer no longer than the caller has time: the function ends its
+ * work all the same. Neither question nor answer holds a token.
+ *
+ * @see https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
+ */
+export function createRefreshRequester(options: RefreshRequesterOptions): RefreshRequester {
+  const { clock = systemClock } = options;
+  return {
+    async refresh(partnerAccount, rejectedVersion, because, deadlineMs) {
+      const leftMs = deadlineMs - clock.now();
+      if (leftMs <= 0) return failed('no time left to ask for a refresh');
+      const request = { action: 'refresh', partnerAccount, rejectedVersion, because };
+      try {
+        const answer = await invoke(options, request, AbortSignal.timeout(leftMs));
+        return checkedJson(refreshOutcome, answer, 'answer of refresh-token') satisfies RefreshOutcome;
+      } catch (error) {
+        return failed(
+          error instanceof Error ? `${error.name}: ${error.message}` : 'refresh-token was not reached',
+        );
+      }
+    },
+  };
+}
+
+const failed = (reason: string): RefreshOutcome => ({ kind: 'failed', fault: 'passing', reason });
+
+/** The function ended with an error, which it has logged itself. */
+export class FunctionError extends Error {
+  override readonly name = 'FunctionError';
+  readonly code: string;
+
+  constructor(functionName: string, code: string) {
+    super(`${functionName} failed (${code}): its log says why`);
+    this.code = code;
+  }
+}
+
+/**
+ * Invokes a function and waits for its answer, as JSON text.
+ *
+ * @throws {FunctionError} when it ended with an error
+ */
+export async function invoke(
+  { client, functionName }: { readonly client: LambdaClient; readonly functionName: string },
+  request: unknown,
+  abortSignal?: AbortSignal,
+): Promise<string> {
+  const { FunctionError: code, Payload } = await client.send(
+    new InvokeCommand({ FunctionName: functionName, Payload: JSON.stringify(request) }),
+    { abortSignal },
+  );
+  // The payload of a failure is left alone: it repeats a message that was not made for showing.
+  if (code) throw new FunctionError(functionName, code);
+  return Payload ? Buffer.from(Payload).toString('utf8') : '';
+}

@@ -1,0 +1,30 @@
+import * as v from 'valibot';
+import { flawsOf, ShapeError } from '../contract/checks.ts';
+import {
+  environmentKeys,
+  type FunctionEnvironment,
+  type FunctionName,
+  functionEnvironments,
+} from '../contract/environment.ts';
+
+/**
+ * The settings of a function, read once from its environment. Nothing else reads it.
+ *
+ * @throws {ShapeError} naming every environment variable that is missing or wrong, all of them at once
+ * @see design.md §8
+ */
+export function functionConfig<N extends FunctionName>(
+  name: N,
+  environment: NodeJS.ProcessEnv = process.env,
+): Readonly<FunctionEnvironment<N>> {
+  const given = Object.fromEntries(
+    Object.entries(environmentKeys).map(([setting, key]) => [setting, environment[key]]),
+  );
+  const result = v.safeParse(functionEnvironments[name], given);
+  if (result.success) return result.output as FunctionEnvironment<N>;
+  const flaws = flawsOf(result.issues).map(({ path, expected }) => ({
+    path: environmentKeys[path as keyof typeof environmentKeys] ?? path,
+    expected,
+  }));
+  throw new ShapeError(`environment of ${name}`, flaws);
+}

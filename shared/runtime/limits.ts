@@ -1,0 +1,31 @@
+/** The numbers that are nobody's to set, for the three functions. */
+
+const minuteMs = 60_000;
+
+/** The schedule's period: Lambda's schedules are no finer. */
+export const scheduleMs = minuteMs;
+
+export const drainLimits = {
+  /** A crash stops polling no longer than this; a page is read and queued in a fraction of it. */
+  leaseMs: 90_000,
+  /** SQS lets 20,000 messages of a FIFO queue be in flight, and looks for free groups among the first of a backlog. */
+  mostWaiting: 10_000,
+  /** Feeds share the rate budget with fetching: more of them side by side would not be read faster. */
+  feedsAtOnce: 5,
+} as const;
+
+export const fanOutLimits = {
+  /** With the backoff between them, within two minutes. */
+  advertTries: 5,
+  mostAgeMs: 24 * 60 * minuteMs,
+  /** A fraction of the function's timeout, so that a hanging advert leaves time for settling its batch. */
+  fetchMs: 10_000,
+} as const;
+
+export const refreshLimits = {
+  /** Must exceed the function's timeout: nobody else may refresh while this one can still write. */
+  lockMs: 2 * minuteMs,
+} as const;
+
+/** Connections kept open to the partner service: a batch is ten adverts, a drain reads five feeds. */
+export const partnerConnections = 10;

@@ -1,0 +1,40 @@
+import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
+import middy from '@middy/core';
+import type { Context } from 'aws-lambda';
+import { type Telemetry, telemetry } from './observer.ts';
+
+export interface Runtime {
+  /** Ms since 1970: what is not done by then is left to the next run or delivery. */
+  readonly deadlineMs: number;
+}
+
+/** Left for settling a batch, for log lines and metrics. */
+const marginMs = 3_000;
+/** A function that overruns even its margin is ended by us, so that its last lines and figures get out. */
+const timeoutEarlyInMillis = 250;
+
+/**
+ * What every function has around it: each log line names the request, an error is logged without the event and fails
+ * the invocation, metrics are written at the end whatever happened.
+ *
+ * @param name of the function, in every log line
+ * @see https://middy.js.org/docs/intro/hooks
+ */
+export function withRuntime<Event, Result>(
+  name: string,
+  work: (event: Event, runtime: Runtime) => Promise<Result>,
+  { logger, metrics }: Telemetry = telemetry,
+) {
+  return middy<Event, Result>({
+    timeoutEarlyInMillis,
+    requestEnd: () => {
+      if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+    },
+  })
+    .use(injectLambdaContext(logger, { logEvent: false, resetKeys: true }))
+    .before(() => logger.appendKeys({ function: name }))
+    .onError(({ error }) => logger.error('the invocation failed', { error }))
+    .handler((event: Event, context: Context) =>
+      work(event, { deadlineMs: Date.now() + context.getRemainingTimeInMillis() - marginMs }),
+    );
+}

@@ -1,0 +1,32 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import { eventSource, metricsNamespace, metrics as names } from '../contract/names.ts';
+import type { Observer } from '../domain/ports.ts';
+import { redact } from './redaction.ts';
+
+/**
+ * One logger and one set of metrics a function. Metrics carry one dimension, `service`, the same for all functions: so
+ * an alarm sees the bridge as a whole. The log level is POWERTOOLS_LOG_LEVEL.
+ *
+ * @see https://docs.aws.amazon.com/powertools/typescript/latest/features/logger/
+ */
+export function createTelemetry() {
+  const logger = new Logger({ serviceName: eventSource, jsonReplacerFn: redact });
+  const metrics = new Metrics({ namespace: metricsNamespace, serviceName: eventSource });
+  const observer: Observer = {
+    info: (message, fields) => logger.info(message, fields ?? {}),
+    warn: (message, fields) => logger.warn(message, fields ?? {}),
+    error: (message, fields) => logger.error(message, fields ?? {}),
+    count(metric, value) {
+      const unit = metric === names.feedLagSeconds ? MetricUnit.Seconds : MetricUnit.Count;
+      metrics.addMetric(metric, unit, value);
+    },
+  };
+  return { logger, metrics, observer };
+}
+
+export type Telemetry = ReturnType<typeof createTelemetry>;
+
+/** The function's own; a module is loaded once in each of them. */
+export const telemetry = createTelemetry();
+export const { observer } = telemetry;

@@ -1,0 +1,91 @@
+import * as v from 'valibot';
+import { checked, instant, partnerAccountName, ShapeError } from '../contract/checks.ts';
+import { PartnerFault } from '../domain/faults.ts';
+import { Secret } from '../domain/secret.ts';
+import type { Runtime } from './middleware.ts';
+
+/** A secret on its way in: from here on it does not show itself. */
+const secret = v.pipe(
+  v.string(),
+  v.minLength(1, 'expected a non-empty string'),
+  v.transform((value) => new Secret(value)),
+);
+const action = <const A extends string>(name: A) => ({
+  action: v.literal(name),
+  partnerAccount: partnerAccountName,
+});
+const since = v.optional(instant);
+
+const request = v.union([
+  v.object({
+    ...action('refresh'),
+    rejectedVersion: v.string(),
+    because: v.picklist(['token-rejected', 'scope-insufficient']),
+  }),
+  v.object({ ...action('connect'), refreshToken: secret, since }),
+  v.object({ ...action('connect'), code: secret, redirectUri: v.optional(v.string()), since }),
+  v.object({ ...action('disconnect'), forget: v.optional(v.boolean(), false) }),
+]);
+
+export type RefreshTokenRequest = v.InferOutput<typeof request> | { readonly action: 'sweep' };
+
+/**
+ * What the refresh-token function is asked for. The schedule's event, or `{}`, names no action: that is the sweep.
+ *
+ * @throws {ShapeError} without a word of the event
+ */
+export function refreshTokenRequest(event: unknown): RefreshTokenRequest {
+  const named = typeof event === 'object' && event !== null && 'action' in event;
+  return named ? checked(request, event, 'event of refresh-token') : { action: 'sweep' };
+}
+
+type Of<A extends RefreshTokenRequest['action']> = Extract<RefreshTokenRequest, { action: A }>;
+
+/** What the stage can do; functions/refresh-token has it all. */
+export interface RefreshTokenStage {
+  sweep(options: Runtime): Promise<object>;
+  refresh(request: Of<'refresh'>, options: Runtime): Promise<object>;
+  connect(request: Of<'connect'>, options: Runtime): Promise<object>;
+  disconnect(partnerAccount: string): Promise<boolean>;
+  forget(partnerAccount: string): Promise<void>;
+}
+
+/**
+ * Does what the event asks for. The answer is data without secrets: what `connect` was refused for is one
+ * (`{"kind":"refused","fault","reason"}`), for the person at the command line.
+ *
+ * @throws {ShapeError} for an event that is none of the contract
+ */
+export async function answerRefreshToken(
+  stage: RefreshTokenStage,
+  event: unknown,
+  options: Runtime,
+): Promise<object> {
+  const request = refreshTokenRequest(event);
+  switch (request.action) {
+    case 'sweep':
+      return stage.sweep(options);
+    case 'refresh':
+      return stage.refresh(request, options);
+    case 'connect':
+      return stage.connect(request, options).then(
+        (connected) => ({ kind: 'connected', ...connected }),
+        (error: unknown) => refusal(error),
+      );
+    case 'disconnect': {
+      if (request.forget) {
+        await stage.forget(request.partnerAccount);
+        return { kind: 'forgotten' };
+      }
+      return { kind: 'disconnected', known: await stage.disconnect(request.partnerAccount) };
+    }
+  }
+}
+
+/** Faults with words of their own, which hold no secret, are answers; anything else fails the invocation. */
+function refusal(error: unknown): object {
+  if (error instanceof PartnerFault || error instanceof ShapeError) {
+    return { kind: 'refused', fault: error.code, reason: error.message };
+  }
+  throw error;
+}

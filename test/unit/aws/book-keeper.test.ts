@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBookKeeper } from '../../../shared/aws/book-keeper.ts';
+import { createBooks } from '../../../shared/aws/books.ts';
+import { createFeedStates } from '../../../shared/aws/feed-states.ts';
+import { startDynamo, startSqs } from './emulators.ts';
+
+const key = { partnerAccount: 'main', feed: 'adverts' };
+
+describe('the books on DynamoDB', () => {
+  let dynamo: Awaited<ReturnType<typeof startDynamo>>;
+  let sqs: Awaited<ReturnType<typeof startSqs>>;
+  beforeAll(async () => {
+    [dynamo, sqs] = await Promise.all([startDynamo(), startSqs()]);
+  });
+  afterAll(() => Promise.all([dynamo.stop(), sqs.stop()]));
+
+  async function make() {
+    const table = await dynamo.feedStateTable();
+    const bookKeeper = createBookKeeper({
+      table,
+      queue: sqs.createQueue(),
+      deadLetterQueue: sqs.createQueue(),
+    });
+    return { bookKeeper, books: createBooks(table), feedStates: createFeedStates(table) };
+  }
+
+  it('balance: what is in flight is what was listed and has no outcome yet', async () => {
+    const { bookKeeper, books, feedStates } = await make();
+    await feedStates.register({ ...key, generation: 7, since: 's', resets: 0, resetsInARow: 0 });
+    const lease = await feedStates.acquire(key, 'a', 1, 1000);
+    if (!lease || !('fence' in lease)) throw new Error('no lease');
+    const page = { since: 's', cursor: 'c', resets: 0, resetsInARow: 0, listed: 20, repeated: 3 };
+    await feedStates.advance(key, lease.fence, page, 2, 1000);
+    await books.add('main', 7, { events: 8, coalesced: 1 });
+    await books.add('main', 7, { events: 1, unavailable: 2, deadLettered: 1, unchanged: 4, redelivered: 2 });
+
+    expect(await bookKeeper.read('main', 7)).toEqual({
+      listed: 23,
+      events: 9,
+      unchanged: 4,
+      coalesced: 4,
+      unavailable: 2,
+      deadLettered: 1,
+      inFlight: 3,
+      redelivered: 2,
+    });
+    expect(await bookKeeper.read('main', 8)).toMatchObject({ listed: 0, events: 0, inFlight: 0 });
+  });
+
+  it('go with the feeds of a partner account that is forgotten', async () => {
+    const { bookKeeper, books, feedStates } = await make();
+    await books.add('main', 7, { events: 8 });
+    await books.add('main2', 7, { events: 1 });
+    await feedStates.remove('main');
+    expect(await bookKeeper.read('main', 7)).toMatchObject({ events: 0 });
+    expect(await bookKeeper.read('main2', 7)).toMatchObject({ events: 1 });
+  });
+
+  it('count both queues', async () => {
+    const { bookKeeper } = await make();
+    expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 0 });
+  });
+});

@@ -1,0 +1,74 @@
+import {
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  GetItemCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
+import { aClock } from './fixtures.ts';
+
+const dynamo = mockClient(DynamoDBClient);
+const make = () =>
+  createBudgetStore({ client: new DynamoDBClient({}), name: 't' }, { clock: aClock(), random: () => 0.5 });
+const request = { count: 10, intervalMs: 100, nowMs: 1_000, trialMs: 30_000 };
+const standing = (nextSlotMs: number, version: number) => ({
+  nextSlotMs: { N: String(nextSlotMs) },
+  pausedUntilMs: { N: '0' },
+  version: { N: String(version) },
+  writeMark: { S: 'theirs' },
+});
+
+beforeEach(() => {
+  dynamo.reset();
+  dynamo.on(GetItemCommand).resolves({});
+  dynamo.on(UpdateItemCommand).resolves({});
+});
+
+describe('the rate budget on DynamoDB', () => {
+  it('costs one write for a batch of slots, and a read only the first time', async () => {
+    const store = make();
+    await store.reserve(request);
+    await store.reserve(request);
+    await store.reserve(request);
+    expect(dynamo.commandCalls(UpdateItemCommand)).toHaveLength(3);
+    expect(dynamo.commandCalls(GetItemCommand)).toHaveLength(1);
+  });
+
+  it('goes on from the state that a refusal brings along, without a read', async () => {
+    const store = make();
+    await store.reserve(request);
+    let refusals = 0;
+    dynamo.on(UpdateItemCommand).callsFake(async () => {
+      refusals += 1;
+      if (refusals > 1) return {};
+      throw new ConditionalCheckFailedException({ message: 'no', $metadata: {}, Item: standing(5_000, 9) });
+    });
+
+    expect(await store.reserve(request)).toMatchObject({ granted: 10, firstSlotMs: 5_000 });
+
+    expect(dynamo.commandCalls(GetItemCommand)).toHaveLength(1);
+    const input = dynamo.commandCalls(UpdateItemCommand).at(-1)?.args[0].input;
+    expect(input?.ExpressionAttributeValues).toMatchObject({
+      ':from': { N: '9' },
+      ':set_version': { N: '10' },
+    });
+  });
+
+  it('writes nothing when there is nothing to change, having looked', async () => {
+    const store = make();
+    await store.recover();
+    expect(dynamo.commandCalls(UpdateItemCommand)).toHaveLength(0);
+    expect(dynamo.commandCalls(GetItemCommand).length).toBeGreaterThan(0);
+  });
+
+  it('gives up on a budget that is contended beyond reason', async () => {
+    dynamo
+      .on(UpdateItemCommand)
+      .rejects(
+        new ConditionalCheckFailedException({ message: 'no', $metadata: {}, Item: standing(5_000, 9) }),
+      );
+    await expect(make().reserve(request)).rejects.toThrow('contended');
+  });
+});

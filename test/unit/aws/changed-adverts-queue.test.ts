@@ -1,0 +1,128 @@
+import { GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
+import { aClock, aMessage } from './fixtures.ts';
+
+const sqs = mockClient(SQSClient);
+const queue = { client: new SQSClient({}), url: 'https://queue' };
+const page = (count: number) => Array.from({ length: count }, (_, index) => aMessage(String(index)));
+const acceptAll = (behaviour = sqs.on(SendMessageBatchCommand)) =>
+  behaviour.callsFake(async ({ Entries }) => ({
+    Successful: Entries.map(({ Id }: { Id: string }) => ({ Id })),
+  }));
+const sends = () => sqs.commandCalls(SendMessageBatchCommand).map(({ args }) => args[0].input.Entries ?? []);
+
+function make(inFlight = 0) {
+  const clock = aClock();
+  const inFlightOf = vi.fn(async () => inFlight);
+  const adverts = createChangedAdvertsQueue({
+    queue,
+    mostWaiting: 100,
+    inFlightOf,
+    clock,
+    random: () => 0.5,
+  });
+  return { adverts, clock, inFlightOf };
+}
+
+beforeEach(() => sqs.reset());
+
+describe('sending changed adverts', () => {
+  it('takes a hundred calls for a page of a thousand', async () => {
+    acceptAll();
+    expect(await make().adverts.send(page(1000))).toEqual(new Set());
+    expect(sends().map((entries) => entries.length)).toEqual(Array(100).fill(10));
+  });
+
+  it('groups by partner account and advert, and deduplicates by key', async () => {
+    acceptAll();
+    await make().adverts.send([aMessage('42')]);
+    expect(sends()[0]?.[0]).toMatchObject({
+      MessageGroupId: 'main/42',
+      MessageDeduplicationId: aMessage('42').key,
+      MessageBody: JSON.stringify(aMessage('42')),
+    });
+  });
+
+  it('sends again just what failed inside an answer of 200', async () => {
+    sqs
+      .on(SendMessageBatchCommand)
+      .resolvesOnce({
+        Successful: [{ Id: '0', MessageId: 'm', MD5OfMessageBody: '' }],
+        Failed: [{ Id: '1', Code: 'InternalError', SenderFault: false }],
+      })
+      .resolves({ Successful: [{ Id: '0', MessageId: 'm', MD5OfMessageBody: '' }] });
+    const { adverts, clock } = make();
+
+    expect(await adverts.send(page(2))).toEqual(new Set());
+
+    expect(sends()[1]?.map(({ MessageDeduplicationId }) => MessageDeduplicationId)).toEqual([
+      aMessage('1').key,
+    ]);
+    expect(clock.slept).toHaveLength(1);
+  });
+
+  it('says what stayed refused, after a bounded number of tries', async () => {
+    sqs
+      .on(SendMessageBatchCommand)
+      .resolves({ Failed: [{ Id: '0', Code: 'InternalError', SenderFault: false }] });
+    expect(await make().adverts.send(page(1))).toEqual(new Set([aMessage('0').key]));
+    expect(sends()).toHaveLength(5);
+  });
+
+  it('does not repeat what is the entry’s own fault', async () => {
+    sqs
+      .on(SendMessageBatchCommand)
+      .resolves({ Failed: [{ Id: '0', Code: 'InvalidMessageContents', SenderFault: true }] });
+    expect((await make().adverts.send(page(1))).size).toBe(1);
+    expect(sends()).toHaveLength(1);
+  });
+
+  it('takes an entry that the answer does not mention for refused', async () => {
+    sqs.on(SendMessageBatchCommand).resolves({});
+    expect((await make().adverts.send(page(1))).size).toBe(1);
+  });
+
+  it('rejects when a call fails as a whole, after all others have ended', async () => {
+    acceptAll(sqs.on(SendMessageBatchCommand).rejectsOnce(new Error('no route')));
+    await expect(make().adverts.send(page(30))).rejects.toThrow('no route');
+    expect(sends()).toHaveLength(3);
+  });
+});
+
+describe('the depth of the queue', () => {
+  const holds = (visible: number, inFlight = 0) =>
+    sqs.on(GetQueueAttributesCommand).resolves({
+      Attributes: {
+        ApproximateNumberOfMessages: String(visible),
+        ApproximateNumberOfMessagesNotVisible: String(inFlight),
+        ApproximateNumberOfMessagesDelayed: '0',
+      },
+    });
+
+  it('is that of the whole queue while it is short', async () => {
+    holds(40, 9);
+    const { adverts, inFlightOf } = make(5);
+    expect(await adverts.depth('main')).toBe(49);
+    expect(inFlightOf).not.toHaveBeenCalled();
+  });
+
+  it('is the partner account’s own by its books when the queue is long', async () => {
+    holds(500);
+    expect(await make(70).adverts.depth('main')).toBe(70);
+    expect(await make(9000).adverts.depth('main')).toBe(500);
+  });
+
+  it('is asked for once in a while, and counts what was sent since', async () => {
+    holds(40);
+    acceptAll();
+    const { adverts, clock } = make();
+    await adverts.depth('main');
+    await adverts.send(page(7));
+    expect(await adverts.depth('other')).toBe(47);
+    expect(sqs.commandCalls(GetQueueAttributesCommand)).toHaveLength(1);
+    await clock.sleep(5_000);
+    expect(await adverts.depth('other')).toBe(40);
+  });
+});

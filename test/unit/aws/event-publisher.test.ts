@@ -1,0 +1,130 @@
+import { EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
+import { aClock, anEnvelope } from './fixtures.ts';
+
+const bus = mockClient(EventBridgeClient);
+const make = () =>
+  createEventPublisher({
+    client: new EventBridgeClient({}),
+    busName: 'adverts',
+    clock: aClock(),
+    random: () => 0.5,
+  });
+const calls = () => bus.commandCalls(PutEventsCommand).map(({ args }) => args[0].input.Entries ?? []);
+const accepted = (entries: readonly PutEventsRequestEntry[]) => ({
+  Entries: entries.map((_, index) => ({ EventId: String(index) })),
+});
+
+beforeEach(() => {
+  bus.reset();
+  bus.on(PutEventsCommand).callsFake(async ({ Entries }) => accepted(Entries));
+});
+
+describe('publishing events', () => {
+  it('puts what is asked for side by side into calls of ten', async () => {
+    const { publish } = make();
+    await Promise.all(Array.from({ length: 12 }, (_, index) => publish(anEnvelope(String(index)))));
+    expect(calls().map((entries) => entries.length)).toEqual([10, 2]);
+  });
+
+  it('sends the envelope’s parts, the detail byte for byte however often', async () => {
+    const { publish } = make();
+    await publish(anEnvelope());
+    await publish(anEnvelope());
+    const [first, second] = calls().map(([entry]) => entry);
+    expect(first).toEqual(second);
+    expect(first).toEqual({
+      EventBusName: 'adverts',
+      Source: 'advert-bridge',
+      DetailType: 'AdvertStatusChanged',
+      Time: new Date('2026-11-20T12:00:00.123Z'),
+      Resources: ['advert-bridge/main/advert/123'],
+      Detail: JSON.stringify(JSON.parse(anEnvelope()).detail),
+    });
+  });
+
+  it('gathers what is asked for while a call is under way', async () => {
+    let answer = () => {};
+    bus.on(PutEventsCommand).callsFake(async ({ Entries }) => {
+      if (calls().length === 1) await new Promise<void>((resolve) => (answer = resolve));
+      return accepted(Entries);
+    });
+    const { publish } = make();
+    const first = publish(anEnvelope('1'));
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    const others = [publish(anEnvelope('2')), publish(anEnvelope('3'))];
+    await new Promise(setImmediate);
+    expect(calls()).toHaveLength(1);
+    answer();
+    await Promise.all([first, ...others]);
+    expect(calls().map((entries) => entries.length)).toEqual([1, 2]);
+  });
+
+  it('keeps two events of one advert out of one call', async () => {
+    const { publish } = make();
+    await Promise.all([
+      publish(anEnvelope('1', 1)),
+      publish(anEnvelope('1', 2)),
+      publish(anEnvelope('2', 1)),
+    ]);
+    expect(calls().map((entries) => entries.map(({ Resources }) => Resources?.[0]?.at(-1)))).toEqual([
+      ['1', '2'],
+      ['1'],
+    ]);
+  });
+
+  it('keeps a call within 256 KB', async () => {
+    const large = (advertId: string) => {
+      const envelope = JSON.parse(anEnvelope(advertId));
+      envelope.detail.data.status = 'x'.repeat(100_000);
+      return JSON.stringify(envelope);
+    };
+    const { publish } = make();
+    await Promise.all(['1', '2', '3'].map((advertId) => publish(large(advertId))));
+    expect(calls().map((entries) => entries.length)).toEqual([2, 1]);
+  });
+
+  it('sends again just the entries that failed inside an answer of 200', async () => {
+    bus
+      .on(PutEventsCommand)
+      .resolvesOnce({
+        FailedEntryCount: 1,
+        Entries: [{ EventId: 'a' }, { ErrorCode: 'ThrottlingException', ErrorMessage: 'slow' }],
+      })
+      .callsFake(async ({ Entries }) => accepted(Entries));
+    const { publish } = make();
+    await Promise.all([publish(anEnvelope('1')), publish(anEnvelope('2'))]);
+    expect(calls()[1]?.map(({ Resources }) => Resources)).toEqual([['advert-bridge/main/advert/2']]);
+  });
+
+  it('rejects with the error code when an entry keeps failing, the others apart', async () => {
+    bus.on(PutEventsCommand).callsFake(async ({ Entries }) => ({
+      Entries: Entries.map(({ Resources }: PutEventsRequestEntry) =>
+        Resources?.[0]?.endsWith('/2') ? { ErrorCode: 'InternalFailure' } : { EventId: 'a' },
+      ),
+    }));
+    const { publish } = make();
+    const [one, two] = await Promise.allSettled([publish(anEnvelope('1')), publish(anEnvelope('2'))]);
+    expect(one.status).toBe('fulfilled');
+    expect(two).toMatchObject({ reason: { name: 'RefusedEventError', code: 'InternalFailure' } });
+    expect(calls()).toHaveLength(5);
+  });
+
+  it('rejects all of a call that failed as a whole, and goes on with the next', async () => {
+    bus
+      .on(PutEventsCommand)
+      .rejectsOnce(new Error('no route'))
+      .callsFake(async ({ Entries }) => accepted(Entries));
+    const { publish } = make();
+    await expect(publish(anEnvelope())).rejects.toMatchObject({ name: 'RefusedEventError' });
+    await expect(publish(anEnvelope())).resolves.toBeUndefined();
+  });
+
+  it('takes an entry without an answer for refused', async () => {
+    bus.on(PutEventsCommand).resolves({});
+    await expect(make().publish(anEnvelope())).rejects.toThrow('did not accept');
+  });
+});

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import {
+  CreateSecretCommand,
+  DeleteSecretCommand,
+  GetSecretValueCommand,
+  InvalidRequestException,
+  PutSecretValueCommand,
+  ResourceExistsException,
+  ResourceNotFoundException,
+  RestoreSecretCommand,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import { mockClient } from 'aws-sdk-client-mock';
+
+interface Stored {
+  /** Absent: made without a value. */
+  current?: { readonly version: string; readonly text: string };
+  scheduledForDeletion: boolean;
+}
+
+/** Plays Secrets Manager as its documentation has it: a secret that waits for deletion blocks its name. */
+export function fakeSecretsManager() {
+  const mock = mockClient(SecretsManagerClient);
+  let secrets = new Map<string, Stored>();
+
+  const existing = (name: string | undefined): Stored => {
+    const found = secrets.get(name ?? '');
+    if (!found) throw new ResourceNotFoundException({ message: 'no such secret', $metadata: {} });
+    return found;
+  };
+  const usable = (name: string | undefined): Stored => {
+    const found = existing(name);
+    if (found.scheduledForDeletion) {
+      throw new InvalidRequestException({ message: 'marked for deletion', $metadata: {} });
+    }
+    return found;
+  };
+
+  function start(): void {
+    secrets = new Map();
+    mock.reset();
+    mock.on(GetSecretValueCommand).callsFake(async ({ SecretId }) => {
+      const { current } = usable(SecretId);
+      if (!current) throw new ResourceNotFoundException({ message: 'no value', $metadata: {} });
+      return { SecretString: current.text, VersionId: current.version };
+    });
+    mock.on(PutSecretValueCommand).callsFake(async ({ SecretId, SecretString, ClientRequestToken }) => {
+      usable(SecretId).current = { version: ClientRequestToken ?? randomUUID(), text: SecretString };
+      return {};
+    });
+    mock.on(CreateSecretCommand).callsFake(async ({ Name, SecretString, ClientRequestToken }) => {
+      if (secrets.has(Name)) throw new ResourceExistsException({ message: 'exists', $metadata: {} });
+      secrets.set(Name, {
+        current: { version: ClientRequestToken, text: SecretString },
+        scheduledForDeletion: false,
+      });
+      return {};
+    });
+    mock.on(DeleteSecretCommand).callsFake(async ({ SecretId, ForceDeleteWithoutRecovery }) => {
+      const found = usable(SecretId);
+      if (ForceDeleteWithoutRecovery) secrets.delete(SecretId);
+      else found.scheduledForDeletion = true;
+      return {};
+    });
+    mock.on(RestoreSecretCommand).callsFake(async ({ SecretId }) => {
+      existing(SecretId).scheduledForDeletion = false;
+      return {};
+    });
+  }
+
+  return {
+    mock,
+    start,
+    set(name: string, text: string | undefined): void {
+      secrets.set(name, {
+        scheduledForDeletion: false,
+        ...(text === undefined ? {} : { current: { version: randomUUID(), text } }),
+      });
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts';
+import { aClock } from './fixtures.ts';
+
+const lambda = mockClient(LambdaClient);
+const requester = createRefreshRequester({
+  client: new LambdaClient({}),
+  functionName: 'refresh-token',
+  clock: aClock(1_000),
+});
+const ask = (deadlineMs = 5_000) => requester.refresh('main', 'version-1', 'token-rejected', deadlineMs);
+const payload = (value: unknown) =>
+  Uint8Array.from(Buffer.from(JSON.stringify(value))) as ReturnType<typeof Uint8Array.from> & {
+    transformToString(): string;
+  };
+
+beforeEach(() => lambda.reset());
+
+describe('asking for a refresh', () => {
+  it('names the version that was rejected and gives the answer', async () => {
+    lambda.on(InvokeCommand).resolves({ Payload: payload({ kind: 'busy', retryAfterMs: 500 }) as never });
+    expect(await ask()).toEqual({ kind: 'busy', retryAfterMs: 500 });
+    const input = lambda.commandCalls(InvokeCommand)[0]?.args[0].input;
+    expect(JSON.parse(String(input?.Payload))).toEqual({
+      action: 'refresh',
+      partnerAccount: 'main',
+      rejectedVersion: 'version-1',
+      because: 'token-rejected',
+    });
+  });
+
+  it.each([
+    ['ended with an error', { FunctionError: 'Unhandled', Payload: payload({ errorMessage: 'hidden-one' }) }],
+    ['answered in another shape', { Payload: payload({ kind: 'hidden-one' }) }],
+    ['answered nothing', {}],
+  ])('takes it for a passing fault when the function %s', async (_, answer) => {
+    lambda.on(InvokeCommand).resolves(answer as never);
+    const outcome = await ask();
+    expect(outcome).toMatchObject({ kind: 'failed', fault: 'passing' });
+    expect(JSON.stringify(outcome)).not.toContain('hidden-one');
+  });
+
+  it('takes it for a passing fault when the function cannot be reached', async () => {
+    lambda
+      .on(InvokeCommand)
+      .rejects(Object.assign(new Error('Rate Exceeded.'), { name: 'TooManyRequestsException' }));
+    expect(await ask()).toMatchObject({ kind: 'failed', fault: 'passing' });
+  });
+
+  it('asks nothing when no time is left', async () => {
+    expect(await ask(1_000)).toMatchObject({ kind: 'failed' });
+    expect(lambda.calls()).toHaveLength(0);
+  });
+});

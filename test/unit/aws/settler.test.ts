@@ -1,0 +1,128 @@
+import { ChangeMessageVisibilityBatchCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Verdict } from '../../../functions/fan-out/ports.ts';
+import { createBatchSettler } from '../../../shared/aws/settler.ts';
+import { deliveryOf } from '../../../shared/aws/sqs-deliveries.ts';
+import { aClock, aLetter, aMessage, anObserver } from './fixtures.ts';
+
+const sqs = mockClient(SQSClient);
+const client = new SQSClient({});
+const queue = { client, url: 'https://queue' };
+const deadLetterQueue = { client, url: 'https://letters' };
+const done: Verdict = { kind: 'done', outcome: 'events' };
+
+function make() {
+  const books = { add: vi.fn(async () => {}) };
+  const { observer, lines } = anObserver();
+  const clock = aClock(100_000);
+  return { settler: createBatchSettler({ queue, deadLetterQueue, books, observer, clock }), books, lines };
+}
+
+function aBatch(verdicts: readonly (Verdict | undefined)[], receives = 1) {
+  const records = verdicts.map((_, index) => ({
+    messageId: `id-${index}`,
+    receiptHandle: `receipt-${index}`,
+    body: JSON.stringify(aMessage(String(index))),
+    attributes: { ApproximateReceiveCount: String(receives), SequenceNumber: `${index}`, SentTimestamp: '5' },
+  }));
+  const settlements = records.flatMap((record, index) => {
+    const verdict = verdicts[index];
+    return verdict ? [{ delivery: deliveryOf(record), verdict }] : [];
+  });
+  return { records, settlements, receivedAt: 90_000 };
+}
+
+const failing = (...ids: string[]) => ({
+  batchItemFailures: ids.map((itemIdentifier) => ({ itemIdentifier })),
+});
+
+beforeEach(() => {
+  sqs.reset();
+  sqs.on(SendMessageBatchCommand).callsFake(async ({ Entries }) => ({
+    Successful: Entries.map(({ Id }: { Id: string }) => ({ Id })),
+  }));
+  sqs.on(ChangeMessageVisibilityBatchCommand).resolves({});
+});
+
+describe('settling a batch', () => {
+  it('reports what goes back, and what nobody has settled', async () => {
+    const { settler } = make();
+    const batch = aBatch([done, { kind: 'again', delayMs: 0 }, undefined, { kind: 'forgotten' }]);
+    expect(await settler.settle(batch)).toEqual(failing('id-1', 'id-2'));
+  });
+
+  it('delays what goes back in one call, within what is left of twelve hours', async () => {
+    const { settler } = make();
+    await settler.settle(
+      aBatch([0, 1_500, 99_999_999].map((delayMs) => ({ kind: 'again', delayMs }) as const)),
+    );
+    const [call] = sqs.commandCalls(ChangeMessageVisibilityBatchCommand);
+    expect(
+      call?.args[0].input.Entries?.map(({ ReceiptHandle, VisibilityTimeout }) => [
+        ReceiptHandle,
+        VisibilityTimeout,
+      ]),
+    ).toEqual([
+      ['receipt-0', 0],
+      ['receipt-1', 2],
+      ['receipt-2', 43_200 - 60 - 10],
+    ]);
+  });
+
+  it('counts outcomes once for each partner account, redelivered ones apart', async () => {
+    const { settler, books } = make();
+    await settler.settle(
+      aBatch([done, done, { kind: 'dead-letter', letter: aLetter() }, { kind: 'forgotten' }], 2),
+    );
+    expect(books.add.mock.calls).toEqual([
+      ['main', aMessage().generation, { events: 2, deadLettered: 1, redelivered: 3 }],
+    ]);
+  });
+
+  it('sends dead letters, each told from others by its message', async () => {
+    const { settler } = make();
+    const letter = { kind: 'dead-letter', letter: aLetter() } as const;
+    expect(await settler.settle(aBatch([letter, letter]))).toEqual(failing());
+    const entries = sqs.commandCalls(SendMessageBatchCommand)[0]?.args[0].input.Entries ?? [];
+    expect(new Set(entries.map(({ MessageDeduplicationId }) => MessageDeduplicationId)).size).toBe(2);
+  });
+
+  it('takes a message back, uncounted, whose dead letter was refused', async () => {
+    sqs.on(SendMessageBatchCommand).resolves({
+      Failed: [{ Id: '0', Code: 'AccessDenied', SenderFault: true }],
+      Successful: [{ Id: '1', MessageId: 'm', MD5OfMessageBody: '' }],
+    });
+    const { settler, books } = make();
+    const letter = { kind: 'dead-letter', letter: aLetter() } as const;
+    expect(await settler.settle(aBatch([letter, letter, done]))).toEqual(failing('id-0'));
+    expect(books.add.mock.calls[0]?.slice(2)).toEqual([{ events: 1, deadLettered: 1 }]);
+  });
+
+  it('takes them all back when the dead-letter queue does not answer, and says so', async () => {
+    sqs.on(SendMessageBatchCommand).rejects(new Error('no route'));
+    const { settler, lines } = make();
+    const result = await settler.settle(aBatch([{ kind: 'dead-letter', letter: aLetter() }, done]));
+    expect(result).toEqual(failing('id-0'));
+    expect(lines.map(({ level }) => level)).toEqual(['warn']);
+  });
+
+  it('goes on without a delay that could not be set', async () => {
+    sqs.on(ChangeMessageVisibilityBatchCommand).rejects(new Error('no route'));
+    const { settler } = make();
+    expect(await settler.settle(aBatch([{ kind: 'again', delayMs: 9 }, done]))).toEqual(failing('id-0'));
+  });
+
+  it('fails as a whole when outcomes cannot be counted', async () => {
+    const { settler, books } = make();
+    books.add.mockRejectedValue(new Error('throttled'));
+    await expect(settler.settle(aBatch([done]))).rejects.toThrow('throttled');
+  });
+
+  it('never reports an empty identifier', async () => {
+    const { settler } = make();
+    const batch = aBatch([undefined]);
+    const records = batch.records.map((record) => ({ ...record, messageId: '' }));
+    await expect(settler.settle({ ...batch, records })).rejects.toThrow('without a message ID');
+  });
+});

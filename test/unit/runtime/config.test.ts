@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { functionConfig } from '../../../shared/runtime/config.ts';
+
+const environment = {
+  PARTNER_BASE_URL: 'https://partner.example/',
+  MAX_REQUESTS_PER_SECOND: '2.5',
+  FEED_STATE_TABLE: 'feed-state',
+  OVERLAP_SECONDS: '300',
+  EVENT_BUS_NAME: 'adverts',
+};
+
+describe('the settings of a function', () => {
+  it('are read from its environment, with the defaults of the design', () => {
+    expect(functionConfig('refreshToken', environment)).toEqual({
+      partnerBaseUrl: 'https://partner.example',
+      maxRequestsPerSecond: 2.5,
+      requiredScope: 'v2 read write',
+      circuitSeconds: 1800,
+      overlapSeconds: 300,
+      feedStateTable: 'feed-state',
+      busName: 'adverts',
+    });
+  });
+
+  it('name every variable that is missing or wrong, together, without its value', () => {
+    const wrong = {
+      ...environment,
+      PARTNER_BASE_URL: 'http://hidden.example',
+      FEED_STATE_TABLE: '',
+      POLL_SECONDS: '0',
+    };
+    let message = '';
+    try {
+      functionConfig('drain', wrong);
+    } catch (error) {
+      message = String(error);
+    }
+    for (const name of [
+      'PARTNER_BASE_URL',
+      'FEED_STATE_TABLE',
+      'POLL_SECONDS',
+      'QUEUE_URL',
+      'REFRESH_TOKEN_FUNCTION',
+    ]) {
+      expect(message).toContain(name);
+    }
+    expect(message).not.toContain('hidden');
+  });
+});
