@@ -1,0 +1,101 @@
+import type { FeedState, FeedStates } from '../functions/drain/ports.ts';
+import { pauseOf, stopOf } from '../shared/domain/accounts.ts';
+import { toInstant } from '../shared/domain/clock.ts';
+import type { BookKeeper, Books, PartnerAccount, PartnerAccounts } from '../shared/domain/ports.ts';
+import type { BudgetStore } from '../shared/partner-api/ports.ts';
+import type { AccountStatus, Status } from './bridge.ts';
+
+export interface StatusPorts {
+  readonly partnerAccounts: Pick<PartnerAccounts, 'list'>;
+  readonly feedStates: Pick<FeedStates, 'list'>;
+  readonly bookKeeper: BookKeeper;
+  readonly budgetStore: Pick<BudgetStore, 'read'>;
+}
+
+/** How the bridge is, from the same ports whichever kind it is. */
+export async function readStatus(ports: StatusPorts, nowMs: number): Promise<Status> {
+  const [accounts, states, queue, budget] = await Promise.all([
+    ports.partnerAccounts.list(),
+    ports.feedStates.list(),
+    ports.bookKeeper.queue(),
+    ports.budgetStore.read(),
+  ]);
+  const partnerAccounts = await Promise.all(
+    accounts
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map(async (account) => {
+        const feeds = states.filter(
+          ({ partnerAccount, generation }) =>
+            partnerAccount === account.name && generation === account.generation,
+        );
+        const books = await ports.bookKeeper.read(account.name, account.generation);
+        return { ...statusOf(account, feeds, nowMs), ...entryOf(books) };
+      }),
+  );
+  const { waiting, deadLetters } = queue;
+  const { pausedUntilMs } = budget;
+  return {
+    partnerAccounts,
+    queue: { waiting, deadLetters },
+    pausedUntil: pausedUntilMs > nowMs ? toInstant(pausedUntilMs) : null,
+  };
+}
+
+/** The terms of the sum by themselves, in their order. */
+function entryOf({ redelivered, ...books }: Books): Pick<AccountStatus, 'books' | 'redelivered'> {
+  const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
+  return {
+    books: { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight },
+    ...(redelivered === undefined ? {} : { redelivered }),
+  };
+}
+
+function statusOf(
+  account: PartnerAccount,
+  feeds: readonly FeedState[],
+  nowMs: number,
+): Omit<AccountStatus, 'books' | 'redelivered'> {
+  const { name, generation, token } = account;
+  const lastSuccess = oldestSuccess(feeds);
+  return {
+    name,
+    generation,
+    ...stateOf(account, feeds, nowMs),
+    // By the service's clock, which may be ahead of this machine's.
+    lagSeconds: lastSuccess === null ? null : Math.max(0, nowMs - lastSuccess) / 1000,
+    lastSuccess: lastSuccess === null ? null : toInstant(lastSuccess),
+    tokenExpiresAt: token ? toInstant(token.expiresAt) : null,
+    cursorResets: feeds.reduce((sum, { resets }) => sum + resets, 0),
+  };
+}
+
+function stateOf(
+  account: PartnerAccount,
+  feeds: readonly FeedState[],
+  nowMs: number,
+): Pick<AccountStatus, 'state' | 'reason'> {
+  const stop = stopOf(account);
+  if (stop) return { state: 'stopped', reason: stop.reason };
+  const pause = pauseOf(account, nowMs);
+  if (pause) return { state: 'paused', reason: pause.reason };
+  const stuck = feeds.find(({ pausedUntil = 0 }) => pausedUntil > nowMs);
+  if (stuck) return { state: 'paused', reason: stuck.fault ?? null };
+  return { state: 'polling', reason: feeds.find(({ fault }) => fault !== undefined)?.fault ?? null };
+}
+
+function oldestSuccess(feeds: readonly FeedState[]): number | null {
+  const successes = feeds.map(({ lastSuccess }) => lastSuccess);
+  if (successes.length === 0 || successes.includes(undefined)) return null;
+  return Math.min(...(successes as number[]));
+}
+
+/** Whether something is left for a person: a disconnected account is as it was asked to be. */
+export function needsPerson({ partnerAccounts, queue }: Status): boolean {
+  return queue.deadLetters > 0 || partnerAccounts.some(isLeftForPerson);
+}
+
+/** A pause of this kind ends by itself; a feed is paused only when it cannot be read on as it is. */
+const passingPause = 'token-rejected-again';
+
+const isLeftForPerson = ({ state, reason }: AccountStatus): boolean =>
+  (state === 'stopped' && reason !== 'disconnected') || (state === 'paused' && reason !== passingPause);

@@ -1,0 +1,67 @@
+/**
+ * What the commands can ask of a bridge, whichever kind it is: the embedded one whose state is in a folder (local.ts),
+ * or a deployed stack (deployed.ts).
+ */
+import type { Books } from '../shared/domain/ports.ts';
+import type { Secret } from '../shared/domain/secret.ts';
+
+export interface Bridge {
+  /** The names of all partner accounts that it knows. */
+  names(): Promise<readonly string[]>;
+  /** Stores the application's credentials. @param baseUrl only of an embedded bridge; a stack has it as a setting */
+  storeApplication(application: ApplicationInput): Promise<void>;
+  connect(request: ConnectInput): Promise<ConnectedAccount>;
+  /**
+   * Stops polling and removes the credentials; may be done again.
+   *
+   * @param options.forget removes cursor, history and books too
+   * @returns whether the name was known; if not, nothing happens
+   */
+  disconnect(partnerAccount: string, options: { readonly forget: boolean }): Promise<boolean>;
+  status(): Promise<Status>;
+  close(): Promise<void>;
+}
+
+export interface ApplicationInput {
+  readonly clientId: string;
+  readonly clientSecret: Secret;
+  readonly baseUrl?: string;
+}
+
+export interface ConnectInput {
+  readonly partnerAccount: string;
+  readonly refreshToken: Secret;
+  readonly since?: string;
+}
+
+export interface ConnectedAccount {
+  readonly partnerAccount: string;
+  readonly generation: number;
+  readonly scope: string;
+  readonly tokenExpiresAt: string;
+  readonly isNew: boolean;
+}
+
+/** As printed by `status --json`; times are ISO 8601 in UTC, absent ones null. */
+export interface Status {
+  readonly partnerAccounts: readonly AccountStatus[];
+  readonly queue: { readonly waiting: number; readonly deadLetters: number };
+  /** The service asked the whole bridge to wait until then. */
+  readonly pausedUntil: string | null;
+}
+
+export interface AccountStatus {
+  readonly name: string;
+  readonly generation: number;
+  readonly state: 'polling' | 'paused' | 'stopped';
+  /** Why it is paused or stopped, or what went wrong with the last poll; null when all is well. */
+  readonly reason: string | null;
+  /** Seconds since the feed was last read to its end; null before the first time. */
+  readonly lagSeconds: number | null;
+  readonly lastSuccess: string | null;
+  readonly tokenExpiresAt: string | null;
+  readonly cursorResets: number;
+  readonly books: Omit<Books, 'redelivered'>;
+  /** Of a stack alone: there outcomes are counted per delivery, and so many deliveries were repeated. */
+  readonly redelivered?: number;
+}

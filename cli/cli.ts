@@ -1,0 +1,102 @@
+import { Command, CommanderError } from 'commander';
+import packageJson from '../package.json' with { type: 'json' };
+import { addApplication } from './commands/application.ts';
+import { addConnect } from './commands/connect.ts';
+import { addDisconnect } from './commands/disconnect.ts';
+import { addRun } from './commands/run.ts';
+import { addSandbox } from './commands/sandbox.ts';
+import { addStatus } from './commands/status.ts';
+import { type ExitCode, exitCodes, type Io, say } from './io.ts';
+import { CommandError, UsageError, usageErrorOf } from './usage.ts';
+
+/** Adds a command to the program; `end` is told the exit code when its work is done. */
+export type AddCommand = (program: Command, io: Io, end: (exitCode: ExitCode) => void) => Command;
+
+const commands: readonly AddCommand[] = [
+  addApplication,
+  addConnect,
+  addRun,
+  addStatus,
+  addDisconnect,
+  addSandbox,
+];
+
+/**
+ * The command line. Never rejects: whatever goes wrong is said on standard error, in one message.
+ *
+ * @param argv without the program's own name
+ * @returns the exit code (design §11)
+ */
+export async function runCli(argv: readonly string[], io: Io): Promise<number> {
+  try {
+    return await dispatch(argv, io);
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    say(io, `advert-bridge: ${messageOf(error)}`);
+    if (wantsStackTrace(argv, io.env) && error instanceof Error) say(io, traceOf(error));
+    return error instanceof UsageError ? exitCodes.usage : exitCodes.fault;
+  }
+}
+
+async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
+  let ended: ExitCode = exitCodes.done;
+  const program = new Command('advert-bridge')
+    .description(
+      "Turns a partner service's change feed into events: one event for each change of an advert's status.",
+    )
+    .version(packageJson.version, '-V, --version', 'the version of Advert Bridge')
+    .helpOption('-h, --help', 'this text; after a command, that of the command')
+    .helpCommand('help [command]', 'the same: help on a command')
+    .addHelpText('after', programHelp);
+  for (const add of commands) {
+    add(program, io, (exitCode) => {
+      ended = exitCode;
+    });
+  }
+  for (const command of [program, ...program.commands]) {
+    command
+      .option('--stack-trace', 'with an error, show where in the program it arose')
+      .configureOutput({
+        writeOut: (text) => io.stdout.write(text),
+        writeErr: (text) => io.stderr.write(text),
+        // Its messages quote what was given, which may be a secret.
+        outputError: () => undefined,
+      })
+      .exitOverride((error) => {
+        throw error.exitCode === 0 || error.code === 'commander.help' ? error : usageErrorOf(error, command);
+      });
+  }
+  await program.parseAsync(argv, { from: 'user' });
+  return ended;
+}
+
+const programHelp = `
+Standard output carries data only; what is for people goes to standard error. Secrets are taken on standard input or
+from a file, never as an argument.
+
+Exit codes: 0 done, 1 fault, 2 wrong usage or setting, 3 done with something left for a person.
+
+Examples, with the embedded bridge and the sandbox service:
+  advert-bridge sandbox --port 4400
+  printf %s sandbox-client-secret | advert-bridge application --local .advert-bridge \\
+    --base-url http://127.0.0.1:4400 --client-id sandbox-client --client-secret-stdin
+  printf %s sandbox-refresh-token-main | advert-bridge connect main --local .advert-bridge --refresh-token-stdin
+  advert-bridge run --local .advert-bridge --until-idle
+  advert-bridge status --local .advert-bridge`;
+
+function messageOf(error: unknown): string {
+  if (error instanceof UsageError || error instanceof CommandError) return error.message;
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  return `unexpected ${name}: ${message.split('\n')[0]}. Run the same again with --stack-trace, and report it`;
+}
+
+function wantsStackTrace(argv: readonly string[], { DEBUG = '' }: Io['env']): boolean {
+  const named = DEBUG.split(/[\s,]+/).some((part) => ['*', '1', 'true', 'advert-bridge'].includes(part));
+  return named || argv.includes('--stack-trace');
+}
+
+/** The stack of the error and of what caused it. */
+function traceOf(error: Error): string {
+  const cause = error.cause instanceof Error ? `\ncaused by ${traceOf(error.cause)}` : '';
+  return `${error.stack ?? error.message}${cause}`;
+}

@@ -1,0 +1,120 @@
+/** A bridge deployed as a stack, as the commands see it. Loads the AWS SDK, so it is imported only when it is meant. */
+import * as v from 'valibot';
+import { createAdvertHistories } from '../shared/aws/advert-histories.ts';
+import { createApplicationSecret } from '../shared/aws/application-secret.ts';
+import { createBookKeeper } from '../shared/aws/book-keeper.ts';
+import { createBudgetStore } from '../shared/aws/budget-store.ts';
+import { dynamoDbClient, lambdaClient, secretsManagerClient, sqsClient } from '../shared/aws/clients.ts';
+import { createFeedStates } from '../shared/aws/feed-states.ts';
+import { createPartnerAccounts } from '../shared/aws/partner-accounts.ts';
+import { invoke } from '../shared/aws/refresh-requester.ts';
+import { checkedJson } from '../shared/contract/checks.ts';
+import { secretNames } from '../shared/contract/names.ts';
+import { type FaultKind, faultKinds, PartnerFault } from '../shared/domain/faults.ts';
+import { Secret } from '../shared/domain/secret.ts';
+import { readStatus } from './account-status.ts';
+import type { Bridge, ConnectedAccount } from './bridge.ts';
+import { explainShape } from './explain.ts';
+import type { OpenBridge } from './open-bridge.ts';
+import { readStackOutputs, type StackOutputs } from './stack-outputs.ts';
+import type { Target } from './target.ts';
+import { CommandError } from './usage.ts';
+
+type StackTarget = Extract<Target, { kind: 'stack' }>;
+
+/** @throws {CommandError} when there is no such stack */
+export async function openDeployedBridge(target: StackTarget): Promise<OpenBridge> {
+  const outputs = await readStackOutputs(target.stack);
+  return { bridge: createDeployedBridge(target, outputs), place: { target } };
+}
+
+function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridge {
+  const clients = {
+    dynamoDb: dynamoDbClient(),
+    sqs: sqsClient(),
+    secrets: secretsManagerClient(),
+    lambda: lambdaClient(),
+  };
+  const table = { client: clients.dynamoDb, name: outputs.feedStateTableName };
+  const ports = {
+    partnerAccounts: createPartnerAccounts(table),
+    feedStates: createFeedStates(table),
+    budgetStore: createBudgetStore(table),
+    bookKeeper: createBookKeeper({
+      table,
+      queue: { client: clients.sqs, url: outputs.queueUrl },
+      deadLetterQueue: { client: clients.sqs, url: outputs.deadLetterQueueUrl },
+    }),
+  };
+  const refreshToken = { client: clients.lambda, functionName: outputs.refreshTokenFunctionName };
+  const ask = (request: unknown) => invoke(refreshToken, request);
+
+  return {
+    async storeApplication({ clientId, clientSecret }) {
+      await createApplicationSecret(clients.secrets)
+        .write({ clientId: new Secret(clientId), clientSecret })
+        .catch((cause: unknown) => {
+          if (!(cause instanceof Error) || cause.name !== 'ResourceNotFoundException') throw cause;
+          throw new CommandError(
+            `there is no secret ${secretNames.application}: deploy the stack again with \`npx cdk deploy\``,
+            { cause },
+          );
+        });
+    },
+
+    async connect({ partnerAccount, refreshToken: secret, since }) {
+      const answer = await ask({
+        action: 'connect',
+        partnerAccount,
+        refreshToken: secret.reveal(),
+        ...(since === undefined ? {} : { since }),
+      });
+      return connectedOf(answer, target);
+    },
+
+    names: async () => (await ports.partnerAccounts.list()).map(({ name }) => name),
+
+    async disconnect(partnerAccount, { forget }) {
+      if (!(await ports.partnerAccounts.read(partnerAccount))) return false;
+      await ask({ action: 'disconnect', partnerAccount });
+      if (!forget) return true;
+      // As long as the name is known, all of it can be done again; so the function forgets it last.
+      await createAdvertHistories({
+        client: clients.dynamoDb,
+        name: outputs.advertStatusTableName,
+      }).remove(partnerAccount);
+      await ask({ action: 'disconnect', partnerAccount, forget: true });
+      return true;
+    },
+
+    status: () => readStatus(ports, Date.now()),
+
+    async close() {
+      for (const client of Object.values(clients)) client.destroy();
+    },
+  };
+}
+
+const connectAnswer = v.variant('kind', [
+  v.object({
+    kind: v.literal('connected'),
+    partnerAccount: v.string(),
+    generation: v.number(),
+    scope: v.string(),
+    tokenExpiresAt: v.string(),
+    isNew: v.boolean(),
+  }),
+  v.object({ kind: v.literal('refused'), fault: v.string(), reason: v.string() }),
+]);
+
+function connectedOf(text: string, target: StackTarget): ConnectedAccount {
+  const answer = checkedJson(connectAnswer, text, 'answer of the refresh-token function');
+  if (answer.kind === 'refused') throw refusalOf(answer, target);
+  const { kind: _kind, ...account } = answer;
+  return account;
+}
+
+function refusalOf({ fault, reason }: { fault: string; reason: string }, target: StackTarget): Error {
+  if ((faultKinds as readonly string[]).includes(fault)) return new PartnerFault(fault as FaultKind, reason);
+  return new CommandError(explainShape(reason, { target }));
+}

@@ -1,0 +1,175 @@
+/**
+ * The embedded bridge: the use cases of the Lambdas over SQLite, with the partner service reached over real HTTP. This
+ * file only puts the parts together; workers.ts and poller.ts run them.
+ */
+import { randomUUID } from 'node:crypto';
+import { createDrain } from '../../functions/drain/drain.ts';
+import type { ChangedAdvertsQueue } from '../../functions/drain/ports.ts';
+import { createFanOut } from '../../functions/fan-out/fan-out.ts';
+import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
+import type { BridgeSettings } from '../../shared/contract/settings.ts';
+import { stopOf } from '../../shared/domain/accounts.ts';
+import { type Clock, systemClock } from '../../shared/domain/clock.ts';
+import type { PartnerFault } from '../../shared/domain/faults.ts';
+import type { EventPublisher, Observer } from '../../shared/domain/ports.ts';
+import type { EmbeddedState } from '../../shared/embedded/state.ts';
+import { createPartnerReaders } from '../../shared/partner-api/readers.ts';
+import { createTokenSource } from '../../shared/partner-api/token-source.ts';
+import { createLocalClient } from './connect.ts';
+import { pollForEver, pollUntilIdle } from './poller.ts';
+import { startWorkers } from './workers.ts';
+
+export interface EmbeddedBridgeOptions {
+  readonly state: EmbeddedState;
+  readonly baseUrl: string;
+  readonly settings: BridgeSettings;
+  /** Adverts fetched side by side, and connections kept open. */
+  readonly concurrency: number;
+  readonly events: EventPublisher;
+  readonly observer: Observer;
+  /** Tries of an advert-specific fault before its message is dead-lettered. */
+  readonly advertTries?: number;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
+export interface RunOptions {
+  /** Ends the run: what is in hand is finished first. */
+  readonly signal: AbortSignal;
+  /** Ends the run when every feed is up to date and the queue is empty. */
+  readonly untilIdle: boolean;
+}
+
+export interface RunResult {
+  /** What keeps a feed from being read; only of a run until idle. */
+  readonly fault?: PartnerFault;
+  /** Whether something is left for a person: dead letters, or a partner account that is stopped. */
+  readonly needsPerson: boolean;
+}
+
+const dayMs = 86_400_000;
+const sweepMs = 60_000;
+
+export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
+  const { state, settings, concurrency, events, observer } = options;
+  const { clock = systemClock, random = Math.random, advertTries = 5 } = options;
+  const holder = `run-${randomUUID()}`;
+  const client = createLocalClient({ ...options, clock, random });
+  const refreshToken = createRefreshToken({
+    accounts: state.partnerAccounts,
+    vault: state.vault,
+    application: state.applicationSecret,
+    endpoint: client,
+    events,
+    observer,
+    clock,
+    random,
+    // Named as a run's: the next run frees what a dead one held.
+    newId: () => `run-${randomUUID()}`,
+    settings: { requiredScope: settings.requiredScope, lockMs: 90_000 },
+  });
+  const tokens = createTokenSource({
+    reader: state.vault,
+    requester: {
+      refresh: (partnerAccount, rejectedVersion, because, deadlineMs) =>
+        refreshToken.refresh({ partnerAccount, rejectedVersion, because }, { deadlineMs }),
+    },
+    clock,
+  });
+  const readers = createPartnerReaders({ client, tokens });
+  const fanOut = createFanOut({
+    accounts: state.partnerAccounts,
+    histories: state.advertHistories,
+    adverts: readers,
+    events,
+    observer,
+    clock,
+    random,
+    settings: {
+      advertTries,
+      mostAgeMs: dayMs,
+      confirmUnavailableSeconds: settings.confirmUnavailableSeconds,
+      fetchMs: 30_000,
+    },
+  });
+
+  async function waitingForStopped(): Promise<number> {
+    const stopped = (await state.partnerAccounts.list()).filter((account) => stopOf(account));
+    const depths = await Promise.all(stopped.map(({ name }) => state.queue.depth(name)));
+    return depths.reduce((sum, depth) => sum + depth, 0);
+  }
+
+  async function needsPerson(): Promise<boolean> {
+    const stops = (await state.partnerAccounts.list()).map(stopOf);
+    const { deadLetters } = await state.bookKeeper.queue();
+    return deadLetters > 0 || stops.some((stop) => stop && stop.reason !== 'disconnected');
+  }
+
+  async function sweepForEver(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const deadlineMs = clock.now() + sweepMs;
+      await refreshToken.sweep({ deadlineMs }).catch((error: unknown) => {
+        observer.error('the tokens could not be looked after', { error });
+      });
+      await clock.sleep(sweepMs, signal);
+    }
+  }
+
+  /** Runs until `signal`, or until idle. */
+  async function run({ signal, untilIdle }: RunOptions): Promise<RunResult> {
+    const workers = startWorkers({
+      inbox: state.queue,
+      settler: state.queue,
+      fanOut,
+      clock,
+      observer,
+      concurrency,
+    });
+    const queue: ChangedAdvertsQueue = {
+      depth: (partnerAccount) => state.queue.depth(partnerAccount),
+      async send(messages) {
+        const refused = await state.queue.send(messages);
+        workers.wake();
+        return refused;
+      },
+    };
+    const drain = createDrain({
+      accounts: state.partnerAccounts,
+      feedStates: state.feedStates,
+      reader: readers,
+      queue,
+      deadLetters: state.queue,
+      observer,
+      clock,
+      newId: newReadId,
+      holder,
+      settings: {
+        overlapSeconds: settings.overlapSeconds,
+        pollSeconds: settings.pollSeconds,
+        leaseMs: 90_000,
+        mostWaiting: 20_000,
+        feedsAtOnce: 10,
+      },
+    });
+    const stopping = new AbortController();
+    const until = AbortSignal.any([signal, stopping.signal]);
+    const poller = { drain, clock, observer, pollSeconds: settings.pollSeconds };
+    const sweeping = sweepForEver(until);
+    try {
+      const fault = untilIdle
+        ? await pollUntilIdle({ ...poller, bookKeeper: state.bookKeeper, waitingForStopped }, signal)
+        : await pollForEver(poller, signal).then(() => undefined);
+      return { fault, needsPerson: await needsPerson() };
+    } finally {
+      stopping.abort();
+      await workers.stop();
+      await sweeping;
+      client.close();
+    }
+  }
+
+  return { run };
+}
+
+/** Short, for it stands in every message and event of its page. */
+const newReadId = (): string => randomUUID().replaceAll('-', '');

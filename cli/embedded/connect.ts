@@ -1,0 +1,58 @@
+import { createConnect } from '../../functions/refresh-token/connect.ts';
+import type { BridgeSettings } from '../../shared/contract/settings.ts';
+import { type Clock, systemClock } from '../../shared/domain/clock.ts';
+import type { EventPublisher, Observer } from '../../shared/domain/ports.ts';
+import type { EmbeddedState } from '../../shared/embedded/state.ts';
+import { createPartnerClient } from '../../shared/partner-api/client.ts';
+import { createGate } from '../../shared/partner-api/gate.ts';
+
+export interface LocalPartnerOptions {
+  readonly state: EmbeddedState;
+  readonly baseUrl: string;
+  readonly settings: BridgeSettings;
+  readonly observer: Observer;
+  /** Connections kept open. Default 1. */
+  readonly concurrency?: number;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
+/** The partner client of an embedded bridge, with the rate budget that its state folder shares. */
+export function createLocalClient(options: LocalPartnerOptions) {
+  const { state, settings, observer, concurrency = 1, clock = systemClock, random = Math.random } = options;
+  const { maxRequestsPerSecond, circuitSeconds, acceptLanguage } = settings;
+  const gate = createGate({
+    store: state.budgetStore,
+    clock,
+    random,
+    observer,
+    maxRequestsPerSecond,
+    circuitSeconds,
+  });
+  return createPartnerClient({ baseUrl: options.baseUrl, acceptLanguage, concurrency, gate, clock, random });
+}
+
+/**
+ * Connecting and disconnecting on the embedded state; events about it stay owed until the bridge runs, for only `run`
+ * has somebody to give them to. Call `close` when done.
+ */
+export function createLocalConnect(options: LocalPartnerOptions) {
+  const { state, settings, observer, clock = systemClock } = options;
+  const client = createLocalClient(options);
+  const connect = createConnect({
+    accounts: state.partnerAccounts,
+    feedStates: state.feedStates,
+    vault: state.vault,
+    application: state.applicationSecret,
+    endpoint: client,
+    events: noSubscriberYet,
+    observer,
+    clock,
+    settings,
+  });
+  return { ...connect, close: () => client.close() };
+}
+
+const noSubscriberYet: EventPublisher = {
+  publish: () => Promise.reject(new Error('events are published by run')),
+};

@@ -1,0 +1,116 @@
+import type { FanOut } from '../../functions/fan-out/fan-out.ts';
+import type { Delivery, Inbox, Settler } from '../../functions/fan-out/ports.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import type { Observer } from '../../shared/domain/ports.ts';
+
+export interface WorkerDeps {
+  readonly inbox: Inbox;
+  readonly settler: Settler;
+  readonly fanOut: FanOut;
+  readonly clock: Clock;
+  readonly observer: Observer;
+  /** Adverts handled side by side. */
+  readonly concurrency: number;
+}
+
+export interface Workers {
+  /** Something was put into the queue. */
+  wake(): void;
+  /** Ends when what is in hand is settled. */
+  stop(): Promise<void>;
+  /** Adverts in hand. */
+  busy(): number;
+}
+
+/** How long a message may be in hand; ends with the process anyway, since the run lock frees what a dead one held. */
+const visibilityMs = 15 * 60_000;
+const handleMs = 60_000;
+/** How often messages that were sent back for a while are looked for. */
+const idleLookMs = 200;
+const mostPerAdvert = 10;
+
+/**
+ * Takes messages from the queue and has the fan-out handle them, one advert to a worker: a slow advert keeps one worker
+ * busy, and nobody waits for the slowest of a batch.
+ */
+export function startWorkers(deps: WorkerDeps): Workers {
+  const { inbox, settler, fanOut, clock, observer, concurrency } = deps;
+  const ready: Delivery[][] = [];
+  const stopping = new AbortController();
+  let busy = 0;
+  let wakeUp = new AbortController();
+
+  const wake = () => wakeUp.abort();
+
+  async function work(group: Delivery[]): Promise<void> {
+    try {
+      const settlements = await fanOut.handle(group, { deadlineMs: clock.now() + handleMs });
+      await settler.settle(settlements);
+    } catch (error) {
+      // Not settled: the messages come back when their visibility ends, or with the next run.
+      observer.error('what was handled could not be settled', { error });
+    }
+  }
+
+  function startReady(): void {
+    while (busy < concurrency && ready.length > 0) {
+      const group = ready.shift() as Delivery[];
+      busy += 1;
+      void work(group).then(() => {
+        busy -= 1;
+        if (ready.length > 0) startReady();
+        if (ready.length <= concurrency / 2) wake();
+      });
+    }
+  }
+
+  async function receive(): Promise<number> {
+    const room = 2 * concurrency - ready.length - busy;
+    if (room <= 0) return 0;
+    const deliveries = await inbox.receive({ maxGroups: room, maxPerGroup: mostPerAdvert, visibilityMs });
+    ready.push(...groupsOf(deliveries));
+    return deliveries.length;
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      wakeUp = new AbortController();
+      const received = await receive().catch((error: unknown) => {
+        observer.error('the queue could not be read', { error });
+        return 0;
+      });
+      startReady();
+      if (received === 0 || busy >= concurrency) await clock.sleep(idleLookMs, wakeUp.signal);
+    }
+    while (busy > 0) {
+      wakeUp = new AbortController();
+      await clock.sleep(idleLookMs, wakeUp.signal);
+    }
+  }
+
+  const running = run();
+  return {
+    wake,
+    busy: () => busy + ready.length,
+    stop: () => {
+      stopping.abort();
+      // Not begun: they stay in the queue, and the next run finds them.
+      ready.length = 0;
+      wake();
+      return running;
+    },
+  };
+}
+
+/** A batch holds whole groups; their messages are handled together. */
+function groupsOf(deliveries: readonly Delivery[]): Delivery[][] {
+  const groups = new Map<string, Delivery[]>();
+  for (const delivery of deliveries) {
+    const { message, id } = delivery;
+    const key = message ? `${message.partnerAccount}/${message.generation}/${message.advertId}` : id;
+    const group = groups.get(key);
+    if (group) group.push(delivery);
+    else groups.set(key, [delivery]);
+  }
+  return [...groups.values()];
+}

@@ -1,0 +1,133 @@
+/** The embedded bridge whose state is in a folder, as the commands see it. Works beside a `run` of the same folder. */
+import { statSync } from 'node:fs';
+import * as v from 'valibot';
+import { type BridgeSettings, bridgeSettings } from '../shared/contract/settings.ts';
+import { systemClock } from '../shared/domain/clock.ts';
+import type { Observer } from '../shared/domain/ports.ts';
+import { Secret } from '../shared/domain/secret.ts';
+import { type EmbeddedState, openEmbeddedState } from '../shared/embedded/state.ts';
+import { stateFileIn } from '../shared/embedded/state-file.ts';
+import { readStatus } from './account-status.ts';
+import type { ApplicationInput, Bridge } from './bridge.ts';
+import { createLocalConnect } from './embedded/connect.ts';
+import { applicationCommand } from './explain.ts';
+import type { OpenBridge } from './open-bridge.ts';
+import type { Target } from './target.ts';
+import { CommandError, UsageError } from './usage.ts';
+
+export interface LocalOptions {
+  /** Default: the design's. */
+  readonly settings?: Partial<BridgeSettings>;
+  /** Makes the folder when there is none. */
+  readonly create?: boolean;
+}
+
+type LocalTarget = Extract<Target, { kind: 'local' }>;
+
+/** Under this name the base URL of the partner service stands among the state's settings. */
+const baseUrlSetting = 'base-url';
+/** For all that `connect` asks of the service. */
+const connectMs = 30_000;
+
+/**
+ * @throws {StateError} when the state cannot be used as it is
+ * @throws {CommandError} when there is none, and none is to be made
+ */
+export async function openLocalBridge(target: LocalTarget, options: LocalOptions = {}): Promise<OpenBridge> {
+  const state = openState(target, options);
+  const baseUrl = await state.settings.read(baseUrlSetting);
+  return {
+    bridge: createLocalBridge(target, state, options),
+    place: { target, ...(baseUrl === undefined ? {} : { baseUrl }) },
+  };
+}
+
+/** The state of the folder; a folder with none is left as it is, for its name may be a slip. */
+export function openState(
+  target: LocalTarget,
+  { create = false }: { readonly create?: boolean } = {},
+): EmbeddedState {
+  if (!create && isMissing(stateFileIn(target.dir))) {
+    throw new CommandError(
+      `there is no bridge in ${target.dir}. Begin one there: \`${applicationCommand(target)}\``,
+    );
+  }
+  return openEmbeddedState(target.dir);
+}
+
+function isMissing(file: string): boolean {
+  try {
+    statSync(file);
+    return false;
+  } catch (error) {
+    // Whatever else it is, opening it says so in its own words.
+    return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+  }
+}
+
+/** @throws {CommandError} when no application was stored yet */
+export async function baseUrlOf(state: EmbeddedState, target: LocalTarget): Promise<string> {
+  const baseUrl = await state.settings.read(baseUrlSetting);
+  if (baseUrl !== undefined) return baseUrl;
+  throw new CommandError(
+    `the application is not known yet. Store it first: \`${applicationCommand(target)}\``,
+  );
+}
+
+function createLocalBridge(target: LocalTarget, state: EmbeddedState, options: LocalOptions): Bridge {
+  const clock = systemClock;
+  const { partnerAccounts, advertHistories, deadLetters } = state;
+  const settings = v.parse(v.object(bridgeSettings), options.settings ?? {});
+  const connectTo = (baseUrl: string) =>
+    createLocalConnect({ state, baseUrl, settings, observer: silent, clock });
+
+  async function storeApplication({ clientId, clientSecret, baseUrl }: ApplicationInput): Promise<void> {
+    if (baseUrl === undefined) throw new UsageError('--base-url URL is needed: where the partner service is');
+    await state.applicationSecret.write({ clientId: new Secret(clientId), clientSecret });
+    await state.settings.write(baseUrlSetting, baseUrl);
+  }
+
+  /** As long as the name is known all of it can be done again; so that it is known goes last. */
+  async function forgetAccount(name: string, forget: (name: string) => Promise<void>): Promise<void> {
+    await advertHistories.remove(name);
+    for (const { id } of await deadLetters.list({ partnerAccount: name, limit: Number.MAX_SAFE_INTEGER })) {
+      await deadLetters.take(id);
+    }
+    await forget(name);
+  }
+
+  return {
+    storeApplication,
+    async connect(input) {
+      const local = connectTo(await baseUrlOf(state, target));
+      try {
+        return await local.connect(input, { deadlineMs: clock.now() + connectMs });
+      } finally {
+        local.close();
+      }
+    },
+    names: async () => (await partnerAccounts.list()).map(({ name }) => name),
+    async disconnect(name, { forget }) {
+      if (!(await partnerAccounts.read(name))) return false;
+      // Nothing is asked of the service, wherever it is.
+      const local = connectTo((await state.settings.read(baseUrlSetting)) ?? 'https://localhost');
+      try {
+        await local.disconnect(name);
+        if (forget) await forgetAccount(name, local.forget);
+        return true;
+      } finally {
+        local.close();
+      }
+    },
+    status: () => readStatus(state, clock.now()),
+    close: async () => state.close(),
+  };
+}
+
+/** What came of a command is told by the command. */
+const silent: Observer = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  count: () => undefined,
+};

@@ -1,0 +1,42 @@
+import type { Bridge } from './bridge.ts';
+import { explained, type Place } from './explain.ts';
+import type { LocalOptions } from './local.ts';
+import type { Target } from './target.ts';
+
+export interface OpenBridge {
+  readonly bridge: Bridge;
+  readonly place: Place;
+}
+
+/**
+ * Opens the bridge meant, lets `work` use it and closes it. The SDK's modules are loaded only for a stack.
+ *
+ * @throws {CommandError} with a message that says what to do
+ */
+export async function withBridge<T>(
+  target: Target,
+  work: (bridge: Bridge) => Promise<T>,
+  options: LocalOptions = {},
+): Promise<T> {
+  let place: Place = { target };
+  try {
+    const opened = await open(target, options);
+    place = opened.place;
+    try {
+      return await work(opened.bridge);
+    } finally {
+      await opened.bridge.close();
+    }
+  } catch (error) {
+    throw explained(error, place);
+  }
+}
+
+async function open(target: Target, options: LocalOptions): Promise<OpenBridge> {
+  if (target.kind === 'local') {
+    const { openLocalBridge } = await import('./local.ts');
+    return openLocalBridge(target, options);
+  }
+  const { openDeployedBridge } = await import('./deployed.ts');
+  return openDeployedBridge(target);
+}

@@ -1,0 +1,27 @@
+import type { Io } from './io.ts';
+
+/** Exit code of a process that a second signal ends at once: 128 + SIGINT, as shells have it. */
+const interrupted = 130;
+
+/** The process itself. */
+export function processIo(): Io {
+  // A reader that went away is no reason for a stack trace; `run` notices it by itself.
+  process.stdout.on('error', () => undefined);
+  process.stderr.on('error', () => undefined);
+  return {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    untilStopped() {
+      const stopping = new AbortController();
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+        process.on(signal, () => {
+          if (stopping.signal.aborted && signal === 'SIGINT') process.exit(interrupted);
+          stopping.abort();
+        });
+      }
+      return stopping.signal;
+    },
+  };
+}

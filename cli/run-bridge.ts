@@ -1,0 +1,139 @@
+import type { BridgeSettings } from '../shared/contract/settings.ts';
+import { systemClock, toInstant } from '../shared/domain/clock.ts';
+import { takeRunLock } from '../shared/embedded/run-lock.ts';
+import type { EmbeddedState } from '../shared/embedded/state.ts';
+import { createEmbeddedBridge, type RunResult } from './embedded/bridge.ts';
+import { createLinePublisher, createWebhookPublisher } from './embedded/publishers.ts';
+import { createTextObserver } from './embedded/text-observer.ts';
+import { explained } from './explain.ts';
+import { type Io, say } from './io.ts';
+import { baseUrlOf, openState } from './local.ts';
+import { startProgress } from './progress.ts';
+import { withoutRepeats } from './repeats.ts';
+import { count } from './status-text.ts';
+import { commandFor, type Target } from './target.ts';
+
+export interface BridgeRun {
+  readonly settings: BridgeSettings;
+  readonly concurrency: number;
+  readonly advertTries: number;
+  readonly webhook: string | undefined;
+  readonly untilIdle: boolean;
+  readonly verbose: boolean;
+}
+
+type LocalTarget = Extract<Target, { kind: 'local' }>;
+
+export interface EndedRun extends RunResult {
+  /** By a signal, or because nobody reads standard output any more. */
+  readonly stopped: boolean;
+}
+
+/**
+ * Runs the embedded bridge of a folder, alone on it, until it is stopped or idle.
+ *
+ * @throws {CommandError} whose message says what to do
+ */
+export async function runBridge(io: Io, target: LocalTarget, options: BridgeRun): Promise<EndedRun> {
+  let baseUrl: string | undefined;
+  try {
+    // Opened first: a folder without a bridge gets no lock file either.
+    const state = openState(target);
+    try {
+      baseUrl = await baseUrlOf(state, target);
+      await state.applicationSecret.read();
+      const command = commandFor(target, 'run');
+      const lock = takeRunLock(target.dir, { command, startedAt: toInstant(systemClock.now()) });
+      try {
+        const result = await runLocked(io, target, options, state, baseUrl);
+        if (result.fault) throw result.fault;
+        return result;
+      } finally {
+        lock.release();
+      }
+    } finally {
+      state.close();
+    }
+  } catch (error) {
+    throw explained(error, { target, ...(baseUrl === undefined ? {} : { baseUrl }) });
+  }
+}
+
+async function runLocked(
+  io: Io,
+  target: LocalTarget,
+  options: BridgeRun,
+  state: EmbeddedState,
+  baseUrl: string,
+): Promise<EndedRun> {
+  const { settings, concurrency, advertTries, webhook, untilIdle, verbose } = options;
+  const asked = io.untilStopped();
+  const readerGone = new AbortController();
+  const signal = AbortSignal.any([asked, readerGone.signal]);
+  if ((await state.partnerAccounts.list()).length === 0) {
+    say(
+      io,
+      `No partner account is connected. Connect one: \`${commandFor(target, 'connect NAME --refresh-token-stdin')}\``,
+    );
+  }
+  const begun = await totals(state);
+  const progress = startProgress(io, async () => summary(begun, await totals(state)));
+  const onClosed = () => {
+    // Nothing that goes wrong from here on is news.
+    progress.mute();
+    readerGone.abort();
+  };
+  const bridge = createEmbeddedBridge({
+    state,
+    baseUrl,
+    settings,
+    concurrency,
+    advertTries,
+    events:
+      webhook === undefined ? createLinePublisher(io.stdout, onClosed) : createWebhookPublisher(webhook),
+    observer: withoutRepeats(createTextObserver(progress.output, verbose ? 'info' : 'warn'), {
+      // It is the message that the run ends with, unless it passes.
+      feedFaults: !untilIdle || verbose,
+    }),
+  });
+  try {
+    const result = await bridge.run({ signal, untilIdle });
+    progress.stop();
+    if (!readerGone.signal.aborted && !result.fault) say(io, `${summary(begun, await totals(state))}.`);
+    // A fault that comes of being stopped is none.
+    return signal.aborted
+      ? { needsPerson: result.needsPerson, stopped: true }
+      : { ...result, stopped: false };
+  } finally {
+    progress.stop();
+  }
+}
+
+interface Totals {
+  readonly events: number;
+  readonly others: number;
+  readonly waiting: number;
+  readonly deadLetters: number;
+}
+
+async function totals({ partnerAccounts, bookKeeper }: EmbeddedState): Promise<Totals> {
+  const accounts = await partnerAccounts.list();
+  const books = await Promise.all(accounts.map(({ name, generation }) => bookKeeper.read(name, generation)));
+  const sum = (pick: (entry: (typeof books)[number]) => number) =>
+    books.reduce((total, entry) => total + pick(entry), 0);
+  return {
+    events: sum(({ events, unavailable }) => events + unavailable),
+    others: sum(({ unchanged, coalesced }) => unchanged + coalesced),
+    ...(await bookKeeper.queue()),
+  };
+}
+
+function summary(before: Totals, now: Totals): string {
+  const parts = [
+    `${count(now.events - before.events)} events`,
+    `${count(now.others - before.others)} changes that needed none`,
+    `${count(now.waiting)} waiting`,
+    `${count(now.deadLetters)} dead-lettered`,
+  ];
+  return parts.join(', ');
+}

@@ -1,0 +1,274 @@
+import {
+  CloudFormationClient,
+  CloudFormationServiceException,
+  DescribeStacksCommand,
+} from '@aws-sdk/client-cloudformation';
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import {
+  PutSecretValueCommand,
+  ResourceNotFoundException,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { mockClient } from 'aws-sdk-client-mock';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
+import type { Table } from '../../../shared/aws/conditional-write.ts';
+import { createFeedStates } from '../../../shared/aws/feed-states.ts';
+import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
+import { outputs } from '../../../shared/contract/names.ts';
+import { feedState, partnerAccount } from '../../helpers/records.ts';
+import { startDynamo } from '../aws/emulators.ts';
+import { cli } from './run-cli.ts';
+
+const cloudFormation = mockClient(CloudFormationClient);
+const secrets = mockClient(SecretsManagerClient);
+const lambda = mockClient(LambdaClient);
+const sqs = mockClient(SQSClient);
+const mocks = [cloudFormation, secrets, lambda, sqs];
+
+let dynamo: Awaited<ReturnType<typeof startDynamo>>;
+let feedStateTable: Table;
+let advertStatusTable: Table;
+
+beforeAll(async () => {
+  dynamo = await startDynamo();
+});
+afterAll(async () => {
+  for (const mock of mocks) mock.restore();
+  await dynamo.stop();
+});
+
+beforeEach(async () => {
+  for (const mock of mocks) mock.reset();
+  feedStateTable = await dynamo.feedStateTable();
+  advertStatusTable = await dynamo.advertStatusTable();
+  vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', dynamo.url);
+  vi.stubEnv('AWS_REGION', 'eu-central-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', '000000000000');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  cloudFormation.on(DescribeStacksCommand).resolves({
+    Stacks: [
+      {
+        StackName: 'AdvertBridge',
+        StackStatus: 'CREATE_COMPLETE',
+        CreationTime: new Date(),
+        Outputs: Object.values(outputs).map((OutputKey) => ({
+          OutputKey,
+          OutputValue: outputValue(OutputKey),
+        })),
+      },
+    ],
+  });
+  sqs.on(GetQueueAttributesCommand).resolves({ Attributes: { ApproximateNumberOfMessages: '0' } });
+});
+
+function outputValue(output: string): string {
+  if (output === outputs.feedStateTableName) return feedStateTable.name;
+  if (output === outputs.advertStatusTableName) return advertStatusTable.name;
+  return output;
+}
+
+const answer = (value: object) => ({ Payload: Buffer.from(JSON.stringify(value)) as never });
+const requests = () =>
+  lambda.commandCalls(InvokeCommand).map(({ args: [{ input }] }) => ({
+    functionName: input.FunctionName,
+    payload: JSON.parse(String(input.Payload)),
+  }));
+
+describe('application', () => {
+  it('stores the credentials in the secret of the stack', async () => {
+    const ended = await cli('application --client-id a --client-secret-stdin', { stdin: 'hush\n' });
+
+    expect(ended).toMatchObject({ exitCode: 0, stdout: '' });
+    const [call] = secrets.commandCalls(PutSecretValueCommand);
+    expect(call?.args[0].input).toEqual({
+      SecretId: 'advert-bridge/application',
+      SecretString: JSON.stringify({ clientId: 'a', clientSecret: 'hush' }),
+    });
+  });
+
+  it('says that the stack has to be deployed when the secret is missing', async () => {
+    secrets
+      .on(PutSecretValueCommand)
+      .rejects(new ResourceNotFoundException({ message: 'no', $metadata: {} }));
+
+    expect(await cli('application --client-id a --client-secret-stdin', { stdin: 'hush' })).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('there is no secret advert-bridge/application: deploy the stack'),
+    });
+  });
+});
+
+describe('connect', () => {
+  const connect = (args = '') => cli(`connect main --refresh-token-stdin${args}`, { stdin: 'token-1\n' });
+
+  it('has the refresh-token function connect, and gives what it answers', async () => {
+    const account = {
+      partnerAccount: 'main',
+      generation: 7,
+      scope: 'v2 read write',
+      tokenExpiresAt: '2026-11-20T12:00:00.000Z',
+      isNew: true,
+    };
+    lambda.on(InvokeCommand).resolves(answer({ kind: 'connected', ...account }));
+
+    const { exitCode, stdout } = await connect(' --json --since 2026-11-20T13:00:00+01:00');
+
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toEqual(account);
+    expect(requests()).toEqual([
+      {
+        functionName: 'RefreshTokenFunctionName',
+        payload: {
+          action: 'connect',
+          partnerAccount: 'main',
+          refreshToken: 'token-1',
+          since: '2026-11-20T12:00:00.000Z',
+        },
+      },
+    ]);
+  });
+
+  it.each([
+    ['grant-rejected', 'the service says invalid_grant', 'refused the refresh token'],
+    ['client-rejected', 'invalid_client', 'advert-bridge application --client-id ID --client-secret-stdin'],
+    ['wrong-path', 'answered 404', 'the setting partnerBaseUrl of the stack'],
+    ['passing', 'connect ECONNREFUSED', 'cannot be reached'],
+    [
+      'wrong-shape',
+      'secret advert-bridge/application: expected JSON',
+      'advert-bridge application --client-id',
+    ],
+  ])('tells what %s means', async (fault, reason, message) => {
+    lambda.on(InvokeCommand).resolves(answer({ kind: 'refused', fault, reason }));
+
+    const { exitCode, stdout, stderr } = await connect();
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain('token-1');
+  });
+
+  it('points at the log of a function that failed', async () => {
+    lambda.on(InvokeCommand).resolves({ FunctionError: 'Unhandled', ...answer({ errorMessage: 'boom' }) });
+
+    expect(await connect()).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('its log says why'),
+    });
+  });
+});
+
+describe('status', () => {
+  it('reads the tables and the queues', async () => {
+    await createPartnerAccounts(feedStateTable).write(partnerAccount(), 0);
+    const feeds = createFeedStates(feedStateTable);
+    await feeds.register(feedState());
+
+    const { exitCode, stdout } = await cli('status --json');
+
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      partnerAccounts: [
+        { name: 'main', state: 'polling', lagSeconds: null, books: { listed: 0, inFlight: 0 } },
+      ],
+      queue: { waiting: 0, deadLetters: 0 },
+      pausedUntil: null,
+    });
+    expect(Object.keys(JSON.parse(stdout).partnerAccounts[0].books)).toEqual([
+      'listed',
+      'events',
+      'unchanged',
+      'coalesced',
+      'unavailable',
+      'deadLettered',
+      'inFlight',
+    ]);
+  });
+
+  it('ends with 3 where dead letters wait for a person', async () => {
+    sqs.on(GetQueueAttributesCommand).resolves({ Attributes: { ApproximateNumberOfMessages: '2' } });
+
+    expect(await cli('status')).toMatchObject({
+      exitCode: 3,
+      stdout: '',
+      stderr: expect.stringContaining('2 dead-lettered'),
+    });
+  });
+});
+
+describe('disconnect', () => {
+  beforeEach(async () => {
+    await createPartnerAccounts(feedStateTable).write(partnerAccount(), 0);
+    lambda.on(InvokeCommand).resolves(answer({ kind: 'disconnected', known: true }));
+  });
+
+  it('has the function disconnect', async () => {
+    expect(await cli('disconnect main')).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(requests().map(({ payload }) => payload)).toEqual([
+      { action: 'disconnect', partnerAccount: 'main' },
+    ]);
+  });
+
+  it('removes the history before the name is forgotten', async () => {
+    const histories = createAdvertHistories(advertStatusTable);
+    const key = { partnerAccount: 'main', generation: 1_763_640_000, advertId: '1' };
+    await histories.write(key, { sequence: 1, status: 'active', position: '', owed: false, version: 1 });
+
+    expect(await cli('disconnect main --forget --yes')).toMatchObject({ exitCode: 0 });
+
+    expect(await histories.read(key)).toBeUndefined();
+    expect(requests().map(({ payload }) => payload)).toEqual([
+      { action: 'disconnect', partnerAccount: 'main' },
+      { action: 'disconnect', partnerAccount: 'main', forget: true },
+    ]);
+  });
+
+  it('of an unknown name lists those that are known', async () => {
+    expect(await cli('disconnect mian')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('Known: main'),
+    });
+    expect(requests()).toEqual([]);
+  });
+});
+
+describe('what keeps a stack from being reached', () => {
+  const refusing = (name: string, message: string) =>
+    new CloudFormationServiceException({ name, message, $fault: 'client', $metadata: {} });
+
+  it.each([
+    [
+      refusing('ValidationError', 'Stack with id AdvertBridge does not exist'),
+      'there is no stack AdvertBridge',
+    ],
+    [refusing('ExpiredToken', 'The security token included in the request is expired'), 'Sign in again'],
+    [
+      refusing('AccessDenied', 'User x is not authorized to perform y'),
+      'AWS denies it: User x is not authorized',
+    ],
+    [Object.assign(new Error('none'), { name: 'CredentialsProviderError' }), 'no AWS credentials were found'],
+    [new Error('Region is missing'), 'Set AWS_REGION'],
+    [Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), 'AWS cannot be reached'],
+  ])('%s', async (error, message) => {
+    cloudFormation.on(DescribeStacksCommand).rejects(error);
+
+    const { exitCode, stdout, stderr } = await cli('status');
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toContain(message);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it('a stack of another kind is told by its outputs', async () => {
+    cloudFormation
+      .on(DescribeStacksCommand)
+      .resolves({ Stacks: [{ StackName: 'X', StackStatus: 'CREATE_COMPLETE', CreationTime: new Date() }] });
+
+    expect(await cli('status --stack X')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('it is no Advert Bridge'),
+    });
+  });
+});

@@ -1,0 +1,318 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openEmbeddedState } from '../../../shared/embedded/state.ts';
+import { deadLetter } from '../../helpers/records.ts';
+import { startLocal } from './local-bridge.ts';
+import { cli, newFolder } from './run-cli.ts';
+
+const oneMessage = /^advert-bridge: [^\n]+\n$/;
+
+describe('application', () => {
+  it('stores the credentials, and replaces them when given again', async () => {
+    const { application, dir } = await startLocal();
+
+    await application('first\n');
+    const ended = await application('second\r\n');
+
+    expect(ended).toMatchObject({ exitCode: 0, stdout: '' });
+    const state = openEmbeddedState(dir);
+    const { clientId, clientSecret } = await state.applicationSecret.read();
+    state.close();
+    expect([clientId.reveal(), clientSecret.reveal()]).toEqual(['sandbox-client', 'second']);
+  });
+
+  it('takes the secret from a file too', async () => {
+    const { run, connect, sandbox } = await startLocal();
+    const file = path.join(newFolder(), 'secret');
+    writeFileSync(file, 'sandbox-client-secret\n');
+
+    const { exitCode, stdout } = await run(
+      `application --base-url ${sandbox.url} --client-id sandbox-client --client-secret-file ${file} --json`,
+    );
+
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({ clientId: 'sandbox-client', baseUrl: sandbox.url, stored: true });
+    expect(await connect()).toMatchObject({ exitCode: 0 });
+  });
+
+  it.each([
+    ['', 'the client secret is empty'],
+    ['\n', 'the client secret is empty'],
+    ['two\nlines\n', 'has to be one line'],
+    ['x'.repeat(20_000), 'longer than'],
+  ])('leaves the stored secret as it is when a wrong one comes (%j)', async (secret, message) => {
+    const { application, connect } = await startLocal();
+    await application();
+
+    const ended = await application(secret);
+
+    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(oneMessage) });
+    expect(ended.stderr).toContain(message);
+    expect(await connect()).toMatchObject({ exitCode: 0 });
+  });
+
+  it('does not read a secret from a terminal, where it would show', async () => {
+    const { run } = await startLocal();
+
+    const ended = await run('application --base-url https://a.example --client-id a --client-secret-stdin', {
+      stdin: 'hunter2',
+      isTTY: true,
+    });
+
+    expect(ended).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('--client-secret-file FILE'),
+    });
+  });
+
+  it('says which file cannot be read', async () => {
+    const { run } = await startLocal();
+    const ended = await run(
+      'application --base-url https://a.example --client-id a --client-secret-file /nope/x',
+    );
+
+    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('(ENOENT): /nope/x') });
+  });
+});
+
+describe('connect', () => {
+  it('connects a partner account, and keeps the cursor when it is connected again', async () => {
+    const { application, connect, status } = await startLocal();
+    await application();
+
+    const first = await connect('main', 'sandbox-refresh-token-main\n', ' --json');
+    const again = await connect('main', 'sandbox-refresh-token-main', ' --since 2026-01-01T00:00:00Z');
+
+    expect(first).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(JSON.parse(first.stdout)).toMatchObject({
+      partnerAccount: 'main',
+      isNew: true,
+      scope: 'v2 read write',
+    });
+    expect(again).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(again.stderr).toContain('Connected main again');
+    expect(again.stderr).toContain('--since was left aside');
+    const { partnerAccounts } = await status();
+    expect(partnerAccounts).toMatchObject([
+      { name: 'main', state: 'polling', generation: expect.any(Number) },
+    ]);
+  });
+
+  it('sends the time zone of --since as UTC', async () => {
+    const { application, connect, dir } = await startLocal();
+    await application();
+
+    await connect('main', 'sandbox-refresh-token-main', ' --since 2026-01-01T01:00:00+01:00');
+
+    const state = openEmbeddedState(dir);
+    const feeds = await state.feedStates.list();
+    state.close();
+    expect(feeds).toMatchObject([{ since: '2026-01-01T00:00:00.000Z' }]);
+  });
+
+  it('is refused, and nothing is stored, when the refresh token is wrong', async () => {
+    const { application, connect, status } = await startLocal();
+    await application();
+
+    const ended = await connect('main', 'hunter2');
+
+    expect(ended).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringMatching(oneMessage) });
+    expect(ended.stderr).toContain('refused the refresh token');
+    expect(ended.stderr).not.toContain('hunter2');
+    expect(await status()).toMatchObject({ partnerAccounts: [] });
+  });
+
+  it('says that the client secret is wrong, and how to store another', async () => {
+    const { application, connect, dir } = await startLocal();
+    await application('hunter2');
+
+    const ended = await connect();
+
+    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(oneMessage) });
+    expect(ended.stderr).toContain('refused the client ID or the client secret');
+    expect(ended.stderr).toContain(
+      `advert-bridge application --base-url URL --client-id ID --client-secret-stdin --local ${dir}`,
+    );
+    expect(ended.stderr).not.toContain('hunter2');
+  });
+
+  it('names the scope that is missing', async () => {
+    const { application, connect, sandbox } = await startLocal();
+    await application();
+
+    const ended = await connect('main', sandbox.control.issueRefreshToken('main', 'v2 read'));
+
+    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('lacks write') });
+  });
+
+  it('takes a narrower scope where that is said', async () => {
+    const { application, run, sandbox } = await startLocal();
+    await application();
+
+    const ended = await run('connect main --refresh-token-stdin --required-scope=v2', {
+      stdin: sandbox.control.issueRefreshToken('main', 'v2 read'),
+    });
+
+    expect(ended).toMatchObject({ exitCode: 0 });
+  });
+
+  it('says that the service is down, and where it was looked for', async () => {
+    const { application, connect, sandbox } = await startLocal();
+    await application();
+    await sandbox.close();
+
+    const ended = await connect();
+
+    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(oneMessage) });
+    expect(ended.stderr).toContain(`the partner service at ${sandbox.url} cannot be reached`);
+  });
+
+  it('says that the base URL is wrong where something else answers', async () => {
+    const { application, connect, sandbox } = await startLocal();
+    await application('sandbox-client-secret', `${sandbox.url}/elsewhere`);
+
+    const ended = await connect();
+
+    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Is the base URL right?') });
+  });
+
+  it('asks for the application first', async () => {
+    const { run, dir } = await startLocal();
+    openEmbeddedState(dir).close();
+
+    expect(await run('connect main --refresh-token-stdin', { stdin: 'x' })).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('Store it first: `advert-bridge application --base-url'),
+    });
+  });
+});
+
+describe('disconnect', () => {
+  it('stops polling and keeps the account, which is then as it should be', async () => {
+    const { application, connect, run, status } = await startLocal();
+    await application();
+    await connect();
+
+    const ended = await run('disconnect main');
+
+    expect(ended).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(await status()).toMatchObject({
+      partnerAccounts: [{ state: 'stopped', reason: 'disconnected', tokenExpiresAt: null }],
+    });
+    expect(await run('status')).toMatchObject({ exitCode: 0 });
+    expect(await run('disconnect main --json')).toMatchObject({ exitCode: 0 });
+  });
+
+  it('forgets after asking on a terminal', async () => {
+    const { application, connect, run, status } = await startLocal();
+    await application();
+    await connect();
+
+    const no = await run('disconnect main --forget', { isTTY: true, stdin: '\n' });
+    const kept = await status();
+    const yes = await run('disconnect main --forget', { isTTY: true, stdin: 'y\n' });
+
+    expect(no).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('nothing was changed') });
+    expect(kept.partnerAccounts[0].state).toBe('polling');
+    expect(yes).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('forgot its cursor') });
+    expect((await status()).partnerAccounts).toEqual([]);
+  });
+
+  it('takes the dead letters of a forgotten account away, and nobody else’s', async () => {
+    const { application, connect, run, status, dir } = await startLocal({
+      users: [{ name: 'main' }, { name: 'other' }],
+    });
+    await application();
+    await connect('main');
+    await connect('other');
+    const state = openEmbeddedState(dir);
+    await state.deadLetters.sendMalformed([deadLetter(), deadLetter({ partnerAccount: 'other' })]);
+    state.close();
+
+    expect(await run('status')).toMatchObject({ exitCode: 3, stdout: '' });
+    await run('disconnect main --forget --yes');
+
+    expect((await status()).queue).toEqual({ waiting: 0, deadLetters: 1 });
+  });
+
+  it('lists the known names for one that is not', async () => {
+    const { application, connect, run } = await startLocal();
+    await application();
+    await connect();
+
+    for (const args of ['disconnect mian', 'disconnect mian --forget --yes', 'status mian']) {
+      const ended = await run(args);
+      expect(ended).toMatchObject({
+        exitCode: 1,
+        stdout: '',
+        stderr: expect.stringContaining('Known: main'),
+      });
+    }
+  });
+});
+
+describe('a state that cannot be used', () => {
+  it('is not made by a slip in the name of the folder', async () => {
+    const folder = newFolder();
+
+    for (const args of ['status', 'run', 'disconnect main', 'connect main --refresh-token-file /dev/null']) {
+      const ended = await cli(`${args} --local ${folder}/nothing`);
+      expect(ended.exitCode).toBe(1);
+    }
+    expect(await cli(`status --local ${folder}/nothing`)).toMatchObject({
+      stderr: expect.stringContaining(
+        `there is no bridge in ${folder}/nothing. Begin one there: \`advert-bridge application`,
+      ),
+    });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('is left as it is when it is damaged', async () => {
+    const { application, dir, run } = await startLocal();
+    const file = path.join(dir, 'bridge.db');
+    mkdirSync(dir);
+    writeFileSync(file, 'this is no database, however long it may be '.repeat(200));
+    const before = readFileSync(file);
+
+    for (const ended of [await application(), await run('status'), await run('run --until-idle')]) {
+      expect(ended).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringMatching(oneMessage) });
+      expect(ended.stderr).toContain('bridge.db');
+    }
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it.skipIf(process.getuid?.() === 0)('is told when the folder cannot be written', async () => {
+    const folder = newFolder();
+    chmodSync(folder, 0o500);
+
+    const ended = await cli(
+      `application --local ${folder}/state --base-url https://a.example --client-id a --client-secret-stdin`,
+      { stdin: 'x' },
+    );
+
+    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('cannot be written') });
+  });
+
+  it('is told when a file stands where the folder should be', async () => {
+    const folder = newFolder();
+    writeFileSync(path.join(folder, 'state'), '');
+
+    const ended = await cli(
+      `application --local ${folder}/state --base-url https://a.example --client-id a --client-secret-stdin`,
+      { stdin: 'x' },
+    );
+
+    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(oneMessage) });
+  });
+
+  it('shows a stack trace only when asked', async () => {
+    const { dir, run } = await startLocal();
+    mkdirSync(dir);
+    writeFileSync(path.join(dir, 'bridge.db'), 'no database '.repeat(500));
+
+    expect((await run('status')).stderr).not.toMatch(/\n\s+at /);
+    expect((await run('status --stack-trace')).stderr).toMatch(/\n\s+at [\s\S]*caused by/);
+    expect((await run('status', { env: { DEBUG: 'advert-bridge' } })).stderr).toMatch(/\n\s+at /);
+  });
+});

@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import { runCli } from '../../../cli/cli.ts';
+import type { Io } from '../../../cli/io.ts';
+
+export interface Ended {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliOptions {
+  /** Standard input, whole. Default: empty. */
+  readonly stdin?: string;
+  readonly isTTY?: boolean;
+  readonly env?: Record<string, string>;
+  readonly signal?: AbortSignal;
+  /** Told of everything that is written to either output. */
+  readonly onOutput?: (text: string) => void;
+}
+
+/** Runs a command in this process, as one argument list or as words separated by spaces. */
+export async function cli(args: string | readonly string[], options: CliOptions = {}): Promise<Ended> {
+  const { stdin = '', isTTY = false, env = {}, onOutput = () => undefined } = options;
+  const signal = options.signal ?? new AbortController().signal;
+  const written = { stdout: '', stderr: '' };
+  const sink = (name: keyof typeof written) =>
+    new PassThrough({ decodeStrings: false }).setEncoding('utf8').on('data', (text: string) => {
+      written[name] += text;
+      onOutput(text);
+    });
+  const io: Io = {
+    stdin: Object.assign(Readable.from(stdin === '' ? [] : [stdin]), { isTTY }),
+    stdout: sink('stdout'),
+    stderr: sink('stderr'),
+    env,
+    untilStopped: () => signal,
+  };
+  const exitCode = await runCli(typeof args === 'string' ? args.split(' ') : args, io);
+  await new Promise(setImmediate);
+  return { exitCode, ...written };
+}
+
+/** A folder of its own for one test. */
+export function newFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'cli-test-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
