@@ -134,6 +134,7 @@ async function runChanges(state: EmbeddedState, sandbox: Sandbox, changes: numbe
   for (const id of ids.slice(0, Math.floor(changes / 2))) sandbox.control.setStatus(id, 'active');
   const { fault } = await deliver();
   if (fault) say(`the sandbox could not be read: ${fault.message}`);
+  if (stop.signal.aborted) say('\nStandard output was closed before all of it was delivered.');
   const books = await booksOf(state);
   return report(books, sandbox.control.changeCount() === books.listed && books.inFlight === 0);
 }
