@@ -77,6 +77,18 @@ describe('fan-out', () => {
     });
   });
 
+  it('logs one line a batch that leads from the page to the events', async () => {
+    await changed('1', 'active');
+    await world.handleBatch();
+
+    const told = world.observer.lines.filter(({ message }) => /page accepted|batch handled/.test(message));
+
+    expect(told.map(({ fields }) => fields)).toMatchObject([
+      { partnerAccount: 'main', correlationId: 'id1', adverts: 1 },
+      { adverts: [{ partnerAccount: 'main', advertId: '1', correlationId: 'id1', verdict: 'events' }] },
+    ]);
+  });
+
   it('carries the previous status and the next number', async () => {
     await changed('1', 'new');
     await world.handleBatch();
