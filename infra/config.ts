@@ -1,0 +1,67 @@
+import type { Node } from 'constructs';
+import * as v from 'valibot';
+import { flawsOf } from '../shared/contract/checks.ts';
+import { type StackSettings, stackSettingNames, stackSettings } from '../shared/contract/settings.ts';
+
+/** Settings are missing or wrong; the message has a line for each, with what it should be. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  readonly code = 'wrong-settings';
+  /** `<setting>: <what it should be>`. */
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(
+      [
+        'The settings have faults. Settings are given as -c name=value, or under "context" in cdk.json.',
+        ...faults.map((fault) => `  ${fault}`),
+      ].join('\n'),
+    );
+    this.faults = faults;
+  }
+}
+
+/**
+ * The stack's settings, read from the CDK context and checked together.
+ *
+ * @throws {SettingsError} with every fault, likely misspellings of a setting's name included
+ * @see shared/contract/settings.ts
+ */
+export function readSettings(node: Node): StackSettings {
+  // Those not given are named too, as undefined: so a required one is reported in its own words.
+  const given = Object.fromEntries(stackSettingNames.map((name) => [name, node.tryGetContext(name)]));
+  const result = v.safeParse(stackSettings, given);
+  const faults = new Map<string, string>();
+  for (const { path, expected } of (result.issues ?? []).flatMap((issue) => flawsOf([issue]))) {
+    // A place can be wrong in several ways at once: the first says enough.
+    if (!faults.has(path)) faults.set(path, expected);
+  }
+  for (const key of Object.keys(node.getAllContext())) {
+    const meant = settingLike(key);
+    if (meant) faults.set(key, `no such setting, ${meant} is probably meant`);
+  }
+  if (!result.success || faults.size > 0) {
+    throw new SettingsError([...faults].map(([place, expected]) => `${place}: ${expected}`));
+  }
+  return result.output;
+}
+
+/** The setting that `key` is probably a misspelling of. */
+function settingLike(key: string): string | undefined {
+  if (key.includes(':') || stackSettingNames.some((name) => name === key)) return undefined;
+  return stackSettingNames.find((name) => distance(name.toLowerCase(), key.toLowerCase()) <= 2);
+}
+
+/** Levenshtein distance. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [line, letter] of [...one].entries()) {
+    const next = [line + 1];
+    for (const [column, against] of [...other].entries()) {
+      const substituted = (row[column] ?? 0) + (letter === against ? 0 : 1);
+      next.push(Math.min(substituted, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

@@ -1,0 +1,49 @@
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { type IPrincipal, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import { Construct } from 'constructs';
+
+/**
+ * Sends alarms by mail. CloudWatch may publish on an encrypted topic only if the key says so, and the policy of AWS's
+ * own key for SNS cannot be changed: hence a key, for a dollar a month.
+ *
+ * @see https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html#compatibility-with-aws-services
+ */
+export class AlarmTopic extends Construct {
+  readonly topic: Topic;
+
+  constructor(scope: Construct, id: string, { email }: { readonly email: string }) {
+    super(scope, id);
+    const ours = { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } };
+    const cloudWatch: IPrincipal = new ServicePrincipal('cloudwatch.amazonaws.com');
+    const key = new Key(this, 'Key', {
+      description: 'Alarms of the advert bridge on their way to a mailbox',
+      enableKeyRotation: true,
+      pendingWindow: Duration.days(7),
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    key.addToResourcePolicy(
+      new PolicyStatement({
+        sid: 'Alarms',
+        principals: [cloudWatch],
+        actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
+        resources: ['*'], // In the policy of a key: this key.
+        conditions: ours,
+      }),
+    );
+    this.topic = new Topic(this, 'Topic', { masterKey: key, enforceSSL: true });
+    // With a policy of its own the topic has lost the one that lets the AWS account's alarms publish.
+    this.topic.addToResourcePolicy(
+      new PolicyStatement({
+        sid: 'Alarms',
+        principals: [cloudWatch],
+        actions: ['sns:Publish'],
+        resources: [this.topic.topicArn],
+        conditions: ours,
+      }),
+    );
+    this.topic.addSubscription(new EmailSubscription(email));
+  }
+}

@@ -1,0 +1,129 @@
+import { join } from 'node:path';
+import { type Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { PolicyStatement, type PolicyStatementProps, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { ApplicationLogLevel, Architecture, LoggingFormat, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
+import { Charset, LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import {
+  environmentKeys,
+  type FunctionName,
+  functionEnvironments,
+} from '../../shared/contract/environment.ts';
+import type { StackSettings } from '../../shared/contract/settings.ts';
+
+const repository = join(import.meta.dirname, '../..');
+
+export interface BridgeFunctionProps {
+  /** Its name in the contract, which says what its environment holds. */
+  readonly name: FunctionName;
+  readonly description: string;
+  /** Path of the handler in the repository. */
+  readonly handler: string;
+  readonly timeout: Duration;
+  readonly settings: StackSettings;
+}
+
+/**
+ * A function of the bridge, with what all of them have in common. It starts with the settings that its contract lists
+ * and with leave to write logs and traces; everything else comes by `uses`, the variable that names a resource together
+ * with the grant (grants.ts has those that several functions need).
+ */
+export class BridgeFunction extends Construct {
+  readonly function: NodejsFunction;
+  readonly timeout: Duration;
+
+  constructor(scope: Construct, id: string, props: BridgeFunctionProps) {
+    super(scope, id);
+    const { name, description, handler, timeout, settings } = props;
+    const logGroup = new LogGroup(this, 'Logs', {
+      retention: RetentionDays.ONE_MONTH,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    // A role of our own: the one that CDK makes has AWS's managed policy, which may write to every log group.
+    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    role.addToPolicy(
+      new PolicyStatement({
+        sid: 'Logs',
+        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+        resources: [logGroup.logGroupArn],
+      }),
+    );
+    Validations.of(role).acknowledge({
+      id: 'AwsSolutions-IAM5[Resource::*]',
+      reason: 'X-Ray takes traces from anybody in the AWS account: its two write actions know no resource.',
+    });
+    this.timeout = timeout;
+    this.function = new NodejsFunction(this, 'Function', {
+      description,
+      entry: join(repository, handler),
+      projectRoot: repository,
+      depsLockFilePath: join(repository, 'package-lock.json'),
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      // Enough: waiting for HTTP is nearly all that they do, and twice the memory is twice the price of waiting.
+      memorySize: 256,
+      timeout,
+      role,
+      logGroup,
+      loggingFormat: LoggingFormat.JSON,
+      applicationLogLevelV2: ApplicationLogLevel.INFO,
+      tracing: Tracing.ACTIVE,
+      awsSdkConnectionReuse: false, // SDK 3 keeps connections alive without being told by the environment.
+      environment: { NODE_OPTIONS: '--enable-source-maps', ...environmentOf(name, settings) },
+      bundling,
+    });
+  }
+
+  /** Gives the function the name of a resource in its environment. */
+  knows(key: keyof typeof environmentKeys, value: string): this {
+    this.function.addEnvironment(environmentKeys[key], value);
+    return this;
+  }
+
+  /** Lets the function do something; `sid` says what for. */
+  may(sid: string, statement: Omit<PolicyStatementProps, 'sid' | 'effect'>): this {
+    this.function.addToRolePolicy(new PolicyStatement({ sid, ...statement }));
+    return this;
+  }
+
+  /** Writes down why a finding of cdk-nag about the function's grants is as it has to be. */
+  acknowledges(id: string, reason: string): this {
+    if (this.function.role) Validations.of(this.function.role).acknowledge({ id, reason });
+    return this;
+  }
+}
+
+/** The values of those settings that the function's contract lists. */
+function environmentOf(name: FunctionName, settings: StackSettings): Record<string, string> {
+  const wanted = Object.keys(functionEnvironments[name].entries) as (keyof typeof environmentKeys)[];
+  return Object.fromEntries(
+    wanted.flatMap((key): [string, string][] => {
+      // The bus is a resource: it comes with the grant.
+      if (key === 'busName' || !(key in settings)) return [];
+      const value = settings[key as keyof StackSettings];
+      return value === undefined ? [] : [[environmentKeys[key], String(value)]];
+    }),
+  );
+}
+
+const bundling = {
+  format: OutputFormat.ESM,
+  target: 'node24',
+  mainFields: ['module', 'main'],
+  charset: Charset.UTF8,
+  minify: true,
+  sourceMap: true,
+  sourcesContent: false,
+  logLevel: LogLevel.WARNING,
+  /** The version that was tested, not the one that the runtime happens to have. */
+  bundleAwsSDK: true,
+  esbuildArgs: {
+    // In Lambda credentials are in the environment: the chain of all other sources is 90 KB that never runs.
+    '--alias:@aws-sdk/credential-provider-node': join(repository, 'shared/aws/lambda-credentials.ts'),
+    // DynamoDB's endpoint discovery is off: its cache is another 7 KB.
+    '--alias:@aws-sdk/endpoint-cache': join(repository, 'shared/aws/no-endpoint-cache.ts'),
+    // Licences go into a file beside the bundle, where they are not loaded with every cold start.
+    '--legal-comments': 'external',
+  },
+};

@@ -1,0 +1,43 @@
+import { Duration } from 'aws-cdk-lib';
+import { DeduplicationScope, FifoThroughputLimit, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+
+export interface ChangedAdvertsProps {
+  /** How long the function that receives may run. */
+  readonly receiverTimeout: Duration;
+}
+
+/** The longest that SQS allows: a change must outlast any outage of the fan-out. */
+const retentionPeriod = Duration.days(14);
+/**
+ * AWS's advice for a queue that a function receives from: time for a batch whose delivery was throttled. The fan-out's
+ * position fence covers what runs even longer.
+ *
+ * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+ */
+const visibilityPerTimeout = 6;
+/**
+ * The fan-out dead-letters by itself, after it has written down what is owed. This is for a message that it cannot
+ * even do that with.
+ */
+const maxReceiveCount = 1000;
+
+/** The queue between drain and fan-out, one message group for each advert, and the dead letters of both. */
+export class ChangedAdverts extends Construct {
+  readonly queue: Queue;
+  readonly deadLetters: Queue;
+
+  constructor(scope: Construct, id: string, { receiverTimeout }: ChangedAdvertsProps) {
+    super(scope, id);
+    const safe = { fifo: true, encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, retentionPeriod };
+    this.deadLetters = new Queue(this, 'DeadLetters', safe);
+    this.queue = new Queue(this, 'Queue', {
+      ...safe,
+      // High throughput: the limits are those of a message group, and every advert is one.
+      deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
+      fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
+      visibilityTimeout: Duration.seconds(receiverTimeout.toSeconds() * visibilityPerTimeout),
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount },
+    });
+  }
+}

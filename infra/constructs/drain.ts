@@ -1,0 +1,59 @@
+import { Duration } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import type { StackSettings } from '../../shared/contract/settings.ts';
+import { BridgeFunction } from './bridge-function.ts';
+import type { ChangedAdverts } from './changed-adverts.ts';
+import type { DurableTable } from './durable-table.ts';
+import { rateBudget, sendsDeadLetters, usesFeedState, usesPartnerTokens } from './grants.ts';
+import { Schedule } from './schedule.ts';
+
+export interface DrainProps {
+  readonly settings: StackSettings;
+  readonly feedState: DurableTable;
+  readonly changedAdverts: ChangedAdverts;
+  readonly refreshToken: BridgeFunction;
+}
+
+/** Scheduler knows nothing finer; with a shorter `pollSeconds` one run polls several times. */
+const every = Duration.minutes(1);
+/**
+ * A little over the period: a run that polls often goes on until the next begins, and one with a backlog reads on. Two
+ * at once do no harm, the lease lets one of them through; reserved concurrency would say the same again, and takes its
+ * share from AWS accounts that may have ten executions in all.
+ */
+const timeout = Duration.seconds(90);
+
+/** Reads the feeds, every minute, and puts the adverts that changed into the queue. */
+export class Drain extends Construct {
+  readonly function: BridgeFunction;
+  readonly schedule: Schedule;
+
+  constructor(scope: Construct, id: string, props: DrainProps) {
+    super(scope, id);
+    const { settings, feedState, changedAdverts, refreshToken } = props;
+    this.function = new BridgeFunction(this, 'Reader', {
+      name: 'drain',
+      description: 'Reads the change feed of every partner account and queues the adverts that changed',
+      handler: 'functions/drain/handler.ts',
+      timeout,
+      settings,
+    });
+    usesFeedState(this.function, feedState, {
+      ...rateBudget,
+      account: ['GetItem', 'Query'],
+      feed: ['GetItem', 'Query', 'UpdateItem'],
+      books: ['GetItem', 'UpdateItem'],
+    });
+    usesPartnerTokens(this.function, refreshToken);
+    this.function.knows('queueUrl', changedAdverts.queue.queueUrl).may('ChangedAdverts', {
+      actions: ['sqs:SendMessage', 'sqs:GetQueueAttributes'],
+      resources: [changedAdverts.queue.queueArn],
+    });
+    sendsDeadLetters(this.function, changedAdverts.deadLetters);
+    this.schedule = new Schedule(this, 'EveryMinute', {
+      description: 'Reads the change feeds',
+      target: this.function,
+      every,
+    });
+  }
+}

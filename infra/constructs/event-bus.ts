@@ -1,0 +1,32 @@
+import { Duration } from 'aws-cdk-lib';
+import { EventBus as Bus } from 'aws-cdk-lib/aws-events';
+import { Construct } from 'constructs';
+import { eventSource } from '../../shared/contract/names.ts';
+import type { StackSettings } from '../../shared/contract/settings.ts';
+import { SubscriberPolicy } from './subscriber-policy.ts';
+
+/** Long enough for a team to find out that it has handled a quarter's events wrongly, at some cents a million. */
+const archivedFor = Duration.days(90);
+
+/** The bus that subscribers put their rules on, who may do so, and an archive to replay from. */
+export class EventBus extends Construct {
+  readonly bus: Bus;
+
+  constructor(
+    scope: Construct,
+    id: string,
+    settings: Pick<StackSettings, 'busName' | 'subscriberAccounts' | 'organizationId'>,
+  ) {
+    super(scope, id);
+    this.bus = new Bus(this, 'Bus', {
+      eventBusName: settings.busName,
+      description: 'What became of adverts at the partner service',
+    });
+    this.bus.archive('Archive', {
+      description: 'Everything that the advert bridge published',
+      eventPattern: { source: [eventSource] },
+      retention: archivedFor,
+    });
+    new SubscriberPolicy(this, 'Subscribers', { bus: this.bus, ...settings });
+  }
+}

@@ -1,0 +1,81 @@
+import type { Duration } from 'aws-cdk-lib';
+import type { IEventBus } from 'aws-cdk-lib/aws-events';
+import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import type { StackSettings } from '../../shared/contract/settings.ts';
+import { advertStatusTable } from '../../shared/contract/tables.ts';
+import { BridgeFunction } from './bridge-function.ts';
+import type { ChangedAdverts } from './changed-adverts.ts';
+import { DurableTable } from './durable-table.ts';
+import { publishesOn, rateBudget, sendsDeadLetters, usesFeedState, usesPartnerTokens } from './grants.ts';
+
+export interface FanOutProps {
+  readonly settings: StackSettings;
+  readonly timeout: Duration;
+  readonly feedState: DurableTable;
+  readonly changedAdverts: ChangedAdverts;
+  readonly refreshToken: BridgeFunction;
+  readonly bus: IEventBus;
+}
+
+/** The most that SQS hands over of a FIFO queue. */
+const batchSize = 10;
+/** A hanging advert holds its batch, so some batches have to be on their way beside it. */
+const fewestAtOnce = 5;
+/** A tenth of what an AWS account has by default: the bridge is a guest there. */
+const mostAtOnce = 100;
+
+/** Fetches each advert that changed and publishes what became of it. */
+export class FanOut extends Construct {
+  readonly function: BridgeFunction;
+  readonly advertStatus: DurableTable;
+
+  constructor(scope: Construct, id: string, props: FanOutProps) {
+    super(scope, id);
+    const { settings, timeout, feedState, changedAdverts, refreshToken, bus } = props;
+    this.advertStatus = new DurableTable(this, 'AdvertStatus', advertStatusTable);
+    this.function = new BridgeFunction(this, 'Worker', {
+      name: 'fanOut',
+      description: 'Fetches adverts that changed and publishes their statuses',
+      handler: 'functions/fan-out/handler.ts',
+      timeout,
+      settings,
+    });
+    this.function.knows('advertStatusTable', this.advertStatus.tableName).may('AdvertStatus', {
+      actions: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:PutItem'],
+      resources: [this.advertStatus.tableArn],
+    });
+    usesFeedState(this.function, feedState, {
+      ...rateBudget,
+      account: ['GetItem'],
+      books: ['GetItem', 'UpdateItem'],
+    });
+    usesPartnerTokens(this.function, refreshToken);
+    publishesOn(this.function, bus);
+    sendsDeadLetters(this.function, changedAdverts.deadLetters);
+    this.#receives(changedAdverts, settings.maxRequestsPerSecond);
+  }
+
+  #receives({ queue }: ChangedAdverts, maxRequestsPerSecond: number): void {
+    this.function.knows('queueUrl', queue.queueUrl).may('ChangedAdverts', {
+      actions: [
+        'sqs:ReceiveMessage',
+        'sqs:DeleteMessage',
+        'sqs:GetQueueAttributes',
+        'sqs:ChangeMessageVisibility',
+      ],
+      resources: [queue.queueArn],
+    });
+    // Enough for batches of a second each; more would only wait for the rate budget, and waiting is paid for.
+    const needed = Math.ceil(maxRequestsPerSecond / batchSize);
+    const mapping = new EventSourceMapping(this, 'ChangedAdverts', {
+      target: this.function.function,
+      eventSourceArn: queue.queueArn,
+      batchSize,
+      reportBatchItemFailures: true,
+      maxConcurrency: Math.min(Math.max(needed, fewestAtOnce), mostAtOnce),
+    });
+    // Lambda checks that it may receive when the mapping is made.
+    if (this.function.function.role) mapping.node.addDependency(this.function.function.role);
+  }
+}

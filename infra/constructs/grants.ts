@@ -1,0 +1,69 @@
+/** Grants that several functions need, each with the environment variable that names the resource. */
+import { Stack } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
+import type { IEventBus } from 'aws-cdk-lib/aws-events';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { secretNames } from '../../shared/contract/names.ts';
+import type { BridgeFunction } from './bridge-function.ts';
+
+/** What the items of the feed-state table are about: its partition key (shared/contract/tables.ts). */
+type ItemKind = 'account' | 'feed' | 'books' | 'bridge';
+type TableAction = 'BatchWriteItem' | 'DeleteItem' | 'GetItem' | 'PutItem' | 'Query' | 'UpdateItem';
+
+/**
+ * Lets `user` do the actions listed with each kind of item, and nothing with the others. A call over items of two kinds
+ * is refused: IAM wants one statement that holds for all of them.
+ */
+export function usesFeedState(
+  user: BridgeFunction,
+  table: ITable,
+  actions: Readonly<Partial<Record<ItemKind, readonly TableAction[]>>>,
+): void {
+  user.knows('feedStateTable', table.tableName);
+  for (const [kind, allowed] of Object.entries(actions)) {
+    user.may(`FeedState${kind[0]?.toUpperCase()}${kind.slice(1)}`, {
+      actions: allowed.map((action) => `dynamodb:${action}`),
+      resources: [table.tableArn],
+      conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [kind] } },
+    });
+  }
+}
+
+/** Every function takes its slots from the bridge's one rate budget before it asks the partner service. */
+export const rateBudget = { bridge: ['GetItem', 'UpdateItem'] } as const;
+
+export function sendsDeadLetters(user: BridgeFunction, queue: IQueue): void {
+  user
+    .knows('deadLetterQueueUrl', queue.queueUrl)
+    .may('DeadLetters', { actions: ['sqs:SendMessage'], resources: [queue.queueArn] });
+}
+
+export function publishesOn(user: BridgeFunction, bus: IEventBus): void {
+  user
+    .knows('busName', bus.eventBusName)
+    .may('Events', { actions: ['events:PutEvents'], resources: [bus.eventBusArn] });
+}
+
+/** Reads the tokens of partner accounts, and has `refreshToken` renew those that have run out. */
+export function usesPartnerTokens(user: BridgeFunction, refreshToken: BridgeFunction): void {
+  const { functionArn, functionName } = refreshToken.function;
+  withPartnerAccountSecrets(user, ['GetSecretValue']);
+  user
+    .knows('refreshTokenFunction', functionName)
+    .may('RefreshToken', { actions: ['lambda:InvokeFunction'], resources: [functionArn] });
+}
+
+/** Partner accounts are added at run time: their secrets are known by their prefix only. */
+export function withPartnerAccountSecrets(user: BridgeFunction, actions: readonly string[]): void {
+  const { partition, region, account } = Stack.of(user);
+  const name = `${secretNames.partnerAccountPrefix}*`;
+  user
+    .may('PartnerAccountSecrets', {
+      actions: actions.map((action) => `secretsmanager:${action}`),
+      resources: [`arn:${partition}:secretsmanager:${region}:${account}:secret:${name}`],
+    })
+    .acknowledges(
+      `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${name}]`,
+      'Partner accounts are added at run time: what their secrets share is the prefix, which nothing else uses.',
+    );
+}

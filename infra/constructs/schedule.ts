@@ -1,0 +1,47 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler';
+import { Construct } from 'constructs';
+import type { BridgeFunction } from './bridge-function.ts';
+
+export interface ScheduleProps {
+  readonly description: string;
+  readonly target: BridgeFunction;
+  readonly every: Duration;
+}
+
+/** The least that EventBridge Scheduler and Lambda allow. */
+const oldestEvent = Duration.minutes(1);
+
+/**
+ * Invokes a function every so often. What could not be invoked in time is dropped, by the scheduler and by Lambda's own
+ * queue of asynchronous events: the next run does the same work, and runs that pile up after an outage help nobody.
+ */
+export class Schedule extends Construct {
+  constructor(scope: Construct, id: string, { description, target, every }: ScheduleProps) {
+    super(scope, id);
+    target.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: oldestEvent });
+    const role = new Role(this, 'Role', {
+      assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+      }),
+    });
+    const policy = new PolicyStatement({
+      actions: ['lambda:InvokeFunction'],
+      resources: [target.function.functionArn],
+    });
+    const granted = role.addToPrincipalPolicy(policy).policyDependable;
+    const schedule = new CfnSchedule(this, 'Schedule', {
+      description,
+      scheduleExpression: `rate(${every.toMinutes()} ${every.toMinutes() === 1 ? 'minute' : 'minutes'})`,
+      flexibleTimeWindow: { mode: 'OFF' },
+      target: {
+        arn: target.function.functionArn,
+        roleArn: role.roleArn,
+        input: '{}',
+        retryPolicy: { maximumRetryAttempts: 0, maximumEventAgeInSeconds: oldestEvent.toSeconds() },
+      },
+    });
+    if (granted) schedule.node.addDependency(granted);
+  }
+}

@@ -1,0 +1,60 @@
+import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { eventSource, outputs } from '../shared/contract/names.ts';
+import type { StackSettings } from '../shared/contract/settings.ts';
+import { feedStateTable } from '../shared/contract/tables.ts';
+import { Alarms } from './constructs/alarms.ts';
+import { ChangedAdverts } from './constructs/changed-adverts.ts';
+import { Drain } from './constructs/drain.ts';
+import { DurableTable } from './constructs/durable-table.ts';
+import { EventBus } from './constructs/event-bus.ts';
+import { FanOut } from './constructs/fan-out.ts';
+import { RefreshToken } from './constructs/refresh-token.ts';
+import { leaveOutUnknown } from './emulator.ts';
+
+export interface AdvertBridgeProps {
+  readonly settings: StackSettings;
+}
+
+/** A batch waits for its share of the rate budget, and perhaps for a refresh; each fetch ends well before this. */
+const fanOutTimeout = Duration.minutes(1);
+
+/** The whole bridge, one construct a stage. */
+export class AdvertBridge extends Stack {
+  constructor(scope: Construct, id: string, { settings }: AdvertBridgeProps) {
+    const onAws = settings.target === 'aws';
+    super(scope, id, {
+      description: 'Polls the change feed of a partner service and publishes what became of each advert',
+      tags: { application: eventSource },
+      // Taking the stack away stops a product that other teams build on: on AWS that takes a second step.
+      terminationProtection: onAws,
+    });
+    const feedState = new DurableTable(this, 'FeedState', feedStateTable);
+    const changedAdverts = new ChangedAdverts(this, 'ChangedAdverts', { receiverTimeout: fanOutTimeout });
+    const { bus } = new EventBus(this, 'Events', settings);
+    const alarms = new Alarms(this, 'Alarms', { settings, changedAdverts });
+    const refreshToken = new RefreshToken(this, 'RefreshToken', { settings, feedState, bus });
+    const shared = { settings, feedState, changedAdverts, refreshToken: refreshToken.function };
+    const fanOut = new FanOut(this, 'FanOut', { ...shared, timeout: fanOutTimeout, bus });
+    const drain = new Drain(this, 'Drain', shared);
+    // Nothing runs unwatched.
+    drain.schedule.node.addDependency(alarms);
+    refreshToken.schedule.node.addDependency(alarms);
+
+    const values: Record<keyof typeof outputs, string> = {
+      eventBusName: bus.eventBusName,
+      eventBusArn: bus.eventBusArn,
+      queueUrl: changedAdverts.queue.queueUrl,
+      deadLetterQueueUrl: changedAdverts.deadLetters.queueUrl,
+      feedStateTableName: feedState.tableName,
+      advertStatusTableName: fanOut.advertStatus.tableName,
+      drainFunctionName: drain.function.function.functionName,
+      fanOutFunctionName: fanOut.function.function.functionName,
+      refreshTokenFunctionName: refreshToken.function.function.functionName,
+    };
+    for (const [key, name] of Object.entries(outputs)) {
+      new CfnOutput(this, name, { value: values[key as keyof typeof outputs] });
+    }
+    if (!onAws) leaveOutUnknown(this);
+  }
+}

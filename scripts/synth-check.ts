@@ -1,0 +1,58 @@
+/**
+ * Synthesizes the stack as it is for AWS, for AWS with every option, and for the emulator, and fails on anything that the
+ * CDK has to say about it: errors, warnings, findings of cdk-nag. Where cfn-lint is installed (pip install cfn-lint), it
+ * checks the templates too.
+ *
+ *     node scripts/synth-check.ts
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stackName } from '../shared/contract/names.ts';
+
+const repository = join(import.meta.dirname, '..');
+const worlds: Record<string, readonly string[]> = {
+  aws: [],
+  'aws, every option': [
+    'alarmEmail=team@example.com',
+    'subscriberAccounts=111111111111,222222222222',
+    'organizationId=o-a1b2c3d4e5',
+    'acceptLanguage=pl',
+  ],
+  emulator: ['target=emulator'],
+};
+/** What the CDK, and npm under it, say when all is well. */
+const harmless = /^(Bundling asset .*|npm warn .*|\s*)$/;
+
+function run(file: string, ...args: string[]): { status: number | null; said: string } | undefined {
+  const { error, status, stdout, stderr } = spawnSync(file, args, { cwd: repository, encoding: 'utf8' });
+  if (error) return undefined;
+  const said = `${stdout}${stderr}`.split('\n').filter((line) => !harmless.test(line));
+  return { status, said: said.join('\n') };
+}
+
+function check(what: string, result: ReturnType<typeof run>): void {
+  if (result === undefined) {
+    console.log(`skip  ${what}: not installed`);
+    return;
+  }
+  const clean = result.status === 0 && result.said === '';
+  console.log(`${clean ? 'pass' : 'FAIL'}  ${what}${clean ? '' : `\n${result.said}`}`);
+  if (!clean) process.exitCode = 1;
+}
+
+const output = mkdtempSync(join(tmpdir(), 'synth-check-'));
+try {
+  for (const [world, settings] of Object.entries(worlds)) {
+    const all = ['partnerBaseUrl=https://partner.example', ...settings].flatMap((setting) => ['-c', setting]);
+    const cdk = join(repository, 'node_modules/aws-cdk/bin/cdk');
+    check(`cdk synth: ${world}`, run(process.execPath, cdk, 'synth', '--quiet', '-o', output, ...all));
+    check(
+      `cfn-lint: ${world}`,
+      run('cfn-lint', '-r', 'eu-central-1', '--', join(output, `${stackName}.template.json`)),
+    );
+  }
+} finally {
+  rmSync(output, { recursive: true, force: true });
+}

@@ -1,0 +1,120 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of CloudFormation in short.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { alarms, metricsNamespace, stackName } from '../../shared/contract/names.ts';
+import { inShort, repository, synthesized } from './synthesized.ts';
+
+const silent = synthesized();
+const mailing = synthesized({ alarmEmail: 'team@example.com' });
+const runbook = readFileSync(join(repository, 'docs/runbook.md'), 'utf8');
+
+/** Name without the stack's, then what is watched. */
+const watched = Object.fromEntries(
+  silent
+    .ofType('AWS::CloudWatch::Alarm')
+    .map(([, { Properties: p }]) => [
+      p.AlarmName.replace(`${stackName}-`, ''),
+      [
+        `${p.Namespace} ${p.MetricName}`,
+        `${p.Statistic} > ${p.Threshold}`,
+        `${p.EvaluationPeriods} × ${p.Period} s`,
+        `missing: ${p.TreatMissingData}`,
+      ].join(', '),
+    ]),
+);
+
+describe('the alarms', () => {
+  it('watch what the design names', () => {
+    expect(watched).toEqual({
+      DeadLetters: 'AWS/SQS ApproximateNumberOfMessagesVisible, Maximum > 0, 1 × 300 s, missing: ignore',
+      NoSuccessfulDrain: 'AdvertBridge FeedLagSeconds, Maximum > 300, 1 × 300 s, missing: breaching',
+      PartnerAccountStopped: 'AdvertBridge StoppedPartnerAccounts, Maximum > 0, 1 × 300 s, missing: ignore',
+      NeedsAttention: 'AdvertBridge NeedsAttention, Sum > 0, 1 × 300 s, missing: notBreaching',
+      'NeedsAttention-CircuitOpened': 'AdvertBridge CircuitOpened, Sum > 0, 1 × 300 s, missing: notBreaching',
+      'NeedsAttention-Backlog':
+        'AWS/SQS ApproximateAgeOfOldestMessage, Maximum > 3600, 1 × 300 s, missing: notBreaching',
+    });
+  });
+
+  it('look at the metrics where the functions write them', () => {
+    for (const [, { Properties }] of silent.ofType('AWS::CloudWatch::Alarm')) {
+      if (Properties.Namespace !== metricsNamespace) continue;
+      expect(Properties.Dimensions).toEqual([{ Name: 'service', Value: 'advert-bridge' }]);
+    }
+  });
+
+  it('count the messages of the right queue', () => {
+    const queueOf = (prefix: string) =>
+      inShort(silent.one('AWS::CloudWatch::Alarm', prefix).Properties.Dimensions[0].Value);
+    expect(queueOf('AlarmsDeadLetters')).toBe('${ChangedAdvertsDeadLetters.QueueName}');
+    expect(queueOf('AlarmsNeedsAttentionBacklog')).toBe('${ChangedAdvertsQueue.QueueName}');
+  });
+
+  it('name a severity and the place in the runbook that is about them', () => {
+    const headings = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading?.toLowerCase());
+    for (const [, { Properties }] of silent.ofType('AWS::CloudWatch::Alarm')) {
+      const { AlarmDescription: description } = Properties;
+      expect(description).toMatch(/^Severity: (high|medium)\. .+ Runbook: docs\/runbook\.md#\w+$/);
+      expect(headings).toContain(description.split('#')[1]);
+    }
+  });
+
+  it('are there before anything runs', () => {
+    const all = silent.ofType('AWS::CloudWatch::Alarm').map(([id]) => id);
+    for (const [, { DependsOn }] of silent.ofType('AWS::Scheduler::Schedule')) {
+      expect(DependsOn).toEqual(expect.arrayContaining(all));
+    }
+  });
+});
+
+describe('the runbook', () => {
+  const sections = runbook.split(/^## /m).slice(1);
+
+  it.each(Object.values(alarms))('says of %s what it means, how to find out, and what to do', (alarm) => {
+    const section = sections.find((text) => text.startsWith(`${alarm}\n`));
+    const parts = [...(section ?? '').matchAll(/^### (.+)$/gm)].map(([, part]) => part);
+    expect(parts).toEqual(['Description', 'Investigation', 'Resolution']);
+  });
+});
+
+describe('the mail', () => {
+  it('goes out for every alarm and its end, when an address is given', () => {
+    const topic = mailing.one('AWS::SNS::Topic');
+    expect(mailing.one('AWS::SNS::Subscription').Properties).toEqual({
+      TopicArn: { Ref: topic.id },
+      Protocol: 'email',
+      Endpoint: 'team@example.com',
+    });
+    for (const [, { Properties }] of mailing.ofType('AWS::CloudWatch::Alarm')) {
+      expect(Properties.AlarmActions).toEqual([{ Ref: topic.id }]);
+      expect(Properties.OKActions).toEqual([{ Ref: topic.id }]);
+    }
+    expect(silent.ofType('AWS::SNS::Topic')).toEqual([]);
+    expect(silent.ofType('AWS::KMS::Key')).toEqual([]);
+  });
+
+  it('is encrypted with a key that CloudWatch may use, for alarms of this AWS account', () => {
+    const key = mailing.one('AWS::KMS::Key');
+    const topic = mailing.one('AWS::SNS::Topic');
+    const policy = mailing.one('AWS::SNS::TopicPolicy').Properties.PolicyDocument;
+    const alarming = {
+      Effect: 'Allow',
+      Principal: { Service: 'cloudwatch.amazonaws.com' },
+      Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+    };
+
+    expect(topic.Properties.KmsMasterKeyId).toEqual({ 'Fn::GetAtt': [key.id, 'Arn'] });
+    expect(key.Properties.EnableKeyRotation).toBe(true);
+    expect(key.Properties.KeyPolicy.Statement).toContainEqual(
+      expect.objectContaining({ ...alarming, Action: ['kms:Decrypt', 'kms:GenerateDataKey*'] }),
+    );
+    expect(policy.Statement).toContainEqual(expect.objectContaining({ ...alarming, Action: 'sns:Publish' }));
+    expect(policy.Statement).toContainEqual(
+      expect.objectContaining({
+        Effect: 'Deny',
+        Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+      }),
+    );
+  });
+});

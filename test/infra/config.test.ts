@@ -1,0 +1,104 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { readSettings, SettingsError } from '../../infra/config.ts';
+import { stackSettingNames } from '../../shared/contract/settings.ts';
+import { appWith, repository } from './synthesized.ts';
+
+const read = (settings: Record<string, unknown>) => readSettings(appWith(settings).node);
+
+function faultsOf(settings: Record<string, unknown>): readonly string[] {
+  try {
+    read(settings);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+describe('the settings of the stack', () => {
+  it('have the defaults of the design', () => {
+    expect(read({ partnerBaseUrl: 'https://partner.example/' })).toEqual({
+      partnerBaseUrl: 'https://partner.example',
+      pollSeconds: 60,
+      maxRequestsPerSecond: 10,
+      requiredScope: 'v2 read write',
+      overlapSeconds: 300,
+      confirmUnavailableSeconds: 30,
+      circuitSeconds: 1800,
+      busName: 'adverts',
+      subscriberAccounts: [],
+      target: 'aws',
+    });
+  });
+
+  it('are read from text, as the command line gives them', () => {
+    const settings = read({
+      partnerBaseUrl: 'http://127.0.0.1:8080',
+      pollSeconds: '5',
+      confirmUnavailableSeconds: '0',
+      subscriberAccounts: '111111111111, 222222222222',
+    });
+
+    expect(settings).toMatchObject({
+      pollSeconds: 5,
+      confirmUnavailableSeconds: 0,
+      subscriberAccounts: ['111111111111', '222222222222'],
+    });
+  });
+
+  it('are reported all at once, each with what it should be, when they are wrong', () => {
+    const wrong = Object.fromEntries(stackSettingNames.map((name) => [name, '']));
+
+    const faults = faultsOf(wrong);
+
+    expect(faults.map((fault) => fault.split(/[.:]/)[0]).sort()).toEqual([...stackSettingNames].sort());
+    for (const fault of faults) expect(fault).toMatch(/: expected .+/);
+  });
+
+  it('say what a missing one should be, and take an empty one for wrong', () => {
+    expect(faultsOf({ pollSeconds: '', busName: '' })).toEqual([
+      expect.stringMatching(/^partnerBaseUrl: expected the https URL/),
+      expect.stringMatching(/^pollSeconds: expected whole seconds from 1 to 60$/),
+      expect.stringMatching(/^busName: expected the name of a bus/),
+    ]);
+  });
+
+  it('do not repeat what was given', () => {
+    expect(faultsOf({ partnerBaseUrl: 'https://user:hunter2@partner.example' }).join()).not.toContain(
+      'hunter2',
+    );
+  });
+
+  it('are not silently left at their defaults when a name is misspelt', () => {
+    expect(
+      faultsOf({
+        partnerBaseUrl: 'https://partner.example',
+        pollsSecond: '5',
+        organisationid: 'x',
+        owner: 'me',
+      }),
+    ).toEqual([
+      'pollsSecond: no such setting, pollSeconds is probably meant',
+      'organisationid: no such setting, organizationId is probably meant',
+    ]);
+  });
+
+  it('stop the app with the list alone', () => {
+    const context = JSON.stringify({ busName: 'default', 'aws:cdk:bundling-stacks': [] });
+
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['infra/app.ts'], {
+      cwd: repository,
+      env: { PATH: process.env.PATH, CDK_CONTEXT_JSON: context },
+      encoding: 'utf8',
+    });
+
+    expect(status).toBe(2);
+    expect(stdout).toBe('');
+    const [, ...faults] = stderr.trimEnd().split('\n');
+    expect(faults).toEqual([
+      expect.stringMatching(/^ {2}partnerBaseUrl: expected/),
+      expect.stringMatching(/^ {2}busName: expected/),
+    ]);
+  });
+});

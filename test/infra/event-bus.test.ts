@@ -1,0 +1,70 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of CloudFormation and variables of IAM.
+import { describe, expect, it } from 'vitest';
+import { inShort, type Synthesized, synthesized } from './synthesized.ts';
+
+const alone = synthesized({ busName: 'marketplace' });
+const open = synthesized({
+  subscriberAccounts: '111111111111,222222222222,111111111111',
+  organizationId: 'o-a1b2c3d4e5',
+});
+
+const statements = ({ ofType }: Synthesized) =>
+  ofType('AWS::Events::EventBusPolicy').map(([, { Properties }]) => Properties.Statement);
+const rules = 'arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:rule/${EventsBus}/*';
+const own = { 'events:creatorAccount': '${aws:PrincipalAccount}' };
+
+describe('the bus', () => {
+  it('has the name that is set, and an archive of all that the bridge publishes', () => {
+    const bus = alone.one('AWS::Events::EventBus');
+    expect(bus.Properties.Name).toBe('marketplace');
+    expect(alone.one('AWS::Events::Archive').Properties).toMatchObject({
+      SourceArn: { 'Fn::GetAtt': [bus.id, 'Arn'] },
+      EventPattern: { source: ['advert-bridge'] },
+      RetentionDays: 90,
+    });
+  });
+
+  it('is nobody else’s when no subscriber is set', () => {
+    expect(statements(alone)).toEqual([]);
+  });
+});
+
+describe('the policy of the bus', () => {
+  it('lets the accounts named make rules for the events of the bridge, and for no others', () => {
+    const make = statements(open).find(({ Sid }) => Sid === 'AccountsMakeRules');
+    expect(inShort(make)).toEqual({
+      Sid: 'AccountsMakeRules',
+      Effect: 'Allow',
+      Principal: {
+        AWS: ['arn:${AWS::Partition}:iam::111111111111:root', 'arn:${AWS::Partition}:iam::222222222222:root'],
+      },
+      Action: 'events:PutRule',
+      Resource: rules,
+      Condition: {
+        StringEqualsIfExists: own,
+        'ForAllValues:StringEquals': { 'events:source': ['advert-bridge'] },
+        Null: { 'events:source': 'false' },
+      },
+    });
+  });
+
+  it('lets the organization in by its ID only', () => {
+    const ofOrganization = statements(open).filter(({ Sid }) => Sid.startsWith('Organization'));
+    expect(ofOrganization).toHaveLength(2);
+    for (const { Principal, Condition } of ofOrganization) {
+      expect(Principal).toEqual({ AWS: '*' });
+      expect(Condition.StringEquals).toEqual({ 'aws:PrincipalOrgID': 'o-a1b2c3d4e5' });
+    }
+  });
+
+  it('lets everybody touch rules of their own only, and publish nothing', () => {
+    for (const statement of statements(open)) {
+      expect(statement.Condition.StringEqualsIfExists).toEqual(own);
+      expect(inShort(statement.Resource)).toBe(rules);
+      expect([statement.Action].flat()).not.toContain('events:PutEvents');
+    }
+    expect(statements(open).flatMap(({ Action }) => Action)).toEqual(
+      expect.arrayContaining(['events:PutTargets', 'events:DeleteRule', 'events:RemoveTargets']),
+    );
+  });
+});

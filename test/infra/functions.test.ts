@@ -1,0 +1,111 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of CloudFormation in short.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { describe, expect, it } from 'vitest';
+import {
+  environmentKeys,
+  type FunctionName,
+  functionEnvironments,
+} from '../../shared/contract/environment.ts';
+import { functions, inShort, repository, synthesized } from './synthesized.ts';
+
+const { one, ofType, stack } = synthesized({ acceptLanguage: 'pl', pollSeconds: '20' });
+const names = Object.keys(functions) as FunctionName[];
+
+describe.each(names)('the %s function', (name) => {
+  const { Properties } = one('AWS::Lambda::Function', functions[name]);
+
+  it('finds exactly what its contract lists in its environment', () => {
+    const { NODE_OPTIONS, ...variables } = Properties.Environment.Variables;
+    const wanted = Object.keys(functionEnvironments[name].entries) as (keyof typeof environmentKeys)[];
+
+    expect(Object.keys(variables).sort()).toEqual(wanted.map((key) => environmentKeys[key]).sort());
+    expect(NODE_OPTIONS).toBe('--enable-source-maps');
+  });
+
+  it('runs on Node 24 and arm64, is traced, and logs JSON', () => {
+    expect(Properties).toMatchObject({
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      TracingConfig: { Mode: 'Active' },
+      LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'INFO' },
+    });
+    const [, logGroup] =
+      ofType('AWS::Logs::LogGroup').find(([group]) => group === Properties.LoggingConfig.LogGroup.Ref) ?? [];
+    expect(logGroup?.Properties.RetentionInDays).toBe(30);
+  });
+
+  it('reserves no concurrency: the lease keeps drains apart', () => {
+    expect(Properties.ReservedConcurrentExecutions).toBeUndefined();
+  });
+});
+
+it('there are three functions, each with a handler that exists', () => {
+  const found = stack.node.findAll().filter((construct) => construct instanceof NodejsFunction);
+  expect(found).toHaveLength(3);
+  for (const stage of ['drain', 'fan-out', 'refresh-token']) {
+    expect(existsSync(join(repository, 'functions', stage, 'handler.ts'))).toBe(true);
+  }
+});
+
+describe('the settings', () => {
+  it('reach the functions as text', () => {
+    const variables = one('AWS::Lambda::Function', functions.drain).Properties.Environment.Variables;
+    expect(variables).toMatchObject({
+      PARTNER_BASE_URL: 'https://partner.example',
+      POLL_SECONDS: '20',
+      ACCEPT_LANGUAGE: 'pl',
+      MAX_REQUESTS_PER_SECOND: '10',
+    });
+  });
+});
+
+describe('the mapping of the queue to the fan-out', () => {
+  const mapping = one('AWS::Lambda::EventSourceMapping').Properties;
+
+  it('takes ten at a time, reports each that failed, and is bounded', () => {
+    expect(inShort(mapping)).toEqual({
+      EventSourceArn: '${ChangedAdvertsQueue.Arn}',
+      FunctionName: '${FanOutWorkerFunction}',
+      BatchSize: 10,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      ScalingConfig: { MaximumConcurrency: 5 },
+    });
+  });
+
+  it.each([
+    ['0.1', 5],
+    ['300', 30],
+    ['100000', 100],
+  ])('at %s requests a second has up to %i batches at once', (maxRequestsPerSecond, most) => {
+    const { ScalingConfig } = synthesized({ maxRequestsPerSecond }).one(
+      'AWS::Lambda::EventSourceMapping',
+    ).Properties;
+    expect(ScalingConfig.MaximumConcurrency).toBe(most);
+  });
+});
+
+describe.each([
+  ['drain', 'DrainEveryMinute', 'rate(1 minute)'],
+  ['refreshToken', 'RefreshTokenEveryQuarter', 'rate(15 minutes)'],
+] as const)('the schedule of %s', (name, id, rate) => {
+  const { Properties } = one('AWS::Scheduler::Schedule', id);
+  const target = one('AWS::Lambda::Function', functions[name]);
+
+  it('invokes it with {} and by a role of its own', () => {
+    expect(Properties).toMatchObject({ ScheduleExpression: rate, FlexibleTimeWindow: { Mode: 'OFF' } });
+    expect(Properties.Target.Input).toBe('{}');
+    expect(Properties.Target.Arn).toEqual({ 'Fn::GetAtt': [target.id, 'Arn'] });
+    expect(inShort(Properties.Target.RoleArn)).toBe(`\${${id}Role.Arn}`);
+  });
+
+  it('retries nothing and forgets what is older than a minute, on both ways to the function', () => {
+    expect(Properties.Target.RetryPolicy).toEqual({ MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 });
+    expect(one('AWS::Lambda::EventInvokeConfig', functions[name]).Properties).toMatchObject({
+      FunctionName: { Ref: target.id },
+      MaximumRetryAttempts: 0,
+      MaximumEventAgeInSeconds: 60,
+    });
+  });
+});

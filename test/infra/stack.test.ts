@@ -1,0 +1,57 @@
+import { Validations } from 'aws-cdk-lib';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { describe, expect, it, vi } from 'vitest';
+import { outputs, stackName } from '../../shared/contract/names.ts';
+import { synthesized } from './synthesized.ts';
+
+const bridge = synthesized();
+
+describe('the stack', () => {
+  it('has exactly the outputs that others rely on', () => {
+    const { Outputs } = bridge.template.toJSON();
+    expect(bridge.stack.stackName).toBe(stackName);
+    expect(Object.keys(Outputs).sort()).toEqual(Object.values(outputs).sort());
+    expect(Outputs.EventBusName.Value).toEqual({ Ref: bridge.one('AWS::Events::EventBus').id });
+  });
+
+  it('is protected from being taken away by mistake, on AWS', () => {
+    expect(bridge.stack.terminationProtection).toBe(true);
+    expect(synthesized({ target: 'emulator' }).stack.terminationProtection).toBe(false);
+  });
+
+  it('names only what the contract names', () => {
+    const named = Object.values(bridge.resources).flatMap(({ Properties }) =>
+      [
+        'BucketName',
+        'FunctionName',
+        'LogGroupName',
+        'Name',
+        'QueueName',
+        'RoleName',
+        'TableName',
+        'TopicName',
+      ]
+        .map((key) => Properties?.[key])
+        .filter((name) => typeof name === 'string'),
+    );
+    expect(named.sort()).toEqual(['advert-bridge/application', 'adverts']);
+  });
+
+  it.each([
+    ['as it is by default', {}],
+    [
+      'with everything',
+      {
+        alarmEmail: 'team@example.com',
+        subscriberAccounts: '111111111111',
+        organizationId: 'o-a1b2c3d4e5',
+      },
+    ],
+  ])('passes the checks of cdk-nag %s', (_what, settings) => {
+    const { app } = synthesized(settings);
+    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+    vi.stubEnv('JSII_DEPRECATED', 'quiet');
+
+    expect(app.synth().stacks).toHaveLength(1);
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { advertStatusTable, feedStateTable } from '../../shared/contract/tables.ts';
+import { functions, synthesized } from './synthesized.ts';
+
+const { one, ofType } = synthesized();
+
+describe.each([
+  ['feed-state', 'FeedState', feedStateTable],
+  ['advert-status', 'FanOutAdvertStatus', advertStatusTable],
+] as const)('the %s table', (_name, id, keys) => {
+  const table = one('AWS::DynamoDB::Table', id);
+
+  it('has the keys of the contract', () => {
+    const schema = [
+      { AttributeName: keys.partitionKey, KeyType: 'HASH' },
+      ...('sortKey' in keys ? [{ AttributeName: keys.sortKey, KeyType: 'RANGE' }] : []),
+    ];
+    expect(table.Properties.KeySchema).toEqual(schema);
+    expect(table.Properties.BillingMode).toBe('PAY_PER_REQUEST');
+  });
+
+  it('can be recovered, and outlives the stack', () => {
+    expect(table.Properties.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled).toBe(true);
+    expect(table.Properties.DeletionProtectionEnabled).toBe(true);
+    expect(table).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
+    expect(table.Properties.TableName).toBeUndefined();
+  });
+});
+
+describe('the queue of changed adverts', () => {
+  const queue = one('AWS::SQS::Queue', 'ChangedAdvertsQueue');
+  const deadLetters = one('AWS::SQS::Queue', 'ChangedAdvertsDeadLetters');
+
+  it('is FIFO, with the throughput limits of each advert instead of the queue', () => {
+    expect(queue.Properties).toMatchObject({
+      FifoQueue: true,
+      DeduplicationScope: 'messageGroup',
+      FifoThroughputLimit: 'perMessageGroupId',
+    });
+    expect(queue.Properties.ContentBasedDeduplication).toBeUndefined();
+  });
+
+  it('keeps messages as long as SQS can, and so do its dead letters', () => {
+    const fourteenDays = 14 * 24 * 60 * 60;
+    expect(queue.Properties.MessageRetentionPeriod).toBe(fourteenDays);
+    expect(deadLetters.Properties.MessageRetentionPeriod).toBe(fourteenDays);
+  });
+
+  it('leaves dead-lettering to the fan-out, but for a far backstop', () => {
+    expect(queue.Properties.RedrivePolicy).toEqual({
+      deadLetterTargetArn: { 'Fn::GetAtt': [deadLetters.id, 'Arn'] },
+      maxReceiveCount: 1000,
+    });
+    expect(deadLetters.Properties.FifoQueue).toBe(true);
+  });
+
+  it('hides a message at least six times as long as the fan-out may run', () => {
+    const { Timeout } = one('AWS::Lambda::Function', functions.fanOut).Properties;
+    expect(queue.Properties.VisibilityTimeout).toBeGreaterThanOrEqual(6 * Timeout);
+  });
+
+  it('is encrypted, and talked to over TLS only', () => {
+    for (const { Properties } of [queue, deadLetters]) expect(Properties.SqsManagedSseEnabled).toBe(true);
+    const policies = ofType('AWS::SQS::QueuePolicy').map(([, { Properties }]) => Properties);
+    expect(policies.flatMap(({ Queues }) => Queues)).toEqual([{ Ref: deadLetters.id }, { Ref: queue.id }]);
+    for (const { PolicyDocument } of policies) {
+      expect(PolicyDocument.Statement).toEqual([
+        expect.objectContaining({
+          Effect: 'Deny',
+          Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+        }),
+      ]);
+    }
+  });
+});
+
+describe("the application's secret", () => {
+  const secret = one('AWS::SecretsManager::Secret');
+
+  it('has the name of the contract and outlives the stack', () => {
+    expect(secret.Properties.Name).toBe('advert-bridge/application');
+    expect(secret).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
+  });
+
+  it('is made without a value, so that no deploy puts one over the one filled in', () => {
+    expect(Object.keys(secret.Properties)).not.toContain('SecretString');
+    expect(Object.keys(secret.Properties)).not.toContain('GenerateSecretString');
+  });
+});
