@@ -4,19 +4,22 @@ import type { Fields, Observer } from '../shared/domain/ports.ts';
 const newsAgainMs = 60_000;
 
 export interface RepeatOptions {
-  /** Whether a feed that cannot be read is told at all. */
-  readonly feedFaults: boolean;
+  /** Whether a feed that cannot be read, or a token that cannot be refreshed, is told at all. */
+  readonly accountFaults: boolean;
   readonly now?: () => number;
 }
 
 /** What goes wrong with every request for a while is told once a minute, with how often it was not told. */
-export function withoutRepeats(observer: Observer, { feedFaults, now = Date.now }: RepeatOptions): Observer {
+export function withoutRepeats(
+  observer: Observer,
+  { accountFaults, now = Date.now }: RepeatOptions,
+): Observer {
   const told = new Map<string, { readonly at: number; untold: number }>();
 
   const at =
     (level: 'warn' | 'error') =>
     (message: string, fields: Fields = {}) => {
-      if (!feedFaults && fields.feed !== undefined && fields.fault !== undefined) return;
+      if (!accountFaults && fields.fault !== undefined && fields.advertId === undefined) return;
       // An error is about one advert; of warnings there may be one for each of thousands.
       const advertId = level === 'error' ? fields.advertId : '';
       const key = [message, fields.partnerAccount, fields.fault, advertId].join('\n');

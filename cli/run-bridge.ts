@@ -93,7 +93,7 @@ async function runLocked(
       webhook === undefined ? createLinePublisher(io.stdout, onClosed) : createWebhookPublisher(webhook),
     observer: withoutRepeats(createTextObserver(progress.output, verbose ? 'info' : 'warn'), {
       // It is the message that the run ends with, unless it passes.
-      feedFaults: !untilIdle || verbose,
+      accountFaults: !untilIdle || verbose,
     }),
   });
   try {
@@ -129,9 +129,10 @@ async function totals({ partnerAccounts, bookKeeper }: EmbeddedState): Promise<T
 }
 
 function summary(before: Totals, now: Totals): string {
+  // Below nothing only where an account was forgotten meanwhile.
   const parts = [
-    `${count(now.events - before.events)} events`,
-    `${count(now.others - before.others)} changes that needed none`,
+    `${count(Math.max(0, now.events - before.events))} events`,
+    `${count(Math.max(0, now.others - before.others))} changes that needed none`,
     `${count(now.waiting)} waiting`,
     `${count(now.deadLetters)} dead-lettered`,
   ];

@@ -1,5 +1,6 @@
-import { type FaultKind, PartnerFault } from '../../shared/domain/faults.ts';
+import { PartnerFault } from '../../shared/domain/faults.ts';
 import { type Feed, pageLimit } from '../../shared/domain/feed.ts';
+import { mayBeCursorRejection } from '../../shared/partner-api/faults.ts';
 import type { CallOptions, FeedReader, FeedState, ReceivedPage } from './ports.ts';
 
 export interface PageRead extends ReceivedPage {
@@ -41,14 +42,4 @@ export async function readPage(
 /** A `since` that misses nothing: before the last up-to-date page was asked for, or the first one. */
 function restartOf({ since, lastSuccess }: FeedState, overlapMs: number): string {
   return lastSuccess === undefined ? since : new Date(lastSuccess - overlapMs).toISOString();
-}
-
-/** Statuses with which a service may say that it does not take a cursor. */
-const rejectionStatuses: readonly (number | undefined)[] = [400, 403, 404, 409, 410, 422];
-/** What these faults mean is known, and it is not the cursor. */
-const otherFaults: readonly FaultKind[] = ['token-rejected', 'scope-insufficient', 'slow-down', 'paused'];
-
-/** Whether the answer to a request with a cursor may mean that the cursor was rejected. */
-export function mayBeCursorRejection({ status, code, serviceCode = '' }: PartnerFault): boolean {
-  return rejectionStatuses.includes(status) && !otherFaults.includes(code) && !/version/i.test(serviceCode);
 }

@@ -64,13 +64,27 @@ export function createRefreshToken(deps: RefreshDeps) {
   const { accounts, vault, observer, clock, settings } = deps;
 
   async function refresh(request: RefreshRequest, options: CallOptions): Promise<RefreshOutcome> {
-    const { partnerAccount: name, rejectedVersion, because } = request;
+    try {
+      return await refreshOnce(request, options);
+    } catch (error) {
+      return failed(request.partnerAccount, asFault(error));
+    }
+  }
+
+  async function isCurrent(name: string, version: string): Promise<boolean> {
+    return (await vault.read(name))?.version === version;
+  }
+
+  async function refreshOnce(request: RefreshRequest, options: CallOptions): Promise<RefreshOutcome> {
+    const { partnerAccount: name, rejectedVersion } = request;
     const account = (await accounts.read(name))?.value;
     if (!account) return { kind: 'stopped', reason: `partner account ${name} is not connected` };
     const stop = stopOf(account);
     if (stop) return { kind: 'stopped', reason: stop.reason };
-    if (account.token && account.token.version !== rejectedVersion) return { kind: 'renewed' };
-    if (because === 'scope-insufficient') return stopAccount(name, 'scope-insufficient', rejectedVersion);
+    // The account may not have been told of the newest secret (a crash in between), or not yet: the secret decides.
+    if (account.token?.version !== rejectedVersion && !(await isCurrent(name, rejectedVersion))) {
+      return { kind: 'renewed' };
+    }
     const pause = pauseOf(account, clock.now());
     if (pause) return { kind: 'paused', untilMs: pause.until, reason: pause.reason };
 
@@ -84,9 +98,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     });
     if (locked?.refreshing?.holder !== holder) return { kind: 'busy', retryAfterMs: busyMs };
     try {
-      return await refreshLocked(name, rejectedVersion, options);
-    } catch (error) {
-      return failed(name, asFault(error));
+      return await refreshLocked(request, options);
     } finally {
       await changeAccount(accounts, name, (now) => {
         const free = unlocked(now, holder);
@@ -95,18 +107,16 @@ export function createRefreshToken(deps: RefreshDeps) {
     }
   }
 
-  async function refreshLocked(
-    name: string,
-    rejectedVersion: string,
-    options: CallOptions,
-  ): Promise<RefreshOutcome> {
+  async function refreshLocked(request: RefreshRequest, options: CallOptions): Promise<RefreshOutcome> {
+    const { partnerAccount: name, rejectedVersion, because } = request;
     const current = await vault.read(name);
     if (!current) return stopAccount(name, 'refresh-token-rejected', rejectedVersion);
-    if (current.version !== rejectedVersion) {
-      // A crash after the secret was stored and before the account was told of it.
-      await changeAccount(accounts, name, (now) => withToken(now, current.version, current.pair));
-      return { kind: 'renewed' };
-    }
+    // After a crash between the two writes the account is told now.
+    await changeAccount(accounts, name, (now) =>
+      now.token?.version === current.version ? undefined : withToken(now, current.version, current.pair),
+    );
+    if (current.version !== rejectedVersion) return { kind: 'renewed' };
+    if (because === 'scope-insufficient') return stopAccount(name, 'scope-insufficient', current.version);
     const application = await deps.application.read();
     const grant = { type: 'refresh_token', refreshToken: current.pair.refreshToken } as const;
     const received = await deps.endpoint.requestTokens(application, grant, options).catch(asFault);

@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { DeduplicationScope, FifoThroughputLimit, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 
@@ -29,7 +29,14 @@ export class ChangedAdverts extends Construct {
 
   constructor(scope: Construct, id: string, { receiverTimeout }: ChangedAdvertsProps) {
     super(scope, id);
-    const safe = { fifo: true, encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, retentionPeriod };
+    const safe = {
+      fifo: true,
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      retentionPeriod,
+      // The cursor has passed what waits here: were the queues to go with the stack, it would be lost.
+      removalPolicy: RemovalPolicy.RETAIN,
+    };
     this.deadLetters = new Queue(this, 'DeadLetters', safe);
     this.queue = new Queue(this, 'Queue', {
       ...safe,

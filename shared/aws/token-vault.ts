@@ -58,7 +58,9 @@ export function createTokenVault(client: SecretsManagerClient): TokenVault {
         await put();
       } catch (error) {
         if (error instanceof ResourceNotFoundException) {
-          await client.send(new CreateSecretCommand({ Name: SecretId, ...value }));
+          const created = await client.send(new CreateSecretCommand({ Name: SecretId, ...value }));
+          // An emulator gives the first version an ID of its own.
+          return created.VersionId ?? value.ClientRequestToken;
         } else if (error instanceof InvalidRequestException) {
           // The partner account was disconnected lately: its secret waits for deletion.
           await client.send(new RestoreSecretCommand({ SecretId }));

@@ -35,7 +35,12 @@ export function statusIn(answer: Answer, id: string, what: string): string {
 function longIdIn({ body = '' }: Answer): unknown {
   const digits = (key: string, value: unknown, context?: { readonly source?: string }): unknown =>
     key === 'id' && typeof value === 'number' ? (context?.source ?? value) : value;
-  return (JSON.parse(body, digits) as { data?: { id?: unknown } }).data?.id;
+  try {
+    return (JSON.parse(body, digits) as { data?: { id?: unknown } }).data?.id;
+  } catch {
+    // Nested so deeply that a reviver cannot follow.
+    return undefined;
+  }
 }
 
 /** Tokens. @throws {PartnerFault} `passing`, `contract-broken`. @see partner-api.md §2.3 */

@@ -1,5 +1,5 @@
 /** One call: attempts, each with a connection, a turn in the rate budget and a time limit, until the deadline. */
-import { backoffMs } from '../domain/backoff.ts';
+import { type BackoffOptions, backoffMs } from '../domain/backoff.ts';
 import type { Clock } from '../domain/clock.ts';
 import { PartnerFault } from '../domain/faults.ts';
 import { createConnections } from './connections.ts';
@@ -34,7 +34,7 @@ export type Caller = ReturnType<typeof createCaller>;
 
 export function createCaller(deps: CallerDeps) {
   const { transport, gate, clock, random, concurrency, attemptTimeoutMs } = deps;
-  const connections = createConnections(concurrency, clock);
+  const connections = createConnections(concurrency);
 
   const outOfTime = ({ what }: CallRequest) => new PartnerFault('passing', `${what}: no time left, not sent`);
 
@@ -56,8 +56,9 @@ export function createCaller(deps: CallerDeps) {
   }
 
   async function attempt<T>(request: CallRequest, read: (answer: Answer, times: Times) => T): Promise<T> {
-    if (clock.now() >= request.deadlineMs) throw outOfTime(request);
-    if (!connections.take() && !(await connections.wait(request.deadlineMs))) throw outOfTime(request);
+    const leftMs = request.deadlineMs - clock.now();
+    if (leftMs <= 0) throw outOfTime(request);
+    if (!connections.take() && !(await connections.wait(leftMs))) throw outOfTime(request);
     let exchanged: { answer: Answer; sentAt: number };
     try {
       exchanged = await exchange(request);
@@ -91,8 +92,7 @@ export function createCaller(deps: CallerDeps) {
       } catch (error) {
         if (!(error instanceof PartnerFault) || made >= policy.maxAttempts || !policy.covers(error))
           throw error;
-        // No jitter where the service named the time.
-        const waitMs = error.retryAfterMs ?? backoffMs(made, { ...policy, random });
+        const waitMs = waitBefore(error, made, { ...policy, random });
         if (clock.now() + waitMs >= request.deadlineMs) throw error;
         await clock.sleep(waitMs);
       }
@@ -114,3 +114,7 @@ function judge<T>(
     throw error;
   }
 }
+
+/** No jitter where the service named the time; a timer may be a millisecond early, and the gate would still be closed. */
+const waitBefore = ({ retryAfterMs }: PartnerFault, made: number, backoff: BackoffOptions): number =>
+  retryAfterMs === undefined ? backoffMs(made, backoff) : retryAfterMs + 1;

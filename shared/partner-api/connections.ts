@@ -1,12 +1,10 @@
-import type { Clock } from '../domain/clock.ts';
-
 /**
  * Hands out the connections, in order of asking. A request takes its connection before it takes its turn in the rate
  * budget: were it the other way round, requests waiting for a socket would leave in a burst when one comes free.
  */
-export function createConnections(count: number, clock: Clock) {
+export function createConnections(count: number) {
   let free = count;
-  const waiting = new Set<(got: true) => void>();
+  const waiting = new Set<() => void>();
 
   return {
     /** Takes one if there is one. */
@@ -15,18 +13,18 @@ export function createConnections(count: number, clock: Clock) {
       free -= 1;
       return true;
     },
-    /** Waits for one. @returns false when there was none by `deadlineMs` */
-    async wait(deadlineMs: number): Promise<boolean> {
-      const given = new AbortController();
-      return new Promise<boolean>((resolve) => {
+    /** Waits for one, in real time, as the sockets do. @returns false when there was none within `mostMs` */
+    wait(mostMs: number): Promise<boolean> {
+      return new Promise((resolve) => {
         const give = () => {
-          given.abort();
+          clearTimeout(timer);
           resolve(true);
         };
+        const timer = setTimeout(() => {
+          waiting.delete(give);
+          resolve(false);
+        }, mostMs);
         waiting.add(give);
-        void clock.sleep(deadlineMs - clock.now(), given.signal).then(() => {
-          if (waiting.delete(give)) resolve(false);
-        });
       });
     },
     release(): void {
@@ -36,7 +34,7 @@ export function createConnections(count: number, clock: Clock) {
         return;
       }
       waiting.delete(next);
-      next(true);
+      next();
     },
   };
 }

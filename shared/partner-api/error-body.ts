@@ -38,7 +38,7 @@ export function readErrorBody(body: string | undefined, knownCodes: ReadonlySet<
   const problem = problemIn(value);
   if (!problem) return { shape: 'other' };
   const code = [problem.code, problem.type, ifKnown(problem.title, knownCodes)].find(isCode);
-  const said = sentence(problem);
+  const said = sentence(problem, code);
   return {
     shape: 'own',
     ...(code === undefined ? {} : { code }),
@@ -78,23 +78,19 @@ const toMessage = (body: { error_description?: string; message?: string }) => {
 function fit<S extends v.GenericSchema>(schema: S, value: object): v.InferOutput<S> | undefined {
   const first = v.safeParse(schema, value);
   if (first.success) return first.output;
-  const copy = structuredClone(value);
-  for (const issue of first.issues) remove(copy, issue.path?.map(({ key }) => key) ?? []);
-  const second = v.safeParse(schema, copy);
+  const paths = first.issues.map((issue) => (issue.path ?? []).map(({ key }) => String(key)));
+  const second = v.safeParse(
+    schema,
+    paths.reduce<object>((rest, path) => without(rest, path), value),
+  );
   return second.success ? second.output : undefined;
 }
 
-/** Takes the second or third level out: deeper faults cost the field they are in. */
-function remove(value: object, path: readonly unknown[]): void {
-  let parent = value as Record<string, unknown>;
-  const keys = path.slice(0, path[0] === 'data' ? 3 : 2) as string[];
-  const last = keys.pop();
-  for (const key of keys) {
-    const child = parent[key];
-    if (typeof child !== 'object' || child === null) return;
-    parent = child as Record<string, unknown>;
-  }
-  if (last !== undefined) delete parent[last];
+/** A copy without the field at `path`; a fault deeper within a problem costs the problem's field. */
+function without(value: object, [key = '', ...rest]: readonly string[]): object {
+  const { [key]: child, ...others } = value as Record<string, unknown>;
+  const isField = rest.length === 0 || key === 'validation' || typeof child !== 'object' || child === null;
+  return isField ? others : { ...others, [key]: without(child, rest) };
 }
 
 const isEmpty = (problem: Problem): boolean =>
@@ -108,7 +104,8 @@ const isCode = (text: string | undefined): text is string =>
 const ifKnown = (title: string | undefined, known: ReadonlySet<string>) =>
   title !== undefined && known.has(title.toLowerCase()) ? title : undefined;
 
-function sentence({ title, detail, message, validation = [] }: Problem): string {
-  const fields = validation.map((flaw) => [flaw.field, flaw.detail ?? flaw.title].filter(Boolean).join(': '));
-  return [...new Set([title, detail, message, ...fields])].filter(Boolean).join('; ');
+function sentence({ title, detail, message, validation = [] }: Problem, code: string | undefined): string {
+  const flaws = validation.map((flaw) => [flaw.field, flaw.detail ?? flaw.title].filter(Boolean).join(': '));
+  const parts = [title, detail, message, ...flaws].filter((part) => part && part !== code);
+  return [...new Set(parts)].join('; ');
 }

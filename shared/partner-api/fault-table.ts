@@ -89,17 +89,16 @@ export const knownCodes: ReadonlySet<string> = new Set([
   'advert_not_found',
 ]);
 
-/** The kind of an answer that is no success. */
-export function kindOf(endpoint: Endpoint, status: number, { shape, code }: ErrorBody): FaultKind {
+/** The row that decides about an answer that is no success. */
+export function rowFor(endpoint: Endpoint, status: number, { shape, code }: ErrorBody): FaultRow | undefined {
   const lowerCode = code?.toLowerCase();
-  const row = faultTable.find(
-    (candidate) =>
-      (candidate.endpoint === undefined || candidate.endpoint === endpoint) &&
-      (candidate.codes === undefined || (lowerCode !== undefined && candidate.codes.includes(lowerCode))) &&
-      (candidate.shapes === undefined || candidate.shapes.includes(shape)) &&
-      (candidate.statuses === undefined || candidate.statuses.some((range) => covers(range, status))),
+  return faultTable.find(
+    (row) =>
+      (row.endpoint === undefined || row.endpoint === endpoint) &&
+      (row.codes === undefined || (lowerCode !== undefined && row.codes.includes(lowerCode))) &&
+      (row.shapes === undefined || row.shapes.includes(shape)) &&
+      (row.statuses === undefined || row.statuses.some((range) => covers(range, status))),
   );
-  return row?.kind ?? otherwise;
 }
 
 const covers = (range: number | readonly [number, number], status: number): boolean =>

@@ -3,7 +3,7 @@ import { type FaultKind, PartnerFault } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
 import { cleanText } from './clean-text.ts';
 import { type ErrorBody, readErrorBody } from './error-body.ts';
-import { type Endpoint, kindOf, knownCodes } from './fault-table.ts';
+import { type Endpoint, knownCodes, otherwise, rowFor } from './fault-table.ts';
 import { retryAfterMs } from './retry-after.ts';
 import type { Answer, NoAnswerError } from './transport.ts';
 
@@ -24,12 +24,11 @@ export interface Asked {
 export function faultOfAnswer(answer: Answer, asked: Asked, nowMs: number): PartnerFault {
   const { status, head } = answer;
   const body = withChallenge(readErrorBody(answer.body, knownCodes), head.headers['www-authenticate']);
-  const kind = kindOf(asked.endpoint, status, body);
+  const kind = rowFor(asked.endpoint, status, body)?.kind ?? otherwise;
   const serviceCode = harmless(body.code, asked.secrets);
   const said = body.text === undefined ? '' : cleanText(body.text, asked.secrets);
-  const named =
-    ['slow-down', 'passing'].includes(kind) && (status === 429 || status === 503 || kind === 'slow-down');
-  const waitMs = named ? retryAfterMs(head.headers['retry-after'], head.headers.date, nowMs) : undefined;
+  const asksToWait = kind === 'slow-down' || status === 503;
+  const waitMs = asksToWait ? retryAfterMs(head.headers['retry-after'], head.headers.date, nowMs) : undefined;
   const message = `${asked.what} answered ${status}${serviceCode ? ` ${serviceCode}` : ''}${said ? `: ${said}` : ''}`;
   return new PartnerFault(kind, message, {
     status,

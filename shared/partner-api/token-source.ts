@@ -6,9 +6,10 @@
  */
 import { pauseOf, stopOf } from '../domain/accounts.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
-import { asFault, faultKinds, faultPolicies, PartnerFault } from '../domain/faults.ts';
+import { asFault, type PartnerFault } from '../domain/faults.ts';
 import type { PartnerAccounts, TokenReader } from '../domain/ports.ts';
 import type { AccessToken, RefreshOutcome, RefreshRequester, Rejection, TokenSource } from './ports.ts';
+import { createRefusals, notRenewedFault, pausedFault, refreshFault, stoppedFault } from './refusals.ts';
 
 export interface TokenSourceOptions {
   readonly reader: TokenReader;
@@ -31,8 +32,6 @@ interface Renewal {
   readonly deadlineMs: number;
 }
 
-/** A stop or a pause is believed this long without asking again, so that each of a thousand messages need not ask. */
-const refusalMs = 5_000;
 /** Between two looks at a secret that somebody else is about to write. */
 const lookMs = 500;
 
@@ -40,10 +39,9 @@ const lookMs = 500;
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const { reader, requester, accounts, clock = systemClock, maxAgeMs = 300_000 } = options;
   const kept = new Map<string, Kept>();
-  const refusals = new Map<
-    string,
-    { readonly fault: PartnerFault; readonly at: number; readonly untilMs: number }
-  >();
+  const refusals = createRefusals(clock);
+  /** The version that was rejected last, and why: not to be tried again. */
+  const rejections = new Map<string, { readonly version: string; readonly because: Rejection }>();
   const reads = new Map<string, Promise<Kept>>();
   const renewals = new Map<string, Renewal>();
 
@@ -54,7 +52,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     const found = await reader.read(name).catch((error: unknown) => Promise.reject(asFault(error)));
     if (!found) {
       kept.delete(name);
-      throw new PartnerFault('account-stopped', `partner account ${name} has no credentials`);
+      throw stoppedFault(name, 'it has no credentials');
     }
     const { pair, version } = found;
     const known = kept.get(name);
@@ -66,14 +64,19 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   }
 
   const isGood = ({ expiresAt }: Kept) => expiresAt > clock.now();
+  const isUsable = (name: string, found: Kept) =>
+    isGood(found) && rejections.get(name)?.version !== found.version;
 
   async function current(name: string, deadlineMs: number): Promise<AccessToken> {
     const known = kept.get(name);
-    if (known && isGood(known) && clock.now() - known.readAt < maxAgeMs) return known;
-    refuseAgain(name);
+    if (known && clock.now() - known.readAt < maxAgeMs && isUsable(name, known)) return known;
+    refusals.check(name);
     const found = await read(name);
-    // One that has run out would only burn a request.
-    return isGood(found) ? found : renewed(name, found.version, 'token-rejected', deadlineMs);
+    if (isUsable(name, found)) return found;
+    // One that has run out, or was rejected before, would only burn a request.
+    const rejection = rejections.get(name);
+    const because = rejection?.version === found.version ? rejection.because : 'token-rejected';
+    return renewed(name, found.version, because, deadlineMs);
   }
 
   async function renewed(
@@ -83,31 +86,39 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     deadlineMs: number,
   ): Promise<AccessToken> {
     const known = kept.get(name);
-    if (known && known.version !== rejected && isGood(known)) return known;
-    refuseAgain(name);
-    const key = `${name} ${rejected} ${because}`;
-    const running = renewals.get(key);
+    if (known && known.version !== rejected && isUsable(name, known)) return known;
+    rejections.set(name, { version: rejected, because });
+    refusals.check(name);
     try {
-      if (running && running.deadlineMs >= deadlineMs) return await beforeDeadline(running, name, deadlineMs);
-      // One with less time than this caller has is waited for too, but that its time was up is not the last word.
-      const earlier = await running?.ended.catch((error: unknown) => {
-        const ranOut = asFault(error).code === 'passing' && clock.now() + lookMs >= running.deadlineMs;
-        if (!ranOut) throw error;
-      });
-      return earlier ?? (await begin(key, deadlineMs, () => renew(name, rejected, because, deadlineMs)));
+      return await renewal(name, rejected, because, deadlineMs);
     } catch (error) {
       const fault = asFault(error);
-      if (fault.code === 'account-stopped' || fault.code === 'account-paused') keepRefusal(name, fault);
+      refusals.note(name, fault);
       throw fault;
     }
   }
 
-  function begin(key: string, deadlineMs: number, work: () => Promise<Kept>): Promise<Kept> {
+  /** The renewal that is under way, or a new one; one at a time for each version. */
+  async function renewal(
+    name: string,
+    rejected: string,
+    because: Rejection,
+    deadlineMs: number,
+  ): Promise<Kept> {
+    const key = `${name} ${rejected} ${because}`;
     const running = renewals.get(key);
-    if (running) return running.ended;
-    const ended = work().finally(() => renewals.delete(key));
-    renewals.set(key, { ended, deadlineMs });
-    return ended;
+    if (!running) {
+      const ended = renew(name, rejected, because, deadlineMs).finally(() => renewals.delete(key));
+      renewals.set(key, { ended, deadlineMs });
+      return ended;
+    }
+    if (running.deadlineMs >= deadlineMs) return beforeDeadline(running, name, deadlineMs);
+    const found = await running.ended.catch((error: unknown) => {
+      // That the time of another caller was up is not the last word for one that has more.
+      const ranOut = asFault(error).code === 'passing' && clock.now() + lookMs >= running.deadlineMs;
+      if (!ranOut) throw error;
+    });
+    return found ?? renewal(name, rejected, because, deadlineMs);
   }
 
   /** Until there is a token of another version, or a reason why there will not be one. */
@@ -124,8 +135,10 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
         avoided = found.version;
       }
       await refuseIfWaiting(name);
+      // Of a version other than the rejected one nothing is known but that it has run out.
+      const why = avoided === rejected ? because : 'token-rejected';
       const outcome = await requester
-        .refresh(name, avoided, because, deadlineMs)
+        .refresh(name, avoided, why, deadlineMs)
         .catch((error: unknown): RefreshOutcome => failedOf(asFault(error)));
       const waitMs = outcome.kind === 'renewed' ? 0 : waitOf(outcome, name);
       if (waitMs === 0) {
@@ -133,7 +146,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
         if (again.version !== avoided && isGood(again)) return again;
       }
       const pauseMs = Math.max(waitMs, lookMs);
-      if (clock.now() + pauseMs >= deadlineMs) throw stillBusy(name, pauseMs);
+      if (clock.now() + pauseMs >= deadlineMs) throw notRenewedFault(name, pauseMs);
       await clock.sleep(pauseMs);
     }
   }
@@ -148,7 +161,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       case 'stopped':
         throw stoppedFault(name, outcome.reason);
       case 'failed':
-        throw faultOfRefresh(name, outcome.fault, outcome.reason);
+        throw refreshFault(name, outcome.fault, outcome.reason);
     }
   }
 
@@ -161,26 +174,12 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     if (pause) throw pausedFault(name, pause.reason, pause.until - clock.now());
   }
 
-  function keepRefusal(name: string, fault: PartnerFault): void {
-    const at = clock.now();
-    refusals.set(name, { fault, at, untilMs: at + Math.min(refusalMs, fault.retryAfterMs ?? refusalMs) });
-  }
-
-  function refuseAgain(name: string): void {
-    const refusal = refusals.get(name);
-    if (!refusal) return;
-    const { fault, at, untilMs } = refusal;
-    if (clock.now() >= untilMs) refusals.delete(name);
-    else if (fault.retryAfterMs === undefined) throw fault;
-    else throw pausedFault(name, fault.message, at + fault.retryAfterMs - clock.now());
-  }
-
   /** Others may have more time than this caller: what they share goes on without it. */
   async function beforeDeadline(renewal: Renewal, name: string, deadlineMs: number): Promise<Kept> {
     if (renewal.deadlineMs === deadlineMs) return renewal.ended;
     const done = new AbortController();
     const late = clock.sleep(deadlineMs - clock.now(), done.signal).then((): Kept => {
-      throw stillBusy(name, lookMs);
+      throw notRenewedFault(name, lookMs);
     });
     late.catch(() => undefined);
     try {
@@ -202,28 +201,8 @@ function shared<T>(running: Map<string, Promise<T>>, key: string, begin: () => P
   return begun;
 }
 
-const stoppedFault = (name: string, reason: string) =>
-  new PartnerFault('account-stopped', `partner account ${name} is stopped: ${reason}`);
-
-const pausedFault = (name: string, reason: string, waitMs: number) =>
-  new PartnerFault('account-paused', `partner account ${name} waits: ${reason}`, {
-    retryAfterMs: Math.max(1, waitMs),
-  });
-
-const stillBusy = (name: string, retryAfterMs: number) =>
-  new PartnerFault('passing', `the token of partner account ${name} was not renewed in time`, {
-    retryAfterMs,
-  });
-
 const failedOf = ({ code, message }: PartnerFault): RefreshOutcome => ({
   kind: 'failed',
   fault: code,
   reason: message,
 });
-
-/** A refresh that failed is never the fault of the advert it was meant for, so it is not to be dead-lettered by tries. */
-function faultOfRefresh(name: string, kind: string, reason: string): PartnerFault {
-  const known = faultKinds.find((candidate) => candidate === kind) ?? 'passing';
-  const blamesAdvert = faultPolicies[known].deadLettered === 'by-tries';
-  return new PartnerFault(blamesAdvert ? 'passing' : known, `token of partner account ${name}: ${reason}`);
-}

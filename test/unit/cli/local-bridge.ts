@@ -4,10 +4,10 @@ import { type SandboxOptions, startSandbox } from '../../../sandbox/server.ts';
 import { type CliOptions, cli, newFolder } from './run-cli.ts';
 
 /** A sandbox service and a folder for one test, with the commands that tie them together. */
-export async function startLocal(options: SandboxOptions = {}) {
+export async function startLocal(options: SandboxOptions = {}, atEnd = onTestFinished) {
   const sandbox = await startSandbox({ visibilityDelayMs: 0, ...options });
-  onTestFinished(() => sandbox.close());
-  const dir = path.join(newFolder(), 'state');
+  atEnd(() => sandbox.close());
+  const dir = path.join(newFolder(atEnd), 'state');
 
   const run = (args: string, more: CliOptions = {}) => cli([...args.split(' '), '--local', dir], more);
   const application = (secret = 'sandbox-client-secret', baseUrl = sandbox.url) =>

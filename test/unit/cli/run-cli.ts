@@ -44,9 +44,9 @@ export async function cli(args: string | readonly string[], options: CliOptions 
   return { exitCode, ...written };
 }
 
-/** A folder of its own for one test. */
-export function newFolder(): string {
+/** A folder of its own for one test. @param atEnd the test's own `onTestFinished`, where tests run side by side */
+export function newFolder(atEnd = onTestFinished): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'cli-test-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  atEnd(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

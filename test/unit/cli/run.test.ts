@@ -8,8 +8,8 @@ import { startLocal } from './local-bridge.ts';
 
 const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
 
-async function startConnected() {
-  const local = await startLocal();
+async function startConnected(atEnd = onTestFinished) {
+  const local = await startLocal({}, atEnd);
   await local.application();
   await local.connect();
   const runUntilIdle = (more = '') => local.run(`run --until-idle ${quick}${more}`);
@@ -147,8 +147,11 @@ describe('run', () => {
 
 // Each waits for several rounds to fail.
 describe.concurrent('what keeps the feed from being read', () => {
-  it('a service that is down ends the run with one message', { timeout: 30_000 }, async ({ expect }) => {
-    const { sandbox, runUntilIdle, status } = await startConnected();
+  it('a service that is down ends the run with one message', { timeout: 30_000 }, async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const { sandbox, runUntilIdle, status } = await startConnected(onTestFinished);
     await sandbox.close();
 
     const ended = await runUntilIdle();
@@ -162,8 +165,11 @@ describe.concurrent('what keeps the feed from being read', () => {
     expect((await status()).partnerAccounts).toMatchObject([{ name: 'main', state: 'polling' }]);
   });
 
-  it('a page of the wrong shape ends the run with one message', { timeout: 30_000 }, async ({ expect }) => {
-    const { sandbox, runUntilIdle } = await startConnected();
+  it('a page of the wrong shape ends the run with one message', { timeout: 30_000 }, async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const { sandbox, runUntilIdle } = await startConnected(onTestFinished);
     sandbox.control.faults.add({ kind: 'wrong-shape', endpoint: 'feed' });
 
     const ended = await runUntilIdle();
@@ -179,13 +185,17 @@ describe.concurrent('what keeps the feed from being read', () => {
   it('a client secret that is wrong ends the run with one message', { timeout: 30_000 }, async ({
     expect,
   }) => {
-    const { sandbox, application, runUntilIdle } = await startConnected();
+    const { sandbox, application, runUntilIdle } = await startConnected(onTestFinished);
     await application('hunter2');
     sandbox.control.expireAccessTokens();
 
     const ended = await runUntilIdle();
 
-    expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(ended).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^advert-bridge: [^\n]+\n$/),
+    });
     expect(ended.stderr).toContain('refused the client ID or the client secret');
     expect(ended.stderr).not.toContain('hunter2');
   });

@@ -106,6 +106,18 @@ describe('refresh-token', () => {
     expect(world.service.grants).toHaveLength(0);
   });
 
+  it('refreshes the current pair even when the account was told of another', async () => {
+    const account = await world.accounts.read('main');
+    const current = await world.state.vault.read('main');
+    if (!account?.value.token || !current) throw new Error('not connected');
+    const stale = { ...account.value, token: { ...account.value.token, version: 'an older one' } };
+    await world.accounts.write(stale, account.version);
+    refuse('grant-rejected');
+
+    expect(await refresh(current.version)).toEqual({ kind: 'stopped', reason: 'refresh-token-rejected' });
+    expect(await world.round()).toMatchObject({ polls: [], stopped: ['main'] });
+  });
+
   describe('when the service rejects the refresh token', () => {
     it('stops the account, tells of it once, and keeps the cursor', async () => {
       world.service.change('1', 'active');

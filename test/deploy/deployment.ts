@@ -1,0 +1,23 @@
+import type { Sandbox } from '../../sandbox/server.ts';
+import type { AdvertBridge } from './advert-bridge.ts';
+import type { Cdk, Outputs } from './cdk.ts';
+import type { Cloud } from './cloud.ts';
+import type { Steps } from './steps.ts';
+import type { Subscriber } from './subscriber.ts';
+
+/** What the steps work on. */
+export interface Deployment {
+  readonly steps: Steps;
+  readonly say: (line: string) => void;
+  readonly cloud: Cloud;
+  readonly cdk: Cdk;
+  /** CDK context of the deploy. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly outputs: Outputs;
+  readonly advertBridge: AdvertBridge;
+  readonly sandbox: Sandbox;
+  readonly subscriber: Subscriber;
+}
+
+/** How long an event may be on its way: FIFO queue, function, service, bus and rule, on a machine that is busy. */
+export const onItsWayMs = 30_000;

@@ -1,0 +1,92 @@
+import { join } from 'node:path';
+import { startSandbox } from '../../sandbox/server.ts';
+import { connectSteps, disconnectSteps, statusSteps, tokenSteps } from './account-steps.ts';
+import { advertBridgeOn } from './advert-bridge.ts';
+import { cdkOn } from './cdk.ts';
+import { awsEnvironment, connectTo, repository, searchPath } from './cloud.ts';
+import { deliverySteps } from './delivery-steps.ts';
+import type { Deployment } from './deployment.ts';
+import { setWhatWasDropped } from './emulator-gaps.ts';
+import { type MiniStack, startMiniStack } from './ministack.ts';
+import { portConformance } from './ports.ts';
+import type { Processes } from './processes.ts';
+import { pythonEnvironment } from './python.ts';
+import { secrecySteps } from './secrecy-steps.ts';
+import { destroySteps, updateSteps } from './stack-steps.ts';
+import type { Steps } from './steps.ts';
+import { subscribe } from './subscriber.ts';
+
+export interface Surroundings {
+  readonly steps: Steps;
+  readonly say: (line: string) => void;
+  readonly processes: Processes;
+  /** For everything that is written; gone afterwards. */
+  readonly folder: string;
+  /** What is to be stopped at the end, beside the processes, the latest first. */
+  readonly closing: (() => Promise<void> | void)[];
+  /** Told where to look when something fails. */
+  readonly onEmulator: (emulator: MiniStack) => void;
+  /** Prints the ends of the logs, once, if anything has failed. */
+  readonly showLogs: () => Promise<void>;
+}
+
+/**
+ * From nothing to events in another team's queue, and back.
+ *
+ * @throws {RunEndedError} when a step that the rest stands on fails
+ */
+export async function journey(around: Surroundings): Promise<void> {
+  const { steps, say, processes, folder, closing, onEmulator, showLogs } = around;
+
+  const program = await steps.need('a Python environment with MiniStack', () =>
+    pythonEnvironment(join(repository, '.venv', 'ministack'), processes, say),
+  );
+  const emulator = await steps.need('MiniStack starts', () =>
+    startMiniStack(program, folder, searchPath, processes),
+  );
+  onEmulator(emulator);
+  const cloud = connectTo(emulator.endpoint);
+  closing.push(cloud.close);
+  const env = awsEnvironment(emulator.endpoint, folder);
+
+  const sandbox = await steps.need('the sandbox partner service starts', () =>
+    // Changes are in the feed at once: waiting for them to become visible is for the simulation.
+    startSandbox({ visibilityDelayMs: 0 }),
+  );
+  closing.push(() => sandbox.close());
+
+  const settings = {
+    target: 'emulator',
+    partnerBaseUrl: sandbox.url,
+    maxRequestsPerSecond: '50',
+    confirmUnavailableSeconds: '1',
+  };
+  const cdk = cdkOn(env, folder, processes);
+  await steps.need('cdk bootstrap', () => cdk.bootstrap());
+  const outputs = await steps.need('cdk deploy', () => cdk.deploy(settings));
+  await steps.need('what the emulator drops is set', async () => {
+    for (const line of await setWhatWasDropped(cloud, await cdk.template())) say(line);
+  });
+  const subscriber = await steps.need('another team puts a rule on the bus, with a queue of theirs', () =>
+    subscribe(cloud, outputs.eventBusName),
+  );
+  const advertBridge = advertBridgeOn(env, processes);
+  const deployment: Deployment = {
+    ...{ steps, say, cloud, cdk, settings, outputs },
+    ...{ advertBridge, sandbox, subscriber },
+  };
+
+  await connectSteps(deployment);
+  await deliverySteps(deployment);
+  await tokenSteps(deployment);
+  await statusSteps(deployment);
+  await updateSteps(deployment);
+  await disconnectSteps(deployment);
+  await secrecySteps(deployment);
+  // Before the functions' log groups go, and the emulator's own log fills with the ports' thousands of calls.
+  await showLogs();
+  await steps.count('the ports on DynamoDB, SQS, EventBridge and Secrets Manager', () =>
+    portConformance(env, folder, processes, say),
+  );
+  await destroySteps(deployment);
+}

@@ -1,0 +1,90 @@
+/**
+ * The deploy test: MiniStack plays AWS, the sandbox plays the partner service, and everything between is the real
+ * thing: the CDK command line, the stack, the bundled functions, the bridge's own command line.
+ *
+ * Needs Python 3.10 or later beside Node; leaves nothing behind but .venv/ministack, which the next run uses.
+ */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { journey } from './journey.ts';
+import { logTails } from './logs.ts';
+import type { MiniStack } from './ministack.ts';
+import { leftOver } from './process-table.ts';
+import { Processes } from './processes.ts';
+import { RunEndedError, Steps } from './steps.ts';
+
+const say = (line: string): void => console.log(line.replaceAll(/^/gm, '             '));
+const print = (line: string): void => console.log(line);
+
+const begun = Date.now();
+const steps = new Steps(print);
+const processes = new Processes();
+const folder = await mkdtemp(join(tmpdir(), 'advert-bridge-deploy-'));
+for (const name of ['home', 'tmp']) await mkdir(join(folder, name));
+const closing: (() => Promise<void> | void)[] = [];
+
+let interrupted = false;
+let emulator: MiniStack | undefined;
+let logsShown = false;
+async function showLogs(): Promise<void> {
+  if (logsShown || interrupted || !emulator || steps.failed === 0) return;
+  logsShown = true;
+  print(await logTails(emulator.endpoint, emulator.logFile));
+}
+
+let stopping: Promise<void> | undefined;
+/** Once, whoever asks first. */
+function stop(): Promise<void> {
+  stopping ??= stopEverything();
+  return stopping;
+}
+
+async function stopEverything(): Promise<void> {
+  for (const close of closing.reverse()) await Promise.resolve(close()).catch(() => undefined);
+  await processes.stopAll();
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+}
+
+function interrupt(reason: string, exitCode: number): void {
+  if (interrupted) return;
+  interrupted = true;
+  steps.mute();
+  print(`${reason}: stopping what was started`);
+  void stop().finally(() => process.exit(exitCode));
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => interrupt(signal, 128 + constants.signals[signal]));
+}
+// A signal sent to npm ends npm and its shell, and is not handed on to here.
+if (process.env.npm_lifecycle_event) {
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) interrupt('npm has gone', 128 + constants.signals.SIGTERM);
+  }, 250).unref();
+}
+
+try {
+  const onEmulator = (started: MiniStack) => {
+    emulator = started;
+  };
+  await journey({ steps, say, processes, folder, closing, onEmulator, showLogs });
+} catch (error) {
+  // Anything else is a fault of this test itself.
+  if (!interrupted) {
+    if (!(error instanceof RunEndedError)) steps.failed += 1;
+    print(error instanceof RunEndedError ? error.message : String((error as Error)?.stack ?? error));
+  }
+}
+
+if (!interrupted) {
+  await showLogs();
+  await steps.check('nothing is left running', async () => {
+    await stop();
+    const left = await leftOver(processes.groups, folder);
+    if (left.length > 0) throw new Error(`still running:\n${left.join('\n')}`);
+  });
+  print(`in ${((Date.now() - begun) / 1000).toFixed(0)} s`);
+  print(`deploy: ${steps.passed} passed, ${steps.failed} failed`);
+  process.exitCode = steps.failed > 0 ? 1 : 0;
+}

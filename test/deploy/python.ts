@@ -1,0 +1,85 @@
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Finished, Processes } from './processes.ts';
+
+/** Pinned: what the emulator does changes from one version to the next. hypercorn is the server it runs on. */
+const requirements = ['ministack==1.5.33', 'hypercorn==0.18.0'];
+
+/** Installing takes seconds from a warm mirror; a slow line is given its time. */
+const installTimeoutMs = 300_000;
+
+/**
+ * A Python virtual environment with MiniStack, made when it is missing or was left half-made.
+ *
+ * @param folder where it stands; kept between runs
+ * @param say told what is being done, for it takes a while
+ * @returns the path of the `ministack` program
+ * @throws {Error} saying what the machine lacks
+ */
+export async function pythonEnvironment(
+  folder: string,
+  processes: Processes,
+  say: (line: string) => void,
+): Promise<string> {
+  const program = join(folder, 'bin', 'ministack');
+  const python = join(folder, 'bin', 'python');
+  const env = pythonEnv();
+
+  const attempt = (file: string, args: string[], timeoutMs = 60_000): Promise<Finished> =>
+    processes.run({ file, args, env }, { timeoutMs });
+
+  if ((await exists(program)) && (await isComplete(python, attempt))) return program;
+
+  const version = await attempt('python3', ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])']).catch(
+    () => undefined,
+  );
+  const [major = 0, minor = 0] = (version?.stdout ?? '').trim().split('.').map(Number);
+  if (version?.code !== 0 || major < 3 || (major === 3 && minor < 10)) {
+    const found = version?.code === 0 ? `python3 is ${version.stdout.trim()}` : 'there is no python3';
+    throw new Error(`MiniStack needs Python 3.10 or later: ${found}`);
+  }
+
+  say(`making a Python virtual environment in ${folder}`);
+  const made = await attempt('python3', ['-m', 'venv', '--clear', folder]);
+  if (made.code !== 0) {
+    throw new Error(
+      `python3 -m venv failed; on Debian and Ubuntu: apt-get install python3-venv\n${made.stdout}${made.stderr}`,
+    );
+  }
+  say(`installing ${requirements.join(' and ')}`);
+  const installed = await attempt(
+    python,
+    ['-m', 'pip', 'install', '--quiet', '--no-input', ...requirements],
+    installTimeoutMs,
+  );
+  if (installed.code !== 0) {
+    throw new Error(
+      `pip could not install ${requirements.join(' ')}; is PyPI reached?\n${installed.stdout}${installed.stderr}`,
+    );
+  }
+  return program;
+}
+
+async function isComplete(
+  python: string,
+  attempt: (file: string, args: string[]) => Promise<Finished>,
+): Promise<boolean> {
+  const show = 'from importlib.metadata import version as v; print(*("%s==%s" % (n, v(n)) for n in N))';
+  const names = JSON.stringify(requirements.map((requirement) => requirement.split('==')[0]));
+  const shown = await attempt(python, ['-c', `N = ${names}\n${show}`]).catch(() => undefined);
+  return shown?.code === 0 && shown.stdout.trim() === requirements.join(' ');
+}
+
+/** The caller's environment: pip's mirror and certificates may be set there. */
+function pythonEnv(): Record<string, string> {
+  const inherited = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && !entry[0].startsWith('PYTHON'),
+  );
+  return { ...Object.fromEntries(inherited), PIP_DISABLE_PIP_VERSION_CHECK: '1' };
+}
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );

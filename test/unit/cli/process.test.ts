@@ -1,0 +1,104 @@
+/** What only a process of its own can show: signals, a reader that goes away, the real standard streams. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type Local, startLocal } from './local-bridge.ts';
+
+const program = path.join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts');
+
+function start(args: string) {
+  const child = spawn(process.execPath, [program, ...args.split(' ')], { env: { PATH: process.env.PATH } });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const said = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      said[name] += text;
+    });
+  }
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, ...said }));
+  return { child, ended };
+}
+
+const firstOutput = (child: ChildProcessWithoutNullStreams) =>
+  once(child.stdout, 'data').then(([text]) => String(text));
+
+async function startConnected(): Promise<Local> {
+  const local = await startLocal();
+  await local.application();
+  await local.connect();
+  return local;
+}
+
+describe('the process', () => {
+  it('reads a secret from a pipe, and ends with the exit code', async () => {
+    const { sandbox, dir, connect } = await startLocal();
+    const { child, ended } = start(
+      `application --local ${dir} --base-url ${sandbox.url} --client-id sandbox-client --client-secret-stdin`,
+    );
+    child.stdin.end('sandbox-client-secret\n');
+
+    expect(await ended).toMatchObject({ code: 0, stdout: '' });
+    expect(await connect()).toMatchObject({ exitCode: 0 });
+    expect(await start(`disconnect mian --local ${dir}`).ended).toMatchObject({ code: 1, stdout: '' });
+    expect(await start('frobnicate').ended).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('ends a run with 0 on %s', async (signal) => {
+    const { sandbox, dir } = await startConnected();
+    sandbox.control.createAdverts(1);
+    const { child, ended } = start(`run --local ${dir}`);
+    await firstOutput(child);
+
+    child.kill(signal);
+
+    expect(await ended).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('ends a run at once on the second SIGINT', async () => {
+    const { sandbox, dir } = await startConnected();
+    const [told, hanging] = sandbox.control.createAdverts(2);
+    sandbox.control.faults.add({ kind: 'hang', endpoint: 'advert', advertId: hanging as string });
+    const { child, ended } = start(`run --local ${dir} --verbose`);
+    expect(await firstOutput(child)).toContain(`"advertId":"${told}"`);
+
+    child.kill('SIGINT');
+    // Sent until it is seen, for the first may still be under way.
+    const again = setInterval(() => child.kill('SIGINT'), 50);
+    onTestFinished(() => clearInterval(again));
+
+    expect(await ended).toMatchObject({ code: 130 });
+  });
+
+  it('ends a run quietly with 0 when nobody reads its output any more, and loses nothing', async () => {
+    const { sandbox, dir, run, status } = await startConnected();
+    sandbox.control.createAdverts(200);
+    const { child, ended } = start(`run --local ${dir} --max-requests-per-second 1000 --concurrency 1`);
+
+    await firstOutput(child);
+    child.stdout.destroy();
+
+    expect(await ended).toMatchObject({ code: 0, stderr: '' });
+    expect(await run('run --until-idle --max-requests-per-second 10000')).toMatchObject({ exitCode: 0 });
+    expect((await status()).partnerAccounts[0].books).toMatchObject({
+      listed: 200,
+      events: 200,
+      inFlight: 0,
+    });
+  });
+
+  it('runs the sandbox until a signal, and names a port that is in use', async () => {
+    const { child, ended } = start('sandbox --port 0 --json --adverts 3');
+    const { url, port, users } = JSON.parse(await firstOutput(child));
+
+    expect(await start(`sandbox --port ${port}`).ended).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(`port ${port} is in use`),
+    });
+    expect(users).toEqual([{ name: 'main', refreshToken: 'sandbox-refresh-token-main' }]);
+    expect((await fetch(`${url}/_sandbox/users`)).ok).toBe(true);
+    child.kill('SIGTERM');
+    expect(await ended).toMatchObject({ code: 0, signal: null });
+  });
+});

@@ -1,0 +1,228 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { createInMemoryBudgetStore } from '../../../shared/in-memory/budget-store.ts';
+import { createGate } from '../../../shared/partner-api/gate.ts';
+import { application, clientOf, createOpenGate, faultOf, feed, sleepless, soon, token } from './fixtures.ts';
+import {
+  cutOff,
+  goodAdvert,
+  hang,
+  reset,
+  type ScriptedService,
+  startScriptedService,
+} from './scripted-service.ts';
+
+let service: ScriptedService;
+beforeEach(async () => {
+  service = await startScriptedService();
+  sleepless.slept.length = 0;
+});
+afterEach(() => service.close());
+
+const refresh = { type: 'refresh_token', refreshToken: new Secret('refresh-0123') } as const;
+
+describe('a GET', () => {
+  it.each([
+    ['a 500', { status: 500 }],
+    ['a page of a proxy', { status: 502, body: '<html></html>' }],
+    ['a 200 that is no JSON', { body: '<html></html>' }],
+    ['an empty 200', {}],
+    ['a reset', reset],
+    ['a cut-off answer', cutOff],
+  ])('is sent again after %s', async (_what, fault) => {
+    const client = clientOf(service.url);
+    service.next(fault);
+
+    expect((await client.advert(token, feed, '7', soon())).status).toBe('active');
+    expect(service.seen).toHaveLength(2);
+    client.close();
+  });
+
+  it('is sent three times at most, after waits that grow with full jitter', async () => {
+    const client = clientOf(service.url, { random: () => 0.999 });
+    service.state.always = { status: 500 };
+
+    expect(await faultOf(client.advert(token, feed, '7', soon()))).toMatchObject({
+      code: 'passing',
+      status: 500,
+    });
+    expect(service.seen).toHaveLength(3);
+    expect(sleepless.slept).toEqual([250, 500]);
+    client.close();
+  });
+
+  it('waits for the very time that the service named', async () => {
+    const client = clientOf(service.url);
+    service.next({ status: 503, headers: { 'retry-after': '2' } });
+
+    await client.advert(token, feed, '7', soon());
+
+    expect(sleepless.slept).toEqual([2_001]);
+    client.close();
+  });
+
+  it('is not sent again when the next attempt would come after the deadline', async () => {
+    const client = clientOf(service.url);
+    service.next({ status: 503, headers: { 'retry-after': '60' } });
+
+    const fault = await faultOf(client.advert(token, feed, '7', soon()));
+
+    expect(fault).toMatchObject({ code: 'passing', retryAfterMs: 60_000 });
+    expect(service.seen).toHaveLength(1);
+    client.close();
+  });
+
+  it.each([
+    [429, 'slow-down'],
+    [403, 'forbidden'],
+    [401, 'token-rejected'],
+    [400, 'invalid-request'],
+    [404, 'wrong-path'],
+  ])('is not sent again after %i', async (status, code) => {
+    const client = clientOf(service.url);
+    service.next({ status });
+
+    expect((await faultOf(client.advert(token, feed, '7', soon()))).code).toBe(code);
+    expect(service.seen).toHaveLength(1);
+    client.close();
+  });
+
+  it('has a time limit for each attempt', async () => {
+    const client = clientOf(service.url, { attemptTimeoutMs: 25 });
+    service.next(hang, hang);
+
+    expect((await client.advert(token, feed, '7', soon())).status).toBe('active');
+    expect(service.seen).toHaveLength(3);
+    client.close();
+  });
+
+  it('has the deadline for the whole, however long an attempt may take', async () => {
+    const client = clientOf(service.url);
+    service.next(hang);
+
+    const fault = await faultOf(client.advert(token, feed, '7', { deadlineMs: Date.now() + 30 }));
+
+    expect(fault.code).toBe('passing');
+    expect(service.seen).toHaveLength(1);
+    client.close();
+  });
+
+  it('is not sent when the deadline has passed', async () => {
+    const client = clientOf(service.url);
+
+    const fault = await faultOf(client.advert(token, feed, '7', { deadlineMs: Date.now() }));
+
+    expect(fault.message).toContain('not sent');
+    expect(service.seen).toHaveLength(0);
+    client.close();
+  });
+
+  it('goes out again at once, through the gate, when its socket had died while idle', async () => {
+    const gate = createOpenGate();
+    const client = clientOf(service.url, { gate, maxAttempts: 1 });
+    await client.advert(token, feed, '1', soon());
+    service.next(reset);
+
+    expect((await client.advert(token, feed, '2', soon())).status).toBe('active');
+    expect(gate.entered).toHaveLength(3);
+    expect(sleepless.slept).toEqual([]);
+    client.close();
+  });
+
+  it('is not sent when the gate does not let it in', async () => {
+    const gate = createOpenGate();
+    const closed = new PartnerFault('paused', 'not now', { retryAfterMs: 9 });
+    const client = clientOf(service.url, { gate: { ...gate, enter: () => Promise.reject(closed) } });
+
+    expect(await faultOf(client.advert(token, feed, '7', soon()))).toBe(closed);
+    expect(service.seen).toHaveLength(0);
+    client.close();
+  });
+});
+
+describe('a POST', () => {
+  it.each([
+    ['a 500', { status: 500 }],
+    ['a reset', reset],
+    ['a cut-off answer', cutOff],
+  ])('is not sent again after %s', async (_what, answer) => {
+    const client = clientOf(service.url);
+    service.next(answer, answer);
+
+    expect((await faultOf(client.requestTokens(application, refresh, soon()))).code).toBe('passing');
+    expect((await faultOf(client.createAdvert(token, {}, soon()))).code).toBe('passing');
+    expect(service.seen).toHaveLength(2);
+    client.close();
+  });
+
+  it('to the token endpoint is tried again only while there is no connection', async () => {
+    await service.close();
+    const gate = createOpenGate();
+    const client = clientOf(service.url, { gate });
+
+    const fault = await faultOf(client.requestTokens(application, refresh, soon()));
+
+    expect(fault.message).toContain('ECONNREFUSED');
+    expect(gate.entered).toHaveLength(3);
+    await faultOf(client.createAdvert(token, {}, soon()));
+    expect(gate.entered).toHaveLength(4);
+  });
+});
+
+describe('an answer that asks to wait', () => {
+  it('stops the calls that follow, before they are sent', async () => {
+    const gate = createGate({
+      store: createInMemoryBudgetStore(),
+      maxRequestsPerSecond: 1_000,
+      circuitSeconds: 1,
+    });
+    const client = clientOf(service.url, { gate });
+    service.next({ status: 429, headers: { 'retry-after': '3' } });
+
+    const first = await faultOf(client.advert(token, feed, '7', soon()));
+    const second = await faultOf(client.advert(token, feed, '8', soon()));
+
+    expect(first).toMatchObject({ code: 'slow-down', retryAfterMs: 3_000 });
+    expect(second.code).toBe('paused');
+    expect(service.seen).toHaveLength(1);
+    client.close();
+  });
+});
+
+describe('concurrency', () => {
+  it('bounds what is on its way, and opens no more sockets than that', async () => {
+    let open = 0;
+    let most = 0;
+    service.state.always = (request, response) => {
+      open += 1;
+      most = Math.max(most, open);
+      setImmediate(() => {
+        open -= 1;
+        if (typeof goodAdvert === 'function') goodAdvert(request, response);
+      });
+    };
+    const client = clientOf(service.url, { concurrency: 4 });
+
+    await Promise.all(Array.from({ length: 40 }, (_, i) => client.advert(token, feed, String(i), soon())));
+
+    expect(most).toBeLessThanOrEqual(4);
+    expect(service.connectionCount()).toBe(4);
+    client.close();
+  });
+
+  it('lets one that waits for a connection go when its deadline comes', async () => {
+    const client = clientOf(service.url, { concurrency: 1 });
+    service.next((_request, response) => {
+      setTimeout(() => response.end('{"data":{"id":1,"status":"new"}}'), 80);
+    });
+    const slow = client.advert(token, feed, '1', soon());
+
+    const fault = await faultOf(client.advert(token, feed, '2', { deadlineMs: Date.now() + 20 }));
+
+    expect(fault.message).toContain('not sent');
+    expect((await slow).status).toBe('new');
+    expect((await client.advert(token, feed, '3', soon())).status).toBe('active');
+    client.close();
+  });
+});

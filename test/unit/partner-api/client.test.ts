@@ -1,0 +1,362 @@
+import { readFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Secret } from '../../../shared/domain/secret.ts';
+import type { PartnerClient } from '../../../shared/partner-api/client.ts';
+import { clientVersion } from '../../../shared/partner-api/requests.ts';
+import { application, clientOf, createOpenGate, faultOf, feed, query, soon, token } from './fixtures.ts';
+import { type ScriptedService, startScriptedService } from './scripted-service.ts';
+
+let service: ScriptedService;
+let client: PartnerClient;
+beforeEach(async () => {
+  service = await startScriptedService();
+  client = clientOf(service.url);
+});
+afterEach(async () => {
+  client.close();
+  await service.close();
+});
+
+const page = { data: ['1', '2'], hasMore: false, nextCursor: 'n' };
+const tokens = {
+  access_token: 'new-access',
+  expires_in: 86400,
+  token_type: 'bearer',
+  scope: 'v2 read write',
+};
+
+describe('every request', () => {
+  it('carries the version, the token and what it accepts; a GET has no Content-Type', async () => {
+    await client.advert(token, feed, '7', soon());
+
+    const { headers } = service.seen[0] as (typeof service.seen)[0];
+    expect(headers).toEqual({
+      host: `127.0.0.1:${service.port}`,
+      accept: 'application/json',
+      version: '2.0',
+      'user-agent': `advert-bridge/${clientVersion}`,
+      authorization: `Bearer ${token.reveal()}`,
+      connection: 'keep-alive',
+    });
+  });
+
+  it('carries the language when one is configured', async () => {
+    const polish = clientOf(service.url, { acceptLanguage: 'pl' });
+
+    await polish.advert(token, feed, '7', soon());
+
+    expect(service.seen[0]?.headers['accept-language']).toBe('pl');
+    polish.close();
+  });
+
+  it('names the version of the package', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+
+    expect(clientVersion).toBe(version);
+  });
+
+  it('keeps the path of the base URL', async () => {
+    const behind = clientOf(`${service.url}/gateway/`);
+
+    await behind.advert(token, feed, '7', soon());
+
+    expect(service.seen[0]?.url).toBe('/gateway/api/partner/adverts/7');
+    behind.close();
+  });
+
+  it('goes through the gate, which hears what came of it', async () => {
+    const gate = createOpenGate();
+    const gated = clientOf(service.url, { gate });
+    service.next({ body: { data: { id: 1, status: 'new' } } }, { status: 403 });
+
+    await gated.advert(token, feed, '1', { ...soon(), partnerAccount: 'main' });
+    await faultOf(gated.advert(token, feed, '2', soon()));
+
+    expect(gate.entered).toEqual(['main /api/partner/adverts/1', '/api/partner/adverts/2']);
+    expect(gate.told).toMatchObject([{ fault: undefined }, { fault: { code: 'forbidden' } }]);
+    gated.close();
+  });
+
+  it('is refused for a base URL without TLS that is not loopback', () => {
+    expect(() => clientOf('http://partner.example')).toThrow(/https/);
+  });
+
+  it('is not sent with a token that no header can carry', async () => {
+    const fault = await faultOf(client.advert(new Secret('a\r\nX-Evil: 1'), feed, '7', soon()));
+
+    expect(fault.code).toBe('malformed-state');
+    expect(service.seen).toHaveLength(0);
+  });
+});
+
+describe('feedPage', () => {
+  it('sends since, cursor and limit, each byte for byte', async () => {
+    service.next({ body: page });
+    const cursor = 'a+b/c=&d %2B\u00e9"';
+
+    await client.feedPage(token, { feed, since: '2026-11-20T12:00:00+01:00', cursor, limit: 1000 }, soon());
+
+    const url = new URL(service.seen[0]?.url ?? '', service.url);
+    expect(url.pathname).toBe('/api/partner/status/adverts');
+    expect(url.search).not.toContain('+');
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      since: '2026-11-20T12:00:00+01:00',
+      cursor,
+      limit: '1000',
+    });
+  });
+
+  it('sends no cursor when reading starts', async () => {
+    service.next({ body: page });
+
+    await client.feedPage(token, query, soon());
+
+    expect(service.seen[0]?.url).toBe(
+      '/api/partner/status/adverts?since=2026-11-20T12%3A00%3A00Z&limit=1000',
+    );
+  });
+
+  it("gives the page, and the time by the service's clock", async () => {
+    service.next({ body: { ...page, more: 1 }, headers: { date: 'Fri, 20 Nov 2026 11:59:58 GMT' } });
+
+    const received = await client.feedPage(token, query, soon());
+
+    expect(received.page).toEqual(page);
+    expect(received.serviceTime).toBe(Date.parse('2026-11-20T11:59:58Z'));
+  });
+
+  it('gives its own time where the service names none', async () => {
+    service.next((_request, response) => {
+      response.sendDate = false;
+      response.end(JSON.stringify(page));
+    });
+
+    const received = await client.feedPage(token, query, soon());
+
+    expect(received.serviceTime).toBe(received.receivedAt);
+  });
+
+  it.each([
+    [{ data: ['1'], hasMore: 'no', nextCursor: 'n' }, 'hasMore'],
+    [{ data: ['1'], hasMore: true }, 'nextCursor'],
+    [{ data: ['1'], hasMore: true, nextCursor: '' }, 'nextCursor'],
+    [{ data: ['1'], hasMore: true, nextCursor: 'x\ud800' }, 'nextCursor'],
+    [{ data: 'secret', hasMore: true, nextCursor: 'n' }, 'data'],
+  ])('is contract-broken for %j, and names the place alone', async (body, place) => {
+    service.next({ body });
+
+    const fault = await faultOf(client.feedPage(token, query, soon()));
+
+    expect(fault).toMatchObject({ code: 'contract-broken', status: 200 });
+    expect(fault.message).toContain(place);
+    expect(fault.message).not.toContain('secret');
+    expect(service.seen).toHaveLength(1);
+  });
+
+  it('is contract-broken for a page beyond the size limit', async () => {
+    const small = clientOf(service.url, { maxAnswerBytes: 50 });
+    service.next({ body: { ...page, padding: 'x'.repeat(100) } });
+
+    expect((await faultOf(small.feedPage(token, query, soon()))).code).toBe('contract-broken');
+    small.close();
+  });
+});
+
+describe('advert', () => {
+  const id = '9007199254740993';
+
+  it('gives the status, whatever it is', async () => {
+    service.next({ body: { data: { id: 7, status: 'removed_by_moderator', price: null } } });
+
+    expect(await client.advert(token, feed, '7', soon())).toMatchObject({ status: 'removed_by_moderator' });
+  });
+
+  it('takes an ID as a number or as text', async () => {
+    service.next({ body: { data: { id: '7', status: 'new' } } });
+
+    expect((await client.advert(token, feed, '7', soon())).status).toBe('new');
+  });
+
+  it('tells IDs beyond 2^53 from their neighbours', async () => {
+    const other = '{"data":{"category":{"id":9007199254740993},"id":9007199254740992,"status":"new"}}';
+    service.next({ body: `{"data":{"id":${id},"status":"new"}}` }, { body: other });
+
+    expect((await client.advert(token, feed, id, soon())).status).toBe('new');
+    expect((await faultOf(client.advert(token, feed, id, soon()))).code).toBe('contract-broken');
+  });
+
+  it.each([
+    { data: { id: 8, status: 'new' } },
+    { data: { id: '07', status: 'new' } },
+    { data: { id: 7.5, status: 'new' } },
+    { data: { id: 7 } },
+    { data: { id: 7, status: '' } },
+    { data: { id: 7, status: 3 } },
+    { data: { id: 7, status: 'x'.repeat(257) } },
+    { id: 7, status: 'new' },
+    [],
+    null,
+  ])('is contract-broken for %j', async (body) => {
+    service.next({ body });
+
+    expect((await faultOf(client.advert(token, feed, '7', soon()))).code).toBe('contract-broken');
+  });
+
+  it.each(['', '..', '7/../8', '7?x', 'abc', '123456789012345678901'])(
+    'is not sent for the ID %j',
+    async (odd) => {
+      expect((await faultOf(client.advert(token, feed, odd, soon()))).code).toBe('invalid-request');
+      expect(service.seen).toHaveLength(0);
+    },
+  );
+
+  it('does not follow a redirect', async () => {
+    service.next({ status: 302, headers: { location: `${service.url}/elsewhere` } });
+
+    expect((await faultOf(client.advert(token, feed, '7', soon()))).code).toBe('wrong-path');
+    expect(service.seen).toHaveLength(1);
+  });
+
+  it('does not repeat what an answer echoes of the token', async () => {
+    service.next({
+      status: 400,
+      body: { code: 'validation_error', message: `Bearer ${token.reveal()} is odd` },
+    });
+
+    const fault = await faultOf(client.advert(token, feed, '7', soon()));
+
+    expect(fault.message).toContain('[redacted]');
+    expect(fault.message).not.toContain(token.reveal());
+  });
+});
+
+describe('the other endpoints', () => {
+  it('list adverts page by page', async () => {
+    service.next({ body: { data: [{ id: 1 }] } });
+
+    expect(await client.adverts(token, { page: 2, limit: 100 }, soon())).toEqual({ data: [{ id: 1 }] });
+    expect(service.seen[0]?.url).toBe('/api/partner/adverts?page=2&limit=100');
+  });
+
+  it('give the threads as they are', async () => {
+    service.next({ body: { data: [{ id: 5 }] } });
+
+    expect(await client.threads(token, soon())).toEqual({ data: [{ id: 5 }] });
+    expect(service.seen[0]?.url).toBe('/api/partner/threads');
+  });
+
+  it('create an advert', async () => {
+    service.next({ status: 201, body: { data: { id: 9 } } });
+
+    expect(await client.createAdvert(token, { title: 'ż' }, soon())).toEqual({ data: { id: 9 } });
+    expect(service.seen[0]).toMatchObject({
+      method: 'POST',
+      url: '/api/partner/adverts',
+      body: '{"title":"ż"}',
+    });
+    expect(service.seen[0]?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': '14',
+      version: '2.0',
+      authorization: `Bearer ${token.reveal()}`,
+    });
+  });
+});
+
+describe('requestTokens', () => {
+  const refresh = { type: 'refresh_token', refreshToken: new Secret('refresh-0123456789abcdef') } as const;
+
+  it('sends the fields of each grant as JSON, the scope not with a refresh', async () => {
+    service.next({ body: tokens }, { body: tokens }, { body: tokens });
+    const code = new Secret('one-time-code');
+    const redirectUri = 'http://127.0.0.1:8765/callback';
+
+    await client.requestTokens(application, refresh, soon());
+    await client.requestTokens(
+      application,
+      { type: 'authorization_code', code, scope: 'v2', redirectUri },
+      soon(),
+    );
+    await client.requestTokens(application, { type: 'client_credentials', scope: 'v2 write' }, soon());
+
+    const credentials = { client_id: 'client-4711', client_secret: 'client-secret-98765' };
+    expect(service.seen.map(({ body }) => JSON.parse(body))).toEqual([
+      { grant_type: 'refresh_token', ...credentials, refresh_token: 'refresh-0123456789abcdef' },
+      {
+        grant_type: 'authorization_code',
+        ...credentials,
+        scope: 'v2',
+        code: 'one-time-code',
+        redirect_uri: redirectUri,
+      },
+      { grant_type: 'client_credentials', ...credentials, scope: 'v2 write' },
+    ]);
+    expect(service.seen[0]).toMatchObject({ method: 'POST', url: '/api/open/oauth/token' });
+    expect(service.seen[0]?.headers).toMatchObject({ version: '2.0', 'content-type': 'application/json' });
+    expect(service.seen[0]?.headers).not.toHaveProperty('authorization');
+  });
+
+  it('gives the answer and when it came', async () => {
+    service.next({ body: tokens, headers: { date: 'Fri, 20 Nov 2026 11:59:58 GMT' } });
+
+    const received = await client.requestTokens(application, refresh, soon());
+
+    expect(received.answer).toEqual(tokens);
+    expect(received.sentAt).toBeLessThanOrEqual(received.receivedAt);
+    expect(received.serviceTime).toBe(Date.parse('2026-11-20T11:59:58Z'));
+  });
+
+  it('does not repeat what an answer echoes of the secrets', async () => {
+    const message = 'client-secret-98765 refresh-0123456789abcdef client-4711';
+    service.next({ status: 400, body: { error: 'invalid_grant', error_description: message } });
+
+    const fault = await faultOf(client.requestTokens(application, refresh, soon()));
+
+    expect(fault).toMatchObject({ code: 'grant-rejected', serviceCode: 'invalid_grant' });
+    expect(fault.message).toMatch(/: \[redacted\] \[redacted\] \[redacted\]$/);
+  });
+
+  it('names the place alone when the answer has another shape', async () => {
+    service.next({ body: { ...tokens, access_token: 17, refresh_token: 'precious' } });
+
+    const fault = await faultOf(client.requestTokens(application, refresh, soon()));
+
+    expect(fault.code).toBe('contract-broken');
+    expect(fault.message).toContain('access_token');
+    expect(JSON.stringify([fault.message, String(fault.cause)])).not.toContain('precious');
+  });
+
+  it('keeps an answer that is no JSON out of the fault', async () => {
+    service.next({ body: '{"access_token":"precious"' });
+
+    const fault = await faultOf(client.requestTokens(application, refresh, soon()));
+
+    expect(fault.code).toBe('passing');
+    expect(fault.cause).toBeUndefined();
+    expect(fault.message).not.toContain('precious');
+  });
+});
+
+describe('authorizeUrl', () => {
+  it('sends the browser to the authorization page', () => {
+    const clientId = new Secret('client&1');
+    const redirectUri = 'http://127.0.0.1:8765/callback';
+
+    const url = new URL(client.authorizeUrl({ clientId, scope: 'v2 read', state: 's', redirectUri }));
+
+    expect(url.pathname).toBe('/oauth/authorize/');
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      client_id: 'client&1',
+      response_type: 'code',
+      scope: 'v2 read',
+      state: 's',
+      redirect_uri: redirectUri,
+    });
+  });
+
+  it('leaves the redirect_uri out where none is needed', () => {
+    const url = client.authorizeUrl({ clientId: new Secret('c'), scope: 'v2', state: 's' });
+
+    expect(url).toBe(`${service.url}/oauth/authorize/?client_id=c&response_type=code&scope=v2&state=s`);
+  });
+});

@@ -1,0 +1,56 @@
+import type { Clock } from '../../../shared/domain/clock.ts';
+import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { advertsFeed } from '../../../shared/domain/feed.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { createPartnerClient, type PartnerClientOptions } from '../../../shared/partner-api/client.ts';
+import type { Gate } from '../../../shared/partner-api/gate.ts';
+
+export const token = new Secret('access-token-0123456789abcdef');
+export const application = {
+  clientId: new Secret('client-4711'),
+  clientSecret: new Secret('client-secret-98765'),
+};
+export const feed = advertsFeed;
+export const query = { feed, since: '2026-11-20T12:00:00Z', limit: 1000 };
+
+/** Lets everybody in at once, and keeps what it is told. */
+export function createOpenGate() {
+  const entered: string[] = [];
+  const told: { resource: string; fault: PartnerFault | undefined }[] = [];
+  const gate: Gate = {
+    async enter(resource) {
+      entered.push(resource);
+    },
+    answered(resource, fault) {
+      told.push({ resource, fault });
+      return undefined;
+    },
+  };
+  return { ...gate, entered, told };
+}
+
+/** The machine's time, except that nobody sleeps: backoffs take no time. */
+export const sleepless: Clock & { readonly slept: number[] } = {
+  slept: [],
+  now: () => Date.now(),
+  async sleep(ms) {
+    this.slept.push(ms);
+  },
+};
+
+export const soon = () => ({ deadlineMs: Date.now() + 5_000 });
+
+/** A client of the service at `baseUrl`, without budget and without waits. */
+export function clientOf(baseUrl: string, options: Partial<PartnerClientOptions> = {}) {
+  return createPartnerClient({ baseUrl, gate: createOpenGate(), clock: sleepless, ...options });
+}
+
+/** The fault that `promise` is rejected with. */
+export async function faultOf(promise: Promise<unknown>): Promise<PartnerFault> {
+  const value = await promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (value instanceof PartnerFault) return value;
+  throw new Error(`no fault but ${value instanceof Error ? value.stack : 'an answer'}`);
+}

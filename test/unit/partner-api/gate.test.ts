@@ -1,0 +1,411 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type FaultKind, PartnerFault } from '../../../shared/domain/faults.ts';
+import { createInMemoryBudgetStore } from '../../../shared/in-memory/budget-store.ts';
+import { createGate, type GateOptions } from '../../../shared/partner-api/gate.ts';
+import type { BudgetStore, SlotRequest } from '../../../shared/partner-api/ports.ts';
+import { faultOf } from './fixtures.ts';
+import { createVirtualClock, startMs, type VirtualClock } from './virtual-clock.ts';
+
+const faultWith = (kind: FaultKind, retryAfterMs?: number) =>
+  new PartnerFault(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
+
+function setUp(options: Partial<GateOptions> = {}) {
+  const clock = createVirtualClock();
+  const inner = createInMemoryBudgetStore();
+  const reserved: SlotRequest[] = [];
+  const store: BudgetStore = {
+    ...inner,
+    reserve: (request) => {
+      reserved.push(request);
+      return inner.reserve(request);
+    },
+  };
+  const make = () =>
+    createGate({ store, clock, random: () => 0, maxRequestsPerSecond: 10, circuitSeconds: 1800, ...options });
+  return { clock, store, reserved, gate: make(), other: make() };
+}
+const farMs = startMs + 3_600_000;
+
+/** When each of `count` callers gets in, in milliseconds from now. */
+async function starts(clock: VirtualClock, enter: () => Promise<void>, count: number): Promise<number[]> {
+  const begun = clock.now();
+  const times: number[] = [];
+  const all = Array.from({ length: count }, () => enter().then(() => times.push(clock.now() - begun)));
+  await clock.run();
+  await Promise.all(all);
+  return times;
+}
+
+describe('the rate', () => {
+  it('gives callers their turns, a little further apart than the rate demands', async () => {
+    const { clock, gate } = setUp();
+
+    const times = await starts(clock, () => gate.enter('a', farMs), 4);
+
+    expect(times[0]).toBe(0);
+    for (const [i, time] of times.entries()) expect(Math.abs(time - i * 105)).toBeLessThanOrEqual(1);
+  });
+
+  it('asks the store once for all that ask at the same time', async () => {
+    const { clock, gate, reserved } = setUp();
+
+    await starts(clock, () => gate.enter('a', farMs), 10);
+
+    expect(reserved.map(({ count }) => count)).toEqual([10]);
+  });
+
+  it('asks once more for all that come while the store is being asked', async () => {
+    const slow = createInMemoryBudgetStore();
+    const clock = createVirtualClock();
+    const counts: number[] = [];
+    const store: BudgetStore = {
+      ...slow,
+      async reserve(request) {
+        counts.push(request.count);
+        await clock.sleep(20);
+        return slow.reserve(request);
+      },
+    };
+    const gate = createGate({ store, clock, maxRequestsPerSecond: 10, circuitSeconds: 1 });
+
+    const first = gate.enter('a', farMs);
+    await clock.run(clock.now() + 5);
+    const others = Array.from({ length: 9 }, () => gate.enter('a', farMs));
+    await clock.run();
+    await Promise.all([first, ...others]);
+
+    expect(counts).toEqual([1, 9]);
+  });
+
+  const scene = fc.record({
+    rate: fc.constantFrom(1, 3, 10, 50, 400),
+    gates: fc.integer({ min: 1, max: 4 }),
+    arrivals: fc.array(fc.record({ gate: fc.nat(), afterMs: fc.integer({ min: 0, max: 400 }) }), {
+      minLength: 1,
+      maxLength: 60,
+    }),
+    seed: fc.integer(),
+  });
+
+  /** Mostly small, at times large: how timers and stores are. */
+  function delays(seed: number): () => number {
+    let state = seed;
+    const random = () => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+      return (state >>> 0) / 2 ** 32;
+    };
+    return () => (random() < 0.7 ? 3 : 300) * random();
+  }
+
+  it('is kept in any second, by all gates together, however late timers and store are', async () => {
+    await fc.assert(
+      fc.asyncProperty(scene, async ({ rate, gates, arrivals, seed }) => {
+        const delay = delays(seed);
+        const clock = createVirtualClock(delay);
+        const inner = createInMemoryBudgetStore();
+        const store: BudgetStore = {
+          ...inner,
+          async reserve(request) {
+            const reservation = await inner.reserve(request);
+            await clock.sleep(delay());
+            return reservation;
+          },
+        };
+        const all = Array.from({ length: gates }, () =>
+          createGate({ store, clock, maxRequestsPerSecond: rate, circuitSeconds: 1 }),
+        );
+        const times: number[] = [];
+
+        const calls = arrivals.map(async ({ gate, afterMs }) => {
+          await clock.sleep(afterMs);
+          await all[gate % gates]?.enter('a', farMs);
+          times.push(clock.now());
+        });
+        await clock.run();
+        await Promise.all(calls);
+
+        expect(times).toHaveLength(arrivals.length);
+        times.sort((a, b) => a - b);
+        for (const [i, from] of times.entries()) {
+          const within = times.slice(i).filter((time) => time < from + 1000).length;
+          expect(within).toBeLessThanOrEqual(rate);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is made use of even where every timer is late', async () => {
+    const clock = createVirtualClock(() => 80);
+    const gate = createGate({
+      store: createInMemoryBudgetStore(),
+      clock,
+      maxRequestsPerSecond: 10,
+      circuitSeconds: 1,
+    });
+
+    const times = await starts(clock, () => gate.enter('a', farMs), 20);
+
+    expect(times.at(-1)).toBeLessThan(3_000);
+  });
+
+  it('gives up a slot that would be used too late, and reserves another', async () => {
+    const { clock, gate, reserved } = setUp();
+    const calls = [gate.enter('a', farMs), gate.enter('a', farMs)];
+    await clock.run(clock.now() + 50);
+    clock.advance(400);
+
+    await clock.run();
+    await Promise.all(calls);
+
+    expect(reserved).toHaveLength(2);
+  });
+
+  it('hardly asks the store when there is no limit to speak of, and waits for no timer', async () => {
+    const { clock, gate, reserved } = setUp({ maxRequestsPerSecond: 100_000 });
+
+    for (let i = 0; i < 2_000; i += 1) {
+      if (i % 5 === 0) clock.advance(1);
+      await gate.enter('a', farMs);
+    }
+
+    expect(reserved.length).toBeLessThan(60);
+  });
+
+  it('refuses at once when there is no slot before the deadline, and reserves none', async () => {
+    const { clock, gate, reserved } = setUp();
+    const first = Array.from({ length: 10 }, () => gate.enter('a', farMs));
+    await clock.run(startMs);
+
+    const fault = await faultOf(gate.enter('b', startMs + 500));
+
+    expect(fault).toMatchObject({ code: 'paused', retryAfterMs: 1050 });
+    expect(fault.message).toContain('b');
+    expect(reserved).toHaveLength(1);
+    await clock.run();
+    await Promise.all(first);
+  });
+
+  it('refuses those of a batch whose slots come too late, and serves the others', async () => {
+    const { clock, gate } = setUp();
+
+    const calls = Array.from({ length: 10 }, () => gate.enter('a', startMs + 320));
+    const settled = Promise.allSettled(calls);
+    await clock.run();
+
+    expect((await settled).filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
+  });
+
+  it('is a passing fault when the store cannot be reached, and goes on when it can be again', async () => {
+    const { clock, gate, store } = setUp();
+    const { reserve } = store;
+    store.reserve = () => Promise.reject(new Error('table gone'));
+
+    const fault = await faultOf(gate.enter('a', farMs));
+    store.reserve = reserve;
+
+    expect(fault).toMatchObject({ code: 'passing' });
+    expect(await starts(clock, () => gate.enter('a', farMs), 1)).toEqual([0]);
+  });
+});
+
+describe('a pause', () => {
+  it('asked for with a time holds for that time, for every gate', async () => {
+    const { clock, gate, other } = setUp();
+
+    await gate.answered('a', faultWith('slow-down', 7_000), clock.now());
+
+    expect(await faultOf(gate.enter('a', farMs))).toMatchObject({ code: 'paused', retryAfterMs: 7_000 });
+    expect(await faultOf(other.enter('b', farMs))).toMatchObject({ code: 'paused', retryAfterMs: 7_000 });
+    clock.advance(7_000);
+    expect(await starts(clock, () => other.enter('b', farMs), 1)).toEqual([0]);
+  });
+
+  it('holds here at once, also when the store cannot be told', async () => {
+    const { clock, gate, store } = setUp();
+    store.pause = () => Promise.reject(new Error('table gone'));
+
+    await gate.answered('a', faultWith('slow-down', 7_000), clock.now());
+
+    expect((await faultOf(gate.enter('a', farMs))).code).toBe('paused');
+  });
+
+  it('goes with a 503 that names a time, not with one that does not', async () => {
+    const { clock, gate } = setUp();
+
+    expect(gate.answered('a', faultWith('passing'), clock.now())).toBeUndefined();
+    await gate.answered('a', faultWith('passing', 3_000), clock.now());
+
+    expect(await faultOf(gate.enter('a', farMs))).toMatchObject({ retryAfterMs: 3_000 });
+  });
+
+  it('grows with each 429 that names no time, to a minute at most, until one is answered well', async () => {
+    const { clock, gate } = setUp({ random: () => 1 });
+    const waits: number[] = [];
+    const slowDown = async () => {
+      await gate.answered('a', faultWith('slow-down'), clock.now());
+      const { retryAfterMs = 0 } = await faultOf(gate.enter('a', farMs));
+      waits.push(retryAfterMs);
+      clock.advance(retryAfterMs);
+    };
+
+    for (let i = 0; i < 8; i += 1) await slowDown();
+    await gate.answered('a', undefined, clock.now());
+    await slowDown();
+
+    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 1_000]);
+  });
+
+  it('does not grow by the 429 of requests that were on their way already', async () => {
+    const { clock, gate } = setUp({ random: () => 1 });
+    const sentAt = clock.now();
+    clock.advance(20);
+
+    for (let i = 0; i < 10; i += 1) await gate.answered('a', faultWith('slow-down'), sentAt);
+
+    expect(await faultOf(gate.enter('a', farMs))).toMatchObject({ retryAfterMs: 1_000 });
+  });
+
+  it('stops those who wait for their slot', async () => {
+    const { clock, gate } = setUp();
+    const calls = Promise.allSettled(Array.from({ length: 5 }, () => gate.enter('a', farMs)));
+    await clock.run(startMs + 150);
+
+    await gate.answered('a', faultWith('slow-down', 60_000), clock.now());
+    await clock.run();
+
+    expect((await calls).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'rejected',
+      'rejected',
+    ]);
+  });
+
+  it('that another gate was told of is known within a second, also while slots of before last', async () => {
+    const { clock, gate, other } = setUp({ maxRequestsPerSecond: 1 });
+    const calls = Promise.allSettled(Array.from({ length: 4 }, () => gate.enter('a', farMs)));
+    await clock.run(startMs + 10);
+
+    await other.answered('a', faultWith('slow-down', 60_000), clock.now());
+    await clock.run();
+
+    expect((await calls).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'rejected',
+      'rejected',
+    ]);
+  });
+});
+
+describe('the circuit', () => {
+  const observed = () => {
+    const counted: string[] = [];
+    const ignore = () => undefined;
+    const count = (metric: string) => counted.push(metric);
+    return {
+      counted,
+      observer: { info: ignore, warn: ignore, error: (text: string) => counted.push(text), count },
+    };
+  };
+  const forbidden = faultWith('forbidden');
+
+  it('stays closed for one forbidden resource, however often', async () => {
+    const { clock, gate } = setUp();
+
+    for (let i = 0; i < 5; i += 1) await gate.answered('a', forbidden, clock.now());
+
+    expect(await starts(clock, () => gate.enter('a', farMs), 1)).toEqual([0]);
+  });
+
+  it('opens for everybody when two resources are forbidden in a row, and says so', async () => {
+    const { counted, observer } = observed();
+    const { clock, gate, other } = setUp({ observer });
+
+    await gate.answered('a', forbidden, clock.now());
+    await other.answered('b', forbidden, clock.now());
+
+    expect(await faultOf(gate.enter('c', farMs))).toMatchObject({ code: 'paused', retryAfterMs: 1_800_000 });
+    expect(await faultOf(other.enter('c', farMs))).toMatchObject({ code: 'paused' });
+    expect(counted).toEqual(['CircuitOpened', expect.stringContaining('403')]);
+  });
+
+  it.each([
+    ['a success', undefined],
+    ['a 404 of the service itself', faultWith('not-found')],
+  ])('stays closed when there was %s in between', async (_what, between) => {
+    const { clock, gate } = setUp();
+
+    await gate.answered('a', forbidden, clock.now());
+    await gate.answered('b', between, clock.now());
+    await gate.answered('c', forbidden, clock.now());
+
+    expect(await starts(clock, () => gate.enter('a', farMs), 1)).toEqual([0]);
+  });
+
+  it('opens once for many that are forbidden at the same time', async () => {
+    const { counted, observer } = observed();
+    const { clock, gate } = setUp({ observer });
+
+    await Promise.all(['a', 'b', 'c', 'd'].map((one) => gate.answered(one, forbidden, clock.now())));
+
+    expect(counted.filter((metric) => metric === 'CircuitOpened')).toHaveLength(1);
+  });
+
+  async function open() {
+    const set = setUp();
+    await set.gate.answered('a', forbidden, set.clock.now());
+    await set.gate.answered('b', forbidden, set.clock.now());
+    set.clock.advance(1_800_000);
+    return set;
+  }
+
+  it('lets one request through as a trial, and everybody when that goes well', async () => {
+    const { clock, gate, other } = await open();
+
+    const calls = Promise.allSettled([gate, gate, other].map((one) => one.enter('a', farMs)));
+    await clock.run();
+    expect((await calls).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    await gate.answered('a', undefined, clock.now());
+
+    expect(await starts(clock, () => gate.enter('a', farMs), 1)).toHaveLength(1);
+    clock.advance(30_000);
+    expect(await starts(clock, () => other.enter('a', farMs), 1)).toHaveLength(1);
+  });
+
+  it('opens again when the trial is forbidden, too', async () => {
+    const { clock, gate, other } = await open();
+    const trial = gate.enter('a', farMs);
+    await clock.run();
+    await trial;
+
+    await gate.answered('a', forbidden, clock.now());
+
+    expect(await faultOf(other.enter('a', farMs))).toMatchObject({ retryAfterMs: 1_800_000 });
+  });
+
+  it('lets another trial through when the first one brought nothing', async () => {
+    const { clock, gate, other } = await open();
+    const trial = gate.enter('a', farMs);
+    await clock.run();
+    await trial;
+    clock.advance(30_000);
+
+    expect(await starts(clock, () => other.enter('a', farMs), 1)).toEqual([0]);
+  });
+
+  it('does not close for a request that was sent before it opened', async () => {
+    const { clock, gate } = setUp();
+    const sentAt = clock.now();
+    clock.advance(10);
+    await gate.answered('a', forbidden, clock.now());
+    await gate.answered('b', forbidden, clock.now());
+
+    await gate.answered('c', undefined, sentAt);
+
+    expect((await faultOf(gate.enter('a', farMs))).code).toBe('paused');
+  });
+});

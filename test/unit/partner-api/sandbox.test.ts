@@ -1,0 +1,81 @@
+/** The whole client against the sandbox partner service: what single parts do is tested beside them. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../../sandbox/server.ts';
+import type { TokenPair } from '../../../shared/domain/ports.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { createInMemoryBudgetStore } from '../../../shared/in-memory/budget-store.ts';
+import { createPartnerClient, type PartnerClient } from '../../../shared/partner-api/client.ts';
+import { createGate } from '../../../shared/partner-api/gate.ts';
+import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
+import { createTokenSource } from '../../../shared/partner-api/token-source.ts';
+import { faultOf, query, soon } from './fixtures.ts';
+
+let sandbox: Sandbox;
+let client: PartnerClient;
+beforeEach(async () => {
+  sandbox = await startSandbox({ visibilityDelayMs: 0, adverts: 3, firstAdvertId: '9007199254740993' });
+  const store = createInMemoryBudgetStore();
+  const gate = createGate({ store, maxRequestsPerSecond: 1_000, circuitSeconds: 60 });
+  client = createPartnerClient({ baseUrl: sandbox.url, gate });
+});
+afterEach(async () => {
+  client.close();
+  await sandbox.close();
+});
+
+/** A requester that refreshes at the sandbox, and a reader of what it stored. */
+function tokensOf() {
+  const { clientId, clientSecret } = sandbox.application;
+  const application = { clientId: new Secret(clientId), clientSecret: new Secret(clientSecret) };
+  const first = new Secret(sandbox.users[0]?.refreshToken ?? '');
+  let pair: TokenPair = {
+    accessToken: new Secret('unknown'),
+    refreshToken: first,
+    scope: '',
+    expiresAt: Number.POSITIVE_INFINITY,
+    obtainedAt: 0,
+  };
+  let version = 1;
+  return createTokenSource({
+    reader: { read: async () => ({ pair, version: String(version) }) },
+    requester: {
+      async refresh(_name, _version, _because, deadlineMs) {
+        const grant = { type: 'refresh_token', refreshToken: pair.refreshToken } as const;
+        const { answer } = await client.requestTokens(application, grant, { deadlineMs });
+        pair = {
+          ...pair,
+          accessToken: new Secret(answer.access_token),
+          refreshToken: new Secret(answer.refresh_token ?? ''),
+        };
+        version += 1;
+        return { kind: 'renewed' };
+      },
+    },
+  });
+}
+
+describe('the client and the sandbox', () => {
+  it('agree on pages, adverts and tokens, from a rejected token on', async () => {
+    const { readPage, readAdvert } = createPartnerReaders({ client, tokens: tokensOf() });
+
+    const { page } = await readPage('main', { ...query, since: '2020-01-01T00:00:00Z' }, soon());
+    const advert = await readAdvert('main', '9007199254740993', soon());
+
+    expect(page).toMatchObject({ hasMore: false, nextCursor: expect.any(String) });
+    expect(advert.status).toEqual(expect.any(String));
+  });
+
+  it('agree on an advert that is not there', async () => {
+    const { readAdvert } = createPartnerReaders({ client, tokens: tokensOf() });
+
+    expect((await faultOf(readAdvert('main', '1', soon()))).code).toBe('not-found');
+  });
+
+  it('agree on a since that makes no sense', async () => {
+    const { readPage } = createPartnerReaders({ client, tokens: tokensOf() });
+
+    const fault = await faultOf(readPage('main', { ...query, since: 'yesterday' }, soon()));
+
+    expect(fault).toMatchObject({ code: 'invalid-request', serviceCode: 'validation_error' });
+  });
+});
