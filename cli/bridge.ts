@@ -11,6 +11,8 @@ export interface Bridge {
   /** Stores the application's credentials. @param baseUrl only of an embedded bridge; a stack has it as a setting */
   storeApplication(application: ApplicationInput): Promise<void>;
   connect(request: ConnectInput): Promise<ConnectedAccount>;
+  /** Gives the messages of the partner account's dead letters back to the queue. @returns how many */
+  redrive(partnerAccount: string): Promise<number>;
   /**
    * Stops polling and removes the credentials; may be done again.
    *

@@ -3,10 +3,12 @@ import * as v from 'valibot';
 import { createAdvertHistories } from '../shared/aws/advert-histories.ts';
 import { createApplicationSecret } from '../shared/aws/application-secret.ts';
 import { createBookKeeper } from '../shared/aws/book-keeper.ts';
+import { createBooks } from '../shared/aws/books.ts';
 import { createBudgetStore } from '../shared/aws/budget-store.ts';
 import { dynamoDbClient, lambdaClient, secretsManagerClient, sqsClient } from '../shared/aws/clients.ts';
 import { createFeedStates } from '../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../shared/aws/partner-accounts.ts';
+import { redrive } from '../shared/aws/redrive.ts';
 import { invoke } from '../shared/aws/refresh-requester.ts';
 import { checkedJson } from '../shared/contract/checks.ts';
 import { secretNames } from '../shared/contract/names.ts';
@@ -36,15 +38,13 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
     lambda: lambdaClient(),
   };
   const table = { client: clients.dynamoDb, name: outputs.feedStateTableName };
+  const queue = { client: clients.sqs, url: outputs.queueUrl };
+  const deadLetterQueue = { client: clients.sqs, url: outputs.deadLetterQueueUrl };
   const ports = {
     partnerAccounts: createPartnerAccounts(table),
     feedStates: createFeedStates(table),
     budgetStore: createBudgetStore(table),
-    bookKeeper: createBookKeeper({
-      table,
-      queue: { client: clients.sqs, url: outputs.queueUrl },
-      deadLetterQueue: { client: clients.sqs, url: outputs.deadLetterQueueUrl },
-    }),
+    bookKeeper: createBookKeeper({ table, queue, deadLetterQueue }),
   };
   const refreshToken = { client: clients.lambda, functionName: outputs.refreshTokenFunctionName };
   const ask = (request: unknown) => invoke(refreshToken, request);
@@ -70,6 +70,11 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
         ...(since === undefined ? {} : { since }),
       });
       return connectedOf(answer, target);
+    },
+
+    async redrive(partnerAccount) {
+      const books = createBooks(table);
+      return (await redrive({ queue, deadLetterQueue, books }, partnerAccount)).redriven;
     },
 
     names: async () => (await ports.partnerAccounts.list()).map(({ name }) => name),

@@ -87,12 +87,21 @@ function createLocalBridge(target: LocalTarget, state: EmbeddedState, options: L
     await state.settings.write(baseUrlSetting, baseUrl);
   }
 
+  async function redrive(name: string): Promise<number> {
+    let redriven = 0;
+    for (const { id } of await allLetters(name)) {
+      if ((await deadLetters.redrive(id)) === 'redriven') redriven += 1;
+    }
+    return redriven;
+  }
+
+  const allLetters = (partnerAccount: string) =>
+    deadLetters.list({ partnerAccount, limit: Number.MAX_SAFE_INTEGER });
+
   /** As long as the name is known all of it can be done again; so that it is known goes last. */
   async function forgetAccount(name: string, forget: (name: string) => Promise<void>): Promise<void> {
     await advertHistories.remove(name);
-    for (const { id } of await deadLetters.list({ partnerAccount: name, limit: Number.MAX_SAFE_INTEGER })) {
-      await deadLetters.take(id);
-    }
+    for (const { id } of await allLetters(name)) await deadLetters.take(id);
     await forget(name);
   }
 
@@ -106,6 +115,7 @@ function createLocalBridge(target: LocalTarget, state: EmbeddedState, options: L
         local.close();
       }
     },
+    redrive,
     names: async () => (await partnerAccounts.list()).map(({ name }) => name),
     async disconnect(name, { forget }) {
       if (!(await partnerAccounts.read(name))) return false;

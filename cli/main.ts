@@ -1,4 +1,5 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=8
+// The young heap is bounded, for V8 would let it grow to 128 MB under load (docs/decisions/embedded-state.md).
 import { runCli } from './cli.ts';
 import { processIo } from './process-io.ts';
 

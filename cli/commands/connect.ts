@@ -21,7 +21,7 @@ export const addConnect: AddCommand = (program, io, end) =>
     .summary('connect a partner account')
     .description(
       'Exchanges a refresh token of the partner account for a token pair, checks its scope, stores it and begins to ' +
-        'poll its feed. Again on a known NAME: new credentials; the cursor stays.',
+        'poll its feed. Again on a known NAME: new credentials, its dead letters go back to the queue; the cursor stays.',
     )
     .argument('<NAME>', 'the name that the partner account has in events')
     .option('--refresh-token-stdin', 'the refresh token is on standard input')
@@ -74,14 +74,19 @@ async function connect(io: Io, name: string, options: ConnectOptions): Promise<v
   }
   const refreshToken = await readSecret(io, source);
 
-  const account = await withBridge(
+  await withBridge(
     target,
-    (bridge) => bridge.connect({ partnerAccount, refreshToken, ...(since === undefined ? {} : { since }) }),
+    async (bridge) => {
+      const request = { partnerAccount, refreshToken, ...(since === undefined ? {} : { since }) };
+      const account = await bridge.connect(request);
+      if (options.json) give(io, account);
+      else tell(io, target, account, since);
+      // What was given up while it was stopped; told on its own, for the account is connected by now whatever comes.
+      const redriven = account.isNew ? 0 : await bridge.redrive(partnerAccount);
+      if (redriven > 0) say(io, `${redriven} of its dead letters are back in the queue.`);
+    },
     { settings },
   );
-
-  if (options.json) give(io, account);
-  else tell(io, target, account, since);
 }
 
 function refuseLocalSettings(options: ConnectOptions): void {

@@ -76,6 +76,7 @@ export function flawsOf(issues: readonly v.BaseIssue<unknown>[]): Flaw[] {
 // valibot's own messages quote what was received, so only custom ones (which begin with "expected") are kept.
 function saysExpected(issue: v.BaseIssue<unknown>): string {
   if (issue.message.startsWith('expected')) return issue.message;
+  if (issue.received === 'undefined') return 'missing';
   if (issue.type === 'strict_object' && issue.expected === 'never') return 'expected no such field';
   return `expected ${issue.expected ?? issue.type}`;
 }

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from '
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openEmbeddedState } from '../../../shared/embedded/state.ts';
-import { deadLetter } from '../../helpers/records.ts';
+import { changedAdvert, deadLetter } from '../../helpers/records.ts';
 import { startLocal } from './local-bridge.ts';
 import { cli, newFolder } from './run-cli.ts';
 
@@ -97,6 +97,26 @@ describe('connect', () => {
     expect(partnerAccounts).toMatchObject([
       { name: 'main', state: 'polling', generation: expect.any(Number) },
     ]);
+  });
+
+  it('gives the dead letters of a known account back to the queue', async () => {
+    const { application, connect, status, dir } = await startLocal();
+    await application();
+    await connect();
+    const state = openEmbeddedState(dir);
+    const generation = (await state.partnerAccounts.read('main'))?.value.generation ?? 0;
+    const message = changedAdvert({ partnerAccount: 'main', generation });
+    await state.queue.send([message]);
+    const [delivery] = await state.queue.receive({ maxGroups: 1, maxPerGroup: 1, visibilityMs: 60_000 });
+    if (!delivery) throw new Error('nothing received');
+    const letter = deadLetter({ partnerAccount: 'main', fault: 'account-stopped', message });
+    await state.queue.settle([{ delivery, verdict: { kind: 'dead-letter', letter } }]);
+    state.close();
+
+    const again = await connect();
+
+    expect(again.stderr).toContain('1 of its dead letters are back in the queue');
+    expect((await status()).queue).toEqual({ waiting: 1, deadLetters: 0 });
   });
 
   it('sends the time zone of --since as UTC', async () => {
