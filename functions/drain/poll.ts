@@ -69,6 +69,9 @@ export async function pollFeed(
   const { feedStates, clock, holder, settings } = deps;
   const key = { partnerAccount, feed: feed.name };
   const counts = { pages: 0, listed: 0 };
+  const isOver = () => clock.now() >= deadlineMs || signal?.aborted === true;
+  // Before the lease: taking it counts as a turn, and who gets nothing of his turn would wait for another round.
+  if (isOver()) return { ...counts, end: 'out-of-time' };
   const lease = await feedStates.acquire(key, holder, clock.now(), settings.leaseMs);
   if (!lease) return { ...counts, end: 'unknown-feed' };
   if ('heldBy' in lease) return { ...counts, end: 'held', by: lease.heldBy };
@@ -79,7 +82,7 @@ export async function pollFeed(
   let leasedUntil = clock.now() + settings.leaseMs;
   try {
     for (let state = lease.state; ; ) {
-      if (clock.now() >= deadlineMs || signal?.aborted) return { ...counts, end: 'out-of-time' };
+      if (isOver()) return { ...counts, end: 'out-of-time' };
       if ((await deps.queue.depth(partnerAccount)) > settings.mostWaiting)
         return { ...counts, end: 'backlog' };
       const page = await readPage(deps.reader, feed, state, {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
 describe('drain', () => {
@@ -274,6 +275,22 @@ describe('drain', () => {
     await world.drain.run({ deadlineMs: startedAt + 58_000, nextRunMs: startedAt + 60_000 });
 
     expect(world.service.feedRequests).toHaveLength(1);
+  });
+
+  it('leaves a feed its place in the line when there was no time for it', async () => {
+    const request = { partnerAccount: 'other', refreshToken: new Secret('theirs') };
+    await world.connect.connect(request, world.options());
+    world.service.state.beforePage = () => world.clock.advance(60_000);
+    const oneAtATime = createDrain({
+      ...world.drainDeps,
+      settings: { ...world.drainDeps.settings, feedsAtOnce: 1 },
+    });
+
+    const first = await oneAtATime.round(world.options());
+    const second = await oneAtATime.round(world.options());
+
+    const polled = [first, second].map(({ polls }) => polls.find(({ pages }) => pages > 0)?.partnerAccount);
+    expect(polled.toSorted()).toEqual(['main', 'other']);
   });
 
   it('ends after the page in hand when it is told to', async () => {
