@@ -2,6 +2,7 @@
  * What the commands can ask of a bridge, whichever kind it is: the embedded one whose state is in a folder (local.ts),
  * or a deployed stack (deployed.ts).
  */
+import type { DeadLetter } from '../shared/contract/messages.ts';
 import type { Books } from '../shared/domain/ports.ts';
 import type { Secret } from '../shared/domain/secret.ts';
 
@@ -11,8 +12,7 @@ export interface Bridge {
   /** Stores the application's credentials. @param baseUrl only of an embedded bridge; a stack has it as a setting */
   storeApplication(application: ApplicationInput): Promise<void>;
   connect(request: ConnectInput): Promise<ConnectedAccount>;
-  /** Gives the messages of the partner account's dead letters back to the queue. @returns how many */
-  redrive(partnerAccount: string): Promise<number>;
+  readonly deadLetters: DeadLetters;
   /**
    * Stops polling and removes the credentials; may be done again.
    *
@@ -22,6 +22,44 @@ export interface Bridge {
   disconnect(partnerAccount: string, options: { readonly forget: boolean }): Promise<boolean>;
   status(): Promise<Status>;
   close(): Promise<void>;
+}
+
+/** What was given up. Every method may be used again with the same letters. */
+export interface DeadLetters {
+  /** Oldest first. */
+  list(choice: LetterChoice): Promise<LetterList>;
+  /** Puts their messages back into the queue. */
+  redrive(choice: LetterChoice): Promise<LetterOutcome>;
+  /** Removes them for good. */
+  drop(choice: { readonly ids: readonly string[] }): Promise<LetterOutcome>;
+}
+
+/** Which letters are meant: those of `ids`, else those of the partner account, else all. */
+export interface LetterChoice {
+  readonly ids?: readonly string[];
+  readonly partnerAccount?: string;
+}
+
+export interface StoredLetter {
+  /** Of the embedded bridge: its row; of a stack: its SQS MessageId. */
+  readonly id: string;
+  readonly letter: DeadLetter;
+}
+
+export interface LetterList {
+  readonly letters: readonly StoredLetter[];
+  /** About how many more are there that cannot be seen now; 0 on the embedded bridge. */
+  readonly unseen: number;
+}
+
+/** What became of the letters meant, by ID; one that is in no list is not there. */
+export interface LetterOutcome {
+  readonly done: readonly string[];
+  /** Left, for there is no message in them. */
+  readonly nothingToSend: readonly string[];
+  /** Left, for the queue did not take them; may be tried again. */
+  readonly refused: readonly string[];
+  readonly unseen: number;
 }
 
 export interface ApplicationInput {

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { addApplication } from './commands/application.ts';
 import { addConnect } from './commands/connect.ts';
+import { addDeadLetters } from './commands/dead-letters.ts';
 import { addDisconnect } from './commands/disconnect.ts';
 import { addRun } from './commands/run.ts';
 import { addSandbox } from './commands/sandbox.ts';
@@ -17,6 +18,7 @@ const commands: readonly AddCommand[] = [
   addConnect,
   addRun,
   addStatus,
+  addDeadLetters,
   addDisconnect,
   addSandbox,
 ];
@@ -53,7 +55,7 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
       ended = exitCode;
     });
   }
-  for (const command of [program, ...program.commands]) {
+  for (const command of withSubcommands(program)) {
     command
       .option('--stack-trace', 'with an error, show where in the program it arose')
       .configureOutput({
@@ -69,6 +71,12 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
   await program.parseAsync(argv, { from: 'user' });
   return ended;
 }
+
+/** The command and all below it. */
+const withSubcommands = (command: Command): readonly Command[] => [
+  command,
+  ...command.commands.flatMap(withSubcommands),
+];
 
 const programHelp = `
 Standard output carries data only; what is for people goes to standard error. Secrets are taken on standard input or

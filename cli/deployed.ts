@@ -8,7 +8,7 @@ import { createBudgetStore } from '../shared/aws/budget-store.ts';
 import { dynamoDbClient, lambdaClient, secretsManagerClient, sqsClient } from '../shared/aws/clients.ts';
 import { createFeedStates } from '../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../shared/aws/partner-accounts.ts';
-import { redrive } from '../shared/aws/redrive.ts';
+import { createStoredLetters } from '../shared/aws/redrive.ts';
 import { invoke } from '../shared/aws/refresh-requester.ts';
 import { checkedJson } from '../shared/contract/checks.ts';
 import { secretNames } from '../shared/contract/names.ts';
@@ -72,10 +72,7 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
       return connectedOf(answer, target);
     },
 
-    async redrive(partnerAccount) {
-      const books = createBooks(table);
-      return (await redrive({ queue, deadLetterQueue, books }, partnerAccount)).redriven;
-    },
+    deadLetters: createStoredLetters({ queue, deadLetterQueue, books: createBooks(table) }),
 
     names: async () => (await ports.partnerAccounts.list()).map(({ name }) => name),
 

@@ -11,6 +11,7 @@ import { readStatus } from './account-status.ts';
 import type { ApplicationInput, Bridge } from './bridge.ts';
 import { createLocalConnect } from './embedded/connect.ts';
 import { applicationCommand } from './explain.ts';
+import { createLocalLetters } from './local-letters.ts';
 import type { OpenBridge } from './open-bridge.ts';
 import type { Target } from './target.ts';
 import { CommandError, UsageError } from './usage.ts';
@@ -76,7 +77,8 @@ export async function baseUrlOf(state: EmbeddedState, target: LocalTarget): Prom
 
 function createLocalBridge(target: LocalTarget, state: EmbeddedState, options: LocalOptions): Bridge {
   const clock = systemClock;
-  const { partnerAccounts, advertHistories, deadLetters } = state;
+  const { partnerAccounts, advertHistories } = state;
+  const deadLetters = createLocalLetters(state.deadLetters);
   const settings = v.parse(v.object(bridgeSettings), options.settings ?? {});
   const connectTo = (baseUrl: string) =>
     createLocalConnect({ state, baseUrl, settings, observer: silent, clock });
@@ -87,21 +89,11 @@ function createLocalBridge(target: LocalTarget, state: EmbeddedState, options: L
     await state.settings.write(baseUrlSetting, baseUrl);
   }
 
-  async function redrive(name: string): Promise<number> {
-    let redriven = 0;
-    for (const { id } of await allLetters(name)) {
-      if ((await deadLetters.redrive(id)) === 'redriven') redriven += 1;
-    }
-    return redriven;
-  }
-
-  const allLetters = (partnerAccount: string) =>
-    deadLetters.list({ partnerAccount, limit: Number.MAX_SAFE_INTEGER });
-
   /** As long as the name is known all of it can be done again; so that it is known goes last. */
   async function forgetAccount(name: string, forget: (name: string) => Promise<void>): Promise<void> {
     await advertHistories.remove(name);
-    for (const { id } of await allLetters(name)) await deadLetters.take(id);
+    const { letters } = await deadLetters.list({ partnerAccount: name });
+    await deadLetters.drop({ ids: letters.map(({ id }) => id) });
     await forget(name);
   }
 
@@ -115,7 +107,7 @@ function createLocalBridge(target: LocalTarget, state: EmbeddedState, options: L
         local.close();
       }
     },
-    redrive,
+    deadLetters,
     names: async () => (await partnerAccounts.list()).map(({ name }) => name),
     async disconnect(name, { forget }) {
       if (!(await partnerAccounts.read(name))) return false;

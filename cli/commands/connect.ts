@@ -82,8 +82,9 @@ async function connect(io: Io, name: string, options: ConnectOptions): Promise<v
       if (options.json) give(io, account);
       else tell(io, target, account, since);
       // What was given up while it was stopped; told on its own, for the account is connected by now whatever comes.
-      const redriven = account.isNew ? 0 : await bridge.redrive(partnerAccount);
-      if (redriven > 0) say(io, `${redriven} of its dead letters are back in the queue.`);
+      if (account.isNew) return;
+      const { done } = await bridge.deadLetters.redrive({ partnerAccount });
+      if (done.length > 0) say(io, `${done.length} of its dead letters are back in the queue.`);
     },
     { settings },
   );

@@ -1,111 +1,127 @@
-import {
-  ChangeMessageVisibilityBatchCommand,
-  DeleteMessageBatchCommand,
-  type Message,
-  ReceiveMessageCommand,
-} from '@aws-sdk/client-sqs';
-import { checkedJson, ShapeError } from '../contract/checks.ts';
-import { type ChangedAdvert, deadLetter } from '../contract/messages.ts';
+/** The dead letters of a stack, for a person: to read, to put back into the queue, to throw away. */
 import type { Books } from './books.ts';
-import { inTens, type Queue, sendBatches } from './send-batches.ts';
+import { passOver, remove } from './letter-pass.ts';
+import { countMessages } from './queue-counts.ts';
+import { type Queue, sendBatches } from './send-batches.ts';
+import { type Stored, storedOf } from './stored-letter.ts';
 
-export interface RedriveOptions {
+export interface StoredLettersOptions {
   readonly queue: Queue;
   readonly deadLetterQueue: Queue;
   readonly books: Books;
 }
 
-export interface RedriveReport {
-  readonly redriven: number;
-  /** Letters that were left: of other partner accounts, or with nothing in them to send. */
-  readonly left: number;
+/** Which letters are meant; all of them where nothing is given. */
+interface LetterChoice {
+  readonly ids?: readonly string[];
+  readonly partnerAccount?: string;
 }
 
-interface Letter {
-  readonly stored: Message;
-  readonly message: ChangedAdvert;
-}
+export type StoredLetters = ReturnType<typeof createStoredLetters>;
 
-/** Long enough for one pass: a letter that is left is seen once, then shown again at the end. */
-const passSeconds = 300;
+export function createStoredLetters({ queue, deadLetterQueue, books }: StoredLettersOptions) {
+  /** @param take gives back those that it removed; undefined: all are left */
+  async function visit(
+    choice: LetterChoice,
+    take: (letters: readonly Stored[]) => Promise<readonly Stored[]> = async () => [],
+  ) {
+    const inQueue = await countMessages(deadLetterQueue);
+    let [seen, found] = [0, 0];
+    const isEnough = () => choice.ids !== undefined && found === new Set(choice.ids).size;
+    await passOver(
+      deadLetterQueue,
+      async (batch) => {
+        const wanted = batch.map(storedOf).filter((stored) => isMeant(stored, choice));
+        seen += batch.length;
+        found += wanted.length;
+        return (await take(wanted)).map(({ held }) => held);
+      },
+      isEnough,
+    );
+    return { unseen: isEnough() ? 0 : Math.max(0, inQueue - seen) };
+  }
 
-/**
- * Gives the messages of a partner account's dead letters back to the queue, under their own keys: fan-out finds its own
- * work again by them. SQS's own move task is no help, for a letter wraps its message with the reason.
- *
- * @param partnerAccount undefined: of all of them
- * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ReceiveMessage.html
- */
-export async function redrive(options: RedriveOptions, partnerAccount?: string): Promise<RedriveReport> {
-  const { queue, deadLetterQueue } = options;
-  const left: Message[] = [];
-  let redriven = 0;
-  for (let batch = await receive(deadLetterQueue); batch.length > 0; batch = await receive(deadLetterQueue)) {
-    const letters = batch.flatMap((stored): Letter[] => {
-      const message = messageOf(stored);
-      const wanted = message && (partnerAccount ?? message.partnerAccount) === message.partnerAccount;
-      return wanted ? [{ stored, message }] : [];
-    });
+  /** @returns those whose message is in the queue and that are gone from the dead letters */
+  async function putBack(letters: readonly Stored[]): Promise<readonly Stored[]> {
     const refused = await sendBatches(
       queue,
-      letters.map(({ stored, message }) => ({
-        key: stored.MessageId ?? '',
-        body: JSON.stringify(message),
-        groupId: `${message.partnerAccount}/${message.advertId}`,
-        // Not the message's key: the queue may have accepted that one minutes ago, and would drop this.
-        deduplicationId: `redrive-${stored.MessageId}`,
-      })),
+      letters.flatMap(({ held: { id }, letter: { message } }) =>
+        message === null
+          ? []
+          : {
+              key: id,
+              body: JSON.stringify(message),
+              groupId: `${message.partnerAccount}/${message.advertId}`,
+              // Not the message's key: the queue may have accepted that one minutes ago, and would drop this.
+              deduplicationId: `redrive-${id}`,
+            },
+      ),
     );
-    const moved = letters.filter(({ stored }) => !refused.has(stored.MessageId ?? ''));
-    await remove(deadLetterQueue, moved);
-    await uncount(options.books, moved);
-    redriven += moved.length;
-    const gone = new Set(moved.map(({ stored }) => stored));
-    left.push(...batch.filter((stored) => !gone.has(stored)));
+    return takeOut(
+      letters.filter(({ held }) => !refused.has(held.id)),
+      (isCounted) => (isCounted ? -1 : 0),
+    );
   }
-  await showAgain(deadLetterQueue, left);
-  return { redriven, left: left.length };
-}
 
-async function receive({ client, url }: Queue): Promise<Message[]> {
-  const { Messages = [] } = await client.send(
-    new ReceiveMessageCommand({ QueueUrl: url, MaxNumberOfMessages: 10, VisibilityTimeout: passSeconds }),
-  );
-  return Messages;
-}
-
-function messageOf({ Body = '' }: Message): ChangedAdvert | null {
-  try {
-    return checkedJson(deadLetter, Body, 'dead letter').message;
-  } catch (error) {
-    // SQS's own redrive policy is the last resort: what it moved here is no letter, and a person has to look at it.
-    if (error instanceof ShapeError) return null;
-    throw error;
+  async function takeOut(letters: readonly Stored[], counted: (isCounted: boolean) => number) {
+    const gone = new Set(
+      await remove(
+        deadLetterQueue,
+        letters.map(({ held }) => held),
+      ),
+    );
+    const taken = letters.filter(({ held }) => gone.has(held));
+    for (const { letter, isCounted } of taken) {
+      const { message } = letter;
+      if (!message) continue;
+      await books.add(message.partnerAccount, message.generation, { deadLettered: counted(isCounted) });
+    }
+    return taken;
   }
+
+  return {
+    /** Oldest first. `unseen`: about how many more are there that SQS does not hand out now. */
+    async list(choice: LetterChoice) {
+      const letters: Stored[] = [];
+      const { unseen } = await visit(choice, async (found) => {
+        letters.push(...found);
+        return [];
+      });
+      const oldestFirst = letters.sort((a, b) => (a.letter.at < b.letter.at ? -1 : 1));
+      return { letters: oldestFirst.map(({ held, letter }) => ({ id: held.id, letter })), unseen };
+    },
+
+    /**
+     * Puts the messages back under their own keys: fan-out finds its own work again by them. SQS's own move task is no
+     * help, for a letter wraps its message with the reason.
+     */
+    async redrive(choice: LetterChoice) {
+      const outcome = { done: [] as string[], nothingToSend: [] as string[], refused: [] as string[] };
+      const { unseen } = await visit(choice, async (found) => {
+        const moved = await putBack(found.filter(({ letter }) => letter.message !== null));
+        for (const stored of found) {
+          if (moved.includes(stored)) outcome.done.push(stored.held.id);
+          else outcome[stored.letter.message ? 'refused' : 'nothingToSend'].push(stored.held.id);
+        }
+        return moved;
+      });
+      return { ...outcome, unseen };
+    },
+
+    /** Takes the letters out for good; the books count each as dead-lettered from now on, if they did not yet. */
+    async drop(choice: { readonly ids: readonly string[] }) {
+      const outcome = { done: [] as string[], nothingToSend: [] as string[], refused: [] as string[] };
+      const { unseen } = await visit(choice, async (found) => {
+        const gone = await takeOut(found, (isCounted) => (isCounted ? 0 : 1));
+        for (const stored of found) outcome[gone.includes(stored) ? 'done' : 'refused'].push(stored.held.id);
+        return gone;
+      });
+      return { ...outcome, unseen };
+    },
+  };
 }
 
-async function remove({ client, url }: Queue, letters: readonly Letter[]): Promise<void> {
-  if (letters.length === 0) return;
-  const Entries = letters.map(({ stored }, index) => ({
-    Id: String(index),
-    ReceiptHandle: stored.ReceiptHandle,
-  }));
-  await client.send(new DeleteMessageBatchCommand({ QueueUrl: url, Entries }));
-}
-
-async function uncount(books: Books, letters: readonly Letter[]): Promise<void> {
-  for (const { message } of letters) {
-    await books.add(message.partnerAccount, message.generation, { deadLettered: -1 });
-  }
-}
-
-async function showAgain({ client, url }: Queue, messages: readonly Message[]): Promise<void> {
-  for (const ten of inTens(messages)) {
-    const Entries = ten.map(({ ReceiptHandle }, index) => ({
-      Id: String(index),
-      ReceiptHandle,
-      VisibilityTimeout: 0,
-    }));
-    await client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries }));
-  }
+function isMeant({ held, letter }: Stored, { ids, partnerAccount }: LetterChoice): boolean {
+  if (ids !== undefined) return ids.includes(held.id);
+  return partnerAccount === undefined || letter.partnerAccount === partnerAccount;
 }

@@ -1,36 +1,131 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sendDeadLetters } from '../../../shared/aws/dead-letters.ts';
-import { redrive } from '../../../shared/aws/redrive.ts';
+import { createStoredLetters } from '../../../shared/aws/redrive.ts';
+import type { DeadLetter } from '../../../shared/contract/messages.ts';
 import { startSqs } from './emulators.ts';
 import { aLetter, aMessage } from './fixtures.ts';
 
-describe('redriving dead letters', () => {
+describe('dead letters of a stack', () => {
   let sqs: Awaited<ReturnType<typeof startSqs>>;
+  let queue: ReturnType<typeof sqs.createQueue>;
+  let deadLetterQueue: ReturnType<typeof sqs.createQueue>;
+  const books = { add: vi.fn(async () => {}) };
+  const letters = () => createStoredLetters({ queue, deadLetterQueue, books });
+  const uncounted = ['main', aMessage().generation, { deadLettered: -1 }];
+
   beforeAll(async () => {
     sqs = await startSqs();
   });
   afterAll(() => sqs.stop());
+  beforeEach(() => {
+    books.add.mockClear();
+    [queue, deadLetterQueue] = [sqs.createQueue(), sqs.createQueue()];
+  });
 
-  it('gives one partner account’s messages back, uncounts them, and leaves the rest to be seen again', async () => {
-    const [queue, deadLetterQueue] = [sqs.createQueue(), sqs.createQueue()];
-    const books = { add: vi.fn(async () => {}) };
-    const other = aMessage('2', { partnerAccount: 'other' });
-    const letters = [
-      aLetter({ message: aMessage('1') }),
-      aLetter({ partnerAccount: 'other', message: other }),
-      aLetter({ message: null }),
-    ];
-    await sendDeadLetters(
+  const put = (...given: readonly DeadLetter[]) =>
+    sendDeadLetters(
       deadLetterQueue,
-      letters.map((letter, index) => ({ id: String(index), letter })),
+      given.map((letter, index) => ({ id: String(index), letter })),
       {},
     );
-    const options = { queue, deadLetterQueue, books };
+  const putBody = (body: string) =>
+    deadLetterQueue.client.send(
+      new SendMessageCommand({
+        QueueUrl: deadLetterQueue.url,
+        MessageBody: body,
+        MessageGroupId: 'any',
+        MessageDeduplicationId: 'any',
+      }),
+    );
+  const other = () =>
+    aLetter({ partnerAccount: 'other', message: aMessage('2', { partnerAccount: 'other' }) });
 
-    expect(await redrive(options, 'main')).toEqual({ redriven: 1, left: 2 });
+  it('gives one partner account’s messages back, uncounts them, and leaves the rest to be seen again', async () => {
+    await put(aLetter({ message: aMessage('1') }), other(), aLetter({ advertId: 'x', message: null }));
 
+    const outcome = await letters().redrive({ partnerAccount: 'main' });
+
+    expect(outcome).toEqual({
+      done: [expect.any(String)],
+      nothingToSend: [expect.any(String)],
+      refused: [],
+      unseen: 0,
+    });
     expect(queue.bodies().map((body) => JSON.parse(body))).toEqual([aMessage('1')]);
-    expect(books.add.mock.calls).toEqual([['main', aMessage().generation, { deadLettered: -1 }]]);
-    expect(await redrive(options)).toEqual({ redriven: 1, left: 1 });
+    expect(books.add.mock.calls).toEqual([uncounted]);
+    expect(await letters().redrive({})).toMatchObject({
+      done: [expect.any(String)],
+      nothingToSend: [expect.any(String)],
+    });
+  });
+
+  it('lists all of them, again and again, and those with certain IDs', async () => {
+    const many = Array.from({ length: 23 }, (_, index) =>
+      aLetter({ advertId: String(index), at: `2026-11-20T12:00:${String(59 - index)}.000Z` }),
+    );
+    await put(...many);
+
+    const first = await letters().list({});
+    const second = await letters().list({});
+    const two = first.letters.slice(3, 5);
+    const some = await letters().list({ ids: two.map(({ id }) => id) });
+
+    expect(first.letters.map(({ letter }) => letter)).toEqual(many.toReversed());
+    expect(second).toEqual(first);
+    expect(some).toEqual({ letters: two, unseen: 0 });
+  });
+
+  it('tells how many stand hidden behind one of the same advert', async () => {
+    await put(aLetter(), aLetter({ reason: 'again' }));
+
+    // The emulator hands out one message of a group; SQS up to ten.
+    expect(await letters().list({})).toMatchObject({ letters: [{}], unseen: 1 });
+  });
+
+  it('drops those with certain IDs for good, and no others', async () => {
+    await put(aLetter({ advertId: '1' }), aLetter({ advertId: '2' }));
+    const [one, two] = (await letters().list({})).letters;
+    const ids = [one?.id ?? ''];
+
+    expect(await letters().drop({ ids })).toMatchObject({ done: ids, refused: [] });
+    expect(await letters().drop({ ids })).toMatchObject({ done: [] });
+
+    expect((await letters().list({})).letters).toEqual([two]);
+    expect(books.add.mock.calls).toEqual([['main', aMessage().generation, { deadLettered: 0 }]]);
+  });
+
+  it('says of a message that SQS moved by itself what happened, and puts it back without uncounting it', async () => {
+    await putBody(JSON.stringify(aMessage('7')));
+
+    const listed = await letters().list({ partnerAccount: 'main' });
+    const { done } = await letters().redrive({});
+
+    expect(listed.letters).toMatchObject([
+      { letter: { advertId: '7', fault: 'moved-by-sqs', reason: expect.stringContaining('thousand') } },
+    ]);
+    expect(done).toEqual(listed.letters.map(({ id }) => id));
+    expect(queue.bodies().map((body) => JSON.parse(body))).toEqual([aMessage('7')]);
+    expect(books.add.mock.calls).toEqual([['main', aMessage().generation, { deadLettered: 0 }]]);
+  });
+
+  it('has nothing to send of a body that is neither', async () => {
+    await putBody('{"hello":1}');
+
+    expect((await letters().list({})).letters).toMatchObject([
+      { letter: { fault: 'malformed-message', partnerAccount: null, message: null } },
+    ]);
+    expect(await letters().redrive({})).toMatchObject({ done: [], nothingToSend: [expect.any(String)] });
+  });
+
+  it('shows again what it holds when something goes wrong', async () => {
+    await put(aLetter({ message: aMessage('1') }));
+    const broken = { ...queue, url: `${queue.url}-gone` };
+
+    await expect(
+      createStoredLetters({ queue: broken, deadLetterQueue, books }).redrive({}),
+    ).rejects.toThrow();
+
+    expect((await letters().list({})).letters).toHaveLength(1);
   });
 });

@@ -1,0 +1,16 @@
+import type { Io } from './io.ts';
+import { CommandError } from './usage.ts';
+
+/**
+ * Asks a person before something that cannot be undone.
+ *
+ * @throws {CommandError} unless the answer is yes
+ */
+export async function confirm(io: Io, question: string): Promise<void> {
+  io.stderr.write(`${question} [y/N] `);
+  for await (const chunk of io.stdin) {
+    if (/^\s*y(es)?\s*$/i.test(String(chunk))) return;
+    break;
+  }
+  throw new CommandError('nothing was changed');
+}
