@@ -2,11 +2,12 @@ import { partnerAccountName } from '../../shared/contract/checks.ts';
 import type { Bridge } from '../bridge.ts';
 import { checkedOptions } from '../check-options.ts';
 import type { AddCommand } from '../cli.ts';
+import { confirm } from '../confirm.ts';
 import { exitCodes, give, type Io, say } from '../io.ts';
 import { withBridge } from '../open-bridge.ts';
 import { commandFor, type TargetOptions, targetOf, withJson, withTarget } from '../target.ts';
 import { unknownAccount } from '../unknown-account.ts';
-import { CommandError, UsageError } from '../usage.ts';
+import { UsageError } from '../usage.ts';
 
 const help = `
 Examples:
@@ -46,7 +47,7 @@ async function disconnect(io: Io, given: string, options: DisconnectOptions): Pr
   }
   await withBridge(target, async (bridge) => {
     await refuseUnknown(bridge, name);
-    if (forget && !yes) await ask(io, name);
+    if (forget && !yes) await confirm(io, forgetQuestion(name));
     if (!(await bridge.disconnect(name, { forget }))) throw unknownAccount(await bridge.names());
   });
   if (options.json) give(io, { partnerAccount: name, disconnected: true, forgotten: forget });
@@ -57,19 +58,10 @@ async function disconnect(io: Io, given: string, options: DisconnectOptions): Pr
   }
 }
 
+const forgetQuestion = (name: string): string =>
+  `Forget ${name}? Its cursor, history and books are removed for good: connected again, it begins anew.`;
+
 async function refuseUnknown(bridge: Bridge, name: string): Promise<void> {
   const known = await bridge.names();
   if (!known.includes(name)) throw unknownAccount(known);
-}
-
-/** @throws {CommandError} unless the answer is yes */
-async function ask(io: Io, name: string): Promise<void> {
-  io.stderr.write(
-    `Forget ${name}? Its cursor, history and books are removed for good: connected again, it begins anew. [y/N] `,
-  );
-  for await (const chunk of io.stdin) {
-    if (/^\s*y(es)?\s*$/i.test(String(chunk))) return;
-    break;
-  }
-  throw new CommandError('nothing was changed');
 }

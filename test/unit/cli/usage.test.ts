@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { cli, newFolder } from './run-cli.ts';
 
-const commands = ['application', 'connect', 'run', 'status', 'disconnect', 'sandbox'];
+const commands = ['application', 'connect', 'run', 'status', 'disconnect', 'dead-letters', 'sandbox'];
 
 describe('help', () => {
   it('of the program names every command, with examples', async () => {
