@@ -5,7 +5,11 @@ import { type BridgeSettings, bridgeSettings } from '../shared/contract/settings
 import { systemClock } from '../shared/domain/clock.ts';
 import type { Observer } from '../shared/domain/ports.ts';
 import { Secret } from '../shared/domain/secret.ts';
-import { type EmbeddedState, openEmbeddedState } from '../shared/embedded/state.ts';
+import {
+  type EmbeddedState,
+  type EmbeddedStateOptions,
+  openEmbeddedState,
+} from '../shared/embedded/state.ts';
 import { stateFileIn } from '../shared/embedded/state-file.ts';
 import { readStatus } from './account-status.ts';
 import type { ApplicationInput, Bridge } from './bridge.ts';
@@ -46,14 +50,14 @@ export async function openLocalBridge(target: LocalTarget, options: LocalOptions
 /** The state of the folder; a folder with none is left as it is, for its name may be a slip. */
 export function openState(
   target: LocalTarget,
-  { create = false }: { readonly create?: boolean } = {},
+  { create = false, ...options }: EmbeddedStateOptions & { readonly create?: boolean } = {},
 ): EmbeddedState {
   if (!create && isMissing(stateFileIn(target.dir))) {
     throw new CommandError(
       `there is no bridge in ${target.dir}. Begin one there: \`${applicationCommand(target)}\``,
     );
   }
-  return openEmbeddedState(target.dir);
+  return openEmbeddedState(target.dir, options);
 }
 
 function isMissing(file: string): boolean {

@@ -38,14 +38,18 @@ export async function runBridge(io: Io, target: LocalTarget, options: BridgeRun)
   let baseUrl: string | undefined;
   try {
     // Opened first: a folder without a bridge gets no lock file either.
-    const state = openState(target);
+    const broken = new AbortController();
+    const state = openState(target, {
+      // A lock of another process passes; a full disk or a damaged file does not, and ends the run.
+      onFault: (fault) => fault.code !== 'state-in-use' && broken.abort(fault),
+    });
     try {
       baseUrl = await baseUrlOf(state, target);
       await state.applicationSecret.read();
       const command = commandFor(target, 'run');
       const lock = takeRunLock(target.dir, { command, startedAt: toInstant(systemClock.now()) });
       try {
-        const result = await runLocked(io, target, options, state, baseUrl);
+        const result = await runLocked(io, target, options, { state, baseUrl, broken: broken.signal });
         if (result.fault) throw result.fault;
         return result;
       } finally {
@@ -59,17 +63,23 @@ export async function runBridge(io: Io, target: LocalTarget, options: BridgeRun)
   }
 }
 
+interface Opened {
+  readonly state: EmbeddedState;
+  readonly baseUrl: string;
+  /** Aborted, with the fault as its reason, when the state cannot be used any more. */
+  readonly broken: AbortSignal;
+}
+
 async function runLocked(
   io: Io,
   target: LocalTarget,
   options: BridgeRun,
-  state: EmbeddedState,
-  baseUrl: string,
+  { state, baseUrl, broken }: Opened,
 ): Promise<EndedRun> {
   const { settings, concurrency, advertTries, webhook, untilIdle, verbose } = options;
   const asked = io.untilStopped();
   const readerGone = new AbortController();
-  const signal = AbortSignal.any([asked, readerGone.signal]);
+  const signal = AbortSignal.any([asked, readerGone.signal, broken]);
   if ((await state.partnerAccounts.list()).length === 0) {
     say(
       io,
@@ -78,6 +88,8 @@ async function runLocked(
   }
   const begun = await totals(state);
   const progress = startProgress(io, async () => summary(begun, await totals(state)));
+  // The message that the run ends with says it all.
+  broken.addEventListener('abort', () => progress.mute());
   const onClosed = () => {
     // Nothing that goes wrong from here on is news.
     progress.mute();
@@ -97,7 +109,7 @@ async function runLocked(
     }),
   });
   try {
-    const result = await bridge.run({ signal, untilIdle });
+    const result = await bridge.run({ signal, untilIdle }).finally(() => broken.throwIfAborted());
     progress.stop();
     if (!readerGone.signal.aborted && !result.fault) say(io, `${summary(begun, await totals(state))}.`);
     // A fault that comes of being stopped is none.

@@ -28,6 +28,8 @@ const handleMs = 60_000;
 /** How often messages that were sent back for a while are looked for. */
 const idleLookMs = 200;
 const mostPerAdvert = 10;
+const firstSettleWaitMs = 100;
+const mostSettleWaitMs = 5_000;
 
 /**
  * Takes messages from the queue and has the fan-out handle them, one advert to a worker: a slow advert keeps one worker
@@ -43,12 +45,16 @@ export function startWorkers(deps: WorkerDeps): Workers {
   const wake = () => wakeUp.abort();
 
   async function work(group: Delivery[]): Promise<void> {
-    try {
-      const settlements = await fanOut.handle(group, { deadlineMs: clock.now() + handleMs });
-      await settler.settle(settlements);
-    } catch (error) {
-      // Not settled: the messages come back when their visibility ends, or with the next run.
-      observer.error('what was handled could not be settled', { error });
+    const settlements = await fanOut.handle(group, { deadlineMs: clock.now() + handleMs });
+    // Until it works, for what is in hand keeps its advert waiting. After a stop the next run frees it.
+    for (let waitMs = firstSettleWaitMs; ; waitMs = Math.min(2 * waitMs, mostSettleWaitMs)) {
+      try {
+        return await settler.settle(settlements);
+      } catch (error) {
+        observer.error('what was handled could not be settled', { error });
+        if (stopping.signal.aborted) return;
+        await clock.sleep(waitMs, stopping.signal);
+      }
     }
   }
 

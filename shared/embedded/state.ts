@@ -6,6 +6,7 @@ import { createDocuments } from './documents.ts';
 import { createFeedStates } from './feed-states.ts';
 import { createPartnerAccounts } from './partner-accounts.ts';
 import { createQueue } from './queue.ts';
+import type { StateError } from './state-error.ts';
 import { openStateFile, stateFileIn } from './state-file.ts';
 import { createStore } from './store.ts';
 import { createApplicationSecret, createVault } from './vault.ts';
@@ -13,6 +14,8 @@ import { createApplicationSecret, createVault } from './vault.ts';
 export interface EmbeddedStateOptions {
   /** Default: the machine's own. */
   readonly clock?: { now(): number };
+  /** Told of each fault of the file, before whoever asked hears of it. */
+  readonly onFault?: (fault: StateError) => void;
 }
 
 export type EmbeddedState = ReturnType<typeof openEmbeddedState>;
@@ -24,8 +27,8 @@ export type EmbeddedState = ReturnType<typeof openEmbeddedState>;
  * @param dir made, for its owner alone, when it is not there
  * @throws {StateError} when it is damaged, not writable, or of a newer bridge; also from every method of what it returns
  */
-export function openEmbeddedState(dir: string, { clock = Date }: EmbeddedStateOptions = {}) {
-  const store = createStore(openStateFile(dir), stateFileIn(dir));
+export function openEmbeddedState(dir: string, { clock = Date, onFault }: EmbeddedStateOptions = {}) {
+  const store = createStore(openStateFile(dir), stateFileIn(dir), onFault);
   const documents = createDocuments(store);
   const books = createBooks(store);
   const letters = createDeadLetters(store, books, clock);

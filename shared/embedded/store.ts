@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { asStateError, guarded } from './state-error.ts';
+import { asStateError, guarded, StateError } from './state-error.ts';
 
 export interface WriteOptions {
   /** Waits for the disk: for what a power cut must not take either. Default false. */
@@ -34,8 +34,18 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown };
 
 /**
  * @param file its name, for messages
+ * @param onFault told of each fault of the file itself, before whoever asked hears of it
  */
-export function createStore(db: DatabaseSync, file: string): Store {
+export function createStore(
+  db: DatabaseSync,
+  file: string,
+  onFault: (fault: StateError) => void = () => undefined,
+): Store {
+  function told(error: unknown): unknown {
+    const fault = asStateError(error, file);
+    if (fault instanceof StateError) onFault(fault);
+    return fault;
+  }
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
@@ -61,7 +71,7 @@ export function createStore(db: DatabaseSync, file: string): Store {
     try {
       return inTransaction(changes).map((value) => ({ value }));
     } catch (error) {
-      const failed: Outcome = { error: asStateError(error, file) };
+      const failed: Outcome = { error: told(error) };
       if (changes.length === 1 || isBusy(error)) return changes.map(() => failed);
       return changes.flatMap((change) => outcomesOf([change]));
     }
@@ -81,7 +91,13 @@ export function createStore(db: DatabaseSync, file: string): Store {
 
   return {
     prepare: (sql) => guarded(file, () => db.prepare(sql)),
-    read: (query) => guarded(file, query),
+    read<T>(query: () => T): T {
+      try {
+        return query();
+      } catch (error) {
+        throw told(error);
+      }
+    },
     write<T>(change: () => T, { durable = false }: WriteOptions = {}): Promise<T> {
       return new Promise<T>((resolve, reject) => {
         // Not a microtask: the answers that arrive in one turn of the event loop come in macrotasks of their own.

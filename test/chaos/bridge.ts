@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Status } from '../../cli/bridge.ts';
+import type { Sandbox } from '../../sandbox/server.ts';
+import { type Ended, type Life, type LifeOptions, startLife } from './life.ts';
+
+/** An embedded bridge under test and all that its runs ever wrote, as a subscriber would have kept it. */
+export interface ChaosBridge {
+  readonly dir: string;
+  readonly service: Sandbox;
+  readonly runs: Ended[];
+  run(extra?: readonly string[], options?: LifeOptions): Life;
+  status(): Promise<Status>;
+  remove(): void;
+}
+
+const clientSecret = 'sandbox-client-secret';
+
+/** Secrets that are known before the run; those made meanwhile are known by their form (check-secrets.ts). */
+export const secretsOf = ({ users }: Sandbox): string[] => [
+  clientSecret,
+  ...users.map(({ refreshToken }) => refreshToken),
+];
+
+/** A bridge set up by its command line, with every user of the service as a partner account. */
+export async function setUpBridge(service: Sandbox, dir = newFolder()): Promise<ChaosBridge> {
+  const local = ['--local', dir];
+  const since = new Date(Date.now() - 60_000).toISOString();
+  await succeed(
+    [
+      'application',
+      ...local,
+      '--base-url',
+      service.url,
+      '--client-id',
+      'sandbox-client',
+      '--client-secret-stdin',
+    ],
+    clientSecret,
+  );
+  for (const { name, refreshToken } of service.users) {
+    await succeed(['connect', name, ...local, '--refresh-token-stdin', '--since', since], refreshToken);
+  }
+  const runs: Ended[] = [];
+  return {
+    dir,
+    service,
+    runs,
+    run(extra = [], options = {}) {
+      const life = startLife(['run', ...local, ...settings, ...extra], options);
+      void life.ended.then((end) => runs.push(end));
+      return life;
+    },
+    async status() {
+      const { stdout } = await succeed(['status', ...local, '--json']);
+      return JSON.parse(stdout) as Status;
+    },
+    remove: () => rmSync(dir, { recursive: true, force: true }),
+  };
+}
+
+/** The overlap is short, yet longer than the visibility delay; a missing advert is looked at twice. */
+const settings = [
+  '--max-requests-per-second',
+  '100000',
+  '--poll-seconds',
+  '1',
+  '--overlap-seconds',
+  '10',
+  '--confirm-unavailable-seconds',
+  '1',
+];
+
+export const newFolder = (): string => mkdtempSync(path.join(tmpdir(), 'advert-bridge-chaos-'));
+
+async function succeed(args: readonly string[], input = ''): Promise<Ended> {
+  const end = await startLife(args, { input }).ended;
+  if (end.exitCode !== 0 && !(args[0] === 'status' && end.exitCode === 3)) {
+    throw new Error(`${args.join(' ')} exited with ${end.exitCode}: ${end.stderr}`);
+  }
+  return end;
+}

@@ -1,0 +1,73 @@
+import { DatabaseSync } from 'node:sqlite';
+import type { Status } from '../../cli/bridge.ts';
+import { stateFileIn } from '../../shared/embedded/state-file.ts';
+import { type ChaosBridge, secretsOf } from './bridge.ts';
+import { checkHistories } from './check-histories.ts';
+import { transcriptOf } from './transcript.ts';
+
+export interface Verdict {
+  readonly faults: readonly string[];
+  /** One line for a person. */
+  readonly summary: string;
+}
+
+/** All that must hold once every change is delivered: histories, books, secrets. */
+export async function checkBridge(bridge: ChaosBridge, touched: ReadonlySet<string>): Promise<Verdict> {
+  const { runs, service } = bridge;
+  const transcript = transcriptOf(runs);
+  const histories = checkHistories(transcript, service.control.truth(), touched);
+  const status = await bridge.status();
+  const output = runs.map(({ stdout, stderr }) => stdout + stderr).join('\n') + JSON.stringify(status);
+  const books = status.partnerAccounts.map(({ name, books: b }) => `${name} ${JSON.stringify(b)}`);
+  return {
+    faults: [
+      ...transcript.faults,
+      ...histories.faults,
+      ...checkBooks(status, histories.events),
+      ...checkFile(bridge.dir),
+      ...checkSecrets(output, secretsOf(service)),
+    ],
+    summary:
+      `${histories.distinct} events of ${touched.size} adverts, ${histories.repeats} repeated lines, ` +
+      `${transcript.torn} torn lines\n  books: ${books.join('\n         ')}`,
+  };
+}
+
+function checkBooks({ partnerAccounts, queue }: Status, events: ReadonlyMap<string, number>): string[] {
+  const faults: string[] = [];
+  if (queue.waiting > 0 || queue.deadLetters > 0) faults.push(`the queue: ${JSON.stringify(queue)}`);
+  for (const { name, state, reason, books } of partnerAccounts) {
+    const { listed, inFlight, deadLettered } = books;
+    const settled = books.events + books.unchanged + books.coalesced + books.unavailable;
+    const told = events.get(name) ?? 0;
+    const flaws = [
+      ...(listed === settled + deadLettered + inFlight ? [] : ['the books do not balance']),
+      ...(inFlight === 0 ? [] : ['in flight, though idle']),
+      ...(deadLettered === 0 ? [] : ['dead-lettered']),
+      ...(state === 'polling' ? [] : [`${state}: ${reason}`]),
+      // More is right: one that died after an event repeats it and may find the next, all for one listed ID.
+      ...(books.events + books.unavailable <= told ? [] : [`the subscriber has ${told} different events`]),
+    ];
+    if (flaws.length > 0) faults.push(`${name}: ${flaws.join('; ')}: ${JSON.stringify(books)}`);
+  }
+  return faults;
+}
+
+/** Nothing was overwritten that should not have been. */
+function checkFile(dir: string): string[] {
+  const db = new DatabaseSync(stateFileIn(dir), { readOnly: true });
+  const rows = db.prepare('PRAGMA integrity_check').all() as { integrity_check: string }[];
+  db.close();
+  const flaws = rows.map(({ integrity_check: flaw }) => flaw).filter((flaw) => flaw !== 'ok');
+  return flaws.map((flaw) => `the state file: ${flaw}`);
+}
+
+/** Tokens and codes of the sandbox are 40 letters and digits; nothing else that the bridge writes is. */
+const tokenLike = /[A-Za-z0-9]{40,}/;
+
+function checkSecrets(output: string, secrets: readonly string[]): string[] {
+  const found = secrets.filter((secret) => output.includes(secret)).map((secret) => `${secret.slice(0, 8)}…`);
+  const made = tokenLike.exec(output)?.[0];
+  if (made !== undefined) found.push(`${made.slice(0, 8)}…`);
+  return found.map((secret) => `the output holds what looks like a secret: ${secret}`);
+}

@@ -1,0 +1,81 @@
+import { pick, type Random } from '../../sandbox/random.ts';
+import type { Sandbox } from '../../sandbox/server.ts';
+
+/** What goes on at the service while the bridge lives and dies. */
+export interface Weather {
+  /** Makes one to three changes of an advert. */
+  change(): void;
+  /** Once in a while: tokens that run out, cursors that are forgotten, another visibility delay. */
+  turn(): void;
+  /** Stands for the rest of the run, until `clear`. */
+  readonly faults: () => void;
+  clear(): void;
+  /** Adverts that the feed has named. */
+  readonly touched: ReadonlySet<string>;
+  readonly made: () => number;
+}
+
+const statuses = ['active', 'new', 'limited', 'removed_by_user', 'outdated', 'blocked'];
+
+export function createWeather({ control, users }: Sandbox, random: Random): Weather {
+  const touched = new Set<string>();
+  const gone = new Set<string>();
+  const known = users.map(({ name }) => control.truth(name).map(({ id }) => id));
+  let made = 0;
+
+  const set = (id: string, status: string) => {
+    control.setStatus(id, status);
+    made += 1;
+  };
+
+  function change(): void {
+    const index = Math.floor(random() * users.length);
+    const ids = known[index] as string[];
+    const kind = random();
+    if (kind < 0.05) {
+      const [id = ''] = control.createAdverts(1, { user: users[index]?.name ?? '' });
+      ids.push(id);
+      touched.add(id);
+      made += 1;
+      return;
+    }
+    // A few adverts change all the time, the others now and then.
+    const id = random() < 0.4 ? (ids[Math.floor(random() * 5)] as string) : pick(random, ids);
+    touched.add(id);
+    if (gone.has(id)) {
+      control.restore(id, random() < 0.5 ? undefined : pick(random, statuses));
+      gone.delete(id);
+      made += 1;
+    } else if (kind < 0.15) {
+      control.remove(id);
+      gone.add(id);
+      made += 1;
+    } else if (kind < 0.3) {
+      const before = control.advert(id)?.status as string;
+      set(id, pick(random, statuses));
+      set(id, before);
+    } else set(id, pick(random, statuses));
+  }
+
+  function turn(): void {
+    const kind = random();
+    const { name } = pick(random, users);
+    if (kind < 0.15) control.expireAccessTokens(name);
+    else if (kind < 0.18) control.expireAccessTokens();
+    else if (kind < 0.2) control.invalidateCursors(name);
+    else if (kind < 0.5) control.change({ visibilityDelayMs: Math.floor(random() * 1000) });
+  }
+
+  function faults(): void {
+    const { faults: book } = control;
+    for (const endpoint of ['advert', 'feed', 'token'] as const) {
+      book.add({ endpoint, kind: 'status', status: 500, probability: 0.02 });
+      book.add({ endpoint, kind: 'reset', probability: 0.02 });
+      book.add({ endpoint, kind: 'lost-answer', probability: 0.02 });
+      book.add({ endpoint, kind: 'cut-off', probability: 0.01 });
+      book.add({ endpoint, kind: 'delay', delayMs: 250, probability: 0.04 });
+    }
+  }
+
+  return { change, turn, faults, clear: () => control.faults.clear(), touched, made: () => made };
+}
