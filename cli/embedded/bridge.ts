@@ -15,7 +15,7 @@ import type { EventPublisher, Observer } from '../../shared/domain/ports.ts';
 import type { EmbeddedState } from '../../shared/embedded/state.ts';
 import { createPartnerReaders } from '../../shared/partner-api/readers.ts';
 import { createTokenSource } from '../../shared/partner-api/token-source.ts';
-import { createLocalClient } from './connect.ts';
+import { createLocalClient, refreshLockMs } from './connect.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';
 import { startWorkers } from './workers.ts';
 
@@ -54,7 +54,8 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
   const { state, settings, concurrency, events, observer } = options;
   const { clock = systemClock, random = Math.random, advertTries = 5 } = options;
   const holder = `run-${randomUUID()}`;
-  const client = createLocalClient({ ...options, clock, random });
+  const stopped = new AbortController();
+  const client = createLocalClient({ ...options, clock, random, stopped: stopped.signal });
   const refreshToken = createRefreshToken({
     accounts: state.partnerAccounts,
     vault: state.vault,
@@ -66,7 +67,7 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
     random,
     // Named as a run's: the next run frees what a dead one held.
     newId: () => `run-${randomUUID()}`,
-    settings: { requiredScope: settings.requiredScope, lockMs: 90_000 },
+    settings: { requiredScope: settings.requiredScope, lockMs: refreshLockMs },
   });
   const tokens = createTokenSource({
     reader: state.vault,
@@ -92,6 +93,8 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
       fetchMs: 30_000,
     },
   });
+
+  const pausedUntil = async () => (await state.budgetStore.read()).pausedUntilMs;
 
   async function waitingForStopped(): Promise<number> {
     const stopped = (await state.partnerAccounts.list()).filter((account) => stopOf(account));
@@ -153,11 +156,16 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
     });
     const stopping = new AbortController();
     const until = AbortSignal.any([signal, stopping.signal]);
+    signal.addEventListener('abort', () => stopped.abort());
+    if (signal.aborted) stopped.abort();
     const poller = { drain, clock, observer, pollSeconds: settings.pollSeconds };
     const sweeping = sweepForEver(until);
     try {
       const fault = untilIdle
-        ? await pollUntilIdle({ ...poller, bookKeeper: state.bookKeeper, waitingForStopped }, signal)
+        ? await pollUntilIdle(
+            { ...poller, bookKeeper: state.bookKeeper, pausedUntil, waitingForStopped },
+            signal,
+          )
         : await pollForEver(poller, signal).then(() => undefined);
       return { fault, needsPerson: await needsPerson() };
     } finally {

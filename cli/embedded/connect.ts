@@ -1,10 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { createConnect } from '../../functions/refresh-token/connect.ts';
 import type { BridgeSettings } from '../../shared/contract/settings.ts';
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
+import { PartnerFault } from '../../shared/domain/faults.ts';
 import type { EventPublisher, Observer } from '../../shared/domain/ports.ts';
 import type { EmbeddedState } from '../../shared/embedded/state.ts';
 import { createPartnerClient } from '../../shared/partner-api/client.ts';
-import { createGate } from '../../shared/partner-api/gate.ts';
+import { createGate, type Gate } from '../../shared/partner-api/gate.ts';
+
+/** Longer than any refresh takes. */
+export const refreshLockMs = 90_000;
 
 export interface LocalPartnerOptions {
   readonly state: EmbeddedState;
@@ -15,6 +20,8 @@ export interface LocalPartnerOptions {
   readonly concurrency?: number;
   readonly clock?: Clock;
   readonly random?: () => number;
+  /** Once aborted no request is begun any more; those on their way end. */
+  readonly stopped?: AbortSignal;
 }
 
 /** The partner client of an embedded bridge, with the rate budget that its state folder shares. */
@@ -29,8 +36,24 @@ export function createLocalClient(options: LocalPartnerOptions) {
     maxRequestsPerSecond,
     circuitSeconds,
   });
-  return createPartnerClient({ baseUrl: options.baseUrl, acceptLanguage, concurrency, gate, clock, random });
+  return createPartnerClient({
+    baseUrl: options.baseUrl,
+    acceptLanguage,
+    concurrency,
+    gate: untilStopped(gate, options.stopped),
+    clock,
+    random,
+  });
 }
+
+/** So that a service that hangs does not keep a stopped bridge with attempt after attempt. */
+const untilStopped = (gate: Gate, stopped: AbortSignal | undefined): Gate => ({
+  ...gate,
+  enter: (resource, deadlineMs) =>
+    stopped?.aborted
+      ? Promise.reject(new PartnerFault('paused', `not sent (${resource}): the bridge is stopping`))
+      : gate.enter(resource, deadlineMs),
+});
 
 /**
  * Connecting and disconnecting on the embedded state; events about it stay owed until the bridge runs, for only `run`
@@ -48,7 +71,8 @@ export function createLocalConnect(options: LocalPartnerOptions) {
     events: noSubscriberYet,
     observer,
     clock,
-    settings,
+    newId: () => `connect-${randomUUID()}`,
+    settings: { ...settings, lockMs: refreshLockMs },
   });
   return { ...connect, close: () => client.close() };
 }

@@ -6,7 +6,7 @@
 import { metrics } from '../../shared/contract/names.ts';
 import { pauseOf, stopOf } from '../../shared/domain/accounts.ts';
 import { type Feed, feeds } from '../../shared/domain/feed.ts';
-import type { PartnerAccounts } from '../../shared/domain/ports.ts';
+import type { PartnerAccount, PartnerAccounts } from '../../shared/domain/ports.ts';
 import { sideBySide } from '../../shared/domain/side-by-side.ts';
 import { type PollDeps, type PollReport, pollFeed } from './poll.ts';
 import type { FeedState } from './ports.ts';
@@ -25,8 +25,18 @@ export interface DrainReport {
   readonly polls: readonly ({ readonly partnerAccount: string; readonly feed: string } & PollReport)[];
   /** Partner accounts that wait for a person. */
   readonly stopped: readonly string[];
+  /** Feeds that wait a while, with the reason: not polled in this round. */
+  readonly paused: readonly PausedFeed[];
   /** Seconds since the feed that waited longest was read to its end; stopped and unconnected ones apart. */
   readonly lagSeconds: number;
+}
+
+export interface PausedFeed {
+  readonly partnerAccount: string;
+  /** What rests: all of the partner account, or this feed of it. */
+  readonly kind: 'partner-account' | 'feed';
+  readonly reason: string;
+  readonly untilMs: number;
 }
 
 export interface RoundOptions {
@@ -46,7 +56,7 @@ export function createDrain(deps: DrainDeps) {
   const { clock, settings } = deps;
 
   async function round(options: RoundOptions): Promise<DrainReport> {
-    const { due, stopped } = await sortFeeds(deps);
+    const { due, stopped, paused } = await sortFeeds(deps);
     const polls: DrainReport['polls'][number][] = [];
     const lastSuccess = new Map(
       due.map(({ state, connectedAt }) => [state, state.lastSuccess ?? connectedAt]),
@@ -60,7 +70,7 @@ export function createDrain(deps: DrainDeps) {
       polls.push({ partnerAccount, feed: feed.name, ...report });
     });
     const oldest = Math.min(clock.now(), ...lastSuccess.values());
-    const report = { polls, stopped, lagSeconds: (clock.now() - oldest) / 1000 };
+    const report = { polls, stopped, paused, lagSeconds: (clock.now() - oldest) / 1000 };
     deps.observer.count(metrics.feedLagSeconds, report.lagSeconds);
     deps.observer.count(metrics.stoppedPartnerAccounts, stopped.length);
     return report;
@@ -87,23 +97,37 @@ interface DueFeed {
 }
 
 /** The feeds that may be polled now, the one waiting longest first, and the accounts that wait for a person. */
-async function sortFeeds({
-  feedStates,
-  accounts,
-  clock,
-}: DrainDeps): Promise<{ due: DueFeed[]; stopped: string[] }> {
+async function sortFeeds({ feedStates, accounts, clock }: DrainDeps): Promise<SortedFeeds> {
   const [states, known] = await Promise.all([feedStates.list(), accounts.list()]);
   const now = clock.now();
   const byName = new Map(known.map((account) => [account.name, account]));
-  const due = states.flatMap((state): DueFeed[] => {
-    const account = byName.get(state.partnerAccount);
-    if (account?.generation !== state.generation || stopOf(account) || pauseOf(account, now)) return [];
-    return (state.pausedUntil ?? 0) > now ? [] : [{ state, connectedAt: Date.parse(account.connectedAt) }];
-  });
-  const stopped = known
-    .filter((account) => stopOf(account)?.reason !== 'disconnected' && stopOf(account))
-    .map(({ name }) => name);
-  return { due, stopped };
+  const due: DueFeed[] = [];
+  const paused: PausedFeed[] = [];
+  for (const state of states) {
+    const { partnerAccount, pausedUntil = 0, fault = 'the feed rests' } = state;
+    const account = byName.get(partnerAccount);
+    if (account?.generation !== state.generation || stopOf(account)) continue;
+    const pause = pauseOf(account, now);
+    if (pause)
+      paused.push({ partnerAccount, kind: 'partner-account', reason: pause.reason, untilMs: pause.until });
+    else if (pausedUntil > now)
+      paused.push({ partnerAccount, kind: 'feed', reason: fault, untilMs: pausedUntil });
+    else due.push({ state, connectedAt: Date.parse(account.connectedAt) });
+  }
+  const stopped = known.filter(waitsForPerson).map(({ name }) => name);
+  return { due, stopped, paused };
+}
+
+interface SortedFeeds {
+  readonly due: readonly DueFeed[];
+  readonly stopped: readonly string[];
+  readonly paused: readonly PausedFeed[];
+}
+
+/** Disconnected is as somebody wanted it. */
+function waitsForPerson(account: PartnerAccount): boolean {
+  const stop = stopOf(account);
+  return stop !== undefined && stop.reason !== 'disconnected';
 }
 
 const feedNamed = (name: string): Feed | undefined => feeds.find((feed) => feed.name === name);

@@ -47,13 +47,6 @@ const owing = (account: PartnerAccount, envelope: string): PartnerAccount => ({
   owedEvents: [...(account.owedEvents ?? []), envelope],
 });
 
-/** Without the lock of `holder`; somebody else's stays. */
-export function unlocked(account: PartnerAccount, holder: string): PartnerAccount {
-  if (account.refreshing?.holder !== holder) return account;
-  const { refreshing: _refreshing, ...rest } = account;
-  return rest;
-}
-
 interface AnnounceDeps {
   readonly accounts: PartnerAccounts;
   readonly events: EventPublisher;

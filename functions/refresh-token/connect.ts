@@ -10,12 +10,13 @@ import type { PartnerAccount, TokenPair } from '../../shared/domain/ports.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import { payOwedEvents, restored } from './account-writes.ts';
 import type { FeedRegister, Grant } from './ports.ts';
+import { busy, withRefreshLock } from './refresh-lock.ts';
 import type { CallOptions, RefreshDeps } from './refresh-token.ts';
 import { missingScopes, pairOf } from './tokens.ts';
 
-export interface ConnectDeps extends Omit<RefreshDeps, 'settings' | 'newId' | 'random'> {
+export interface ConnectDeps extends Omit<RefreshDeps, 'settings' | 'random'> {
   readonly feedStates: FeedRegister;
-  readonly settings: { readonly requiredScope: string; readonly overlapSeconds: number };
+  readonly settings: RefreshDeps['settings'] & { readonly overlapSeconds: number };
 }
 
 export type ConnectRequest = {
@@ -33,11 +34,38 @@ export interface Connected {
   readonly isNew: boolean;
 }
 
+const busyLookMs = 500;
+/** How long a refresh that is under way is waited for. */
+const disconnectMs = 15_000;
+
 export function createConnect(deps: ConnectDeps) {
   const { accounts, vault, feedStates, clock, observer, settings } = deps;
 
   /** @throws {PartnerFault} `grant-rejected`, `client-rejected`, `scope-refused`, or a passing one: nothing is stored then */
   async function connect(request: ConnectRequest, options: CallOptions): Promise<Connected> {
+    return alone(request.partnerAccount, options, () => exchange(request, options));
+  }
+
+  /**
+   * A refresh under way could store its pair, of a grant that is dead by now, after the new one: so nobody refreshes
+   * meanwhile. An account that is not there yet has nobody who would.
+   */
+  async function alone<T>(name: string, { deadlineMs }: CallOptions, work: () => Promise<T>): Promise<T> {
+    if (!(await accounts.read(name))) return work();
+    for (;;) {
+      const result = await withRefreshLock(deps, name, work);
+      if (result !== busy) return result;
+      if (clock.now() + busyLookMs >= deadlineMs) {
+        throw new PartnerFault(
+          'passing',
+          `the token of ${name} is being refreshed right now: try again in two minutes`,
+        );
+      }
+      await clock.sleep(busyLookMs);
+    }
+  }
+
+  async function exchange(request: ConnectRequest, options: CallOptions): Promise<Connected> {
     const { partnerAccount: name } = request;
     const application = await deps.application.read();
     const received = await deps.endpoint.requestTokens(
@@ -96,6 +124,10 @@ export function createConnect(deps: ConnectDeps) {
 
   /** Stops polling and removes the credentials; the cursor and the history stay. @returns whether it was known */
   async function disconnect(name: string): Promise<boolean> {
+    return alone(name, { deadlineMs: clock.now() + disconnectMs }, () => removeCredentials(name));
+  }
+
+  async function removeCredentials(name: string): Promise<boolean> {
     const account = await changeAccount(accounts, name, (now) => {
       const { token: _token, pause: _pause, ...rest } = now;
       const tokenVersion = now.token?.version ?? now.stop?.tokenVersion ?? '';

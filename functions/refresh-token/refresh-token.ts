@@ -6,36 +6,23 @@
 import { metrics } from '../../shared/contract/names.ts';
 import { changeAccount, pauseOf, stopOf } from '../../shared/domain/accounts.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
-import type { Clock } from '../../shared/domain/clock.ts';
 import { asFault, type PartnerFault } from '../../shared/domain/faults.ts';
-import type {
-  EventPublisher,
-  Observer,
-  PartnerAccount,
-  PartnerAccounts,
-  TokenPair,
-} from '../../shared/domain/ports.ts';
+import type { EventPublisher, Observer, PartnerAccount, TokenPair } from '../../shared/domain/ports.ts';
 import { sideBySide } from '../../shared/domain/side-by-side.ts';
 import type { RefreshOutcome, Rejection } from '../../shared/partner-api/ports.ts';
-import { payOwedEvents, stopped, unlocked } from './account-writes.ts';
+import { payOwedEvents, stopped } from './account-writes.ts';
 import type { ApplicationSecret, TokenEndpoint, TokenVault } from './ports.ts';
+import { busy, type LockDeps, withRefreshLock } from './refresh-lock.ts';
 import { missingScopes, pairOf } from './tokens.ts';
 
-export interface RefreshDeps {
-  readonly accounts: PartnerAccounts;
+export interface RefreshDeps extends LockDeps {
   readonly vault: TokenVault;
   readonly application: ApplicationSecret;
   readonly endpoint: TokenEndpoint;
   readonly events: EventPublisher;
   readonly observer: Observer;
-  readonly clock: Clock;
   readonly random: () => number;
-  readonly newId: () => string;
-  readonly settings: {
-    readonly requiredScope: string;
-    /** Outlives the function's timeout, so that nobody else refreshes while this one may still write. */
-    readonly lockMs: number;
-  };
+  readonly settings: LockDeps['settings'] & { readonly requiredScope: string };
 }
 
 export interface RefreshRequest {
@@ -55,7 +42,8 @@ export interface SweepReport {
 }
 
 const busyMs = 500;
-const pauseBackoff = { baseMs: 60_000, capMs: 3_600_000 };
+/** Short at first: the service may only be slow to tell its own parts of a new token. */
+const pauseBackoff = { baseMs: 5_000, capMs: 3_600_000 };
 const dayMs = 86_400_000;
 /** A refresh token unused for 30 days dies (partner-api.md §5.3 rule 4); a person hears of it a week before. */
 const idleAlarmMs = 23 * dayMs;
@@ -88,23 +76,8 @@ export function createRefreshToken(deps: RefreshDeps) {
     const pause = pauseOf(account, clock.now());
     if (pause) return { kind: 'paused', untilMs: pause.until, reason: pause.reason };
 
-    const holder = deps.newId();
-    const locked = await changeAccount(accounts, name, (now) => {
-      const free = !now.refreshing || now.refreshing.until <= clock.now();
-      const startedAt = clock.now();
-      return free
-        ? { ...now, refreshing: { holder, startedAt, until: startedAt + settings.lockMs } }
-        : undefined;
-    });
-    if (locked?.refreshing?.holder !== holder) return { kind: 'busy', retryAfterMs: busyMs };
-    try {
-      return await refreshLocked(request, options);
-    } finally {
-      await changeAccount(accounts, name, (now) => {
-        const free = unlocked(now, holder);
-        return free === now ? undefined : free;
-      });
-    }
+    const outcome = await withRefreshLock(deps, name, () => refreshLocked(request, options));
+    return outcome === busy ? { kind: 'busy', retryAfterMs: busyMs } : outcome;
   }
 
   async function refreshLocked(request: RefreshRequest, options: CallOptions): Promise<RefreshOutcome> {
@@ -125,7 +98,9 @@ export function createRefreshToken(deps: RefreshDeps) {
     // Stored before anything else is done with it (I6); the verdicts on it come after.
     const pair = pairOf(received, current.pair) as TokenPair;
     const version = await vault.write(name, pair);
-    return judge(name, version, pair, current.pair);
+    // What has run out by our clock alone may come back with a moment left: the service has not rejected it.
+    const sameAgain = because === 'token-rejected' && pair.accessToken.equals(current.pair.accessToken);
+    return judge(name, version, pair, sameAgain);
   }
 
   /** What the new pair is good for. */
@@ -133,10 +108,9 @@ export function createRefreshToken(deps: RefreshDeps) {
     name: string,
     version: string,
     pair: TokenPair,
-    before: TokenPair,
+    sameAgain: boolean,
   ): Promise<RefreshOutcome> {
     const missing = missingScopes(pair.scope, settings.requiredScope);
-    const sameAgain = pair.accessToken.equals(before.accessToken);
     const account = await changeAccount(accounts, name, (now) => {
       const told = withToken(now, version, pair);
       if (missing.length > 0) return stopped(told, 'scope-insufficient', version, clock.now());
@@ -205,7 +179,7 @@ export function createRefreshToken(deps: RefreshDeps) {
       warnOfIdleness(account);
       if (token.expiresAt > clock.now()) return;
       const outcome = await refresh(
-        { partnerAccount: name, rejectedVersion: token.version, because: 'token-rejected' },
+        { partnerAccount: name, rejectedVersion: token.version, because: 'expired' },
         options,
       );
       if (outcome.kind === 'renewed') report.refreshed.push(name);

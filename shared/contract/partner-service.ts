@@ -51,7 +51,7 @@ export const tokenAnswer = v.object({
   expires_in: v.fallback(v.optional(seconds), undefined),
   token_type: v.fallback(v.optional(v.pipe(v.string(), v.toLowerCase())), undefined),
   scope: v.fallback(v.optional(v.string()), undefined),
-  refresh_token: v.optional(token),
+  refresh_token: v.fallback(v.optional(token), undefined),
 });
 export type TokenAnswer = v.InferOutput<typeof tokenAnswer>;
 

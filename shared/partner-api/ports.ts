@@ -49,8 +49,12 @@ export interface AccessToken {
   readonly version: string;
 }
 
-/** Why a token is handed back. */
-export type Rejection = 'token-rejected' | 'scope-insufficient';
+/**
+ * Why a token is handed back: it has run out by the bridge's clock (`expired`), or the service would not take it. The
+ * two clocks differ, so an expired one may be good for a moment more, and come back from a refresh.
+ */
+export const rejections = ['expired', 'token-rejected', 'scope-insufficient'] as const;
+export type Rejection = (typeof rejections)[number];
 
 /** Access tokens of partner accounts, refreshed when they have run out. */
 export interface TokenSource {

@@ -75,7 +75,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     if (isUsable(name, found)) return found;
     // One that has run out, or was rejected before, would only burn a request.
     const rejection = rejections.get(name);
-    const because = rejection?.version === found.version ? rejection.because : 'token-rejected';
+    const because = rejection?.version === found.version ? rejection.because : 'expired';
     return renewed(name, found.version, because, deadlineMs);
   }
 
@@ -136,7 +136,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       }
       await refuseIfWaiting(name);
       // Of a version other than the rejected one nothing is known but that it has run out.
-      const why = avoided === rejected ? because : 'token-rejected';
+      const why = avoided === rejected ? because : 'expired';
       const outcome = await requester
         .refresh(name, avoided, why, deadlineMs)
         .catch((error: unknown): RefreshOutcome => failedOf(asFault(error)));

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { checked, instant, partnerAccountName, ShapeError } from '../contract/checks.ts';
 import { PartnerFault } from '../domain/faults.ts';
 import { Secret } from '../domain/secret.ts';
+import { rejections } from '../partner-api/ports.ts';
 import type { Runtime } from './middleware.ts';
 
 /** A secret on its way in: from here on it does not show itself. */
@@ -20,7 +21,7 @@ const request = v.union([
   v.object({
     ...action('refresh'),
     rejectedVersion: v.string(),
-    because: v.picklist(['token-rejected', 'scope-insufficient']),
+    because: v.picklist(rejections),
   }),
   v.object({ ...action('connect'), refreshToken: secret, since }),
   v.object({ ...action('connect'), code: secret, redirectUri: v.optional(v.string()), since }),

@@ -72,7 +72,7 @@ export async function createWorld() {
   const connect = createConnect({
     ...tokenDeps,
     feedStates: state.feedStates,
-    settings: { requiredScope: 'v2 read write', overlapSeconds: 300 },
+    settings: { ...tokenDeps.settings, overlapSeconds: 300 },
   });
   const options = () => ({ deadlineMs: clock.now() + 60_000 });
 

@@ -4,6 +4,7 @@ import { envelope } from '../../../shared/contract/events.ts';
 import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
+import type { Rejection } from '../../../shared/partner-api/ports.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
 const dayMs = 86_400_000;
@@ -13,7 +14,7 @@ describe('refresh-token', () => {
   const version = async () => (await world.account())?.token?.version ?? '';
   const refresh = async (
     rejectedVersion?: string,
-    because: 'token-rejected' | 'scope-insufficient' = 'token-rejected',
+    because: Rejection = 'token-rejected',
   ) =>
     world.refreshToken.refresh(
       { partnerAccount: 'main', rejectedVersion: rejectedVersion ?? (await version()), because },
@@ -220,11 +221,19 @@ describe('refresh-token', () => {
     expect(world.service.grants).toHaveLength(1);
     expect(await world.round()).toMatchObject({ polls: [], stopped: [] });
 
-    world.clock.advance(60_000);
+    const firstMs = first.kind === 'paused' ? first.untilMs - world.clock.now() : 0;
+    world.clock.advance(firstMs);
     const startedAt = world.clock.now();
     const second = await refresh();
-    expect(second).toMatchObject({ kind: 'paused' });
-    if (second.kind === 'paused') expect(second.untilMs - startedAt).toBeGreaterThan(60_000);
+    const secondMs = second.kind === 'paused' ? second.untilMs - startedAt : 0;
+    expect(secondMs).toBeGreaterThan(firstMs);
+  });
+
+  it('does not pause an account whose token has run out by its own clock alone', async () => {
+    const current = (await stored()).access;
+    answer({ access_token: current, expires_in: 0 });
+
+    expect(await refresh(undefined, 'expired')).toEqual({ kind: 'renewed' });
   });
 
   it('stops an account whose scope no longer suffices, with the new pair stored first', async () => {
@@ -286,6 +295,20 @@ describe('refresh-token', () => {
       await connect({ since: '2026-01-01T00:00:00Z' });
 
       expect((await world.feed('other'))?.since).toBe('2026-01-01T00:00:00Z');
+    });
+
+    it('waits for a refresh under way, which would store a dead pair after the new one', async () => {
+      await connect();
+      const account = await world.accounts.read('other');
+      if (!account) throw new Error('not connected');
+      const lock = { holder: 'a refresh', startedAt: world.clock.now(), until: world.clock.now() + 20_000 };
+      await world.accounts.write({ ...account.value, refreshing: lock }, account.version);
+      const startedAt = world.clock.now();
+
+      await connect();
+
+      expect(world.clock.now() - startedAt).toBeGreaterThanOrEqual(20_000);
+      expect((await world.account('other'))?.refreshing).toBeUndefined();
     });
 
     it('stores nothing when the scope granted is too small', async () => {

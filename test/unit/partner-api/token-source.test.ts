@@ -89,7 +89,7 @@ describe('the current token', () => {
     state.lifetimeMs = 0;
 
     expect(await revealed(source.current('main', deadlineMs))).toBe('access-2');
-    expect(asked).toEqual(['1 token-rejected']);
+    expect(asked).toEqual(['1 expired']);
   });
 
   it('that ran out here may have been renewed elsewhere: then nobody is asked', async () => {

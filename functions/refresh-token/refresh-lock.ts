@@ -1,0 +1,46 @@
+import { changeAccount } from '../../shared/domain/accounts.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import type { PartnerAccounts } from '../../shared/domain/ports.ts';
+
+export interface LockDeps {
+  readonly accounts: PartnerAccounts;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly settings: {
+    /** Outlives the function's timeout, so that nobody else writes a token while this one may still do so. */
+    readonly lockMs: number;
+  };
+}
+
+export const busy = Symbol('busy');
+
+/**
+ * Runs `work` as the only one that changes the partner account's tokens, over all functions and processes.
+ *
+ * @returns `busy` when somebody else is at it, or there is no such account
+ */
+export async function withRefreshLock<T>(
+  deps: LockDeps,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T | typeof busy> {
+  const { accounts, clock, settings } = deps;
+  const holder = deps.newId();
+  const locked = await changeAccount(accounts, name, (now) => {
+    const free = !now.refreshing || now.refreshing.until <= clock.now();
+    const startedAt = clock.now();
+    return free
+      ? { ...now, refreshing: { holder, startedAt, until: startedAt + settings.lockMs } }
+      : undefined;
+  });
+  if (locked?.refreshing?.holder !== holder) return busy;
+  try {
+    return await work();
+  } finally {
+    await changeAccount(accounts, name, (now) => {
+      if (now.refreshing?.holder !== holder) return undefined;
+      const { refreshing: _refreshing, ...rest } = now;
+      return rest;
+    });
+  }
+}

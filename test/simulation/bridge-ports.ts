@@ -1,0 +1,192 @@
+/** The bridge's ports as one process has them: every call may go wrong, and what is carried out is watched. */
+import type { ChangedAdvertsQueue, DeadLetters, FeedStates } from '../../functions/drain/ports.ts';
+import type { AdvertHistories, AdvertKey, Inbox, Settler } from '../../functions/fan-out/ports.ts';
+import type { ApplicationSecret, TokenVault } from '../../functions/refresh-token/ports.ts';
+import type { EventPublisher, PartnerAccounts } from '../../shared/domain/ports.ts';
+import { createInMemoryBudgetStore } from '../../shared/in-memory/budget-store.ts';
+import type { BudgetStore } from '../../shared/partner-api/ports.ts';
+import { checkAdvance } from './check-feed.ts';
+import { type CallIncident, callIncidents } from './incidents.ts';
+import type { Process } from './process.ts';
+import type { SimWorld } from './sim-world.ts';
+import type { Seen } from './transport.ts';
+
+export interface BridgePorts {
+  readonly accounts: PartnerAccounts;
+  readonly feedStates: FeedStates;
+  readonly histories: AdvertHistories;
+  readonly queue: ChangedAdvertsQueue;
+  readonly deadLetters: DeadLetters;
+  readonly inbox: Inbox;
+  readonly settler: Settler;
+  readonly events: EventPublisher;
+  readonly vault: TokenVault;
+  readonly application: ApplicationSecret;
+  readonly budget: BudgetStore;
+}
+
+const writes = callIncidents.filter((kind) => kind !== 'in-part');
+const reads: readonly CallIncident[] = ['crash-before', 'refused', 'answer-late'];
+/** What a process knows of the budget is as old as the answer is late: so these are never late. */
+const budgetCalls: readonly CallIncident[] = ['crash-before', 'crash-after', 'refused', 'answer-lost'];
+
+export function createBridgePorts(
+  world: SimWorld,
+  process: Process,
+  seen: Seen,
+  isBudgetOwn = false,
+): BridgePorts {
+  const { state, history, tokenWatch, traffic } = world;
+  const { advertHistories, partnerAccounts, feedStates, queue } = state;
+
+  const call =
+    <A extends unknown[], R>(
+      name: string,
+      allowed: readonly CallIncident[],
+      perform: (...args: A) => Promise<R>,
+    ) =>
+    (...args: A): Promise<R> =>
+      process.call({ name, allowed, perform: () => perform(...args), says: () => JSON.stringify(args) });
+
+  const fetchOf = ({ partnerAccount, advertId }: AdvertKey) =>
+    seen.fetches.get(`${partnerAccount}/${advertId}`);
+
+  const sendAll = async (messages: Parameters<ChangedAdvertsQueue['send']>[0]) => {
+    const refused = await queue.send(messages);
+    for (const { key, partnerAccount, advertId } of messages) {
+      history.accepted(key, partnerAccount, advertId, seen.pages.get(partnerAccount));
+    }
+    return refused;
+  };
+
+  const settle: Settler['settle'] = async (settlements) => {
+    await queue.settle(settlements);
+    for (const { delivery, verdict } of settlements) {
+      if (verdict.kind === 'done' && delivery.message) history.settled(delivery.message.key);
+    }
+  };
+
+  const budgetStore = isBudgetOwn ? createInMemoryBudgetStore() : state.budgetStore;
+  const publish: EventPublisher['publish'] = async (envelope) => {
+    await world.events.publish(envelope);
+    history.published(envelope);
+  };
+
+  return {
+    accounts: {
+      list: call('accounts.list', reads, partnerAccounts.list),
+      read: call('accounts.read', reads, partnerAccounts.read),
+      remove: call('accounts.remove', writes, partnerAccounts.remove),
+      write: call('accounts.write', writes, async (account, expected) => {
+        const before = (await partnerAccounts.read(account.name))?.value;
+        const isWritten = await partnerAccounts.write(account, expected);
+        if (isWritten) tokenWatch.accountWritten(process, account, before);
+        return isWritten;
+      }),
+    },
+    feedStates: {
+      list: call('feedStates.list', reads, feedStates.list),
+      register: call('feedStates.register', writes, feedStates.register),
+      acquire: call('feedStates.acquire', writes, feedStates.acquire),
+      release: call('feedStates.release', writes, feedStates.release),
+      remove: call('feedStates.remove', writes, feedStates.remove),
+      advance: call('feedStates.advance', writes, async (key, fence, progress, nowMs, leaseMs) => {
+        const before = (await feedStates.list()).find((one) => one.partnerAccount === key.partnerAccount);
+        const isWritten = await feedStates.advance(key, fence, progress, nowMs, leaseMs);
+        if (isWritten) checkAdvance(world, process, { key, progress, before });
+        return isWritten;
+      }),
+    },
+    histories: {
+      read: call('histories.read', reads, advertHistories.read),
+      remove: call('histories.remove', writes, advertHistories.remove),
+      write(key, row) {
+        const fetch = fetchOf(key);
+        const perform = async () => {
+          const isWritten = await advertHistories.write(key, row);
+          if (isWritten && row.envelope !== undefined) history.written(row.envelope, fetch);
+          return isWritten;
+        };
+        const says = () =>
+          `${key.partnerAccount}/${key.advertId} ${JSON.stringify({ ...row, envelope: undefined })}`;
+        return process.call({ name: 'histories.write', allowed: writes, perform, says });
+      },
+    },
+    queue: {
+      depth: call('queue.depth', reads, queue.depth),
+      send: (messages) =>
+        process.call({
+          name: 'queue.send',
+          allowed: callIncidents,
+          perform: () => sendAll(messages),
+          async inPart(keeps) {
+            const kept = messages.filter(keeps);
+            await sendAll(kept);
+            return new Set(messages.filter((message) => !kept.includes(message)).map(({ key }) => key));
+          },
+          says: () => messages.map(({ key }) => key).join(' '),
+        }),
+    },
+    deadLetters: {
+      sendMalformed: call('deadLetters.sendMalformed', writes, async (letters) => {
+        await queue.sendMalformed(letters);
+        history.counts.malformed += letters.length;
+      }),
+    },
+    inbox: { receive: call('queue.receive', writes, queue.receive) },
+    settler: {
+      settle: (settlements) =>
+        process.call({
+          name: 'queue.settle',
+          allowed: callIncidents,
+          perform: () => settle(settlements),
+          inPart: (keeps) => settle(settlements.filter(keeps)),
+          says: () =>
+            settlements
+              .map(({ delivery, verdict }) => `${delivery.message?.key}: ${JSON.stringify(verdict)}`)
+              .join(', '),
+        }),
+    },
+    events: { publish: call('events.publish', writes, publish) },
+    vault: {
+      read: call('vault.read', reads, state.vault.read),
+      remove: call('vault.remove', writes, state.vault.remove),
+      write(account, pair) {
+        tokenWatch.storing(process, account);
+        const perform = async () => {
+          const version = await state.vault.write(account, pair);
+          tokenWatch.stored(process, account, version);
+          return version;
+        };
+        return process.call({ name: 'vault.write', allowed: writes, perform, says: () => account });
+      },
+    },
+    application: { read: call('application.read', reads, state.applicationSecret.read) },
+    budget: {
+      read: call('budget.read', budgetCalls, budgetStore.read),
+      reserve: call('budget.reserve', budgetCalls, budgetStore.reserve),
+      suspect: call('budget.suspect', budgetCalls, (resource) => {
+        traffic.answeredForbidden(resource);
+        return budgetStore.suspect(resource);
+      }),
+      recover: call('budget.recover', budgetCalls, async () => {
+        if ((await budgetStore.read()).pauseReason === 'circuit') traffic.circuitClosed();
+        await budgetStore.recover();
+      }),
+      pause: (untilMs, reason) => {
+        if (reason === 'circuit') traffic.circuitOpened();
+        const perform = () => budgetStore.pause(untilMs, reason);
+        const paused = process.call({
+          name: 'budget.pause',
+          allowed: budgetCalls,
+          perform,
+          says: () => reason,
+        });
+        return paused.catch((error) => {
+          traffic.cannotTell(process);
+          throw error;
+        });
+      },
+    },
+  };
+}

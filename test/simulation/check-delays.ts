@@ -1,0 +1,36 @@
+/** I8: what is bad delays nobody else. Looked at where nothing else goes wrong, so that a delay has no other reason. */
+import { subjectOf } from './history.ts';
+import type { SimWorld } from './sim-world.ts';
+
+/** A drain comes at least every 40 s, two of them when the first one's lease is in the way, and pages are small. */
+const mostListingMs = 120_000;
+/** The wait that confirms an absence, and a batch with others that take all their time. */
+const mostSettlingMs = 75_000;
+
+export function checkDelays({ plan, history, service }: SimWorld): void {
+  const isOrdinary = plan.temper === 'quiet' && plan.rejections.length === 0;
+  if (!isOrdinary || plan.troubles.some(({ kind }) => ['outage', 'block', 'bus-down'].includes(kind))) return;
+  const bad = new Set(
+    [...plan.troubles, ...plan.revocations].map(({ account }) => account).concat(plan.lostAccount ?? []),
+  );
+  const isHealthy = (one: { readonly account: string; readonly advertId: string }) =>
+    !bad.has(one.account) && !plan.badAdverts.has(subjectOf(one));
+  const violated = (subject: string, message: string) =>
+    history.violated({ invariant: 'I8', subject, message });
+
+  const listings = [...history.listings.values()].filter(isHealthy);
+  for (const change of service.changes) {
+    if (!isHealthy(change)) continue;
+    const subject = subjectOf(change);
+    const first = listings.find((one) => subjectOf(one) === subject && (one.page?.tick ?? 0) >= change.tick);
+    const waitedMs = (first?.acceptedAt ?? Number.POSITIVE_INFINITY) - change.visibleAt;
+    if (waitedMs > mostListingMs)
+      violated(subject, `a change of advert ${subject} waited ${waitedMs} ms to be listed`);
+  }
+  for (const { key, acceptedAt, ...listing } of listings) {
+    const waitedMs = (history.settledAt.get(key) ?? Number.POSITIVE_INFINITY) - acceptedAt;
+    const subject = subjectOf(listing);
+    if (waitedMs > mostSettlingMs)
+      violated(subject, `advert ${subject} (${key}) waited ${waitedMs} ms in the queue`);
+  }
+}

@@ -1,0 +1,61 @@
+/** I1: no change is lost. */
+import { type Fetch, type Listing, type Published, subjectOf } from './history.ts';
+import type { SimWorld } from './sim-world.ts';
+
+export async function checkListings(world: SimWorld): Promise<void> {
+  const { history, plan, service, state } = world;
+  const bySubject = new Map<string, Listing[]>();
+  for (const listing of history.listings.values()) {
+    const subject = subjectOf(listing);
+    bySubject.set(subject, [...(bySubject.get(subject) ?? []), listing]);
+  }
+
+  for (const change of service.changes) {
+    if (change.account === plan.lostAccount) continue;
+    const subject = subjectOf(change);
+    if (bySubject.get(subject)?.some(({ page }) => page && page.tick >= change.tick)) continue;
+    const message = `the change of advert ${subject} to ${change.status} never came to the queue`;
+    history.violated({ invariant: 'I1', subject, message });
+  }
+
+  /** The latest listing of each advert that lies in the dead letters. */
+  const deadUntil = new Map<string, number>();
+  for (const { letter } of await state.deadLetters.list({ limit: Number.POSITIVE_INFINITY })) {
+    const listing = letter.message && history.listings.get(letter.message.key);
+    if (!listing) continue;
+    const subject = subjectOf(listing);
+    deadUntil.set(subject, Math.max(deadUntil.get(subject) ?? 0, listing.acceptedTick));
+  }
+
+  for (const [subject, listings] of bySubject) {
+    const fetches = history.fetches.get(subject) ?? [];
+    const events = [...(history.events.get(subject)?.values() ?? [])].sort((a, b) => a.sequence - b.sequence);
+    for (const { acceptedTick, key } of listings) {
+      if ((deadUntil.get(subject) ?? -1) >= acceptedTick) continue;
+      const later = fetches.filter(({ beganTick }) => beganTick >= acceptedTick);
+      if (later.some((fetch) => isTold(fetch, events))) continue;
+      const why =
+        later.length === 0
+          ? 'nobody looked at it after that'
+          : `what was seen after that (${seen(later)}) was not published`;
+      history.violated({
+        invariant: 'I1',
+        subject,
+        message: `advert ${subject} was listed (${key}), but ${why}`,
+      });
+    }
+  }
+}
+
+const seen = (fetches: readonly Fetch[]): string =>
+  fetches.map(({ status }) => status ?? 'unknown').join(', ');
+
+/** Events 1…k were accepted, k carries the fetch's status, and no event above k was fetched before it. */
+function isTold(fetch: Fetch, events: readonly Published[]): boolean {
+  const isWhole = (index: number) => events[index]?.sequence === index + 1;
+  const firstK = events.findLastIndex((event) => (event.fetch?.seenTick ?? 0) < fetch.seenTick);
+  for (let index = 0; index < events.length && isWhole(index); index += 1) {
+    if (index >= firstK && events[index]?.status === fetch.status) return true;
+  }
+  return false;
+}

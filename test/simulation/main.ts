@@ -1,0 +1,73 @@
+/** `npm run simulate`: runs seeds, and tells the story of the first that fails. */
+import { type Options, optionsOf, UsageError, usage } from './options.ts';
+import { plantedFaults, seedsUntilFound } from './planted.ts';
+import { shrink } from './shrink.ts';
+import { type SimulateOptions, simulate } from './simulate.ts';
+import { storyOf } from './story.ts';
+import { realUseCases } from './use-cases.ts';
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+function progress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r${text}\x1b[K`);
+}
+
+async function runSeeds(
+  { from, count, isTraced }: Options,
+  options: SimulateOptions,
+  suffix = '',
+): Promise<number> {
+  const startedAt = performance.now();
+  const perMinute = (done: number) => Math.round(done / ((performance.now() - startedAt) / 60_000));
+  for (let done = 0; done < count; done += 1) {
+    const seed = from + done;
+    const run = await simulate(seed, options);
+    if (run.violations.length > 0) {
+      progress('');
+      const command = `npm run simulate -- --seed ${seed}${suffix} --trace`;
+      say(storyOf(await shrink(run, options), { isWhole: isTraced, command }));
+      return 1;
+    }
+    if (done % 100 === 99) progress(`${done + 1} of ${count} seeds, ${perMinute(done + 1)} a minute`);
+  }
+  progress('');
+  if (isTraced) say((await simulate(from, { ...options, isTraced })).lines.join('\n'));
+  const range = count === 1 ? `seed ${from}` : `seeds ${from} to ${from + count - 1}`;
+  say(`${range}: nothing violated, ${perMinute(count)} seeds a minute`);
+  return 0;
+}
+
+async function runPlanted(options: Options): Promise<number> {
+  const names = options.planted?.split(',') ?? [];
+  const chosen = plantedFaults.filter(({ name }) => options.planted === 'all' || names.includes(name));
+  if (chosen.length === 0 || (options.planted !== 'all' && chosen.length < names.length)) {
+    throw new UsageError(`--planted: expected all, ${plantedFaults.map(({ name }) => name).join(', ')}`);
+  }
+  if (options.isTraced) {
+    const [fault] = chosen;
+    return fault ? runSeeds(options, await fault.plant(), ` --planted ${fault.name}`) : 2;
+  }
+  let isAnyMissed = false;
+  for (const fault of chosen) {
+    progress(fault.name);
+    const found = await seedsUntilFound(fault, options);
+    progress('');
+    isAnyMissed ||= !found && !fault.isHarmless;
+    const what = found
+      ? `${String(found.seeds).padStart(5)} seeds  ${found.invariant.padEnd(3)}`
+      : 'NOT FOUND        ';
+    say(`${fault.name.padEnd(30)} ${what}  ${found?.message ?? fault.isHarmless ?? ''}`);
+  }
+  return isAnyMissed ? 1 : 0;
+}
+
+try {
+  const options = optionsOf(process.argv.slice(2));
+  if (options.isHelp) say(usage);
+  else if (options.planted !== undefined) process.exitCode = await runPlanted(options);
+  else process.exitCode = await runSeeds(options, { wiring: { useCases: realUseCases } });
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`${error.message}\n\n${usage}`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,74 @@
+import { parseArgs } from 'node:util';
+
+export interface Options {
+  readonly from: number;
+  readonly count: number;
+  readonly isTraced: boolean;
+  /** Names of planted faults, or `all`. */
+  readonly planted: string | undefined;
+  readonly isHelp: boolean;
+}
+
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+export const usage = `Usage: npm run simulate -- [options]
+
+Runs the bridge's use cases over the in-memory ports with everything going wrong, and checks the invariants I1 to I9.
+
+  --seeds N        how many seeds to run (1000)
+  --from S         the first of them (1)
+  --seed S         just this one
+  --trace          the whole run, line by line, also when nothing is violated; with --seed
+  --planted NAMES  with planted faults, one after the other, each of which has to be found within N seeds (5000);
+                   names separated by commas, or "all"
+  --help           this text
+
+Exit codes: 0 nothing violated (with --planted: found), 1 violated (with --planted: not found), 2 usage.
+`;
+
+/** @throws {UsageError} */
+export function optionsOf(args: readonly string[]): Options {
+  const { values } = parsed(args);
+  const seed = wholeNumber('seed', values.seed);
+  const from = wholeNumber('from', values.from);
+  const seeds = wholeNumber('seeds', values.seeds);
+  if (seed !== undefined && (from !== undefined || seeds !== undefined)) {
+    throw new UsageError('--seed runs a single seed: leave out --seeds and --from');
+  }
+  if (values.trace && seed === undefined) throw new UsageError('--trace needs --seed');
+  if (seeds === 0) throw new UsageError('--seeds: expected at least 1');
+  return {
+    from: seed ?? from ?? 1,
+    count: seed === undefined ? (seeds ?? (values.planted === undefined ? 1_000 : 5_000)) : 1,
+    isTraced: values.trace ?? false,
+    planted: values.planted,
+    isHelp: values.help ?? false,
+  };
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        seeds: { type: 'string' },
+        from: { type: 'string' },
+        seed: { type: 'string' },
+        trace: { type: 'boolean' },
+        planted: { type: 'string' },
+        help: { type: 'boolean' },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function wholeNumber(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^\d{1,10}$/.test(text) && value < 2 ** 32) return value;
+  throw new UsageError(`--${name}: expected a whole number, 0 to ${2 ** 32 - 1}`);
+}

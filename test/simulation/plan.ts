@@ -1,0 +1,176 @@
+/** What a seed stands for: how big the world is, what changes in it and when, who works and what is broken. */
+import { type Rates, ratesOf, type Temper } from './incidents.ts';
+import { between, hashOf, pick, type Random, streamOf } from './random.ts';
+
+export interface PlannedChange {
+  readonly key: string;
+  readonly atMs: number;
+  readonly account: string;
+  /** undefined: the feed names something that is no advert. */
+  readonly advertId: string | undefined;
+  readonly status: string | null;
+}
+
+/** From then on, for so long, something is broken. */
+export interface Trouble {
+  readonly key: string;
+  readonly kind: 'outage' | 'block' | 'account-down' | 'account-hangs' | 'bus-down';
+  readonly account: string;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+export interface Plan {
+  readonly seed: number;
+  readonly temper: Temper;
+  readonly rates: Rates;
+  readonly accounts: readonly string[];
+  readonly chaosMs: number;
+  readonly changes: readonly PlannedChange[];
+  readonly troubles: readonly Trouble[];
+  /** Adverts that never answer well, by `account/advert`, with what they answer. */
+  readonly badAdverts: ReadonlyMap<string, 'wrong-shape' | 'status-403' | 'status-400' | 'status-500'>;
+  /** Whether the bad adverts mend before the end. */
+  readonly mends: boolean;
+  readonly drains: readonly { readonly key: string; readonly atMs: number }[];
+  readonly workers: number;
+  readonly revocations: readonly {
+    readonly key: string;
+    readonly account: string;
+    readonly atMs: number;
+    readonly backMs: number;
+  }[];
+  /** Stays revoked to the end. */
+  readonly lostAccount: string | undefined;
+  readonly redrives: readonly { readonly key: string; readonly atMs: number }[];
+  readonly rejections: readonly { readonly key: string; readonly account: string; readonly atMs: number }[];
+  readonly mostSkewMs: number;
+  readonly mostLateMs: number;
+  /** Also shorter than a batch may take: that is when two workers have the same message. */
+  readonly visibilityMs: number;
+  /** A message older than this over passing faults is dead-lettered. */
+  readonly mostAgeMs: number;
+  readonly rejectionStyle: number;
+  readonly sendsDate: boolean;
+  readonly requestsPerSecond: number;
+  readonly confirmUnavailableSeconds: number;
+  readonly service: {
+    readonly mostVisibilityMs: number;
+    readonly mostPerPage: number;
+    readonly tokenLifeMs: number;
+    readonly rotationMs: number;
+  };
+}
+
+/** The last two differ beyond 2^53: as numbers they would be one. */
+const advertIds = ['11', '12', '9007199254740992', '9007199254740993'];
+const statuses = ['new', 'active', 'limited'];
+
+export function planOf(seed: number): Plan {
+  const random = streamOf(hashOf('plan', seed));
+  const chaosMs = between(random, 90, 260) * 1000;
+  const accounts = ['main', 'shop', 'beta'].slice(0, pick(random, [1, 2, 2, 3]));
+  const some = (most: number) => Array.from({ length: between(random, 0, most) }, (_, index) => index);
+  const moment = () => between(random, 0, chaosMs);
+  const account = () => pick(random, accounts);
+  const temper: Temper = pick(random, ['quiet', 'late', 'late', 'mixed', 'mixed', 'mixed', 'mixed']);
+
+  return {
+    seed,
+    temper,
+    rates: ratesOf(temper, hashOf('rates', seed)),
+    accounts,
+    chaosMs,
+    changes: changesOf(random, accounts, chaosMs),
+    troubles: some(temper === 'late' ? 1 : 3).map((index) => {
+      const fromMs = moment();
+      const kind = pick(random, [
+        'outage',
+        'block',
+        'account-down',
+        'account-hangs',
+        'bus-down',
+        'bus-down',
+      ] as const);
+      return {
+        key: `trouble-${index}`,
+        kind,
+        account: account(),
+        fromMs,
+        untilMs: fromMs + between(random, 5_000, 60_000),
+      };
+    }),
+    badAdverts: new Map(
+      random() < 0.3
+        ? [
+            [
+              `${account()}/${pick(random, advertIds)}`,
+              pick(random, ['wrong-shape', 'status-403', 'status-400', 'status-500'] as const),
+            ],
+          ]
+        : [],
+    ),
+    mends: random() < 0.5,
+    drains: drainsOf(random, chaosMs),
+    workers: between(random, temper === 'late' ? 3 : 1, 4),
+    revocations:
+      random() < 0.4
+        ? some(4).map((index) => ({
+            key: `revocation-${index}`,
+            account: account(),
+            atMs: moment(),
+            backMs: between(random, 0, pick(random, [500, 8_000, 60_000])),
+          }))
+        : [],
+    lostAccount: accounts.length > 1 && random() < 0.1 ? accounts.at(-1) : undefined,
+    redrives: some(6).map((index) => ({ key: `redrive-${index}`, atMs: moment() })),
+    rejections:
+      random() < 0.4
+        ? some(3).map((index) => ({ key: `rejection-${index}`, account: account(), atMs: moment() }))
+        : [],
+    mostSkewMs: pick(random, [0, 0, 500, 2_500]),
+    mostLateMs: pick(random, [1_500, 6_000, 20_000]),
+    visibilityMs: pick(random, [2_000, 5_000, 20_000]),
+    mostAgeMs: temper === 'quiet' ? 150_000 : pick(random, [8_000, 30_000, 150_000]),
+    rejectionStyle: between(random, 0, 6),
+    sendsDate: random() < 0.7,
+    requestsPerSecond: pick(random, [4, 10, 50]),
+    confirmUnavailableSeconds: pick(random, [0, 5, 30]),
+    service: {
+      mostVisibilityMs: pick(random, [0, 3_000, 9_000]),
+      mostPerPage: pick(random, [1, 2, 5, 20]),
+      tokenLifeMs: between(random, 40, 200) * 1000,
+      rotationMs: 600_000,
+    },
+  };
+}
+
+function changesOf(random: Random, accounts: readonly string[], chaosMs: number): PlannedChange[] {
+  const count = between(random, 10, 70);
+  const ids = advertIds.slice(0, pick(random, [1, 1, 2, 4]));
+  const burstMs = pick(random, [0, 3_000, 20_000]);
+  let burstAtMs = 0;
+  return Array.from({ length: count }, (_, index) => {
+    if (burstMs === 0 || random() < 0.2) burstAtMs = between(random, 0, chaosMs);
+    const atMs = burstAtMs + between(random, 0, burstMs);
+    const account = pick(random, accounts);
+    const status = random() < 0.15 ? null : pick(random, statuses);
+    const advertId = random() < 0.03 ? undefined : pick(random, ids);
+    return { key: `change-${index}`, atMs, account, advertId, status };
+  });
+}
+
+/** Every quarter of a minute or so; sometimes two at a time. */
+function drainsOf(random: Random, chaosMs: number): Plan['drains'] {
+  const drains: Plan['drains'][number][] = [];
+  const everyMs = pick(random, [5_000, 12_000, 25_000]);
+  for (
+    let atMs = between(random, 0, 5_000);
+    atMs < chaosMs;
+    atMs += between(random, everyMs / 2, everyMs * 1.5)
+  ) {
+    const times = random() < 0.25 ? 2 : 1;
+    for (let twin = 0; twin < times; twin += 1) drains.push({ key: `drain-${drains.length + 1}`, atMs });
+  }
+  return drains;
+}

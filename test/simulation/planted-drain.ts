@@ -1,0 +1,63 @@
+/** Rules of the drain (design §3), left out. */
+import { type PlantedFault, plantedSource, plantedWiring } from './planted-fault.ts';
+
+const inPoll = (name: string, ...replacements: readonly { readonly from: string; readonly to: string }[]) =>
+  plantedSource(name, [
+    {
+      folder: 'functions/drain',
+      entry: 'drain.ts',
+      replacements: replacements.map((one) => ({ file: 'poll.ts', ...one })),
+    },
+  ]);
+
+const enqueue = '  await enqueue(deps, feed, state, found, receivedAt);\n';
+const afterAdvance = '  observer.count(metrics.listed, page.data.length);\n';
+
+export const plantedInDrain: readonly PlantedFault[] = [
+  inPoll(
+    'cursor-before-sends',
+    { from: enqueue, to: '' },
+    { from: afterAdvance, to: enqueue + afterAdvance },
+  ),
+  inPoll('refused-sends-ignored', { from: 'if (refused.size > 0)', to: 'if (refused.size < 0)' }),
+  inPoll('key-from-cursor', {
+    from: 'const readId = deps.newId();',
+    to: "const readId = state.cursor ?? 'first';",
+  }),
+  inPoll(
+    'reset-before-sends',
+    { from: enqueue, to: `  if (!startedOver)${enqueue}` },
+    { from: afterAdvance, to: `  if (startedOver)${enqueue}${afterAdvance}` },
+  ),
+  inPoll('last-success-of-any-page', {
+    from: '...(page.hasMore ? {} : { lastSuccess: serviceTime })',
+    to: 'lastSuccess: serviceTime',
+  }),
+  plantedSource('old-since-after-reset', [
+    {
+      folder: 'functions/drain',
+      entry: 'drain.ts',
+      replacements: [{ file: 'read-page.ts', from: 'since: restart, startedOver', to: 'since, startedOver' }],
+    },
+  ]),
+  plantedSource('lost-lease-writes', [
+    {
+      folder: 'shared/in-memory',
+      entry: 'state.ts',
+      replacements: [
+        {
+          file: 'feed-states.ts',
+          from: 'return row?.lease && row.fence === fence && row.lease.untilMs > nowMs ? row : undefined;',
+          to: 'return row && { ...row, lease: row.lease ?? { holder: String(fence), untilMs: nowMs } } && row;',
+        },
+        { file: 'feed-states.ts', from: 'if (!row?.lease) return false;', to: 'if (!row) return false;' },
+        {
+          file: 'feed-states.ts',
+          from: 'holder: row.lease.holder, untilMs: nowMs + leaseMs };\n      const',
+          to: "holder: '', untilMs: nowMs + leaseMs };\n      const",
+        },
+      ],
+    },
+  ]),
+  plantedWiring('no-overlap', { overlapSeconds: 0 }),
+];

@@ -1,0 +1,54 @@
+import type { createInMemoryState } from '../../shared/in-memory/state.ts';
+import { mutant, type Replacement } from './mutants.ts';
+import type { SimulateOptions } from './simulate.ts';
+import type { UseCases, Wiring } from './stages.ts';
+import { realUseCases } from './use-cases.ts';
+
+/** A rule left out. */
+export interface PlantedFault {
+  readonly name: string;
+  readonly plant: () => Promise<SimulateOptions>;
+  /** Why no invariant is broken by it; it is run all the same. */
+  readonly isHarmless?: string;
+}
+
+/** A fault in the wiring: ports that do less than they should, or settings. */
+export const plantedWiring = (
+  name: string,
+  wiring: Omit<Wiring, 'useCases'>,
+  options: Partial<SimulateOptions> = {},
+): PlantedFault => ({
+  name,
+  plant: async () => ({ wiring: { useCases: realUseCases, ...wiring }, ...options }),
+});
+
+export interface Mutation {
+  /** Folder and module that the use case comes from, such as `functions/drain` and `drain.ts`. */
+  readonly folder: string;
+  readonly entry: string;
+  readonly replacements: readonly Replacement[];
+}
+
+/** A fault in the source. */
+export const plantedSource = (
+  name: string,
+  mutations: readonly Mutation[],
+  isHarmless?: string,
+): PlantedFault => ({
+  name,
+  async plant() {
+    const useCases: UseCases = { ...realUseCases };
+    let createState: typeof createInMemoryState | undefined;
+    for (const { folder, entry, replacements } of mutations) {
+      const changed = await mutant<Partial<UseCases> & { createInMemoryState?: typeof createInMemoryState }>(
+        folder,
+        entry,
+        replacements,
+      );
+      Object.assign(useCases, changed);
+      createState ??= changed.createInMemoryState;
+    }
+    return { wiring: { useCases }, ...(createState ? { createState } : {}) };
+  },
+  ...(isHarmless === undefined ? {} : { isHarmless }),
+});

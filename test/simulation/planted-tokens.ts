@@ -1,0 +1,47 @@
+/** Rules of tokens and of the rate budget (design §5 and §6), left out. */
+
+import type { Replacement } from './mutants.ts';
+import { type PlantedFault, plantedSource, plantedWiring } from './planted-fault.ts';
+
+const inTokens = (name: string, replacement: Replacement) =>
+  plantedSource(name, [
+    { folder: 'functions/refresh-token', entry: 'refresh-token.ts', replacements: [replacement] },
+  ]);
+const inGate = (name: string, from: string, to: string) =>
+  plantedSource(name, [
+    {
+      folder: 'shared/partner-api',
+      entry: 'gate.ts',
+      replacements: [{ file: 'gate-feedback.ts', from, to }],
+    },
+  ]);
+
+export const plantedInTokens: readonly PlantedFault[] = [
+  inTokens('no-single-flight', {
+    file: 'refresh-token.ts',
+    from: 'const free = !now.refreshing || now.refreshing.until <= clock.now();',
+    to: 'const free = true;',
+  }),
+  inTokens('old-refresh-token-kept', {
+    file: 'tokens.ts',
+    from: 'answer.refresh_token ? new Secret(answer.refresh_token) : before.refreshToken',
+    to: 'before.refreshToken ?? (answer.refresh_token ? new Secret(answer.refresh_token) : undefined)',
+  }),
+  inTokens('invalid-grant-believed', {
+    file: 'refresh-token.ts',
+    from: "if (again && again.version !== version) return { kind: 'renewed' };",
+    to: '',
+  }),
+  inTokens('told-before-stored', {
+    file: 'refresh-token.ts',
+    from: 'const version = await vault.write(name, pair);',
+    to: 'await changeAccount(accounts, name, (now) => withToken(now, current.version, pair));\n    const version = await vault.write(name, pair);',
+  }),
+  plantedWiring('budget-per-process', { isBudgetOwn: true }),
+  inGate('pause-not-shared', 'return told(store.pause(untilMs, reason));', 'return undefined;'),
+  inGate(
+    'one-403-opens-circuit',
+    'const differs = before.suspect !== undefined && before.suspect !== resource;',
+    'const differs = true;',
+  ),
+];

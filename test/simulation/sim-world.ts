@@ -1,0 +1,95 @@
+/** Everything that the processes of one run share: time, the service, the bridge's state, and who watches. */
+
+import { createInMemoryEvents } from '../../shared/in-memory/events.ts';
+import { createInMemoryState } from '../../shared/in-memory/state.ts';
+import type { WireRequest } from '../../shared/partner-api/transport.ts';
+import { createHistory } from './history.ts';
+import type { Plan, Trouble } from './plan.ts';
+import type { Phase, Process } from './process.ts';
+import { hashOf, type Random, streamOf } from './random.ts';
+import { createRunLog } from './run-log.ts';
+import { createScheduler, epochMs } from './scheduler.ts';
+import { createService } from './service.ts';
+import { createTokenWatch, type EndOfRequest } from './token-watch.ts';
+import { createTrafficWatch } from './traffic-watch.ts';
+import { noAnswer, type Told } from './transport.ts';
+
+export interface WorldOptions {
+  readonly without: ReadonlySet<string>;
+  readonly isTraced: boolean;
+  /** false: a standard queue (a planted fault). */
+  readonly fifo?: boolean;
+  readonly createState?: typeof createInMemoryState;
+}
+
+export type SimWorld = ReturnType<typeof createSimWorld>;
+
+export function createSimWorld(plan: Plan, options: WorldOptions) {
+  const { without, isTraced, fifo = true, createState = createInMemoryState } = options;
+  const scheduler = createScheduler(hashOf('scheduler', plan.seed));
+  const log = createRunLog({ scheduler, without, isTraced });
+  const phase: Phase = { chaos: true };
+  const service = createService({ scheduler, ...plan.service });
+  const history = createHistory(scheduler);
+  const state = createState({
+    clock: scheduler,
+    fifo,
+    random: streamOf(hashOf('queue', plan.seed)),
+  });
+  const events = createInMemoryEvents();
+  events.refuse(() => plan.troubles.some((trouble) => trouble.kind === 'bus-down' && isOn(trouble)));
+  const tokenWatch = createTokenWatch({ service, history });
+  const traffic = createTrafficWatch({ plan, scheduler, history });
+
+  function isOn({ key, fromMs, untilMs }: Trouble): boolean {
+    const atMs = scheduler.now() - epochMs;
+    return phase.chaos && atMs >= fromMs && atMs < untilMs && !without.has(key);
+  }
+
+  /** What stands between the service and its answer now. */
+  function troubleOf(account: string, path: string, random: Random): Told | undefined {
+    for (const trouble of plan.troubles) {
+      if (!isOn(trouble)) continue;
+      const { kind, account: whose } = trouble;
+      if (kind === 'outage') return { status: random() < 0.5 ? 500 : 502, body: '<html>' };
+      if (kind === 'block') return { status: 403, body: '<html>blocked</html>' };
+      if (whose !== account || kind === 'bus-down') continue;
+      return kind === 'account-hangs' ? noAnswer : { status: 500, body: '' };
+    }
+    if (!phase.chaos && plan.mends) return undefined;
+    switch (plan.badAdverts.get(`${account}/${path.split('/').at(-1)}`)) {
+      case 'wrong-shape':
+        return { status: 200, body: '{"data":{"id":1}}' };
+      case 'status-403':
+        return { status: 403, body: '' };
+      case 'status-400':
+        return { status: 400, body: '{"error":"validation_error","message":"id"}' };
+      case 'status-500':
+        return { status: 500, body: '' };
+    }
+    return undefined;
+  }
+
+  return {
+    plan,
+    scheduler,
+    log,
+    phase,
+    rates: plan.rates,
+    service,
+    history,
+    state,
+    events,
+    tokenWatch,
+    traffic,
+    troubleOf,
+    rejectionStyle: plan.rejectionStyle,
+    sendsDate: plan.sendsDate,
+    requestStarted(process: Process, wire: WireRequest): EndOfRequest {
+      traffic.started(process, wire);
+      return tokenWatch.requestStarted(process, wire);
+    },
+    /** For the trace: tokens by their numbers alone. */
+    readable: (body: string): string => body.replace(/TOKEN-OF-/g, '').slice(0, 200),
+  };
+}

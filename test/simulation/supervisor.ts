@@ -1,0 +1,184 @@
+/** Sets a plan in motion: starts the processes, makes the changes, plays the people around the bridge. */
+import { stopOf } from '../../shared/domain/accounts.ts';
+import { Secret } from '../../shared/domain/secret.ts';
+import { between, hashOf, streamOf } from './random.ts';
+import { epochMs } from './scheduler.ts';
+import type { SimWorld } from './sim-world.ts';
+import type { Stages } from './stages.ts';
+import { secretMark } from './token-desk.ts';
+
+export type Supervisor = ReturnType<typeof createSupervisor>;
+
+export function createSupervisor(world: SimWorld, stages: Stages) {
+  const { plan, scheduler, log, phase, service, state } = world;
+  const random = streamOf(hashOf('supervisor', plan.seed));
+  /** Accounts that a person has to connect, since their authorization was taken back. */
+  const unconnected = new Set<string>();
+  const connecting = new Set<string>();
+  let connects = 0;
+  let over = false;
+
+  const quietly = (work: Promise<unknown>) => void work.catch(() => undefined);
+  const atMoment = (atMs: number, event: () => void) =>
+    scheduler.after(atMs - (scheduler.now() - epochMs), event);
+
+  /** One at a time for each account: nobody begins anew before the command has ended. */
+  async function connect(account: string, agedMs = 0): Promise<void> {
+    if (connecting.has(account)) return;
+    connecting.add(account);
+    connects += 1;
+    const refreshToken = service.tokens.authorize(account, agedMs);
+    try {
+      await stages.connect(`connect-${account}-${connects}`, account, refreshToken);
+      if (service.tokens.opens(refreshToken)) unconnected.delete(account);
+    } finally {
+      connecting.delete(account);
+    }
+  }
+
+  async function setUp(): Promise<void> {
+    phase.chaos = false;
+    const [clientId, clientSecret] = [new Secret('client'), new Secret(`${secretMark}-application`)];
+    await state.applicationSecret.write({ clientId, clientSecret });
+    const { rotationMs } = plan.service;
+    let left = plan.accounts.length;
+    for (const account of plan.accounts) {
+      quietly(connect(account, between(random, 0, rotationMs)).finally(() => (left -= 1)));
+    }
+    await scheduler.run(() => left === 0);
+    if ((await state.partnerAccounts.list()).length < plan.accounts.length) throw new Error('cannot connect');
+    phase.chaos = true;
+  }
+
+  function keepWorking(worker: number, life = 1): void {
+    const name = life === 1 ? `worker-${worker}` : `worker-${worker}.${life}`;
+    if (!log.allows(name, () => `${name} works`)) return;
+    quietly(
+      stages
+        .work(name, () => over)
+        .then((process) =>
+          process.onDeath(() => {
+            if (phase.chaos)
+              scheduler.after(between(process.random, 500, 15_000), () => keepWorking(worker, life + 1));
+          }),
+        ),
+    );
+  }
+
+  function every(ms: number, event: () => void): void {
+    scheduler.after(ms, () => {
+      if (over) return;
+      event();
+      every(ms, event);
+    });
+  }
+
+  async function redrive(share: number): Promise<void> {
+    const letters = (await state.deadLetters.list()).filter(() => random() < share);
+    while (letters.length > 0) {
+      const [letter] = letters.splice(Math.floor(random() * letters.length), 1);
+      if (letter?.letter.message) log.trace('a person', () => `redrives ${letter.letter.message?.key}`);
+      if (letter) await state.deadLetters.redrive(letter.id);
+    }
+  }
+
+  function revoke(account: string): void {
+    service.tokens.revoke(account);
+    unconnected.add(account);
+    log.trace('service', () => `revokes ${account}`);
+  }
+
+  function begin(): void {
+    for (const { key, atMs, account, advertId, status } of plan.changes) {
+      atMoment(atMs, () => {
+        const says = () => `${account}/${advertId ?? 'no advert'} becomes ${status ?? 'unknown'}`;
+        if (!log.allows(key, says)) return;
+        log.trace('service', says);
+        if (advertId === undefined) service.listMalformed(account, 'no-advert', random);
+        else service.change(account, advertId, status, streamOf(hashOf(key, plan.seed)));
+      });
+    }
+    for (const { key, atMs } of plan.drains) {
+      atMoment(atMs, () => log.allows(key, () => `${key} runs`) && quietly(stages.drain(key)));
+    }
+    for (const { key, atMs, account } of plan.rejections) {
+      atMoment(
+        atMs,
+        () => log.allows(key, () => `${account}: cursors are rejected`) && service.rejectCursors(account),
+      );
+    }
+    for (const { key, atMs } of plan.redrives) {
+      atMoment(
+        atMs,
+        () => log.allows(key, () => 'dead letters are redriven in part') && quietly(redrive(0.6)),
+      );
+    }
+    for (const { key, atMs, account, backMs } of plan.revocations) {
+      atMoment(atMs, () => {
+        if (!log.allows(key, () => `${account} is revoked`)) return;
+        revoke(account);
+        scheduler.after(backMs, () => account !== plan.lostAccount && quietly(connect(account)));
+      });
+    }
+    for (const { key, kind, account, fromMs, untilMs } of plan.troubles) {
+      log.allows(key, () => `${kind} ${account} from ${fromMs / 1000} s to ${untilMs / 1000} s`);
+    }
+    const { lostAccount } = plan;
+    if (lostAccount) atMoment(plan.chaosMs / 2, () => revoke(lostAccount));
+    for (let worker = 1; worker <= plan.workers; worker += 1) keepWorking(worker);
+    let sweeps = 0;
+    every(30_000, () => quietly(stages.sweep(`sweep-${++sweeps}`)));
+  }
+
+  /** Nothing goes wrong any more: whatever was held up has to arrive now. */
+  function calmDown(): void {
+    phase.chaos = false;
+    log.trace('', () => 'CALM');
+    for (const name of ['worker-calm-1', 'worker-calm-2']) quietly(stages.work(name, () => over));
+    let drains = 0;
+    every(10_000, () => quietly(stages.drain(`drain-calm-${++drains}`)));
+    every(20_000, () => {
+      for (const account of unconnected) if (account !== plan.lostAccount) quietly(connect(account));
+    });
+  }
+
+  async function isIdle(): Promise<boolean> {
+    if ((await state.bookKeeper.queue()).waiting > 0) return false;
+    const feeds = await state.feedStates.list();
+    return feeds.every(
+      ({ partnerAccount, cursor }) =>
+        partnerAccount === plan.lostAccount || service.isAtEnd(partnerAccount, cursor),
+    );
+  }
+
+  /** Lets time pass, `atLeastMs` of it, until everything has arrived. @returns whether it has by `atMostMs` */
+  async function untilIdle(atLeastMs: number, atMostMs: number): Promise<boolean> {
+    const from = scheduler.now();
+    for (;;) {
+      const nextLook = Math.max(from + atLeastMs, scheduler.now() + 5_000);
+      await scheduler.run(() => scheduler.now() >= nextLook);
+      if (await isIdle()) return true;
+      if (scheduler.now() - from >= atMostMs) return false;
+    }
+  }
+
+  /** Two of the service's days with nothing but sweeps: a refresh token that is not the newest dies in them. */
+  async function letDaysPass(): Promise<void> {
+    over = true;
+    const until = scheduler.now() + 2.2 * plan.service.rotationMs;
+    let sweeps = 0;
+    const sweep = () => {
+      quietly(stages.sweep(`sweep-late-${++sweeps}`));
+      scheduler.after(60_000, sweep);
+    };
+    sweep();
+    await scheduler.run(() => scheduler.now() >= until);
+  }
+
+  async function stoppedAccounts(): Promise<string[]> {
+    const accounts = await state.partnerAccounts.list();
+    return accounts.filter((account) => stopOf(account)).map(({ name }) => name);
+  }
+
+  return { setUp, begin, calmDown, redrive, untilIdle, letDaysPass, stoppedAccounts };
+}

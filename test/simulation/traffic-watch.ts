@@ -1,0 +1,73 @@
+/** I7: the rate over any window, and pauses that hold for everybody; I8: one forbidden advert is no blocked address. */
+import type { WireRequest } from '../../shared/partner-api/transport.ts';
+import type { History } from './history.ts';
+import type { Plan } from './plan.ts';
+import type { Process } from './process.ts';
+import type { Scheduler } from './scheduler.ts';
+
+export interface TrafficWatchDeps {
+  readonly plan: Plan;
+  readonly scheduler: Scheduler;
+  readonly history: History;
+}
+
+interface Pause {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Until whoever was asked has told the store. */
+const tellingMs = 200;
+/** What a process knows of the store is at most a second old, and the answer it was told in took some milliseconds. */
+const graceMs = 1_100;
+/** The gate rounds, and a `Date` header has whole seconds. */
+const roundingMs = 1_000;
+
+export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDeps) {
+  const starts: number[] = [];
+  const forbidden = new Set<string>();
+  const unable = new Set<Process>();
+  let pause: Pause = { fromMs: 0, untilMs: 0 };
+  let isBlocked = false;
+
+  return {
+    started(process: Process, { path }: WireRequest): void {
+      // What all keep together needs clocks that agree.
+      if (plan.mostSkewMs > 0) return;
+      const now = scheduler.now();
+      const earlier = starts.at(-plan.requestsPerSecond);
+      starts.push(now);
+      if (earlier !== undefined && now - earlier < 1_000) {
+        const allowed = plan.requestsPerSecond;
+        const message = `${allowed + 1} requests within ${now - earlier} ms, where ${allowed} a second are allowed`;
+        history.violated({ invariant: 'I7', message });
+      }
+      if (isBlocked || now <= pause.fromMs + graceMs || now >= pause.untilMs) return;
+      const message = `${process.name} sent ${path} ${now - pause.fromMs} ms after the service had asked for a pause, which has ${pause.untilMs - now} ms to go`;
+      history.violated({ invariant: 'I7', message });
+    },
+    /** The service named a time. It counts when who heard of it lived to tell the others, and could. */
+    askedToWait(process: Process, ms: number): void {
+      const untilMs = scheduler.now() + ms - roundingMs;
+      unable.delete(process);
+      scheduler.after(tellingMs, () => {
+        if (process.isDead() || unable.has(process) || untilMs <= pause.untilMs) return;
+        pause = { fromMs: scheduler.now(), untilMs };
+      });
+    },
+    cannotTell: (process: Process): void => void unable.add(process),
+    answeredForbidden: (resource: string): void => void forbidden.add(resource),
+    /** From now on single requests go through, as trials. */
+    circuitOpened(): void {
+      isBlocked = true;
+      if (forbidden.size >= 2) return;
+      const message = `the circuit opened although only ${[...forbidden].join() || 'nothing'} answered 403`;
+      history.violated({ invariant: 'I8', message });
+    },
+    /** A success ends the circuit, and every pause with it. */
+    circuitClosed(): void {
+      isBlocked = false;
+      pause = { fromMs: 0, untilMs: 0 };
+    },
+  };
+}

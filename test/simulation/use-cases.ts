@@ -1,0 +1,19 @@
+import { createDrain } from '../../functions/drain/drain.ts';
+import { createFanOut } from '../../functions/fan-out/fan-out.ts';
+import { createConnect } from '../../functions/refresh-token/connect.ts';
+import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
+import { createGate } from '../../shared/partner-api/gate.ts';
+import { createPartnerReaders } from '../../shared/partner-api/readers.ts';
+import { createTokenSource } from '../../shared/partner-api/token-source.ts';
+import type { UseCases } from './stages.ts';
+
+/** The bridge as it is. */
+export const realUseCases: UseCases = {
+  createDrain,
+  createFanOut,
+  createConnect,
+  createRefreshToken,
+  createGate,
+  createPartnerReaders,
+  createTokenSource,
+};
