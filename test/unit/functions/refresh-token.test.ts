@@ -12,10 +12,7 @@ const dayMs = 86_400_000;
 describe('refresh-token', () => {
   let world: World;
   const version = async () => (await world.account())?.token?.version ?? '';
-  const refresh = async (
-    rejectedVersion?: string,
-    because: Rejection = 'token-rejected',
-  ) =>
+  const refresh = async (rejectedVersion?: string, because: Rejection = 'token-rejected') =>
     world.refreshToken.refresh(
       { partnerAccount: 'main', rejectedVersion: rejectedVersion ?? (await version()), because },
       world.options(),
