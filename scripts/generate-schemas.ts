@@ -10,7 +10,11 @@ import { envelopes } from '../shared/contract/events.ts';
 const folder = fileURLToPath(new URL('../docs/schemas/', import.meta.url));
 
 const schemaOf = (detailType: keyof typeof envelopes): string => {
-  const schema = toJsonSchema(envelopes[detailType], { typeMode: 'output', errorMode: 'throw' });
+  const schema = toJsonSchema(envelopes[detailType], {
+    typeMode: 'output',
+    errorMode: 'throw',
+    ignoreActions: ['check'],
+  });
   const { $schema, ...rest } = schema;
   return `${JSON.stringify({ $schema, title: detailType, ...rest }, undefined, 2)}\n`;
 };

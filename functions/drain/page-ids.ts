@@ -21,5 +21,12 @@ export function idsOf(data: readonly unknown[]): PageIds {
   return { ids: [...ids], repeated: data.length - malformed.length - ids.size, malformed };
 }
 
-const textOf = (entry: unknown): string =>
-  (typeof entry === 'string' ? entry : (JSON.stringify(entry) ?? '')).slice(0, 256);
+function textOf(entry: unknown): string {
+  if (typeof entry === 'string') return entry.slice(0, 256);
+  try {
+    return (JSON.stringify(entry) ?? '').slice(0, 256);
+  } catch {
+    // Nested too deep: one such entry must not keep the rest of its page from being read.
+    return '(not printable)';
+  }
+}

@@ -21,6 +21,8 @@ export const status = v.pipe(
   v.string(),
   v.minLength(1, 'expected 1 to 256 characters'),
   v.maxLength(256, 'expected 1 to 256 characters'),
+  // Half a surrogate pair would not come back from every store as it went in.
+  v.check((text) => text.isWellFormed(), 'expected well-formed text'),
 );
 
 /** An instant in UTC, such as `2026-11-20T12:00:00.123Z`. */
@@ -30,6 +32,7 @@ export const instant = v.pipe(
     /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/,
     'expected a UTC time such as 2026-11-20T12:00:00.123Z',
   ),
+  v.check((text) => !Number.isNaN(Date.parse(text)), 'expected a time that there is'),
 );
 
 export const wholeNumber = (least: number) =>

@@ -12,6 +12,8 @@ export const partnerBaseUrl = v.pipe(
 );
 
 function isBaseUrl(text: string): boolean {
+  // What a URL parser forgives would stand in every request.
+  if (/[?#\s]/.test(text)) return false;
   const url = URL.parse(text);
   if (!url || url.username || url.password || url.search || url.hash) return false;
   if (url.protocol === 'https:') return true;

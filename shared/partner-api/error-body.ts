@@ -78,12 +78,24 @@ const toMessage = (body: { error_description?: string; message?: string }) => {
 function fit<S extends v.GenericSchema>(schema: S, value: object): v.InferOutput<S> | undefined {
   const first = v.safeParse(schema, value);
   if (first.success) return first.output;
-  const paths = first.issues.map((issue) => (issue.path ?? []).map(({ key }) => String(key)));
+  // Each field once: a hostile body can have as many issues as it has bytes.
+  const paths = new Map(first.issues.map(fieldOf).map((path) => [path.join('.'), path]));
   const second = v.safeParse(
     schema,
-    paths.reduce<object>((rest, path) => without(rest, path), value),
+    [...paths.values()].reduce<object>((rest, path) => without(rest, path), value),
   );
   return second.success ? second.output : undefined;
+}
+
+/** The field of a problem that an issue costs: of a flaw in `validation` all of it. */
+function fieldOf({
+  path = [],
+}: {
+  readonly path?: readonly { readonly key?: unknown }[] | undefined;
+}): string[] {
+  const keys = path.map(({ key }) => String(key));
+  const at = keys.indexOf('validation');
+  return at < 0 ? keys : keys.slice(0, at + 1);
 }
 
 /** A copy without the field at `path`; a fault deeper within a problem costs the problem's field. */

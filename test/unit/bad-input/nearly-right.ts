@@ -1,0 +1,117 @@
+/** Input as it comes from a careless editor, another version or a broken proxy: right but for one or two places. */
+import fc from 'fast-check';
+import { expect } from 'vitest';
+
+/** Stands in everything that could be a secret; no message may repeat it. */
+export const marker = 'SESAME77';
+
+/** The same runs every time; few enough for the whole folder to take seconds. */
+export const fixed = (numRuns: number) => ({ seed: 20_261_120, numRuns }) as const;
+
+const nested = (depth: number): unknown => JSON.parse(`${'[{"a":'.repeat(depth)}1${'}]'.repeat(depth)}`);
+
+/** As parsed, so that the key is the object's own. */
+const prototypeKeys = () =>
+  JSON.parse(
+    `{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"toString":1}`,
+  ) as unknown;
+
+/** What nobody expects in a field. */
+export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
+  fc.constantFrom<unknown>(null, true, false, [], {}, [null], [[]]),
+  fc.constantFrom(0, -0, -1, 0.1, 1.5, 2 ** 31, 2 ** 53, 2 ** 64, 1e21, 1e308, -1e308, 5e-324),
+  fc.constantFrom('', ' ', '\n', '0', '-1', '1e9', 'NaN', 'null', '__proto__', '\u0000', '\uffff', '\ud800'),
+  fc.constantFrom('\ufeff1', '\u0661\u0662', '1/../2', '😀', `${marker} \u202e`, '9'.repeat(400)),
+  fc.constantFrom(0, 1).map((kind) => (kind === 0 ? 'x'.repeat(5_000) : nested(200))),
+  fc.constant(null).map(prototypeKeys),
+  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.jsonValue({ maxDepth: 2 }),
+);
+
+type Path = readonly string[];
+type Fields = Record<string, unknown>;
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
+
+/** Where something stands in `value`, the value itself apart. */
+function placesIn(value: unknown, at: Path = []): Path[] {
+  if (!isFields(value)) return [];
+  return Object.keys(value).flatMap((key) => [[...at, key], ...placesIn(value[key], [...at, key])]);
+}
+
+type Change =
+  | { readonly kind: 'drop' | 'rename' | 'as-text' | 'wrap' }
+  | { readonly kind: 'replace' | 'add'; readonly value: unknown };
+
+const change: fc.Arbitrary<Change> = fc.oneof(
+  fc.record({
+    kind: fc.constantFrom('drop' as const, 'rename' as const, 'as-text' as const, 'wrap' as const),
+  }),
+  fc.record({
+    kind: fc.constantFrom('replace' as const, 'replace' as const, 'add' as const),
+    value: oddValue,
+  }),
+);
+
+function changed(root: unknown, path: Path, what: Change): unknown {
+  const copy = structuredClone(root);
+  const last = path.at(-1);
+  const parent = path.slice(0, -1).reduce<unknown>((at, key) => (isFields(at) ? at[key] : undefined), copy);
+  if (last === undefined || !isFields(parent)) return copy;
+  const before = parent[last];
+  if (what.kind === 'drop' || what.kind === 'rename') delete parent[last];
+  if (what.kind === 'rename') parent[`${last}_`] = before ?? null;
+  if (what.kind === 'as-text')
+    parent[last] = typeof before === 'string' ? before.length : (JSON.stringify(before) ?? null);
+  if (what.kind === 'wrap') parent[last] = [before ?? null];
+  if (what.kind === 'replace') parent[last] = what.value;
+  if (what.kind === 'add') parent[`${last}2`] = what.value;
+  return copy;
+}
+
+/** `right` with one to three places changed, or something else altogether. */
+export function nearlyRight(right: unknown): fc.Arbitrary<unknown> {
+  const places = placesIn(right);
+  const changes = fc.array(fc.record({ place: fc.nat(), what: change }), { minLength: 1, maxLength: 3 });
+  const mutated = changes.map((all) =>
+    all.reduce<unknown>((value, { place, what }) => {
+      const path = places[place % places.length] ?? [];
+      return changed(value, path, what);
+    }, right),
+  );
+  return fc.oneof({ weight: 6, arbitrary: mutated }, { weight: 1, arbitrary: oddValue });
+}
+
+/** The JSON of such a value: whole, cut off, with a byte order mark, with a prototype key; or any text. */
+export function nearlyRightJson(right: unknown): fc.Arbitrary<string> {
+  const text = nearlyRight(right).map((value) => JSON.stringify(value) ?? '');
+  return fc.oneof(
+    { weight: 5, arbitrary: text },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(text, fc.nat()).map(([all, at]) => all.slice(0, at % (all.length + 1))),
+    },
+    { weight: 1, arbitrary: text.map((all) => `\ufeff${all}`) },
+    { weight: 1, arbitrary: text.map((all) => all.replace('{', '{"__proto__":{"polluted":true},')) },
+    { weight: 1, arbitrary: fc.oneof(fc.string({ unit: 'binary' }), fc.json()) },
+  );
+}
+
+/** The error that `work` ends in; undefined when it ends well. */
+export async function errorOf(work: () => unknown): Promise<unknown> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** Nothing of the input got into the message, or onto the prototype of everything. */
+export function expectNoTrace(error: unknown): void {
+  expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  if (error === undefined) return;
+  expect(error).toBeInstanceOf(Error);
+  expect(String((error as Error).message)).not.toContain(marker);
+  expect(JSON.stringify(error)).not.toContain(marker);
+}

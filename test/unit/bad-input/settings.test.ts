@@ -1,0 +1,111 @@
+import { App } from 'aws-cdk-lib';
+import fc from 'fast-check';
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { readSettings, SettingsError } from '../../../infra/config.ts';
+import { environmentKeys, functionEnvironments } from '../../../shared/contract/environment.ts';
+import { partnerBaseUrl, stackSettings } from '../../../shared/contract/settings.ts';
+import { functionConfig } from '../../../shared/runtime/config.ts';
+import { errorOf, expectNoTrace, fixed, marker, nearlyRight, oddValue } from './nearly-right.ts';
+
+const right: Record<string, unknown> = {
+  partnerBaseUrl: 'https://partner.example',
+  pollSeconds: '60',
+  maxRequestsPerSecond: '10',
+  requiredScope: 'v2 read write',
+  acceptLanguage: 'pl',
+  overlapSeconds: 300,
+  confirmUnavailableSeconds: '0',
+  circuitSeconds: '1800',
+  busName: 'adverts',
+  subscriberAccounts: '111111111111,222222222222',
+  organizationId: 'o-a1b2c3d4e5',
+  alarmEmail: 'team@partner.example',
+  target: 'aws',
+};
+const names = Object.keys(right);
+const isWrong = (name: string, value: unknown) =>
+  !v.safeParse(stackSettings, { ...right, [name]: value }).success;
+
+describe('settings, nearly right', () => {
+  it('are settings, or issues of the schema: never a crash', async () => {
+    await fc.assert(
+      fc.asyncProperty(nearlyRight(right), async (given) => {
+        expect(await errorOf(() => v.safeParse(stackSettings, given))).toBeUndefined();
+      }),
+      fixed(500),
+    );
+  });
+
+  it('have every fault listed at once, each with what it should be and without what it was', async () => {
+    const context = fc.record(Object.fromEntries(names.map((name) => [name, oddValue])), {
+      requiredKeys: [],
+    });
+    await fc.assert(
+      fc.asyncProperty(context, async (odd) => {
+        const wrong = names.filter((name) => name in odd && isWrong(name, odd[name]));
+        // The CDK's own look-up of the context does without null.
+        fc.pre(wrong.every((name) => odd[name] !== null));
+        const error = await errorOf(() => readSettings(new App({ context: { ...right, ...odd } }).node));
+
+        expectNoTrace(error);
+        if (wrong.length === 0) return expect(error).toBeUndefined();
+        expect(error).toBeInstanceOf(SettingsError);
+        const { faults } = error as SettingsError;
+        const places = faults.map((fault) => /^\w+/.exec(fault)?.[0] ?? '');
+        expect(new Set(places)).toEqual(new Set(wrong));
+        for (const fault of faults) expect(fault).toMatch(/: (expected|missing)/);
+      }),
+      fixed(60),
+    );
+  });
+
+  it('of a function are read, or refused by the names of its environment, never by their values', async () => {
+    const keys = Object.values(environmentKeys);
+    const value = oddValue.map((odd) => (typeof odd === 'string' ? odd : `${JSON.stringify(odd)}${marker}`));
+    const environment = fc.record(Object.fromEntries(keys.map((key) => [key, value])), { requiredKeys: [] });
+    const names = Object.keys(functionEnvironments) as (keyof typeof functionEnvironments)[];
+    await fc.assert(
+      fc.asyncProperty(environment, fc.constantFrom(...names), async (given, name) => {
+        const error = await errorOf(() => functionConfig(name, given));
+
+        expectNoTrace(error);
+        if (error !== undefined) expect((error as Error).message).toMatch(/^environment of \w+: [A-Z_]+: /);
+      }),
+      fixed(300),
+    );
+  });
+
+  // Fault: flawsOf keeps ten issues, and one variable may have several of them.
+  it.fails('of a function have every fault listed at once, however many', async () => {
+    const wrong = {
+      POLL_SECONDS: '0.5',
+      MAX_REQUESTS_PER_SECOND: '',
+      REQUIRED_SCOPE: '',
+      ACCEPT_LANGUAGE: '!',
+      OVERLAP_SECONDS: '0.5',
+      CIRCUIT_SECONDS: '0.5',
+    };
+
+    const error = await errorOf(() => functionConfig('drain', wrong));
+
+    for (const key of [
+      'QUEUE_URL',
+      'DEAD_LETTER_QUEUE_URL',
+      'REFRESH_TOKEN_FUNCTION',
+      ...Object.keys(wrong),
+    ]) {
+      expect((error as Error).message).toContain(`${key}: `);
+    }
+  });
+
+  // `new URL` forgives these, and paths are put behind what is kept.
+  it.each(['https://partner.example?', 'https://partner.example#', 'https://partner.example/ '])(
+    'have a base URL that paths can be put behind, or refuse %j',
+    (text) => {
+      const result = v.safeParse(partnerBaseUrl, text);
+
+      if (result.success) expect(new URL(`${result.output}/oauth`).pathname).toBe('/oauth');
+    },
+  );
+});
