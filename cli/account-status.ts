@@ -56,13 +56,17 @@ function statusOf(
   nowMs: number,
 ): Omit<AccountStatus, 'books' | 'redelivered'> {
   const { name, generation, token } = account;
+  const whereabouts = stateOf(account, feeds, nowMs);
+  const isPolling = whereabouts.state === 'polling';
   const lastSuccess = oldestSuccess(feeds);
+  const behindSince = feeds.length === 0 ? null : (lastSuccess ?? Date.parse(account.connectedAt));
   return {
     name,
     generation,
-    ...stateOf(account, feeds, nowMs),
+    ...whereabouts,
+    needsPerson: isLeftForPerson(whereabouts) || (isPolling && feeds.some(({ needsPerson }) => needsPerson)),
     // By the service's clock, which may be ahead of this machine's.
-    lagSeconds: lastSuccess === null ? null : Math.max(0, nowMs - lastSuccess) / 1000,
+    lagSeconds: behindSince === null ? null : Math.max(0, nowMs - behindSince) / 1000,
     lastSuccess: lastSuccess === null ? null : toInstant(lastSuccess),
     tokenExpiresAt: token ? toInstant(token.expiresAt) : null,
     cursorResets: feeds.reduce((sum, { resets }) => sum + resets, 0),
@@ -91,11 +95,11 @@ function oldestSuccess(feeds: readonly FeedState[]): number | null {
 
 /** Whether something is left for a person: a disconnected account is as it was asked to be. */
 export function needsPerson({ partnerAccounts, queue }: Status): boolean {
-  return queue.deadLetters > 0 || partnerAccounts.some(isLeftForPerson);
+  return queue.deadLetters > 0 || partnerAccounts.some((account) => account.needsPerson);
 }
 
 /** A pause of this kind ends by itself; a feed is paused only when it cannot be read on as it is. */
 const passingPause = 'token-rejected-again';
 
-const isLeftForPerson = ({ state, reason }: AccountStatus): boolean =>
+const isLeftForPerson = ({ state, reason }: Pick<AccountStatus, 'state' | 'reason'>): boolean =>
   (state === 'stopped' && reason !== 'disconnected') || (state === 'paused' && reason !== passingPause);

@@ -96,7 +96,9 @@ export interface AccountStatus {
   readonly state: 'polling' | 'paused' | 'stopped';
   /** Why it is paused or stopped, or what went wrong with the last poll; null when all is well. */
   readonly reason: string | null;
-  /** Seconds since the feed was last read to its end; null before the first time. */
+  /** Whether it does not go on by itself. */
+  readonly needsPerson: boolean;
+  /** Seconds since the feed was last read to its end, or since `connect`; null where there is no feed. */
   readonly lagSeconds: number | null;
   readonly lastSuccess: string | null;
   readonly tokenExpiresAt: string | null;

@@ -22,9 +22,11 @@ const connectCommand = (target: Target, name: string): string =>
 function accountLines(account: AccountStatus, target: Target): string[] {
   const { name, state, reason, lastSuccess, lagSeconds, tokenExpiresAt, cursorResets } = account;
   const read =
-    lastSuccess === null || lagSeconds === null
-      ? 'the feed was not read to its end yet'
-      : `${duration(lagSeconds)} behind (last success ${lastSuccess})`;
+    lagSeconds === null
+      ? 'none'
+      : lastSuccess === null
+        ? `not read to its end yet, ${duration(lagSeconds)} after it was connected`
+        : `${duration(lagSeconds)} behind (last success ${lastSuccess})`;
   return [
     `${name}: ${state}${reason === null ? '' : ` (${reason})`}`,
     `  feed:  ${read}${cursorResets === 0 ? '' : `, cursor rejected ${count(cursorResets)} times`}`,

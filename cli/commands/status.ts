@@ -8,7 +8,8 @@ import { type TargetOptions, targetOf, withJson, withTarget } from '../target.ts
 import { unknownAccount } from '../unknown-account.ts';
 
 const help = `
-Exit code 3 says that something is left for a person: a stopped partner account, dead letters.
+Exit code 3 says that something is left for a person: a stopped partner account, a feed that
+cannot be read until somebody acts, dead letters.
 
 Examples:
   advert-bridge status --local .advert-bridge

@@ -97,15 +97,19 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
   const pausedUntil = async () => (await state.budgetStore.read()).pausedUntilMs;
 
   async function waitingForStopped(): Promise<number> {
-    const stopped = (await state.partnerAccounts.list()).filter((account) => stopOf(account));
+    const stopped = (await state.partnerAccounts.list(() => undefined)).filter((account) => stopOf(account));
     const depths = await Promise.all(stopped.map(({ name }) => state.queue.depth(name)));
     return depths.reduce((sum, depth) => sum + depth, 0);
   }
 
   async function needsPerson(): Promise<boolean> {
-    const stops = (await state.partnerAccounts.list()).map(stopOf);
+    let unreadable = 0;
+    const accounts = await state.partnerAccounts.list(() => {
+      unreadable += 1;
+    });
+    const stops = accounts.map(stopOf);
     const { deadLetters } = await state.bookKeeper.queue();
-    return deadLetters > 0 || stops.some((stop) => stop && stop.reason !== 'disconnected');
+    return unreadable > 0 || deadLetters > 0 || stops.some((stop) => stop && stop.reason !== 'disconnected');
   }
 
   async function sweepForEver(signal: AbortSignal): Promise<void> {

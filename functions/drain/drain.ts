@@ -3,6 +3,7 @@
  *
  * A page goes `pollFeed` (poll.ts) → queue → cursor. See docs/architecture.md.
  */
+import type { ShapeError } from '../../shared/contract/checks.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { pauseOf, stopOf } from '../../shared/domain/accounts.ts';
 import { type Feed, feeds } from '../../shared/domain/feed.ts';
@@ -51,7 +52,10 @@ export interface RunOptions extends RoundOptions {
   readonly nextRunMs: number;
 }
 
-/** How the bridge polls: `round` asks every feed once, `run` as often as is due until the next run. */
+/**
+ * How the bridge polls: `round` asks every feed once, `run` as often as is due until the next run. A round of a run does
+ * not wait for the one before: a feed that hangs is still leased by that one, and all others are polled when they are due.
+ */
 export function createDrain(deps: DrainDeps) {
   const { clock, settings } = deps;
 
@@ -77,12 +81,18 @@ export function createDrain(deps: DrainDeps) {
   }
 
   async function run({ deadlineMs, nextRunMs }: RunOptions): Promise<DrainReport> {
+    const rounds = [];
     for (let due = clock.now(); ; ) {
-      const report = await round({ deadlineMs });
+      const outcome = round({ deadlineMs });
+      // Kept for the end: a round that cannot begin keeps no later one from its turn.
+      outcome.catch(() => undefined);
+      rounds.push(outcome);
       due += settings.pollSeconds * 1000;
-      if (due >= nextRunMs || due >= deadlineMs) return report;
+      if (due >= nextRunMs || due >= deadlineMs) break;
       await clock.sleep(due - clock.now());
     }
+    await Promise.allSettled(rounds);
+    return (await Promise.all(rounds)).at(-1) as DrainReport;
   }
 
   return { round, run };
@@ -97,8 +107,12 @@ interface DueFeed {
 }
 
 /** The feeds that may be polled now, the one waiting longest first, and the accounts that wait for a person. */
-async function sortFeeds({ feedStates, accounts, clock }: DrainDeps): Promise<SortedFeeds> {
-  const [states, known] = await Promise.all([feedStates.list(), accounts.list()]);
+async function sortFeeds({ feedStates, accounts, clock, observer }: DrainDeps): Promise<SortedFeeds> {
+  const onUnreadable = (error: ShapeError) => {
+    observer.count(metrics.needsAttention, 1);
+    observer.error('a stored row cannot be read: what it is about is not polled', { reason: error.message });
+  };
+  const [states, known] = await Promise.all([feedStates.list(onUnreadable), accounts.list(onUnreadable)]);
   const now = clock.now();
   const byName = new Map(known.map((account) => [account.name, account]));
   const due: DueFeed[] = [];

@@ -228,9 +228,13 @@ export class StuckFeed extends PartnerFault {
 function endOf(fault: PartnerFault, nowMs: number): PollEnd {
   return {
     fault: fault.message,
+    ...(callsForPerson(fault) ? { needsPerson: true } : {}),
     ...(fault instanceof StuckFeed ? { pausedUntil: nowMs + stuckPauseMs } : {}),
   };
 }
+
+const callsForPerson = (fault: PartnerFault): boolean =>
+  fault.policy.needsAttention || fault instanceof StuckFeed;
 
 function tell(observer: Observer, fault: PartnerFault, key: { partnerAccount: string; feed: string }): void {
   const fields = {
@@ -240,7 +244,7 @@ function tell(observer: Observer, fault: PartnerFault, key: { partnerAccount: st
     reason: fault.message,
     error: fault.cause,
   };
-  if (fault.policy.needsAttention || fault instanceof StuckFeed) {
+  if (callsForPerson(fault)) {
     observer.count(metrics.needsAttention, 1);
     observer.error('the feed cannot be read until somebody acts', fields);
   } else {

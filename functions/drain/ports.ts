@@ -1,4 +1,5 @@
 /** What the drain needs from the world. */
+import type { OnUnreadable } from '../../shared/contract/checks.ts';
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
 import type { FeedPage } from '../../shared/contract/partner-service.ts';
 import type { Feed } from '../../shared/domain/feed.ts';
@@ -27,6 +28,8 @@ export interface FeedState extends FeedKey {
   readonly pausedUntil?: number;
   /** What is wrong with the feed, in words; absent when its last poll was fine. */
   readonly fault?: string;
+  /** The fault does not end by itself. */
+  readonly needsPerson?: boolean;
 }
 
 /** What one accepted page changes, in one write. */
@@ -52,7 +55,8 @@ export type Lease =
 
 /** The feed-state table. Every write but the first is refused once the lease is lost or has run out. */
 export interface FeedStates {
-  list(): Promise<FeedState[]>;
+  /** The one polled longest ago first. @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is told */
+  list(onUnreadable?: OnUnreadable): Promise<FeedState[]>;
   /** Makes the feed known; keeps what is there when the generation is the same. */
   register(state: FeedState): Promise<void>;
   /** Takes the lease (fence + 1) and reads the state, strongly consistent; undefined for an unknown feed. */
@@ -66,6 +70,7 @@ export interface FeedStates {
 
 export interface PollEnd {
   readonly fault?: string;
+  readonly needsPerson?: boolean;
   readonly pausedUntil?: number;
 }
 

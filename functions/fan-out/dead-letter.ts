@@ -23,10 +23,10 @@ export function deadLetterOf(
 }
 
 /** For a body in the queue that is not of the contract: somebody else wrote it, or another version did. */
-export function malformedLetter({ flaw, receives }: Delivery, nowMs: number): DeadLetter {
+export function malformedLetter({ flaw, about, receives }: Delivery, nowMs: number): DeadLetter {
   return {
-    partnerAccount: null,
-    advertId: null,
+    partnerAccount: about?.partnerAccount ?? null,
+    advertId: about?.advertId ?? null,
     fault: 'malformed-message',
     reason: flaw ?? 'the message is not of the contract',
     at: toInstant(nowMs),

@@ -1,5 +1,5 @@
 /** What the fan-out needs from the world. */
-import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
+import type { ChangedAdvert, DeadLetter, Subject } from '../../shared/contract/messages.ts';
 import type { Position } from '../../shared/domain/position.ts';
 
 export interface AdvertKey {
@@ -67,6 +67,8 @@ export interface Delivery {
   /** `undefined` when the body is not of the contract; `flaw` then says why. */
   readonly message?: ChangedAdvert;
   readonly flaw?: string;
+  /** What it was about, where the body tells that much. */
+  readonly about?: Subject;
   readonly position: Position;
   /** How often it has been delivered, this time included. */
   readonly receives: number;

@@ -172,7 +172,11 @@ export function createRefreshToken(deps: RefreshDeps) {
   /** On schedule: publishes what is owed and refreshes every token that has run out, a paused account's too. */
   async function sweep(options: CallOptions): Promise<SweepReport> {
     const report = { refreshed: [] as string[], failed: [] as string[] };
-    await sideBySide(await accounts.list(), 5, async (account) => {
+    const known = await accounts.list(({ message }) => {
+      observer.count(metrics.needsAttention, 1);
+      observer.error('a stored row cannot be read: that token is not looked after', { reason: message });
+    });
+    await sideBySide(known, 5, async (account) => {
       const { name, token } = account;
       await payOwedEvents(deps, account);
       if (!token || stopOf(account)) return;

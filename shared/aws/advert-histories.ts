@@ -1,5 +1,7 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
-import type { AdvertHistories, AdvertKey, AdvertRow } from '../../functions/fan-out/ports.ts';
+import type { AdvertHistories, AdvertKey } from '../../functions/fan-out/ports.ts';
+import { checked } from '../contract/checks.ts';
+import { advertRow } from '../contract/rows.ts';
 import { advertStatusTable } from '../contract/tables.ts';
 import type { Clock } from '../domain/clock.ts';
 import { coalescedReads } from './coalesced-reads.ts';
@@ -21,7 +23,8 @@ export function createAdvertHistories(
   return {
     async read(key) {
       const item = await readRow(keyOf(key));
-      return item && rowOf(item);
+      const place = `history of advert ${keyOf(key)}`;
+      return item && checked(advertRow, fromItem(item, place), place);
     },
 
     async write(key, { owed, ...row }) {
@@ -54,9 +57,4 @@ export function createAdvertHistories(
       }
     },
   };
-}
-
-function rowOf(item: Item): AdvertRow {
-  const { [pk]: _key, writeMark: _mark, owed, ...row } = fromItem(item);
-  return { ...row, owed: owed === true } as unknown as AdvertRow;
 }

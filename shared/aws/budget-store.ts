@@ -104,7 +104,7 @@ const isSame = (one: BudgetState, other: BudgetState): boolean =>
 
 function knownOf(item: Item | undefined): Known {
   if (!item) return unused;
-  const { nextSlotMs, pausedUntilMs, pauseReason, suspect } = fromItem(item);
+  const { nextSlotMs, pausedUntilMs, pauseReason, suspect } = fromItem(item, 'rate budget');
   const state = {
     nextSlotMs: Number(nextSlotMs ?? 0),
     pausedUntilMs: Number(pausedUntilMs ?? 0),

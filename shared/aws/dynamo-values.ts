@@ -1,4 +1,5 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { ShapeError } from '../contract/checks.ts';
 
 /** An item as the SDK gives it. */
 export type Item = Record<string, AttributeValue>;
@@ -31,18 +32,22 @@ export function toItem(value: Readonly<Record<string, unknown>>): Item {
   );
 }
 
-export function fromAttribute(attribute: AttributeValue): Plain {
+/**
+ * @param place what the item is, for the message
+ * @throws {ShapeError} for a set or a binary: the bridge writes neither
+ */
+export function fromItem(item: Item, place: string): { [name: string]: Plain } {
+  return Object.fromEntries(Object.entries(item).map(([name, value]) => [name, fromAttribute(value, place)]));
+}
+
+function fromAttribute(attribute: AttributeValue, place: string): Plain {
   if (attribute.S !== undefined) return attribute.S;
   if (attribute.N !== undefined) return Number(attribute.N);
   if (attribute.BOOL !== undefined) return attribute.BOOL;
-  if (attribute.L !== undefined) return attribute.L.map(fromAttribute);
-  if (attribute.M !== undefined) return fromItem(attribute.M);
+  if (attribute.L !== undefined) return attribute.L.map((value) => fromAttribute(value, place));
+  if (attribute.M !== undefined) return fromItem(attribute.M, place);
   if (attribute.NULL !== undefined) return null;
-  throw new TypeError('an attribute of a type that the bridge does not write');
-}
-
-export function fromItem(item: Item): { [name: string]: Plain } {
-  return Object.fromEntries(Object.entries(item).map(([name, value]) => [name, fromAttribute(value)]));
+  throw new ShapeError(place, [{ path: '', expected: 'expected no set and no binary' }]);
 }
 
 /** A number of the item; 0 where there is none. */

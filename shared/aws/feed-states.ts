@@ -1,4 +1,6 @@
 import type { FeedKey, FeedState, FeedStates, Lease } from '../../functions/drain/ports.ts';
+import { checked, readRows } from '../contract/checks.ts';
+import * as rows from '../contract/rows.ts';
 import { feedStateTable } from '../contract/tables.ts';
 import { type Table, updateItem } from './conditional-write.ts';
 import { fromItem, type Item, numberIn } from './dynamo-values.ts';
@@ -23,8 +25,8 @@ const ours = '#fence = :fence AND #leaseUntil > :now';
  */
 export function createFeedStates(table: Table): FeedStates {
   return {
-    async list() {
-      const states = (await queryAll(table, 'feed')).map(stateOf);
+    async list(onUnreadable) {
+      const states = readRows(await queryAll(table, 'feed'), stateOf, onUnreadable);
       return states.sort((a, b) => (a.lastPolled ?? -1) - (b.lastPolled ?? -1));
     },
 
@@ -36,6 +38,7 @@ export function createFeedStates(table: Table): FeedStates {
           lastPolled: undefined,
           pausedUntil: undefined,
           fault: undefined,
+          needsPerson: undefined,
           holder: undefined,
           leaseUntil: undefined,
           ...state,
@@ -78,9 +81,9 @@ export function createFeedStates(table: Table): FeedStates {
       return written;
     },
 
-    async release(key, fence, { fault, pausedUntil }, nowMs) {
+    async release(key, fence, { fault, needsPerson, pausedUntil }, nowMs) {
       await updateItem(table, feedItemKey(key), {
-        set: { fault, pausedUntil, holder: undefined, leaseUntil: undefined },
+        set: { fault, needsPerson, pausedUntil, holder: undefined, leaseUntil: undefined },
         condition: ours,
         values: { fence, now: nowMs },
       });
@@ -99,10 +102,13 @@ export function createFeedStates(table: Table): FeedStates {
   };
 }
 
+/** @throws {ShapeError} */
 function stateOf(item: Item): FeedState {
+  const name = item[sk]?.S ?? '';
+  const place = `state of feed ${name}`;
   const {
     [pk]: _kind,
-    [sk]: name,
+    [sk]: _name,
     writeMark: _mark,
     fence: _fence,
     holder: _holder,
@@ -110,7 +116,7 @@ function stateOf(item: Item): FeedState {
     listed: _listed,
     repeated: _repeated,
     ...state
-  } = fromItem(item);
-  const [partnerAccount, feed] = String(name).split('/');
-  return { ...state, partnerAccount, feed } as unknown as FeedState;
+  } = fromItem(item, place);
+  const [partnerAccount, feed] = name.split('/');
+  return checked(rows.feedState, { ...state, partnerAccount, feed }, place);
 }

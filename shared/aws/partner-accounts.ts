@@ -1,4 +1,6 @@
 import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
+import { checked, readRows } from '../contract/checks.ts';
+import { partnerAccountRow } from '../contract/rows.ts';
 import { feedStateTable } from '../contract/tables.ts';
 import type { PartnerAccount, PartnerAccounts } from '../domain/ports.ts';
 import { putItem, readItem, type Table } from './conditional-write.ts';
@@ -12,8 +14,8 @@ const keyOf = (name: string): Item => ({ [pk]: { S: 'account' }, [sk]: { S: name
 /** Partner accounts on the feed-state table, written as a whole under a condition on the version. */
 export function createPartnerAccounts(table: Table): PartnerAccounts {
   return {
-    async list() {
-      return (await queryAll(table, 'account')).map(accountOf);
+    async list(onUnreadable) {
+      return readRows(await queryAll(table, 'account'), accountOf, onUnreadable);
     },
 
     async read(name) {
@@ -40,7 +42,9 @@ export function createPartnerAccounts(table: Table): PartnerAccounts {
 // be about to write.
 const firstVersion = ({ generation }: Pick<PartnerAccount, 'generation'>): number => generation * 1_000_000;
 
+/** @throws {ShapeError} */
 function accountOf(item: Item): PartnerAccount {
-  const { [pk]: _kind, [sk]: name, version: _version, writeMark: _mark, ...fields } = fromItem(item);
-  return { ...fields, name } as unknown as PartnerAccount;
+  const place = `partner account ${item[sk]?.S}`;
+  const { [pk]: _kind, [sk]: name, version: _version, writeMark: _mark, ...fields } = fromItem(item, place);
+  return checked(partnerAccountRow, { ...fields, name }, place);
 }

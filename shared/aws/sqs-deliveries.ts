@@ -1,7 +1,6 @@
 import type { SQSRecord } from 'aws-lambda';
 import type { Delivery } from '../../functions/fan-out/ports.ts';
-import { checkedJson, ShapeError } from '../contract/checks.ts';
-import { changedAdvert } from '../contract/messages.ts';
+import { messageIn } from '../contract/messages.ts';
 import { positionOf } from '../domain/position.ts';
 
 /** The parts of a record that are used, so that what `ReceiveMessage` gives fits too. */
@@ -19,11 +18,5 @@ export function deliveryOf({ messageId, body, attributes }: ReceivedRecord): Del
   const sentAt = Number(attributes.SentTimestamp ?? 0);
   // Emulators leave the number out. The time of sending orders an advert's messages too, save within a millisecond.
   const position = positionOf(attributes.SequenceNumber ?? String(sentAt), receives);
-  const delivery = { id: messageId, position, receives, sentAt };
-  try {
-    return { ...delivery, message: checkedJson(changedAdvert, body, 'message') };
-  } catch (error) {
-    if (error instanceof ShapeError) return { ...delivery, flaw: error.message };
-    throw error;
-  }
+  return { id: messageId, ...messageIn(body), position, receives, sentAt };
 }

@@ -68,12 +68,15 @@ export class ShapeError extends Error {
 
 type Schema = v.GenericSchema<unknown, unknown>;
 
-/** The faults of `value` against `schema`, at most ten, without repeating any of its contents. */
+/** The faults of `value` against `schema`: one for each place, of at most twenty places, and none of its contents. */
 export function flawsOf(issues: readonly v.BaseIssue<unknown>[]): Flaw[] {
-  return issues.slice(0, 10).map((issue) => ({
-    path: v.getDotPath(issue) ?? '',
-    expected: saysExpected(issue),
-  }));
+  const flaws = new Map<string, Flaw>();
+  for (const issue of issues) {
+    const path = v.getDotPath(issue) ?? '';
+    if (!flaws.has(path)) flaws.set(path, { path, expected: saysExpected(issue) });
+    if (flaws.size === 20) break;
+  }
+  return [...flaws.values()];
 }
 
 // valibot's own messages quote what was received, so only custom ones (which begin with "expected") are kept.
@@ -110,4 +113,31 @@ export function checkedJson<S extends Schema>(schema: S, text: string, place: st
     throw new ShapeError(place, [{ path: '', expected: 'expected JSON' }]);
   }
   return checked(schema, value, place);
+}
+
+/** Told of a stored row that cannot be read, which is then left out. */
+export type OnUnreadable = (error: ShapeError) => void;
+
+/**
+ * The rows, each read by itself: one that cannot be read hides no other.
+ *
+ * @param onUnreadable without it the first such row is thrown
+ * @throws {ShapeError}
+ */
+export function readRows<R, T>(
+  rows: readonly R[],
+  read: (row: R) => T,
+  onUnreadable: OnUnreadable = (error) => {
+    throw error;
+  },
+): T[] {
+  return rows.flatMap((row) => {
+    try {
+      return [read(row)];
+    } catch (error) {
+      if (!(error instanceof ShapeError)) throw error;
+      onUnreadable(error);
+      return [];
+    }
+  });
 }

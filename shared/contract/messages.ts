@@ -1,6 +1,6 @@
 /** What stands in the queue between drain and fan-out, and in the dead-letter queue. */
 import * as v from 'valibot';
-import { advertId, instant, partnerAccountName } from './checks.ts';
+import { advertId, checkedJson, instant, partnerAccountName, ShapeError } from './checks.ts';
 import { cause, generation } from './events.ts';
 
 /** One advert that a page of the feed named. */
@@ -21,6 +21,34 @@ export const changedAdvert = v.object({
   correlationId: v.string(),
 });
 export type ChangedAdvert = v.InferOutput<typeof changedAdvert>;
+
+/** What a message was about as far as its body tells, for whoever looks at its dead letter. */
+const subject = v.object({
+  partnerAccount: v.fallback(v.nullable(partnerAccountName), null),
+  advertId: v.fallback(v.nullable(advertId), null),
+});
+export type Subject = v.InferOutput<typeof subject>;
+
+/** A body of the queue: a message, or why it is none. Another version of the bridge may have written it. */
+export function messageIn(body: string): MessageRead {
+  try {
+    return { message: checkedJson(changedAdvert, body, 'message') };
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    return { flaw: error.message, about: subjectOf(body) };
+  }
+}
+export type MessageRead =
+  | { readonly message: ChangedAdvert }
+  | { readonly flaw: string; readonly about: Subject };
+
+function subjectOf(body: string): Subject {
+  try {
+    return checkedJson(subject, body, 'message');
+  } catch {
+    return { partnerAccount: null, advertId: null };
+  }
+}
 
 /** Why a message is here, for a person and for a redrive. */
 export const deadLetter = v.object({

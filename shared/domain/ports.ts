@@ -2,6 +2,7 @@
  * Ports that more than one stage needs. What only one needs is declared beside that stage, in its ports.ts.
  * Three sets of adapters implement them: shared/in-memory, shared/embedded (SQLite), shared/aws.
  */
+import type { OnUnreadable } from '../contract/checks.ts';
 import type { MetricName } from '../contract/names.ts';
 import type { Secret } from './secret.ts';
 
@@ -42,7 +43,8 @@ export interface Versioned<T> {
 }
 
 export interface PartnerAccounts {
-  list(): Promise<PartnerAccount[]>;
+  /** @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is told */
+  list(onUnreadable?: OnUnreadable): Promise<PartnerAccount[]>;
   /** Strongly consistent. */
   read(name: string): Promise<Versioned<PartnerAccount> | undefined>;
   /**

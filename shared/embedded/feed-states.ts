@@ -1,8 +1,12 @@
 import type { FeedKey, FeedState, FeedStates } from '../../functions/drain/ports.ts';
+import { checkedJson, readRows } from '../contract/checks.ts';
+import * as rows from '../contract/rows.ts';
 import type { EmbeddedBooks } from './books.ts';
 import type { Store } from './store.ts';
 
 interface Row {
+  readonly partner_account: string;
+  readonly feed: string;
   readonly generation: number;
   readonly state: string;
   readonly fence: number;
@@ -12,9 +16,9 @@ interface Row {
 
 /** Feed states in the state file. What a page repeats goes into the books in the transaction that stores its cursor. */
 export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates {
-  const selectAll = store.prepare('SELECT state FROM feeds');
+  const selectAll = store.prepare('SELECT partner_account, feed, state FROM feeds');
   const select = store.prepare(
-    'SELECT generation, state, fence, holder, leased_until FROM feeds WHERE partner_account = ? AND feed = ?',
+    'SELECT partner_account, feed, generation, state, fence, holder, leased_until FROM feeds WHERE partner_account = ? AND feed = ?',
   );
   const replace = store.prepare(
     `INSERT OR REPLACE INTO feeds (partner_account, feed, generation, state, fence, holder, leased_until)
@@ -35,7 +39,10 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
   }
 
   return {
-    list: async () => (store.read(() => selectAll.all()) as unknown as Row[]).map(stateOf).sort(byWaiting),
+    async list(onUnreadable) {
+      const rows = store.read(() => selectAll.all()) as unknown as Row[];
+      return readRows(rows, stateOf, onUnreadable).sort(byWaiting);
+    },
 
     register: (state) =>
       store.write(() => {
@@ -70,7 +77,12 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
       store.write(() => {
         const row = leased(key, fence, nowMs);
         if (!row) return;
-        const { fault: _fault, pausedUntil: _pausedUntil, ...state } = stateOf(row);
+        const {
+          fault: _fault,
+          needsPerson: _needsPerson,
+          pausedUntil: _pausedUntil,
+          ...state
+        } = stateOf(row);
         put({ ...state, ...end }, fence, null, null);
       }),
 
@@ -80,7 +92,9 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
   };
 }
 
-const stateOf = ({ state }: Row): FeedState => JSON.parse(state) as FeedState;
+/** @throws {ShapeError} */
+const stateOf = ({ partner_account, feed, state }: Row): FeedState =>
+  checkedJson(rows.feedState, state, `state of feed ${partner_account}/${feed}`);
 
 const isLeased = (row: Row, nowMs: number): boolean => row.leased_until !== null && row.leased_until > nowMs;
 

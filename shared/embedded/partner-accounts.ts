@@ -1,15 +1,18 @@
+import { checkedJson, readRows } from '../contract/checks.ts';
+import { partnerAccountRow } from '../contract/rows.ts';
 import type { PartnerAccount, PartnerAccounts } from '../domain/ports.ts';
 import type { Store } from './store.ts';
 
 interface Row {
+  readonly name: string;
   readonly version: number;
   readonly account: string;
 }
 
 /** Partner accounts in the state file, in the order of their names. */
 export function createPartnerAccounts(store: Store): PartnerAccounts {
-  const selectAll = store.prepare('SELECT version, account FROM partner_accounts ORDER BY name');
-  const select = store.prepare('SELECT version, account FROM partner_accounts WHERE name = ?');
+  const selectAll = store.prepare('SELECT name, version, account FROM partner_accounts ORDER BY name');
+  const select = store.prepare('SELECT name, version, account FROM partner_accounts WHERE name = ?');
   const insert = store.prepare(
     'INSERT INTO partner_accounts (name, version, account) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING',
   );
@@ -19,7 +22,9 @@ export function createPartnerAccounts(store: Store): PartnerAccounts {
   const remove = store.prepare('DELETE FROM partner_accounts WHERE name = ?');
 
   return {
-    list: async () => (store.read(() => selectAll.all()) as unknown as Row[]).map(accountOf),
+    async list(onUnreadable) {
+      return readRows(store.read(() => selectAll.all()) as unknown as Row[], accountOf, onUnreadable);
+    },
     async read(name) {
       const row = store.read(() => select.get(name)) as Row | undefined;
       return row && { value: accountOf(row), version: row.version };
@@ -40,7 +45,9 @@ export function createPartnerAccounts(store: Store): PartnerAccounts {
   };
 }
 
-const accountOf = ({ account }: Row): PartnerAccount => JSON.parse(account) as PartnerAccount;
+/** @throws {ShapeError} */
+const accountOf = ({ name, account }: Row): PartnerAccount =>
+  checkedJson(partnerAccountRow, account, `partner account ${name}`);
 
 // An account connected anew must not come to a version of its former life: a writer that read it then may still be
 // at work.

@@ -51,7 +51,18 @@ export function openStateFile(dir: string): DatabaseSync {
   });
 }
 
-export const makeFolder = (dir: string) => mkdirSync(dir, { recursive: true, mode: 0o700 });
+/** Makes the folder and those above it. Not by `recursive`, which never ends where the system denies that it is there. */
+export function makeFolder(dir: string): void {
+  if (statSync(dir, { throwIfNoEntry: false })?.isDirectory()) return;
+  const parent = path.dirname(dir);
+  if (parent !== dir) makeFolder(parent);
+  try {
+    mkdirSync(dir, { mode: 0o700 });
+  } catch (error) {
+    // Somebody else was quicker.
+    if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) throw error;
+  }
+}
 
 /**
  * Makes `file` readable for its owner alone; what SQLite puts beside it takes on its mode.

@@ -55,7 +55,7 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
     async release(key, fence, end, nowMs) {
       const row = leased(key, fence, nowMs);
       if (!row) return;
-      const { fault: _fault, pausedUntil: _pausedUntil, ...rest } = row.state;
+      const { fault: _fault, needsPerson: _needsPerson, pausedUntil: _pausedUntil, ...rest } = row.state;
       row.state = { ...rest, ...end };
       delete row.lease;
     },

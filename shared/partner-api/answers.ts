@@ -36,7 +36,7 @@ function longIdIn({ body = '' }: Answer): unknown {
   const digits = (key: string, value: unknown, context?: { readonly source?: string }): unknown =>
     key === 'id' && typeof value === 'number' ? (context?.source ?? value) : value;
   try {
-    return (JSON.parse(body, digits) as { data?: { id?: unknown } }).data?.id;
+    return (JSON.parse(withoutMark(body), digits) as { data?: { id?: unknown } }).data?.id;
   } catch {
     // Nested so deeply that a reviver cannot follow.
     return undefined;
@@ -67,11 +67,14 @@ function bodyAs<S extends v.GenericSchema<unknown, unknown>>(
   }
 }
 
+/** Some services begin a body with a byte order mark, which is no JSON. */
+const withoutMark = (body: string): string => (body.charCodeAt(0) === 0xfeff ? body.slice(1) : body);
+
 function parsed(answer: Answer, what: string): unknown {
   const { body, status } = answer;
   if (body === undefined) throw broken(what, answer, 'the answer is larger than the limit');
   try {
-    return JSON.parse(body.charCodeAt(0) === 0xfeff ? body.slice(1) : body);
+    return JSON.parse(withoutMark(body));
   } catch {
     // The parser's message quotes the text, which may hold a token: so no cause.
     throw new PartnerFault('passing', `${what} answered ${status} with something that is not JSON`, {

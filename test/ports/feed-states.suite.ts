@@ -126,21 +126,31 @@ export function feedStatesSuite(name: string, make: () => Promise<FeedStatesSubj
       await feedStates.release(
         key,
         fence,
-        { fault: 'the cursor stands still', pausedUntil: now + 300_000 },
+        { fault: 'the cursor stands still', needsPerson: true, pausedUntil: now + 300_000 },
         now + 1,
       );
       const { state } = taken(await feedStates.acquire(key, 'b', now + 2, leaseMs));
-      expect(state).toMatchObject({ fault: 'the cursor stands still', pausedUntil: now + 300_000 });
+      expect(state).toMatchObject({
+        fault: 'the cursor stands still',
+        needsPerson: true,
+        pausedUntil: now + 300_000,
+      });
     });
 
     it('forgets the fault and the pause when a poll ended well', async () => {
       const feedStates = await registered();
       const first = taken(await feedStates.acquire(key, 'a', now, leaseMs));
-      await feedStates.release(key, first.fence, { fault: 'no answer', pausedUntil: now + 1 }, now);
+      await feedStates.release(
+        key,
+        first.fence,
+        { fault: 'no path', needsPerson: true, pausedUntil: now + 1 },
+        now,
+      );
       const second = taken(await feedStates.acquire(key, 'a', now + 1, leaseMs));
       await feedStates.release(key, second.fence, {}, now + 2);
       const [state] = await feedStates.list();
       expect(state?.fault).toBeUndefined();
+      expect(state?.needsPerson).toBeUndefined();
       expect(state?.pausedUntil).toBeUndefined();
     });
 

@@ -75,8 +75,7 @@ describe('a message of the queue, nearly right', () => {
     );
   });
 
-  // Fault: the letter keeps neither the body nor what of it was right, so nobody can tell which change it was.
-  it.fails('leaves in its letter which advert it was about, where that can be told', async () => {
+  it('leaves in its letter which advert it was about, where that can be told', async () => {
     const world = await createWorld();
     const delivery = deliveryOf(record(JSON.stringify({ ...right, cause: 'of a newer bridge' })));
 

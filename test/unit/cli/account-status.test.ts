@@ -41,12 +41,24 @@ const token = { version: '1', expiresAt: nowMs, usedAt: 0 };
 
 describe('the status of a partner account', () => {
   it.each<[string, Given, object, boolean]>([
-    ['is polling', {}, { state: 'polling', reason: null, lagSeconds: null }, false],
+    ['is polling', {}, { state: 'polling', reason: null, lastSuccess: null }, false],
+    [
+      'lags since it was connected when it was never read to its end',
+      { account: { connectedAt: new Date(nowMs - 60_000).toISOString() } },
+      { lagSeconds: 60, lastSuccess: null },
+      false,
+    ],
     [
       'has its last fault',
       { feed: { fault: 'no answer' } },
       { state: 'polling', reason: 'no answer' },
       false,
+    ],
+    [
+      'has a fault that waiting does not cure',
+      { feed: { fault: 'no such path', needsPerson: true } },
+      { state: 'polling', reason: 'no such path' },
+      true,
     ],
     [
       'has its lag',

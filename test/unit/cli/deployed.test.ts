@@ -171,7 +171,7 @@ describe('status', () => {
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       partnerAccounts: [
-        { name: 'main', state: 'polling', lagSeconds: null, books: { listed: 0, inFlight: 0 } },
+        { name: 'main', state: 'polling', lastSuccess: null, books: { listed: 0, inFlight: 0 } },
       ],
       queue: { waiting: 0, deadLetters: 0 },
       pausedUntil: null,

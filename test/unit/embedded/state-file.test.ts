@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -164,6 +172,10 @@ describe('a state file that cannot be used', () => {
     writeFileSync(path.join(dir, 'file'), '');
     expect(opening(path.join(dir, 'file', 'state'))).toThrow(notWritable);
     expect(opening(path.join(dir, 'file'))).toThrow(notWritable);
+  });
+
+  it.skipIf(!existsSync('/proc/self'))('says so where the system makes no folders', () => {
+    expect(opening('/proc/advert-bridge/state')).toThrow(notWritable);
   });
 
   it('says so when there is a folder in its place', () => {

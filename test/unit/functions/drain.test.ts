@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { metrics } from '../../../shared/contract/names.ts';
@@ -260,6 +261,8 @@ describe('drain', () => {
   it('polls again within one run when pollSeconds is below a minute', async () => {
     const drain = createDrain({
       ...world.drainDeps,
+      // Time passes when what is in hand has ended.
+      clock: { now: world.clock.now, sleep: (ms) => nextTurn().then(() => world.clock.sleep(ms)) },
       settings: { ...world.drainDeps.settings, pollSeconds: 20 },
     });
     const startedAt = world.clock.now();

@@ -4,10 +4,8 @@ import type { FeedReader } from '../../../functions/drain/ports.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { AdvertReader } from '../../../functions/fan-out/ports.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
-import { createInMemoryBudgetStore } from '../../../shared/in-memory/budget-store.ts';
 import { createInMemoryEvents } from '../../../shared/in-memory/events.ts';
 import { createInMemoryState } from '../../../shared/in-memory/state.ts';
-import { createGate } from '../../../shared/partner-api/gate.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 import { createVirtualClock } from '../partner-api/virtual-clock.ts';
@@ -189,8 +187,7 @@ describe('twenty partner accounts, one revoked, one that hangs, one that answers
     expect(crowd.clock.now() - begun).toBeLessThanOrEqual(10_000);
   });
 
-  // Fault: `run` begins the next round when the last feed of this one has ended, so one that hangs is everybody's pace.
-  it.fails('polls the others at their pace within a run, though one of them hangs', async () => {
+  it('polls the others at their pace within a run, though one of them hangs', async () => {
     const settings = { ...crowd.drainDeps.settings, pollSeconds: 10 };
     const drain = createDrain({ ...crowd.drainDeps, settings });
     const begun = crowd.clock.now();
@@ -201,22 +198,19 @@ describe('twenty partner accounts, one revoked, one that hangs, one that answers
     expect(crowd.asked.filter((name) => name === well[0])).toHaveLength(3 + 5);
   });
 
-  // Fault: as many feeds that hang as are read side by side leave nobody to read the others.
-  it.fails('reads the others in the same round, though five of them hang', async () => {
-    for (const name of all.slice(3, 8)) crowd.sick.hanging.add(name);
-
-    const { polls } = await crowd.round();
-
-    expect(polls.find(({ partnerAccount: name }) => name === all.at(-1))?.end).toBe('up-to-date');
-  });
-
-  it('reads the others in the round after it, though five of them hang', async () => {
+  it('reads the others in every round but the first, though five of them begin to hang at once', async () => {
     for (const name of all.slice(3, 8)) crowd.sick.hanging.add(name);
     await crowd.round();
 
-    await crowd.round();
+    for (const round of [2, 3]) {
+      const begun = crowd.asked.length;
+      const { polls } = await crowd.round();
 
-    for (const name of all.slice(8)) expect(crowd.readTo.get(name)).toBeGreaterThan(0);
+      const ends = new Map(polls.map(({ partnerAccount: name, end }) => [name, end]));
+      for (const name of all.slice(8)) expect(ends.get(name), `${name} in round ${round}`).toBe('up-to-date');
+      // Those that hang took their turns last, and so come last.
+      expect(crowd.asked.slice(begun, begun + 12)).not.toContain(all[3]);
+    }
   });
 });
 
@@ -256,75 +250,5 @@ describe('many partner accounts', () => {
 
     const turns = all.map((name) => crowd.asked.filter((one) => one === name).length);
     expect(Math.min(...turns)).toBe(Math.max(...turns));
-  });
-});
-
-describe('feeds and adverts on one rate budget', () => {
-  const farMs = 3_600_000;
-  const setUp = () => {
-    const clock = createVirtualClock();
-    const store = createInMemoryBudgetStore();
-    const gate = () =>
-      createGate({ store, clock, random: () => 0, maxRequestsPerSecond: 10, circuitSeconds: 1800 });
-    return { clock, store, gate };
-  };
-  const codeOf = (entering: Promise<void>) =>
-    entering.then(
-      () => 'entered',
-      (error: unknown) => (error instanceof PartnerFault ? error.code : error),
-    );
-
-  it.each(['of one process', 'of two processes'])(
-    'a feed waits no longer than the 50 adverts %s before it take',
-    async (where) => {
-      const { clock, gate } = setUp();
-      const fanOut = gate();
-      const drain = where === 'of one process' ? fanOut : gate();
-      const begun = clock.now();
-      const adverts: number[] = [];
-      const entering = Array.from({ length: 50 }, (_, id) =>
-        fanOut.enter(`advert ${id}`, begun + farMs).then(() => adverts.push(clock.now() - begun)),
-      );
-      await clock.run(begun + 1);
-
-      const feed = drain.enter('feed', begun + farMs).then(() => clock.now() - begun);
-      await clock.run();
-      await Promise.all(entering);
-
-      expect(await feed).toBeLessThanOrEqual(50 * 105 + 5);
-      expect(adverts).toHaveLength(50);
-    },
-  );
-
-  it('a pause that one was told of holds for the other, and for a gate made later', async () => {
-    const { clock, gate } = setUp();
-    const [fanOut, drain] = [gate(), gate()];
-    const slowDown = new PartnerFault('slow-down', 'slow down', { status: 429, retryAfterMs: 90_000 });
-    const untilMs = clock.now() + farMs;
-
-    await fanOut.answered('advert 1', slowDown, clock.now());
-
-    const made = [fanOut, drain, gate()];
-    const during = made.map((one) => codeOf(one.enter('feed', untilMs)));
-    await clock.run();
-    expect(await Promise.all(during)).toEqual(['paused', 'paused', 'paused']);
-    clock.advance(90_001);
-    const after = [...made, gate()].map((one) => codeOf(one.enter('feed', untilMs)));
-    await clock.run();
-    expect(await Promise.all(after)).toEqual(['entered', 'entered', 'entered', 'entered']);
-  });
-
-  it('a pause refuses those that wait for their slots already', async () => {
-    const { clock, gate } = setUp();
-    const one = gate();
-    const entering = Array.from({ length: 20 }, () => codeOf(one.enter('advert', clock.now() + farMs)));
-    await clock.run(clock.now() + 300);
-
-    await one.answered('advert', new PartnerFault('slow-down', '429', { retryAfterMs: 60_000 }), clock.now());
-    await clock.run();
-
-    const codes = await Promise.all(entering);
-    expect(codes.filter((code) => code === 'entered').length).toBeLessThanOrEqual(4);
-    expect(new Set(codes)).toEqual(new Set(['entered', 'paused']));
   });
 });

@@ -1,0 +1,49 @@
+/** Stored rows, checked when they are read: a row edited by hand must not become an event, or stop everybody's round. */
+import * as v from 'valibot';
+import { partnerAccountName, status, wholeNumber } from './checks.ts';
+import { generation } from './events.ts';
+
+const text = v.pipe(v.string(), v.minLength(1, 'expected some text'));
+/** Ms since 1970. */
+const moment = v.pipe(v.number(), v.finite('expected a time in milliseconds'));
+
+/** The history of one advert. See functions/fan-out/ports.ts for what each field is for. */
+export const advertRow = v.object({
+  sequence: wholeNumber(0),
+  status: v.nullable(status),
+  envelope: v.exactOptional(text),
+  by: v.exactOptional(text),
+  position: v.string(),
+  owed: v.optional(v.boolean(), false),
+  tries: v.exactOptional(wholeNumber(0)),
+  missingSince: v.exactOptional(moment),
+  version: wholeNumber(1),
+});
+
+/** Where reading one feed has come to. See functions/drain/ports.ts. Fields of a newer bridge stay. */
+export const feedState = v.looseObject({
+  partnerAccount: partnerAccountName,
+  feed: text,
+  generation,
+  since: text,
+  cursor: v.exactOptional(v.string()),
+  lastSuccess: v.exactOptional(moment),
+  lastPolled: v.exactOptional(moment),
+  resets: wholeNumber(0),
+  resetsInARow: wholeNumber(0),
+  pausedUntil: v.exactOptional(moment),
+  fault: v.exactOptional(v.string()),
+  needsPerson: v.exactOptional(v.boolean()),
+});
+
+/** What is known of a partner account apart from its secret. See shared/domain/ports.ts. Fields of a newer bridge stay. */
+export const partnerAccountRow = v.looseObject({
+  name: partnerAccountName,
+  generation,
+  connectedAt: text,
+  stop: v.exactOptional(v.object({ reason: text, tokenVersion: v.string(), at: text })),
+  pause: v.exactOptional(v.object({ until: moment, reason: text, attempts: wholeNumber(0) })),
+  refreshing: v.exactOptional(v.object({ holder: text, startedAt: moment, until: moment })),
+  token: v.exactOptional(v.object({ version: text, expiresAt: moment, usedAt: moment })),
+  owedEvents: v.exactOptional(v.array(text)),
+});

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { createInMemoryBudgetStore } from '../../../shared/in-memory/budget-store.ts';
+import { createGate } from '../../../shared/partner-api/gate.ts';
+import { createVirtualClock } from '../partner-api/virtual-clock.ts';
+
+describe('feeds and adverts on one rate budget', () => {
+  const farMs = 3_600_000;
+  const setUp = () => {
+    const clock = createVirtualClock();
+    const store = createInMemoryBudgetStore();
+    const gate = () =>
+      createGate({ store, clock, random: () => 0, maxRequestsPerSecond: 10, circuitSeconds: 1800 });
+    return { clock, store, gate };
+  };
+  const codeOf = (entering: Promise<void>) =>
+    entering.then(
+      () => 'entered',
+      (error: unknown) => (error instanceof PartnerFault ? error.code : error),
+    );
+
+  it.each(['of one process', 'of two processes'])(
+    'a feed waits no longer than the 50 adverts %s before it take',
+    async (where) => {
+      const { clock, gate } = setUp();
+      const fanOut = gate();
+      const drain = where === 'of one process' ? fanOut : gate();
+      const begun = clock.now();
+      const adverts: number[] = [];
+      const entering = Array.from({ length: 50 }, (_, id) =>
+        fanOut.enter(`advert ${id}`, begun + farMs).then(() => adverts.push(clock.now() - begun)),
+      );
+      await clock.run(begun + 1);
+
+      const feed = drain.enter('feed', begun + farMs).then(() => clock.now() - begun);
+      await clock.run();
+      await Promise.all(entering);
+
+      expect(await feed).toBeLessThanOrEqual(50 * 105 + 5);
+      expect(adverts).toHaveLength(50);
+    },
+  );
+
+  it.each([
+    { feeds: 5, adverts: 50 },
+    { feeds: 5, adverts: 5 },
+    { feeds: 1, adverts: 50 },
+  ])(
+    'neither starves the other: $feeds feeds and $adverts adverts that never end share it',
+    async (sides) => {
+      const { clock, gate } = setUp();
+      const [drain, fanOut] = [gate(), gate()];
+      const untilMs = clock.now() + 60_000;
+      const started = { feeds: 0, adverts: 0 };
+      const forEver = async (side: 'feeds' | 'adverts', entering: ReturnType<typeof gate>) => {
+        for (; clock.now() < untilMs; started[side] += 1) await entering.enter(side, untilMs + farMs);
+      };
+      for (let each = 0; each < sides.feeds; each += 1) void forEver('feeds', drain);
+      for (let each = 0; each < sides.adverts; each += 1) void forEver('adverts', fanOut);
+
+      await clock.run(untilMs);
+
+      const all = started.feeds + started.adverts;
+      // 10 a second less the 5 % that keep windows within the rate, and what is lost at the end.
+      expect(all).toBeGreaterThan(60 * 9);
+      const fair = sides.feeds / (sides.feeds + sides.adverts);
+      expect(started.feeds / all).toBeGreaterThan(fair * 0.8);
+      expect(started.feeds / all).toBeLessThan(fair * 1.25);
+    },
+  );
+
+  it('a pause that one was told of holds for the other, and for a gate made later', async () => {
+    const { clock, gate } = setUp();
+    const [fanOut, drain] = [gate(), gate()];
+    const slowDown = new PartnerFault('slow-down', 'slow down', { status: 429, retryAfterMs: 90_000 });
+    const untilMs = clock.now() + farMs;
+
+    await fanOut.answered('advert 1', slowDown, clock.now());
+
+    const made = [fanOut, drain, gate()];
+    const during = made.map((one) => codeOf(one.enter('feed', untilMs)));
+    await clock.run();
+    expect(await Promise.all(during)).toEqual(['paused', 'paused', 'paused']);
+    clock.advance(90_001);
+    const after = [...made, gate()].map((one) => codeOf(one.enter('feed', untilMs)));
+    await clock.run();
+    expect(await Promise.all(after)).toEqual(['entered', 'entered', 'entered', 'entered']);
+  });
+
+  it('a pause refuses those that wait for their slots already', async () => {
+    const { clock, gate } = setUp();
+    const one = gate();
+    const entering = Array.from({ length: 20 }, () => codeOf(one.enter('advert', clock.now() + farMs)));
+    await clock.run(clock.now() + 300);
+
+    await one.answered('advert', new PartnerFault('slow-down', '429', { retryAfterMs: 60_000 }), clock.now());
+    await clock.run();
+
+    const codes = await Promise.all(entering);
+    expect(codes.filter((code) => code === 'entered').length).toBeLessThanOrEqual(4);
+    expect(new Set(codes)).toEqual(new Set(['entered', 'paused']));
+  });
+});
