@@ -7,6 +7,7 @@ import { awsEnvironment, connectTo, repository, searchPath } from './cloud.ts';
 import { deliverySteps } from './delivery-steps.ts';
 import type { Deployment } from './deployment.ts';
 import { setWhatWasDropped } from './emulator-gaps.ts';
+import { letterSteps } from './letter-steps.ts';
 import { type MiniStack, startMiniStack } from './ministack.ts';
 import { portConformance } from './ports.ts';
 import type { Processes } from './processes.ts';
@@ -80,6 +81,7 @@ export async function journey(around: Surroundings): Promise<void> {
   await deliverySteps(deployment);
   await tokenSteps(deployment);
   await statusSteps(deployment);
+  await letterSteps(deployment);
   await updateSteps(deployment);
   await disconnectSteps(deployment);
   await secrecySteps(deployment);
