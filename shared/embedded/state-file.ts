@@ -9,7 +9,7 @@ export const busyTimeoutMs = 5_000;
 
 /** Pages of 4 KiB after which the write-ahead log is copied into the file: large, for each copy waits for the disk. */
 const checkpointPages = 4_000;
-const cacheKib = 16_384;
+const cacheKib = 8_192;
 
 /** `DIR/bridge.db` */
 export const stateFileIn = (dir: string): string => path.join(dir, 'bridge.db');
