@@ -3,9 +3,11 @@
  * file only puts the parts together; workers.ts and poller.ts run them.
  */
 import { randomUUID } from 'node:crypto';
+import pLimit from 'p-limit';
 import { createDrain } from '../../functions/drain/drain.ts';
 import type { ChangedAdvertsQueue } from '../../functions/drain/ports.ts';
 import { createFanOut } from '../../functions/fan-out/fan-out.ts';
+import type { AdvertReader } from '../../functions/fan-out/ports.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import type { BridgeSettings } from '../../shared/contract/settings.ts';
 import { stopOf } from '../../shared/domain/accounts.ts';
@@ -81,7 +83,7 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
   const fanOut = createFanOut({
     accounts: state.partnerAccounts,
     histories: state.advertHistories,
-    adverts: readers,
+    adverts: sideBySideAtMost(concurrency, readers),
     events,
     observer,
     clock,
@@ -130,7 +132,7 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
       fanOut,
       clock,
       observer,
-      concurrency,
+      concurrency: concurrency + Math.ceil(concurrency * finishing),
     });
     const queue: ChangedAdvertsQueue = {
       depth: (partnerAccount) => state.queue.depth(partnerAccount),
@@ -181,6 +183,14 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
   }
 
   return { run };
+}
+
+/** So many more adverts are in hand than are fetched, as a share: the next fetch need not wait for the disk. */
+const finishing = 0.25;
+
+function sideBySideAtMost(fetches: number, adverts: AdvertReader): AdvertReader {
+  const limit = pLimit(fetches);
+  return { readAdvert: (...request) => limit(() => adverts.readAdvert(...request)) };
 }
 
 /** Short, for it stands in every message and event of its page. */
