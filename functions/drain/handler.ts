@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { createBookKeeper } from '../../shared/aws/book-keeper.ts';
-import { createBooks } from '../../shared/aws/books.ts';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
@@ -30,7 +29,7 @@ const drain = createDrain({
   feedStates: createFeedStates(table),
   reader: partnerReaders(config, table, accounts),
   queue: createChangedAdvertsQueue({ queue, mostWaiting: drainLimits.mostWaiting, inFlightOf }),
-  deadLetters: createDeadLetters({ queue: deadLetterQueue, books: createBooks(table), generationOf }),
+  deadLetters: createDeadLetters({ queue: deadLetterQueue }),
   observer,
   clock: systemClock,
   newId: randomUUID,

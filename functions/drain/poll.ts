@@ -131,6 +131,7 @@ async function acceptPage(
     resetsInARow: startedOver ? state.resetsInARow + 1 : 0,
     ...(page.hasMore ? {} : { lastSuccess: serviceTime }),
     listed: found.ids.length + found.malformed.length,
+    malformed: found.malformed.length,
     repeated: found.repeated,
   };
   const now = clock.now();
@@ -144,7 +145,7 @@ async function acceptPage(
       since,
     });
   }
-  const { listed: _listed, repeated: _repeated, ...stored } = progress;
+  const { listed: _listed, malformed: _malformed, repeated: _repeated, ...stored } = progress;
   return { state: { ...state, ...stored }, leasedUntil: now + settings.leaseMs };
 }
 

@@ -41,10 +41,11 @@ export interface Progress {
   /** Only for an up-to-date page; else the stored one stays. */
   readonly lastSuccess?: number;
   /**
-   * IDs of the page, for the books. Adapters whose queue counts what it accepts (in memory, SQLite) leave this
-   * alone: only so do the books balance when a page is read twice.
+   * IDs of the page, for the books, and those of them that are dead-lettered as malformed. Adapters whose queue counts
+   * what it accepts (in memory, SQLite) leave both alone: only so do the books balance when a page is read twice.
    */
   readonly listed: number;
+  readonly malformed: number;
   /** IDs of the page that it had already named; they are listed and coalesced in one write. */
   readonly repeated: number;
 }

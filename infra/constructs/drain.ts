@@ -42,7 +42,7 @@ export class Drain extends Construct {
       ...rateBudget,
       account: ['GetItem', 'Query'],
       feed: ['GetItem', 'Query', 'UpdateItem'],
-      books: ['GetItem', 'UpdateItem'],
+      books: ['GetItem'],
     });
     usesPartnerTokens(this.function, refreshToken);
     this.function.knows('queueUrl', changedAdverts.queue.queueUrl).may('ChangedAdverts', {

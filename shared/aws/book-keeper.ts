@@ -36,7 +36,8 @@ export function createBookKeeper({ table, queue, deadLetterQueue }: BookKeeperOp
         // IDs that a page repeated are coalesced before they ever reach the queue.
         coalesced: numberIn(outcomes, 'coalesced') + sum('repeated'),
         unavailable: numberIn(outcomes, 'unavailable'),
-        deadLettered: numberIn(outcomes, 'deadLettered'),
+        // Malformed IDs never reach the queue either.
+        deadLettered: numberIn(outcomes, 'deadLettered') + sum('malformed'),
       };
       const settled = Object.values(counted).reduce((total, count) => total + count, 0);
       return {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DeadLetters } from '../../functions/drain/ports.ts';
 import type { DeadLetter } from '../contract/messages.ts';
-import type { Books } from './books.ts';
 import { type Edges, type Outgoing, type Queue, sendBatches } from './send-batches.ts';
 
 /** A letter with what tells it from any other, such as the ID of the message that it is made from. */
@@ -37,13 +36,10 @@ const digest = (...parts: readonly unknown[]): string =>
 
 export interface DeadLettersOptions extends Edges {
   readonly queue: Queue;
-  readonly books: Books;
-  /** Undefined for an account that is not known any more. */
-  readonly generationOf: (partnerAccount: string) => Promise<number | undefined>;
 }
 
-/** What the feed names and is no ID goes to the dead-letter queue and into the partner account's books. */
-export function createDeadLetters(options: DeadLettersOptions): DeadLetters {
+/** What the feed names and is no ID goes to the dead-letter queue; the cursor's write counts it. */
+export function createDeadLetters({ queue, ...edges }: DeadLettersOptions): DeadLetters {
   return {
     async sendMalformed(letters) {
       // By what was listed: a page that is read again within minutes leaves no second letter.
@@ -51,24 +47,10 @@ export function createDeadLetters(options: DeadLettersOptions): DeadLetters {
         id: JSON.stringify([letter.partnerAccount, letter.advertId]),
         letter,
       }));
-      const refused = await sendDeadLetters(options.queue, addressed, options);
+      const refused = await sendDeadLetters(queue, addressed, edges);
       if (refused.size > 0) {
         throw new Error(`the dead-letter queue did not accept ${refused.size} of ${letters.length} letters`);
       }
-      for (const [partnerAccount, count] of countBy(letters)) {
-        const generation = await options.generationOf(partnerAccount);
-        if (generation !== undefined) {
-          await options.books.add(partnerAccount, generation, { deadLettered: count });
-        }
-      }
     },
   };
-}
-
-function countBy(letters: readonly DeadLetter[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { partnerAccount } of letters) {
-    if (partnerAccount) counts.set(partnerAccount, (counts.get(partnerAccount) ?? 0) + 1);
-  }
-  return counts;
 }

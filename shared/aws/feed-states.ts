@@ -44,6 +44,7 @@ export function createFeedStates(table: Table): FeedStates {
           ...state,
           listed: 0,
           repeated: 0,
+          malformed: 0,
           // A fence never comes back, not even after the item was removed: a drain of then may still be at work.
           fence: state.generation * fencesPerGeneration,
         },
@@ -67,14 +68,14 @@ export function createFeedStates(table: Table): FeedStates {
       return { heldBy: result.found.holder?.S ?? '', untilMs: numberIn(result.found, 'leaseUntil') };
     },
 
-    async advance(key, fence, { listed, repeated, lastSuccess, ...progress }, nowMs, leaseMs) {
+    async advance(key, fence, { listed, malformed, repeated, lastSuccess, ...progress }, nowMs, leaseMs) {
       const { written } = await updateItem(table, feedItemKey(key), {
         set: {
           ...progress,
           ...(lastSuccess === undefined ? {} : { lastSuccess }),
           leaseUntil: nowMs + leaseMs,
         },
-        add: { listed: listed + repeated, repeated },
+        add: { listed: listed + repeated, malformed, repeated },
         condition: ours,
         values: { fence, now: nowMs },
       });
@@ -114,6 +115,7 @@ function stateOf(item: Item): FeedState {
     holder: _holder,
     leaseUntil: _leaseUntil,
     listed: _listed,
+    malformed: _malformed,
     repeated: _repeated,
     ...state
   } = fromItem(item, place);

@@ -61,7 +61,13 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
         return lease;
       }),
 
-    advance: (key, fence, { listed: _counted, repeated, lastSuccess, ...progress }, nowMs, leaseMs) =>
+    advance: (
+      key,
+      fence,
+      { listed: _counted, malformed: _too, repeated, lastSuccess, ...progress },
+      nowMs,
+      leaseMs,
+    ) =>
       store.write(() => {
         const row = leased(key, fence, nowMs);
         if (!row) return false;

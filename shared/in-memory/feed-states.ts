@@ -41,7 +41,13 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
       return { fence: row.fence, state: row.state };
     },
 
-    async advance(key, fence, { listed: _counted, repeated, lastSuccess, ...progress }, nowMs, leaseMs) {
+    async advance(
+      key,
+      fence,
+      { listed: _counted, malformed: _too, repeated, lastSuccess, ...progress },
+      nowMs,
+      leaseMs,
+    ) {
       const row = leased(key, fence, nowMs);
       if (!row?.lease) return false;
       row.state = { ...row.state, ...progress, ...(lastSuccess === undefined ? {} : { lastSuccess }) };

@@ -34,7 +34,7 @@ changedAdvertsQueueSuite('SQS (MiniStack)', capabilities, async () => {
   const settler = createBatchSettler({ queue, deadLetterQueue, books, observer: anObserver().observer });
   return {
     queue: {
-      ...createDeadLetters({ queue: deadLetterQueue, books, generationOf: async () => undefined }),
+      ...createDeadLetters({ queue: deadLetterQueue }),
       ...changedAdverts,
       ...sqsInbox(queue, settler),
     },

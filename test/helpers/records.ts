@@ -21,6 +21,7 @@ export const progress = (change: Partial<Progress> = {}): Progress => ({
   resets: 0,
   resetsInARow: 0,
   listed: 0,
+  malformed: 0,
   repeated: 0,
   ...change,
 });

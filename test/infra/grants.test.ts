@@ -39,7 +39,7 @@ describe('what each function may do', () => {
       'ChangedAdverts: GetQueueAttributes SendMessage on ${ChangedAdvertsQueue.Arn}',
       deadLetters,
       `FeedStateAccount: GetItem Query on ${feedState} where account`,
-      `FeedStateBooks: GetItem UpdateItem on ${feedState} where books`,
+      `FeedStateBooks: GetItem on ${feedState} where books`,
       `FeedStateBridge: GetItem UpdateItem on ${feedState} where bridge`,
       `FeedStateFeed: GetItem Query UpdateItem on ${feedState} where feed`,
       'Logs: CreateLogStream PutLogEvents on ${DrainReaderLogs.Arn}',

@@ -49,7 +49,7 @@ changedAdvertsQueueSuite('SQS (fauxqs)', { controlsTime: false, countsOnAcceptan
   const settler = createBatchSettler({ queue, deadLetterQueue, books, observer: anObserver().observer });
   return {
     queue: {
-      ...createDeadLetters({ queue: deadLetterQueue, books, generationOf: async () => undefined }),
+      ...createDeadLetters({ queue: deadLetterQueue }),
       ...changedAdverts,
       ...sqsInbox(queue, settler),
     },

@@ -5,7 +5,15 @@ import { startDynamo } from './emulators.ts';
 
 const key = { partnerAccount: 'main', feed: 'adverts' };
 const fresh = { ...key, generation: 1000, since: '2026-01-01T00:00:00Z', resets: 0, resetsInARow: 0 };
-const progress = { since: fresh.since, cursor: 'c1', resets: 0, resetsInARow: 0, listed: 7, repeated: 2 };
+const progress = {
+  since: fresh.since,
+  cursor: 'c1',
+  resets: 0,
+  resetsInARow: 0,
+  listed: 7,
+  malformed: 1,
+  repeated: 2,
+};
 
 describe('feed states on DynamoDB', () => {
   let dynamo: Awaited<ReturnType<typeof startDynamo>>;
@@ -26,7 +34,12 @@ describe('feed states on DynamoDB', () => {
     const { Item } = await table.client.send(
       new GetItemCommand({ TableName: table.name, Key: feedItemKey(key) }),
     );
-    expect([Item?.cursor, Item?.listed, Item?.repeated]).toEqual([{ S: 'c1' }, { N: '9' }, { N: '2' }]);
+    expect([Item?.cursor, Item?.listed, Item?.repeated, Item?.malformed]).toEqual([
+      { S: 'c1' },
+      { N: '9' },
+      { N: '2' },
+      { N: '1' },
+    ]);
   });
 
   it('gives out no fence twice, though the feed was forgotten in between', async () => {
