@@ -63,8 +63,9 @@ export interface HeldClaim<E extends AdvertEvent> {
 export interface StaleGuard {
   /**
    * Applies an event unless it is stale or a duplicate: claims the advert, calls `apply`, and remembers the position.
-   * What ends in between is done again when the message comes back, so `apply` runs at least once, and never for an
-   * event older than one that was applied.
+   * What ends in between is done again when the message comes back: `apply` runs at least once, never for an event older
+   * than one that is remembered. (After a crash between the two an older event may still go first, until the newer one
+   * comes back; `onlyIfNewer` knows no such moment.)
    *
    * @returns what became of it; `apply` was called for outcomes `apply` and `gap` alone
    * @throws {AdvertBusyError} somebody else has the advert: give the message back

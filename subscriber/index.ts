@@ -34,7 +34,12 @@ export {
   type StaleGuardOptions,
 } from './guard.ts';
 export { createInMemoryStore } from './in-memory-store.ts';
-export { type AdvertBatch, type AdvertEventsOptions, advertEvents } from './middleware.ts';
+export {
+  type AdvertBatch,
+  type AdvertEventsOptions,
+  advertEventHandler,
+  advertEvents,
+} from './middleware.ts';
 export {
   type NewerCondition,
   onlyIfNewer,

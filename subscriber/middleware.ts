@@ -20,12 +20,17 @@ export interface AdvertBatch {
   readonly deliveries: readonly Delivery[];
 }
 
+interface LambdaContext {
+  getRemainingTimeInMillis?(): number;
+}
+
 /** As much of middy's request as is used; so the kit does not depend on middy. */
 interface Request {
-  event: unknown;
+  /** Comes as Lambda's, goes to the handler as an {@link AdvertBatch}: middy knows one type for both. */
+  event: AdvertBatch;
   response?: unknown;
   error?: Error | null | undefined;
-  readonly context: { getRemainingTimeInMillis?(): number };
+  readonly context: LambdaContext;
   readonly internal: object;
 }
 
@@ -33,32 +38,46 @@ interface Request {
 const marginMs = 5_000;
 
 /**
- * A middy middleware for a Lambda function behind SQS, or behind a rule: parses, hands over what is no event, leaves out
- * what is stale or a duplicate, and remembers what the handler has applied.
+ * A handler for a Lambda function behind SQS, or behind a rule: parses, hands over what is no event, leaves out what is
+ * stale or a duplicate, and remembers what `handle` has applied.
  *
- * The handler returns nothing when all is applied, `{ batchItemFailures }` for what is not, and throws when nothing
- * counts. For SQS set `ReportBatchItemFailures` on the event source mapping.
+ * `handle` returns nothing when all is applied, `{ batchItemFailures }` for what is not, and throws when nothing counts.
+ * For SQS set `ReportBatchItemFailures` on the event source mapping.
  */
+export function advertEventHandler(
+  options: AdvertEventsOptions,
+  // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is what is usual here.
+  handle: (batch: AdvertBatch) => Promise<BatchAnswer | undefined | void>,
+): (event: unknown, context?: LambdaContext) => Promise<BatchAnswer> {
+  const openOne = opener(options);
+  return async (event, context) => {
+    const batch = await openOne(event, context);
+    let answer: unknown;
+    try {
+      answer = await handle({ deliveries: batch.deliveries });
+    } catch (error) {
+      await batch.abandon();
+      throw error;
+    }
+    return await batch.close(failuresIn(answer));
+  };
+}
+
+/** The same as a middy middleware: the handler behind it is called with an {@link AdvertBatch}. */
 export function advertEvents(options: AdvertEventsOptions) {
-  const { store, onRefused, onSkipped, now } = options;
-  const guard = createStaleGuard({ store, ...(now && { now }) });
+  const openOne = opener(options);
   // By request, for one function instance may be given several at a time.
   const open = new WeakMap<object, OpenBatch>();
 
   return {
     async before(request: Request): Promise<void> {
-      const remaining = request.context?.getRemainingTimeInMillis?.();
-      const batch = await openBatch(request.event, {
-        guard,
-        ...(remaining !== undefined && { leaseMs: remaining + marginMs }),
-        ...(onRefused && { onRefused }),
-      });
+      const batch = await openOne(request.event, request.context);
       open.set(request.internal, batch);
-      for (const { event, outcome } of batch.skipped) onSkipped?.(event, outcome);
-      request.event = { deliveries: batch.deliveries } satisfies AdvertBatch;
+      request.event = { deliveries: batch.deliveries };
     },
     async after(request: Request): Promise<void> {
       const batch = open.get(request.internal);
+      // What fails in here reaches onError, which must not end claims that were confirmed.
       open.delete(request.internal);
       request.response = await batch?.close(failuresIn(request.response));
     },
@@ -66,6 +85,20 @@ export function advertEvents(options: AdvertEventsOptions) {
       await open.get(request.internal)?.abandon();
       open.delete(request.internal);
     },
+  };
+}
+
+function opener({ store, onRefused, onSkipped, now }: AdvertEventsOptions) {
+  const guard = createStaleGuard({ store, ...(now && { now }) });
+  return async (input: unknown, context: LambdaContext | undefined): Promise<OpenBatch> => {
+    const remaining = context?.getRemainingTimeInMillis?.();
+    const batch = await openBatch(input, {
+      guard,
+      ...(remaining !== undefined && { leaseMs: remaining + marginMs }),
+      ...(onRefused && { onRefused }),
+    });
+    for (const { event, outcome } of batch.skipped) onSkipped?.(event, outcome);
+    return batch;
   };
 }
 
