@@ -71,9 +71,9 @@ export interface AuthorizationFields {
 export const aPartnerAuthorizationRequired = (fields: AuthorizationFields = {}): AuthorizationEvent =>
   authorization('required', { reason: 'refresh-token-rejected', ...fields });
 
-/** A `PartnerAuthorizationRestored`; default reason `connected`. */
+/** A `PartnerAuthorizationRestored`; default reason `connected-again`. */
 export const aPartnerAuthorizationRestored = (fields: AuthorizationFields = {}): AuthorizationEvent =>
-  authorization('restored', { reason: 'connected', ...fields });
+  authorization('restored', { reason: 'connected-again', ...fields });
 
 /** The Lambda event in which a queue hands over these events, as a function behind SQS receives it. */
 export function aLambdaEvent(events: readonly unknown[]): {
