@@ -59,6 +59,14 @@ export class RefreshToken extends Construct {
     });
   }
 
+  /** By its adverts `connect` knows the user of a partner account again. */
+  looksUp(advertStatus: DurableTable): void {
+    this.function.knows('advertStatusTable', advertStatus.tableName).may('AdvertStatus', {
+      actions: ['dynamodb:BatchGetItem'],
+      resources: [advertStatus.tableArn],
+    });
+  }
+
   /**
    * Made without a value: there is none to be known here, none that a later deploy could put over the one that a person
    * has filled in, and its absence cannot be taken for one.

@@ -67,6 +67,7 @@ describe('what each function may do', () => {
   it('is for refresh-token: accounts, and the only one that writes secrets', () => {
     expect(grantsOf(functions.refreshToken)).toEqual([
       traces,
+      'AdvertStatus: BatchGetItem on ${FanOutAdvertStatus.Arn}',
       'ApplicationSecret: GetSecretValue on ${RefreshTokenApplication}',
       'Events: events:PutEvents on ${EventsBus.Arn}',
       `FeedStateAccount: DeleteItem GetItem PutItem Query on ${feedState} where account`,
