@@ -71,6 +71,7 @@ export function createLocalConnect(options: LocalPartnerOptions) {
     endpoint: client,
     feedLook: client,
     knownAdverts: state.advertHistories,
+    bookKeeper: state.bookKeeper,
     events: noSubscriberYet,
     observer,
     clock,

@@ -9,7 +9,7 @@ import { feeds } from '../../shared/domain/feed.ts';
 import type { PartnerAccount, TokenPair } from '../../shared/domain/ports.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import { payOwedEvents, restored } from './account-writes.ts';
-import { createFirstLook, type FirstPage } from './first-look.ts';
+import { createFirstLook, type FirstLookDeps, type FirstPage } from './first-look.ts';
 import type { FeedLook, FeedRegister, Grant, KnownAdverts } from './ports.ts';
 import { busy, withRefreshLock } from './refresh-lock.ts';
 import type { CallOptions, RefreshDeps } from './refresh-token.ts';
@@ -19,6 +19,7 @@ export interface ConnectDeps extends Omit<RefreshDeps, 'settings' | 'random'> {
   readonly feedStates: FeedRegister;
   readonly feedLook: FeedLook;
   readonly knownAdverts: KnownAdverts;
+  readonly bookKeeper: FirstLookDeps['bookKeeper'];
   readonly settings: RefreshDeps['settings'] & { readonly overlapSeconds: number };
 }
 

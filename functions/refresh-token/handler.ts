@@ -5,6 +5,7 @@ import { dynamoDbClient, eventBridgeClient, secretsManagerClient } from '../../s
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
+import { readBooks } from '../../shared/aws/read-books.ts';
 import { createTokenVault } from '../../shared/aws/token-vault.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
@@ -30,6 +31,7 @@ const deps = {
   consentPage: client,
   feedLook: client,
   knownAdverts: createAdvertHistories({ client: table.client, name: config.advertStatusTable }),
+  bookKeeper: { read: (name: string, generation: number) => readBooks(table, name, generation) },
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.busName }),
   observer,
   clock: systemClock,

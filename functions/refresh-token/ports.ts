@@ -73,8 +73,6 @@ export interface KnownFeed {
   readonly partnerAccount: string;
   readonly feed: string;
   readonly since: string;
-  /** Absent as long as it was not read to its end. */
-  readonly lastSuccess?: number;
 }
 
 /** The feed, read with an access token that is not stored yet. */

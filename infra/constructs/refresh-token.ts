@@ -38,7 +38,7 @@ export class RefreshToken extends Construct {
       ...rateBudget,
       account: ['DeleteItem', 'GetItem', 'PutItem', 'Query'],
       feed: ['BatchWriteItem', 'GetItem', 'Query', 'UpdateItem'],
-      books: ['BatchWriteItem', 'Query'],
+      books: ['BatchWriteItem', 'GetItem', 'Query'],
     });
     withPartnerAccountSecrets(this.function, [
       'GetSecretValue',

@@ -74,6 +74,7 @@ export async function createWorld() {
     feedStates: state.feedStates,
     feedLook: service,
     knownAdverts: state.advertHistories,
+    bookKeeper: state.bookKeeper,
     settings: { ...tokenDeps.settings, overlapSeconds: 300 },
   });
   const options = () => ({ deadlineMs: clock.now() + 60_000 });

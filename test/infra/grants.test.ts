@@ -71,7 +71,7 @@ describe('what each function may do', () => {
       'ApplicationSecret: GetSecretValue on ${RefreshTokenApplication}',
       'Events: events:PutEvents on ${EventsBus.Arn}',
       `FeedStateAccount: DeleteItem GetItem PutItem Query on ${feedState} where account`,
-      `FeedStateBooks: BatchWriteItem Query on ${feedState} where books`,
+      `FeedStateBooks: BatchWriteItem GetItem Query on ${feedState} where books`,
       `FeedStateBridge: GetItem UpdateItem on ${feedState} where bridge`,
       `FeedStateFeed: BatchWriteItem GetItem Query UpdateItem on ${feedState} where feed`,
       'Logs: CreateLogStream PutLogEvents on ${RefreshTokenKeeperLogs.Arn}',

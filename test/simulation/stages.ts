@@ -231,7 +231,9 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       overlapSeconds: limits.overlapSeconds,
     };
     const { feedStates, histories: knownAdverts } = ports;
-    const deps = { ...tokenDepsOf(started), feedStates, feedLook: started.client, knownAdverts, settings };
+    const { bookKeeper } = world.state;
+    const look = { feedLook: started.client, knownAdverts, bookKeeper };
+    const deps = { ...tokenDepsOf(started), feedStates, ...look, settings };
     // The person knows who it is; the bridge could not, as long as fan-out is behind.
     const request = { partnerAccount, refreshToken: new Secret(refreshToken), sameUser: true };
     // A refresh that died holds its lock for a while, and a person has patience.
