@@ -10,10 +10,7 @@ const codePattern = /^[\x21-\x7e]{1,4096}$/;
 
 /** Codes that RFC 6749 §4.1.2.1 names; the document shows none. */
 const refusals = new Map([
-  [
-    'access_denied',
-    'the access was not allowed: the user, or the partner service, denied it. To try again, run connect again',
-  ],
+  ['access_denied', 'the access was not allowed: the user, or the partner service, denied it'],
   [
     'invalid_scope',
     'the partner service does not grant this application the scope that is asked for. Ask for less (setting ' +

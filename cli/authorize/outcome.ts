@@ -32,7 +32,7 @@ export function failedPage(partnerAccount: string, error: Error): Outcome {
     // Only what was written for a person; anything else may hold anything.
     paragraphs: [
       error instanceof CommandError ? sentence(error.message) : 'Something unexpected went wrong.',
-      'The terminal says the same, and takes the next try.',
+      'The terminal says the same. To try again, run the command again.',
     ],
   };
 }

@@ -71,7 +71,7 @@ export function createFirstLook(deps: FirstLookDeps) {
     if (!ids || (await isAnyKnown({ partnerAccount, generation }, ids))) return;
     throw new PartnerFault(
       'other-user',
-      `none of the ${ids.length} adverts that changed since ${state.since} is known under ${partnerAccount}`,
+      `of what changed since ${state.since} no advert is known under ${partnerAccount}`,
     );
   }
 
