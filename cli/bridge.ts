@@ -3,6 +3,7 @@
  * or a deployed stack (deployed.ts).
  */
 import type { DeadLetter } from '../shared/contract/messages.ts';
+import type { FaultKind } from '../shared/domain/faults.ts';
 import type { Books } from '../shared/domain/ports.ts';
 import type { Secret } from '../shared/domain/secret.ts';
 
@@ -11,6 +12,8 @@ export interface Bridge {
   names(): Promise<readonly string[]>;
   /** Stores the application's credentials. @param baseUrl only of an embedded bridge; a stack has it as a setting */
   storeApplication(application: ApplicationInput): Promise<void>;
+  /** Where a user is sent to authorize the application. @returns a URL of the partner service */
+  authorizeUrl(request: { readonly state: string; readonly redirectUri: string }): Promise<string>;
   connect(request: ConnectInput): Promise<ConnectedAccount>;
   readonly deadLetters: DeadLetters;
   /**
@@ -68,11 +71,17 @@ export interface ApplicationInput {
   readonly baseUrl?: string;
 }
 
-export interface ConnectInput {
+export type ConnectInput = {
   readonly partnerAccount: string;
-  readonly refreshToken: Secret;
   readonly since?: string;
-}
+  /** For a known name: it is taken for granted that the same user authorized. */
+  readonly sameUser?: boolean;
+} & Credential;
+
+/** What a partner account is connected with: a refresh token, or the one-time code that an authorization brought. */
+export type Credential =
+  | { readonly refreshToken: Secret }
+  | { readonly code: Secret; readonly redirectUri: string };
 
 export interface ConnectedAccount {
   readonly partnerAccount: string;
@@ -80,6 +89,10 @@ export interface ConnectedAccount {
   readonly scope: string;
   readonly tokenExpiresAt: string;
   readonly isNew: boolean;
+  /** What the first request for the feed brought. */
+  readonly feed:
+    | { readonly kind: 'read'; readonly listed: number; readonly hasMore: boolean }
+    | { readonly kind: 'failed'; readonly fault: FaultKind; readonly reason: string };
 }
 
 /** As printed by `status --json`; times are ISO 8601 in UTC, absent ones null. */

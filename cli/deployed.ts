@@ -15,7 +15,7 @@ import { secretNames } from '../shared/contract/names.ts';
 import { type FaultKind, faultKinds, PartnerFault } from '../shared/domain/faults.ts';
 import { Secret } from '../shared/domain/secret.ts';
 import { readStatus } from './account-status.ts';
-import type { Bridge, ConnectedAccount } from './bridge.ts';
+import type { Bridge, Credential } from './bridge.ts';
 import { explainShape } from './explain.ts';
 import type { OpenBridge } from './open-bridge.ts';
 import { readStackOutputs, type StackOutputs } from './stack-outputs.ts';
@@ -62,14 +62,21 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
         });
     },
 
-    async connect({ partnerAccount, refreshToken: secret, since }) {
+    async authorizeUrl(request) {
+      const answer = await ask({ action: 'authorize', ...request });
+      return answerOf(authorizeAnswer, answer, target).url;
+    },
+
+    async connect({ partnerAccount, since, sameUser, ...credential }) {
       const answer = await ask({
         action: 'connect',
         partnerAccount,
-        refreshToken: secret.reveal(),
+        ...revealed(credential),
         ...(since === undefined ? {} : { since }),
+        ...(sameUser === undefined ? {} : { sameUser }),
       });
-      return connectedOf(answer, target);
+      const { kind: _kind, ...account } = answerOf(connectAnswer, answer, target);
+      return account;
     },
 
     deadLetters: createStoredLetters({ queue, deadLetterQueue, books: createBooks(table) }),
@@ -97,23 +104,35 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
   };
 }
 
-const connectAnswer = v.variant('kind', [
-  v.object({
-    kind: v.literal('connected'),
-    partnerAccount: v.string(),
-    generation: v.number(),
-    scope: v.string(),
-    tokenExpiresAt: v.string(),
-    isNew: v.boolean(),
-  }),
-  v.object({ kind: v.literal('refused'), fault: v.string(), reason: v.string() }),
-]);
+const revealed = (credential: Credential) =>
+  'code' in credential
+    ? { code: credential.code.reveal(), redirectUri: credential.redirectUri }
+    : { refreshToken: credential.refreshToken.reveal() };
 
-function connectedOf(text: string, target: StackTarget): ConnectedAccount {
-  const answer = checkedJson(connectAnswer, text, 'answer of the refresh-token function');
-  if (answer.kind === 'refused') throw refusalOf(answer, target);
-  const { kind: _kind, ...account } = answer;
-  return account;
+const authorizeAnswer = v.object({ kind: v.literal('authorize'), url: v.string() });
+const connectAnswer = v.object({
+  kind: v.literal('connected'),
+  partnerAccount: v.string(),
+  generation: v.number(),
+  scope: v.string(),
+  tokenExpiresAt: v.string(),
+  isNew: v.boolean(),
+  feed: v.variant('kind', [
+    v.object({ kind: v.literal('read'), listed: v.number(), hasMore: v.boolean() }),
+    v.object({ kind: v.literal('failed'), fault: v.picklist(faultKinds), reason: v.string() }),
+  ]),
+});
+const refusedAnswer = v.object({ kind: v.literal('refused'), fault: v.string(), reason: v.string() });
+
+/** @throws what the function was refused for; {ShapeError} when it answers otherwise than agreed */
+function answerOf<S extends typeof authorizeAnswer | typeof connectAnswer>(
+  schema: S,
+  text: string,
+  target: StackTarget,
+): v.InferOutput<S> {
+  const answer = checkedJson(v.union([schema, refusedAnswer]), text, 'answer of the refresh-token function');
+  if (answer.kind === 'refused') throw refusalOf(answer as v.InferOutput<typeof refusedAnswer>, target);
+  return answer as v.InferOutput<S>;
 }
 
 function refusalOf({ fault, reason }: { fault: string; reason: string }, target: StackTarget): Error {

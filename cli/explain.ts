@@ -31,7 +31,7 @@ function messageOf(error: unknown, place: Place): string | undefined {
 /** @param message names a place and its flaws, as that of a {@link ShapeError} */
 export function explainShape(message: string, { target }: Place): string {
   const again = message.startsWith(`secret ${secretNames.partnerAccountPrefix}`)
-    ? `Connect the partner account again: \`${commandFor(target, 'connect NAME --refresh-token-stdin')}\``
+    ? `Connect the partner account again: \`${commandFor(target, 'connect NAME')}\``
     : message.startsWith(`secret ${secretNames.application}`)
       ? `Store the application's credentials (again): \`${applicationCommand(target)}\``
       : 'It was left as it is';
@@ -51,19 +51,21 @@ function explainFault(fault: PartnerFault, place: Place): string {
 
 type Explain = (fault: PartnerFault, place: Place) => string;
 
-const connectCommand = ({ target }: Place): string =>
-  `\`${commandFor(target, 'connect NAME --refresh-token-stdin')}\``;
+const connectCommand = ({ target }: Place): string => `\`${commandFor(target, 'connect NAME')}\``;
 
 const explanations: Partial<Record<FaultKind, Explain>> = {
   'grant-rejected': (_fault, place) =>
     'the partner service refused the refresh token: it was used up, revoked, not used for a month, or is of another ' +
-    `application. Have the user authorize again and connect with the new one: ${connectCommand(place)}`,
+    `application. Have the user authorize again: ${connectCommand(place)}`,
   'client-rejected': (_fault, { target }) =>
     'the partner service refused the client ID or the client secret. Store the right ones: ' +
     `\`${applicationCommand(target)}\``,
   'scope-refused': (fault) =>
     `the scope does not suffice: ${fault.message}. Have the user authorize the whole scope, or require less ` +
     '(setting requiredScope, --required-scope)',
+  'other-user': (fault) =>
+    `another user authorized than the one whose adverts are known under this name: ${fault.message}. Connect that user ` +
+    'under another NAME; if it is the same user after all, add --same-user',
   'scope-insufficient': (fault) => `the token's scope does not suffice: ${fault.message}`,
   'wrong-path': (fault, place) =>
     `there is no partner service at ${urlOf(place)} (${fault.message}). Is the base URL right? ${baseUrlAdvice(place)}`,

@@ -101,16 +101,20 @@ function createLocalBridge(target: LocalTarget, state: EmbeddedState, options: L
     await forget(name);
   }
 
+  /** @throws {CommandError} when no application was stored yet */
+  async function withService<T>(work: (local: ReturnType<typeof connectTo>) => Promise<T>): Promise<T> {
+    const local = connectTo(await baseUrlOf(state, target));
+    try {
+      return await work(local);
+    } finally {
+      local.close();
+    }
+  }
+
   return {
     storeApplication,
-    async connect(input) {
-      const local = connectTo(await baseUrlOf(state, target));
-      try {
-        return await local.connect(input, { deadlineMs: clock.now() + connectMs });
-      } finally {
-        local.close();
-      }
-    },
+    authorizeUrl: (request) => withService(async (local) => (await local.authorize(request)).url),
+    connect: (input) => withService((local) => local.connect(input, { deadlineMs: clock.now() + connectMs })),
     deadLetters,
     names: async () => (await partnerAccounts.list()).map(({ name }) => name),
     async disconnect(name, { forget }) {

@@ -15,7 +15,7 @@ export interface OpenBridge {
  */
 export async function withBridge<T>(
   target: Target,
-  work: (bridge: Bridge) => Promise<T>,
+  work: (bridge: Bridge, place: Place) => Promise<T>,
   options: LocalOptions = {},
 ): Promise<T> {
   let place: Place = { target };
@@ -23,7 +23,7 @@ export async function withBridge<T>(
     const opened = await open(target, options);
     place = opened.place;
     try {
-      return await work(opened.bridge);
+      return await work(opened.bridge, place);
     } finally {
       await opened.bridge.close();
     }

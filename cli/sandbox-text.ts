@@ -26,6 +26,7 @@ In another terminal:
   printf %s ${clientSecret} | ${bridge} application --local ${folder} --base-url ${url} \\
     --client-id ${clientId} --client-secret-stdin
 ${connects.join('\n')}
+  ${bridge} connect NAME --local ${folder} --open       (the same as a user: by the consent page, in a browser)
   curl -s -d '{"count":5}' ${url}/_sandbox/adverts       (changes: 5 new adverts; in the feed after some seconds)
   ${bridge} run --local ${folder} --until-idle
   ${bridge} status --local ${folder}`;

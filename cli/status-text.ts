@@ -16,8 +16,7 @@ export function statusText(status: Status, target: Target, nowMs: number): strin
   return lines.join('\n');
 }
 
-const connectCommand = (target: Target, name: string): string =>
-  commandFor(target, `connect ${name} --refresh-token-stdin`);
+const connectCommand = (target: Target, name: string): string => commandFor(target, `connect ${name}`);
 
 function accountLines(account: AccountStatus, target: Target): string[] {
   const { name, state, reason, lastSuccess, lagSeconds, tokenExpiresAt, cursorResets } = account;

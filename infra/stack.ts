@@ -38,6 +38,7 @@ export class AdvertBridge extends Stack {
     const refreshToken = new RefreshToken(this, 'RefreshToken', { settings, feedState, bus });
     const shared = { settings, feedState, changedAdverts, refreshToken: refreshToken.function };
     const fanOut = new FanOut(this, 'FanOut', { ...shared, timeout: fanOutTimeout, bus });
+    refreshToken.looksUp(fanOut.advertStatus);
     const drain = new Drain(this, 'Drain', shared);
     // Nothing runs unwatched.
     drain.schedule.node.addDependency(alarms);

@@ -28,7 +28,8 @@ export function serveAuthorize(world: World, request: ServiceRequest): Answer {
       : allow(world, pending, user);
   }
   const users = [...accounts.keys()];
-  return html(200, consentPage(application, consent.open(pending), scopeNames(pending.scope), users));
+  const asked = { scopes: scopeNames(pending.scope), users, redirectUri: pending.redirectUri };
+  return html(200, consentPage(application, consent.open(pending), asked));
 }
 
 /** @returns what to tell the person when it cannot be trusted where to send them back to */

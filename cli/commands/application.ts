@@ -74,6 +74,6 @@ async function storeApplication(io: Io, options: ApplicationOptions): Promise<vo
   else {
     const where = isLocal ? target.dir : `stack ${target.stack}`;
     say(io, `Stored the application's credentials in ${where}.`);
-    say(io, `Next: \`${commandFor(target, 'connect NAME --refresh-token-stdin')}\``);
+    say(io, `Next: \`${commandFor(target, 'connect NAME')}\``);
   }
 }

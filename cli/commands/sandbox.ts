@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { checkedOptions, wholeOption } from '../check-options.ts';
 import type { AddCommand } from '../cli.ts';
 import { exitCodes, give, type Io, say } from '../io.ts';
+import { listenError } from '../listen-error.ts';
 import { sandboxText } from '../sandbox-text.ts';
-import { CommandError } from '../usage.ts';
 
 /** Fixed, so that commands that were copied stay right. */
 const defaultPort = '4400';
@@ -50,7 +50,7 @@ async function runSandbox(io: Io, { json, ...given }: Record<string, unknown>): 
     ...options,
     ...(accessTokenSeconds === undefined ? {} : { accessTokenLifetimeSeconds: accessTokenSeconds }),
   }).catch((cause: unknown) => {
-    throw listenError(cause, options.port);
+    throw listenError(cause, options.port, 'Choose another with --port, or any free one with --port 0');
   });
   if (json) {
     const { url, port, application, users } = sandbox;
@@ -61,23 +61,4 @@ async function runSandbox(io: Io, { json, ...given }: Record<string, unknown>): 
     stopped.addEventListener('abort', () => resolve(), { once: true });
   });
   await sandbox.close();
-}
-
-function listenError(cause: unknown, port: number): unknown {
-  const { code } = cause as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE') {
-    return new CommandError(
-      `port ${port} is in use by another program. Choose another with --port, or any free one with --port 0`,
-      { cause },
-    );
-  }
-  if (code === 'EACCES') {
-    return new CommandError(
-      `port ${port} may not be listened on by this user. Choose one from 1024 up with --port`,
-      {
-        cause,
-      },
-    );
-  }
-  return cause;
 }

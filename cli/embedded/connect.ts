@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createAuthorize } from '../../functions/refresh-token/authorize.ts';
 import { createConnect } from '../../functions/refresh-token/connect.ts';
 import type { BridgeSettings } from '../../shared/contract/settings.ts';
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
@@ -56,7 +57,7 @@ const untilStopped = (gate: Gate, stopped: AbortSignal | undefined): Gate => ({
 });
 
 /**
- * Connecting and disconnecting on the embedded state; events about it stay owed until the bridge runs, for only `run`
+ * Authorizing, connecting and disconnecting on the embedded state; events about it stay owed until the bridge runs, for only `run`
  * has somebody to give them to. Call `close` when done.
  */
 export function createLocalConnect(options: LocalPartnerOptions) {
@@ -68,13 +69,21 @@ export function createLocalConnect(options: LocalPartnerOptions) {
     vault: state.vault,
     application: state.applicationSecret,
     endpoint: client,
+    feedLook: client,
+    knownAdverts: state.advertHistories,
+    bookKeeper: state.bookKeeper,
     events: noSubscriberYet,
     observer,
     clock,
     newId: () => `connect-${randomUUID()}`,
     settings: { ...settings, lockMs: refreshLockMs },
   });
-  return { ...connect, close: () => client.close() };
+  const { authorize } = createAuthorize({
+    application: state.applicationSecret,
+    consentPage: client,
+    settings,
+  });
+  return { ...connect, authorize, close: () => client.close() };
 }
 
 const noSubscriberYet: EventPublisher = {

@@ -9,13 +9,17 @@ import { feeds } from '../../shared/domain/feed.ts';
 import type { PartnerAccount, TokenPair } from '../../shared/domain/ports.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import { payOwedEvents, restored } from './account-writes.ts';
-import type { FeedRegister, Grant } from './ports.ts';
+import { createFirstLook, type FirstLookDeps, type FirstPage } from './first-look.ts';
+import type { FeedLook, FeedRegister, Grant, KnownAdverts } from './ports.ts';
 import { busy, withRefreshLock } from './refresh-lock.ts';
 import type { CallOptions, RefreshDeps } from './refresh-token.ts';
 import { missingScopes, pairOf } from './tokens.ts';
 
 export interface ConnectDeps extends Omit<RefreshDeps, 'settings' | 'random'> {
   readonly feedStates: FeedRegister;
+  readonly feedLook: FeedLook;
+  readonly knownAdverts: KnownAdverts;
+  readonly bookKeeper: FirstLookDeps['bookKeeper'];
   readonly settings: RefreshDeps['settings'] & { readonly overlapSeconds: number };
 }
 
@@ -23,6 +27,8 @@ export type ConnectRequest = {
   readonly partnerAccount: string;
   /** Where reading of the feed begins; default: now by the service's clock, less the overlap. Ignored for a known feed. */
   readonly since?: string;
+  /** For a known name: it is taken for granted that the same user authorized. Default false: refused where not. */
+  readonly sameUser?: boolean;
 } & ({ readonly refreshToken: Secret } | { readonly code: Secret; readonly redirectUri?: string });
 
 export interface Connected {
@@ -32,6 +38,7 @@ export interface Connected {
   readonly tokenExpiresAt: string;
   /** False: the name was known already, its cursor and generation stay. */
   readonly isNew: boolean;
+  readonly feed: FirstPage;
 }
 
 const busyLookMs = 500;
@@ -40,8 +47,12 @@ const disconnectMs = 15_000;
 
 export function createConnect(deps: ConnectDeps) {
   const { accounts, vault, feedStates, clock, observer, settings } = deps;
+  const { firstPage, refuseOtherUser } = createFirstLook(deps);
 
-  /** @throws {PartnerFault} `grant-rejected`, `client-rejected`, `scope-refused`, or a passing one: nothing is stored then */
+  /**
+   * @throws {PartnerFault} `grant-rejected`, `client-rejected`, `scope-refused`, `other-user`, or a passing one: nothing
+   * is stored then
+   */
   async function connect(request: ConnectRequest, options: CallOptions): Promise<Connected> {
     return alone(request.partnerAccount, options, () => exchange(request, options));
   }
@@ -77,10 +88,13 @@ export function createConnect(deps: ConnectDeps) {
     if (!pair) throw new PartnerFault('contract-broken', 'the token endpoint returned no refresh_token');
     refuseSmallScope(pair, settings.requiredScope);
 
+    const look = { partnerAccount: name, token: pair.accessToken, deadlineMs: options.deadlineMs };
     const known = (await accounts.read(name))?.value;
+    if (known && !request.sameUser) await refuseOtherUser(known, look);
     const version = await vault.write(name, pair);
     const generation = known?.generation ?? Math.floor(clock.now() / 1000);
-    const since = request.since ?? toInstant(received.serviceTime - settings.overlapSeconds * 1000);
+    const recently = toInstant(received.serviceTime - settings.overlapSeconds * 1000);
+    const since = request.since ?? recently;
     for (const { name: feed } of feeds) {
       await feedStates.register({
         partnerAccount: name,
@@ -101,6 +115,7 @@ export function createConnect(deps: ConnectDeps) {
       scope: pair.scope,
       tokenExpiresAt: toInstant(pair.expiresAt),
       isNew: !known,
+      feed: await firstPage(known ? recently : since, look),
     };
   }
 

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { createAdvertHistories } from '../../shared/aws/advert-histories.ts';
 import { createApplicationSecret } from '../../shared/aws/application-secret.ts';
 import { dynamoDbClient, eventBridgeClient, secretsManagerClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
+import { readBooks } from '../../shared/aws/read-books.ts';
 import { createTokenVault } from '../../shared/aws/token-vault.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
@@ -12,18 +14,24 @@ import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerClient } from '../../shared/runtime/partner.ts';
 import { answerRefreshToken } from '../../shared/runtime/refresh-token-event.ts';
+import { createAuthorize } from './authorize.ts';
 import { createConnect } from './connect.ts';
 import { createRefreshToken } from './refresh-token.ts';
 
 const config = functionConfig('refreshToken');
 const secrets = secretsManagerClient();
 const table = { client: dynamoDbClient(), name: config.feedStateTable };
+const client = partnerClient(config, table);
 const deps = {
   accounts: createPartnerAccounts(table),
   feedStates: createFeedStates(table),
   vault: createTokenVault(secrets),
   application: createApplicationSecret(secrets),
-  endpoint: partnerClient(config, table),
+  endpoint: client,
+  consentPage: client,
+  feedLook: client,
+  knownAdverts: createAdvertHistories({ client: table.client, name: config.advertStatusTable }),
+  bookKeeper: { read: (name: string, generation: number) => readBooks(table, name, generation) },
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.busName }),
   observer,
   clock: systemClock,
@@ -31,7 +39,7 @@ const deps = {
   newId: randomUUID,
   settings: { ...config, ...refreshLimits },
 };
-const stage = { ...createRefreshToken(deps), ...createConnect(deps) };
+const stage = { ...createRefreshToken(deps), ...createAuthorize(deps), ...createConnect(deps) };
 
 /** Sweeps on schedule, and refreshes, connects or disconnects one partner account when it is asked to. */
 export const handler = withRuntime('refresh-token', (event: unknown, options) =>

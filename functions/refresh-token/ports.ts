@@ -1,5 +1,6 @@
 /** What refresh-token needs from the world. */
 import type { TokenAnswer } from '../../shared/contract/partner-service.ts';
+import type { Feed } from '../../shared/domain/feed.ts';
 import type { TokenPair, TokenReader } from '../../shared/domain/ports.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 
@@ -49,11 +50,49 @@ export interface TokenEndpoint {
   ): Promise<ReceivedTokens>;
 }
 
+/** Where the service asks its user for consent. */
+export interface ConsentPage {
+  /** @param query.scope space separated */
+  authorizeUrl(query: {
+    readonly clientId: Secret;
+    readonly scope: string;
+    readonly state: string;
+    readonly redirectUri: string;
+  }): string;
+}
+
 /** The part of the feed-state table that `connect` and `disconnect` need. */
 export interface FeedRegister {
   /** Makes the feed known; keeps what is there when the generation is the same. */
   register(feed: NewFeed): Promise<void>;
   remove(partnerAccount: string): Promise<void>;
+  list(): Promise<readonly KnownFeed[]>;
+}
+
+export interface KnownFeed {
+  readonly partnerAccount: string;
+  readonly feed: string;
+  readonly since: string;
+}
+
+/** The feed, read with an access token that is not stored yet. */
+export interface FeedLook {
+  /** @throws {PartnerFault} */
+  feedPage(
+    token: Secret,
+    query: { readonly feed: Feed; readonly since: string; readonly limit: number },
+    options: { readonly deadlineMs: number; readonly partnerAccount: string },
+  ): Promise<{ readonly page: { readonly data: readonly unknown[]; readonly hasMore: boolean } }>;
+}
+
+/** The part of the advert-status table by which a user is known again. */
+export interface KnownAdverts {
+  /** @returns undefined for an advert that there is no history of */
+  read(key: {
+    readonly partnerAccount: string;
+    readonly generation: number;
+    readonly advertId: string;
+  }): Promise<object | undefined>;
 }
 
 export interface NewFeed {

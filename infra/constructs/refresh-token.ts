@@ -38,7 +38,7 @@ export class RefreshToken extends Construct {
       ...rateBudget,
       account: ['DeleteItem', 'GetItem', 'PutItem', 'Query'],
       feed: ['BatchWriteItem', 'GetItem', 'Query', 'UpdateItem'],
-      books: ['BatchWriteItem', 'Query'],
+      books: ['BatchWriteItem', 'GetItem', 'Query'],
     });
     withPartnerAccountSecrets(this.function, [
       'GetSecretValue',
@@ -56,6 +56,14 @@ export class RefreshToken extends Construct {
       description: 'Refreshes tokens that have run out',
       target: this.function,
       every,
+    });
+  }
+
+  /** By its adverts `connect` knows the user of a partner account again. */
+  looksUp(advertStatus: DurableTable): void {
+    this.function.knows('advertStatusTable', advertStatus.tableName).may('AdvertStatus', {
+      actions: ['dynamodb:BatchGetItem'],
+      resources: [advertStatus.tableArn],
     });
   }
 

@@ -52,7 +52,12 @@ export const functionEnvironments = {
     deadLetterQueueUrl: filled,
     refreshTokenFunction: filled,
   }),
-  refreshToken: v.object({ ...common, overlapSeconds: bridgeSettings.overlapSeconds, busName: filled }),
+  refreshToken: v.object({
+    ...common,
+    overlapSeconds: bridgeSettings.overlapSeconds,
+    advertStatusTable: filled,
+    busName: filled,
+  }),
 } as const;
 
 export type FunctionName = keyof typeof functionEnvironments;

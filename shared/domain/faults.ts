@@ -19,6 +19,7 @@ export const faultKinds = [
   'grant-rejected',
   'client-rejected',
   'scope-refused',
+  'other-user',
   'account-stopped',
   'account-paused',
   'malformed-state',
@@ -68,6 +69,8 @@ export const faultPolicies: Readonly<Record<FaultKind, Policy>> = {
   'client-rejected': policy('bridge', 'by-age', { needsAttention: true }),
   /** invalid_scope, or less granted than asked for. */
   'scope-refused': policy('partner-account', 'by-age', { needsAttention: true }),
+  /** A known name was to be connected, and another user authorized. */
+  'other-user': policy('partner-account', 'by-age', { needsAttention: true }),
   /** The partner account waits for a person: not sent. */
   'account-stopped': policy('partner-account', 'by-age', { needsAttention: true }),
   /** The partner account waits a while: not sent. */

@@ -16,15 +16,18 @@ const action = <const A extends string>(name: A) => ({
   partnerAccount: partnerAccountName,
 });
 const since = v.optional(instant);
+const sameUser = v.optional(v.boolean());
+const redirectUri = v.pipe(v.string(), v.url('expected an absolute URL'));
 
 const request = v.union([
+  v.object({ action: v.literal('authorize'), state: v.pipe(v.string(), v.minLength(16)), redirectUri }),
   v.object({
     ...action('refresh'),
     rejectedVersion: v.string(),
     because: v.picklist(rejections),
   }),
-  v.object({ ...action('connect'), refreshToken: secret, since }),
-  v.object({ ...action('connect'), code: secret, redirectUri: v.optional(v.string()), since }),
+  v.object({ ...action('connect'), refreshToken: secret, since, sameUser }),
+  v.object({ ...action('connect'), code: secret, redirectUri: v.optional(redirectUri), since, sameUser }),
   v.object({ ...action('disconnect'), forget: v.optional(v.boolean(), false) }),
 ]);
 
@@ -46,14 +49,15 @@ type Of<A extends RefreshTokenRequest['action']> = Extract<RefreshTokenRequest, 
 export interface RefreshTokenStage {
   sweep(options: Runtime): Promise<object>;
   refresh(request: Of<'refresh'>, options: Runtime): Promise<object>;
+  authorize(request: Of<'authorize'>): Promise<object>;
   connect(request: Of<'connect'>, options: Runtime): Promise<object>;
   disconnect(partnerAccount: string): Promise<boolean>;
   forget(partnerAccount: string): Promise<void>;
 }
 
 /**
- * Does what the event asks for. The answer is data without secrets: what `connect` was refused for is one
- * (`{"kind":"refused","fault","reason"}`), for the person at the command line.
+ * Does what the event asks for. The answer is data without secrets: what `authorize` or `connect` was refused for is
+ * one (`{"kind":"refused","fault","reason"}`), for the person at the command line.
  *
  * @throws {ShapeError} for an event that is none of the contract
  */
@@ -68,11 +72,12 @@ export async function answerRefreshToken(
       return stage.sweep(options);
     case 'refresh':
       return stage.refresh(request, options);
+    case 'authorize':
+      return stage.authorize(request).then((answer) => ({ kind: 'authorize', ...answer }), refusal);
     case 'connect':
-      return stage.connect(request, options).then(
-        (connected) => ({ kind: 'connected', ...connected }),
-        (error: unknown) => refusal(error),
-      );
+      return stage
+        .connect(request, options)
+        .then((connected) => ({ kind: 'connected', ...connected }), refusal);
     case 'disconnect': {
       if (request.forget) {
         await stage.forget(request.partnerAccount);

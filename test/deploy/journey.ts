@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { startSandbox } from '../../sandbox/server.ts';
 import { connectSteps, disconnectSteps, statusSteps, tokenSteps } from './account-steps.ts';
 import { advertBridgeOn } from './advert-bridge.ts';
+import { authorizeSteps } from './authorize-steps.ts';
 import { cdkOn } from './cdk.ts';
 import { awsEnvironment, connectTo, repository, searchPath } from './cloud.ts';
 import { deliverySteps } from './delivery-steps.ts';
@@ -84,6 +85,7 @@ export async function journey(around: Surroundings): Promise<void> {
   await letterSteps(deployment);
   await updateSteps(deployment);
   await disconnectSteps(deployment);
+  await authorizeSteps(deployment, { env, processes });
   await secrecySteps(deployment);
   // Before the functions' log groups go, and the emulator's own log fills with the ports' thousands of calls.
   await showLogs();

@@ -1,6 +1,6 @@
 import type { FeedQuery, FeedReader, ReceivedPage } from '../../functions/drain/ports.ts';
 import type { AdvertReader } from '../../functions/fan-out/ports.ts';
-import type { Grant, ReceivedTokens, TokenEndpoint } from '../../functions/refresh-token/ports.ts';
+import type { FeedLook, Grant, ReceivedTokens, TokenEndpoint } from '../../functions/refresh-token/ports.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { PartnerFault } from '../../shared/domain/faults.ts';
 
@@ -33,6 +33,10 @@ export function createFakeService(clock: Clock) {
     nextCursor: undefined as string | undefined,
   };
 
+  /** What `connect` looks at; not among {@link feedRequests}, which are the drain's. */
+  const feedLook: FeedLook = {
+    feedPage: async () => ({ page: { data: changes.slice(0, 100), hasMore: changes.length > 100 } }),
+  };
   const reader: FeedReader & AdvertReader & TokenEndpoint = {
     async readPage(_partnerAccount, query): Promise<ReceivedPage> {
       feedRequests.push(query);
@@ -65,6 +69,7 @@ export function createFakeService(clock: Clock) {
   };
   return {
     ...reader,
+    ...feedLook,
     state,
     feedRequests,
     fetched,

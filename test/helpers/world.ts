@@ -72,6 +72,9 @@ export async function createWorld() {
   const connect = createConnect({
     ...tokenDeps,
     feedStates: state.feedStates,
+    feedLook: service,
+    knownAdverts: state.advertHistories,
+    bookKeeper: state.bookKeeper,
     settings: { ...tokenDeps.settings, overlapSeconds: 300 },
   });
   const options = () => ({ deadlineMs: clock.now() + 60_000 });

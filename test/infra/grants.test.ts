@@ -67,10 +67,11 @@ describe('what each function may do', () => {
   it('is for refresh-token: accounts, and the only one that writes secrets', () => {
     expect(grantsOf(functions.refreshToken)).toEqual([
       traces,
+      'AdvertStatus: BatchGetItem on ${FanOutAdvertStatus.Arn}',
       'ApplicationSecret: GetSecretValue on ${RefreshTokenApplication}',
       'Events: events:PutEvents on ${EventsBus.Arn}',
       `FeedStateAccount: DeleteItem GetItem PutItem Query on ${feedState} where account`,
-      `FeedStateBooks: BatchWriteItem Query on ${feedState} where books`,
+      `FeedStateBooks: BatchWriteItem GetItem Query on ${feedState} where books`,
       `FeedStateBridge: GetItem UpdateItem on ${feedState} where bridge`,
       `FeedStateFeed: BatchWriteItem GetItem Query UpdateItem on ${feedState} where feed`,
       'Logs: CreateLogStream PutLogEvents on ${RefreshTokenKeeperLogs.Arn}',

@@ -230,8 +230,12 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       lockMs: limits.lockMs,
       overlapSeconds: limits.overlapSeconds,
     };
-    const deps = { ...tokenDepsOf(started), feedStates: ports.feedStates, settings };
-    const request = { partnerAccount, refreshToken: new Secret(refreshToken) };
+    const { feedStates, histories: knownAdverts } = ports;
+    const { bookKeeper } = world.state;
+    const look = { feedLook: started.client, knownAdverts, bookKeeper };
+    const deps = { ...tokenDepsOf(started), feedStates, ...look, settings };
+    // The person knows who it is; the bridge could not, as long as fan-out is behind.
+    const request = { partnerAccount, refreshToken: new Secret(refreshToken), sameUser: true };
     // A refresh that died holds its lock for a while, and a person has patience.
     const patienceMs = limits.refreshMs + 2 * limits.lockMs;
     const deadlineMs = started.clock.now() + patienceMs - 5_000;

@@ -110,6 +110,7 @@ describe('connect', () => {
       scope: 'v2 read write',
       tokenExpiresAt: '2026-11-20T12:00:00.000Z',
       isNew: true,
+      feed: { kind: 'read', listed: 0, hasMore: false },
     };
     lambda.on(InvokeCommand).resolves(answer({ kind: 'connected', ...account }));
 
@@ -128,6 +129,47 @@ describe('connect', () => {
         },
       },
     ]);
+  });
+
+  it('has it make the address and hands it the code that the browser brings, in no other way', async () => {
+    const account = {
+      partnerAccount: 'main',
+      generation: 7,
+      scope: 'v2 read write',
+      tokenExpiresAt: '2026-11-20T12:00:00.000Z',
+      isNew: true,
+      feed: { kind: 'failed', fault: 'passing', reason: 'GET /api/partner/status/adverts answered 503' },
+    };
+    lambda
+      .on(InvokeCommand)
+      .resolvesOnce(answer({ kind: 'authorize', url: 'https://partner.example/oauth/authorize/?state=x' }))
+      .resolvesOnce(answer({ kind: 'connected', ...account }));
+    let page: Promise<Response> | undefined;
+    const onOutput = (text: string) => {
+      const redirectUri = /back to (http:\S+),/.exec(text)?.[1];
+      if (redirectUri === undefined) return;
+      const { state } = requests()[0]?.payload ?? {};
+      page = fetch(`${redirectUri}?code=one-time-code&state=${state}`);
+    };
+
+    const ended = await cli('connect main --port 0', { onOutput });
+
+    const [authorize, connected] = requests().map(({ payload }) => payload);
+    expect(authorize).toEqual({
+      action: 'authorize',
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      redirectUri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),
+    });
+    expect(connected).toEqual({
+      action: 'connect',
+      partnerAccount: 'main',
+      code: 'one-time-code',
+      redirectUri: authorize.redirectUri,
+    });
+    expect(ended).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(ended.stderr).toContain('The first request for its feed failed (passing)');
+    expect(ended.stderr).not.toContain('one-time-code');
+    expect(await (await page)?.text()).toContain('but the first request for its feed failed');
   });
 
   it.each([

@@ -15,6 +15,8 @@ export interface Ended {
 export interface CliOptions {
   /** Standard input, whole. Default: empty. */
   readonly stdin?: string;
+  /** Instead: standard input that comes by and by. */
+  readonly input?: Readable;
   readonly isTTY?: boolean;
   readonly env?: Record<string, string>;
   readonly signal?: AbortSignal;
@@ -33,7 +35,7 @@ export async function cli(args: string | readonly string[], options: CliOptions 
       onOutput(text);
     });
   const io: Io = {
-    stdin: Object.assign(Readable.from(stdin === '' ? [] : [stdin]), { isTTY }),
+    stdin: Object.assign(options.input ?? Readable.from(stdin === '' ? [] : [stdin]), { isTTY }),
     stdout: sink('stdout'),
     stderr: sink('stderr'),
     env,

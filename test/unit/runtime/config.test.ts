@@ -5,6 +5,7 @@ const environment = {
   PARTNER_BASE_URL: 'https://partner.example/',
   MAX_REQUESTS_PER_SECOND: '2.5',
   FEED_STATE_TABLE: 'feed-state',
+  ADVERT_STATUS_TABLE: 'advert-status',
   OVERLAP_SECONDS: '300',
   EVENT_BUS_NAME: 'adverts',
 };
@@ -18,6 +19,7 @@ describe('the settings of a function', () => {
       circuitSeconds: 1800,
       overlapSeconds: 300,
       feedStateTable: 'feed-state',
+      advertStatusTable: 'advert-status',
       busName: 'adverts',
     });
   });

@@ -8,6 +8,7 @@ function aStage() {
   return {
     sweep: vi.fn(async () => ({ refreshed: [], failed: [] })),
     refresh: vi.fn(async () => ({ kind: 'renewed' })),
+    authorize: vi.fn(async () => ({ url: 'https://partner.example/oauth/authorize/' })),
     connect: vi.fn(async () => ({ partnerAccount: 'main' })),
     disconnect: vi.fn(async () => true),
     forget: vi.fn(async () => {}),
