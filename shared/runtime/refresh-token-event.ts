@@ -19,7 +19,7 @@ const since = v.optional(instant);
 const sameUser = v.optional(v.boolean());
 const redirectUri = v.pipe(v.string(), v.url('expected an absolute URL'));
 
-const request = v.union([
+const request = v.variant('action', [
   v.object({ action: v.literal('authorize'), state: v.pipe(v.string(), v.minLength(16)), redirectUri }),
   v.object({
     ...action('refresh'),
