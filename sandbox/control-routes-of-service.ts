@@ -122,6 +122,16 @@ export const serviceRoutes: readonly ControlRoute[] = [
   },
   {
     method: 'POST',
+    path: '/application',
+    does: 'gives the application another client secret; the old one is refused from now on',
+    body: { clientSecret: 'another-secret' },
+    run: ({ control, input }) => {
+      control.changeClientSecret(input.text('clientSecret') ?? '');
+      return {};
+    },
+  },
+  {
+    method: 'POST',
     path: '/tokens/expire',
     does: 'lets access tokens run out now',
     body: { user: 'main' },

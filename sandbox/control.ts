@@ -72,6 +72,8 @@ export interface SandboxControl {
   issueRefreshToken(user?: string, scope?: string): string;
   /** A one-time code as the consent page would give it. */
   issueCode(options?: { user?: string; scope?: string; redirectUri?: string }): string;
+  /** The application gets another secret; the old one is refused from now on, what was granted stays. */
+  changeClientSecret(clientSecret: string): void;
   /** Who answers on the consent page. */
   setConsent(mode: ConsentMode): void;
 }
@@ -196,6 +198,10 @@ export function createControl(world: World): SandboxControl {
         throw new RangeError('the redirectUri is not based on a Callback URL');
       }
       return world.consent.issueCode(account(user).name, checkedScope(scope), redirectUri);
+    },
+    changeClientSecret: (clientSecret) => {
+      if (clientSecret === '') throw new RangeError('the client secret is empty');
+      world.application.clientSecret = clientSecret;
     },
     setConsent: (mode) => {
       if (mode.mode === 'allow' && mode.user !== undefined) account(mode.user);

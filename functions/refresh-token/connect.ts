@@ -85,7 +85,9 @@ export function createConnect(deps: ConnectDeps) {
       options,
     );
     const pair = pairOf(received, 'refreshToken' in request ? { refreshToken: request.refreshToken } : {});
-    if (!pair) throw new PartnerFault('contract-broken', 'the token endpoint returned no refresh_token');
+    if (!pair) {
+      throw new PartnerFault('contract-broken', 'the token endpoint did not return both of the tokens');
+    }
     refuseSmallScope(pair, settings.requiredScope);
 
     const look = { partnerAccount: name, token: pair.accessToken, deadlineMs: options.deadlineMs };

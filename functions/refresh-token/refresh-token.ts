@@ -6,7 +6,7 @@
 import { metrics } from '../../shared/contract/names.ts';
 import { changeAccount, pauseOf, stopOf } from '../../shared/domain/accounts.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
-import { asFault, type PartnerFault } from '../../shared/domain/faults.ts';
+import { asFault, PartnerFault } from '../../shared/domain/faults.ts';
 import type { EventPublisher, Observer, PartnerAccount, TokenPair } from '../../shared/domain/ports.ts';
 import { sideBySide } from '../../shared/domain/side-by-side.ts';
 import type { RefreshOutcome, Rejection } from '../../shared/partner-api/ports.ts';
@@ -98,9 +98,19 @@ export function createRefreshToken(deps: RefreshDeps) {
     // Stored before anything else is done with it (I6); the verdicts on it come after.
     const pair = pairOf(received, current.pair) as TokenPair;
     const version = await vault.write(name, pair);
+    if (received.answer.access_token === undefined) return withoutAccess(name, version, pair);
     // What has run out by our clock alone may come back with a moment left: the service has not rejected it.
     const sameAgain = because === 'token-rejected' && pair.accessToken.equals(current.pair.accessToken);
     return judge(name, version, pair, sameAgain);
+  }
+
+  /** The refresh token that the answer had is kept; it is tried again with that. */
+  async function withoutAccess(name: string, version: string, pair: TokenPair): Promise<RefreshOutcome> {
+    await changeAccount(accounts, name, (now) => withToken(now, version, pair));
+    return failed(
+      name,
+      new PartnerFault('contract-broken', 'the token endpoint returned a refresh token, but no access token'),
+    );
   }
 
   /** What the new pair is good for. */

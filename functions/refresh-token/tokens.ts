@@ -7,21 +7,24 @@ const assumedLifetimeSeconds = 3600;
 
 /**
  * The pair that an answer brings. What it leaves out stays as it was (partner-api.md §5.3: the newest refresh token is
- * the one to keep). Expiry counts from before the request, so that it is never too late.
+ * the one to keep). Expiry counts from before the request, so that it is never too late; that of an old access token
+ * stays.
  *
- * @returns undefined when there is no refresh token, neither in the answer nor before
+ * @returns undefined when one of the tokens is neither in the answer nor known from before
  */
 export function pairOf(
   { answer, sentAt, receivedAt }: ReceivedTokens,
   before: Partial<TokenPair>,
 ): TokenPair | undefined {
   const refreshToken = answer.refresh_token ? new Secret(answer.refresh_token) : before.refreshToken;
-  if (!refreshToken) return undefined;
+  const accessToken = answer.access_token ? new Secret(answer.access_token) : before.accessToken;
+  if (!refreshToken || !accessToken) return undefined;
+  const lifetimeSeconds = answer.expires_in ?? assumedLifetimeSeconds;
   return {
-    accessToken: new Secret(answer.access_token),
+    accessToken,
     refreshToken,
     scope: answer.scope === undefined ? (before.scope ?? '') : normalScope(answer.scope),
-    expiresAt: sentAt + (answer.expires_in ?? assumedLifetimeSeconds) * 1000,
+    expiresAt: answer.access_token ? sentAt + lifetimeSeconds * 1000 : (before.expiresAt ?? sentAt),
     obtainedAt: receivedAt,
   };
 }

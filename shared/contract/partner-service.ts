@@ -35,24 +35,40 @@ const seconds = v.union(
   'expected 0 or more seconds',
 );
 
-const token = v.pipe(
+const accessToken = v.pipe(
   v.string(),
-  // What may stand in an HTTP header and in a JSON string without escapes.
+  // What may stand in an HTTP header.
   v.regex(/^[\x21-\x7e]{1,8192}$/, 'expected 1 to 8192 visible ASCII characters'),
+);
+/** Only ever goes back as it came, in JSON: so nothing is expected of it. */
+const refreshToken = v.pipe(
+  v.string(),
+  v.minLength(1),
+  v.maxLength(8192),
+  v.check((text) => text.isWellFormed()),
 );
 
 /**
- * An answer of the token endpoint (§2.3). Only the access token must be right: a fault in any other field may not
- * cost a new refresh token that stands beside it. `refresh_token` and `scope` missing: the old ones stay.
+ * An answer of the token endpoint (§2.3): with at least one token that makes sense. Any other field is `undefined` where
+ * it is missing or makes none, for no fault may cost a new refresh token that stands beside it: also not one in the access
+ * token. `refresh_token` and `scope` missing: the old ones stay.
  */
-export const tokenAnswer = v.object({
-  access_token: token,
-  /** `undefined` where it is missing or makes no sense. */
-  expires_in: v.fallback(v.optional(seconds), undefined),
-  token_type: v.fallback(v.optional(v.pipe(v.string(), v.toLowerCase())), undefined),
-  scope: v.fallback(v.optional(v.string()), undefined),
-  refresh_token: v.fallback(v.optional(token), undefined),
-});
+export const tokenAnswer = v.pipe(
+  v.object({
+    access_token: v.fallback(v.optional(accessToken), undefined),
+    expires_in: v.fallback(v.optional(seconds), undefined),
+    token_type: v.fallback(v.optional(v.pipe(v.string(), v.toLowerCase())), undefined),
+    scope: v.fallback(v.optional(v.string()), undefined),
+    refresh_token: v.fallback(v.optional(refreshToken), undefined),
+  }),
+  v.forward(
+    v.check(
+      ({ access_token, refresh_token }) => (access_token ?? refresh_token) !== undefined,
+      'expected 1 to 8192 visible ASCII characters',
+    ),
+    ['access_token'],
+  ),
+);
 export type TokenAnswer = v.InferOutput<typeof tokenAnswer>;
 
 const text = v.optional(v.string());

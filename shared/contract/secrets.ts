@@ -13,7 +13,8 @@ export const applicationSecret = v.object({ clientId: filled, clientSecret: fill
 /** `advert-bridge/partner-accounts/<name>`: the newest pair that the service returned. */
 export const partnerAccountSecret = v.object({
   accessToken: filled,
-  refreshToken: filled,
+  /** To the letter as the service gave it. */
+  refreshToken: v.pipe(v.string(), v.minLength(1, 'expected a non-empty string')),
   /** As granted, space separated. */
   scope: v.string(),
   /** By the clock of the bridge, from the arrival of the answer less the round trip. */

@@ -82,7 +82,7 @@ export async function statusSteps({ steps, advertBridge, say }: Deployment): Pro
 
 export async function disconnectSteps(deployment: Deployment): Promise<void> {
   const { steps, advertBridge, sandbox, cloud, outputs, subscriber } = deployment;
-  const { control, users } = sandbox;
+  const { control } = sandbox;
   const advert = control.truth()[1]?.id ?? '';
 
   await steps.check('advert-bridge disconnect stops polling', async () => {
@@ -98,7 +98,7 @@ export async function disconnectSteps(deployment: Deployment): Promise<void> {
   });
 
   await steps.check('connected again, it goes on from where it was', async () => {
-    await advertBridge.run(['connect', 'main', '--refresh-token-stdin'], users[0]?.refreshToken ?? '');
+    await advertBridge.run(['connect', 'main', '--refresh-token-stdin'], control.issueRefreshToken('main'));
     await deliver(deployment, 1);
     assert.equal(only(await advertBridge.status()).state, 'polling');
   });

@@ -8,6 +8,7 @@ import { awsEnvironment, connectTo, repository, searchPath } from './cloud.ts';
 import { deliverySteps } from './delivery-steps.ts';
 import type { Deployment } from './deployment.ts';
 import { setWhatWasDropped } from './emulator-gaps.ts';
+import { grantSteps } from './grant-steps.ts';
 import { letterSteps } from './letter-steps.ts';
 import { type MiniStack, startMiniStack } from './ministack.ts';
 import { portConformance } from './ports.ts';
@@ -83,6 +84,7 @@ export async function journey(around: Surroundings): Promise<void> {
   await tokenSteps(deployment);
   await statusSteps(deployment);
   await letterSteps(deployment);
+  await grantSteps(deployment);
   await updateSteps(deployment);
   await disconnectSteps(deployment);
   await authorizeSteps(deployment, { env, processes });

@@ -18,24 +18,30 @@ export interface Subscriber {
   readUntil(enough: (received: readonly Received[]) => boolean, timeoutMs: number): Promise<boolean>;
 }
 
+const ofAdverts = { team: 'another-teams', types: [detailTypes.statusChanged, detailTypes.unavailable] };
+
 /**
  * The part of another team: a queue of theirs, and a rule on the bus that fills it. Nothing of the bridge's is
  * changed for it.
  */
-export async function subscribe(cloud: Cloud, busName: string): Promise<Subscriber> {
+export async function subscribe(
+  cloud: Cloud,
+  busName: string,
+  { team, types }: { readonly team: string; readonly types: readonly string[] } = ofAdverts,
+): Promise<Subscriber> {
   const { eventBridge, sqs } = cloud;
-  const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: 'another-teams-adverts' }));
+  const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `${team}-adverts` }));
   const { Attributes } = await sqs.send(
     new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }),
   );
   const queueArn = Attributes?.QueueArn;
   const { RuleArn } = await eventBridge.send(
     new PutRuleCommand({
-      Name: 'another-teams-rule',
+      Name: `${team}-rule`,
       EventBusName: busName,
       EventPattern: JSON.stringify({
         source: [eventSource],
-        'detail-type': [detailTypes.statusChanged, detailTypes.unavailable],
+        'detail-type': types,
       }),
     }),
   );
@@ -44,7 +50,7 @@ export async function subscribe(cloud: Cloud, busName: string): Promise<Subscrib
   );
   const { FailedEntryCount } = await eventBridge.send(
     new PutTargetsCommand({
-      Rule: 'another-teams-rule',
+      Rule: `${team}-rule`,
       EventBusName: busName,
       Targets: [{ Id: 'queue', Arn: queueArn }],
     }),

@@ -317,7 +317,7 @@ describe('requestTokens', () => {
   });
 
   it('names the place alone when the answer has another shape', async () => {
-    service.next({ body: { ...tokens, access_token: 17, refresh_token: 'precious' } });
+    service.next({ body: { ...tokens, access_token: 'not precious', refresh_token: ['precious'] } });
 
     const fault = await faultOf(client.requestTokens(application, refresh, soon()));
 
