@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fault } from '../../../sandbox/faults.ts';
+import { pick } from '../../../sandbox/random.ts';
+import { batchDied, timedOut } from './emulator-log.ts';
+import type { Stage } from './plan.ts';
+import { endLeases, endLock, type Scene, timeoutSeconds } from './scene.ts';
+import { asksService, endpointOf, type Stirred, stir } from './stir.ts';
+import { send } from './workers.ts';
+
+/** How long after its first request to the service a function is at work, about: the signal comes in this time. */
+const workMs: Readonly<Record<Stage, number>> = { drain: 120, fanOut: 150, refreshToken: 60 };
+/** For what the emulator has to say of a death. */
+const toTellMs = 1_500;
+
+/** Kills a function in the middle of an invocation. @returns whether it was in one */
+export async function kill(scene: Scene, stage: Stage): Promise<boolean> {
+  const struck = await strike(scene, stage, 'SIGKILL');
+  if (!struck) return false;
+  const { answer, mark, at, account } = struck;
+  const ended = await answer;
+  const hit =
+    stage === 'fanOut'
+      ? await scene.log.says(batchDied(scene.functionNames.fanOut), mark, toTellMs)
+      : 'error' in ended && ended.error.includes('Worker process died');
+  await tidy(scene, stage, account, at);
+  return hit;
+}
+
+/** Freezes a function in the middle of an invocation until the emulator ends it. @returns whether it was in one */
+export async function freezeUntilTimeout(scene: Scene, stage: Stage): Promise<boolean> {
+  const struck = await strike(scene, stage, 'SIGSTOP');
+  if (!struck) return false;
+  const { mark, at, account, answer, pids } = struck;
+  // One that times out later than this was idle, and frozen before its invocation began.
+  const leftMs = at + timeoutSeconds * 1000 + 100 - Date.now();
+  const hit = await scene.log.says(timedOut(scene.functionNames[stage]), mark, leftMs);
+  // The emulator kills it two seconds after that.
+  for (const pid of pids) send(pid, hit ? 'SIGKILL' : 'SIGCONT');
+  await answer;
+  await tidy(scene, stage, account, at);
+  return hit;
+}
+
+export interface Struck extends Stirred {
+  readonly pids: readonly number[];
+  /** Where the emulator's log ended before. */
+  readonly mark: number;
+  /** When the signal was sent, ms since 1970. */
+  readonly at: number;
+}
+
+/** Gives the function work and sends it a signal some time after it has begun. */
+export async function strike(
+  scene: Scene,
+  stage: Stage,
+  signal: NodeJS.Signals,
+): Promise<Struck | undefined> {
+  const { workers, log, random, functionNames, deployment } = scene;
+  const { journal, faults } = deployment.sandbox.control;
+  const mark = await log.mark();
+  const from = journal.nextIndex;
+  const stirred = await stir(scene, stage);
+  const waitMs = random() * workMs[stage];
+  const chosen = random();
+  // Every other time the service is slow, so that some die before they have its answer.
+  const slow = random() < 0.5 ? slowOnce(stage) : undefined;
+  const id = slow && faults.add(slow);
+  const asked = await asksService(scene, stage, from);
+  // Meanwhile, for it takes a while, the process table is read.
+  if (asked) await Promise.all([workers.look(), sleep(waitMs)]);
+  if (id !== undefined) faults.remove(id);
+  if (!asked) {
+    await stirred.answer;
+    return undefined;
+  }
+  const alive = workers.of(functionNames[stage]);
+  // All of refresh-token's: the lock that the dead one holds is ended by us, so nobody may be at work under it.
+  const pids = stage === 'refreshToken' || alive.length < 2 ? alive : [pick(() => chosen, alive)];
+  const at = Date.now();
+  for (const pid of pids) send(pid, signal);
+  return { ...stirred, pids, mark, at };
+}
+
+const slowOnce = (stage: Stage): Fault => ({
+  endpoint: endpointOf[stage],
+  kind: 'delay',
+  delayMs: workMs[stage],
+  count: 1,
+});
+
+/** Ends what the dead one holds, as time would. */
+async function tidy(scene: Scene, stage: Stage, account: string, at: number): Promise<void> {
+  if (stage === 'refreshToken') await endLock(scene, account, at);
+  else await endLeases(scene);
+}
