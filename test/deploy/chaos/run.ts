@@ -28,7 +28,8 @@ export interface Raging {
 
 /** Plays the plan while adverts change, evenly spread. */
 export async function rage(scene: Scene, plan: readonly FaultName[], changes: number): Promise<Raging> {
-  const { weather } = scene;
+  const { weather, deployment } = scene;
+  const begun = Date.now();
   const hits: FaultName[] = [];
   let attempts = 0;
   weather.faults();
@@ -41,6 +42,10 @@ export async function rage(scene: Scene, plan: readonly FaultName[], changes: nu
       if (!(await play[name](scene))) continue;
       hits.push(name);
       break;
+    }
+    if ((index + 1) % 10 === 0 && index + 1 < plan.length) {
+      const seconds = ((Date.now() - begun) / 1000).toFixed(0);
+      deployment.say(`${hits.length} hits after ${attempts} attempts and ${seconds} s`);
     }
   }
   while (weather.made() < changes) weather.change();
