@@ -36,8 +36,11 @@ export async function chaosSteps(deployment: Deployment, options: Options): Prom
       const { hits, attempts } = await rage(scene, plan, changes);
       const wanted = tally(plan);
       const met = tally(hits);
-      for (const [name, count] of wanted) say(`${met.get(name) ?? 0} of ${count} ${name}`);
-      say(`${hits.length} hits in ${attempts} attempts, ${scene.weather.made()} changes`);
+      const tried = tally(attempts);
+      for (const [name, count] of wanted) {
+        say(`${met.get(name) ?? 0} of ${count} ${name}, in ${tried.get(name)} attempts`);
+      }
+      say(`${hits.length} hits in ${attempts.length} attempts, ${scene.weather.made()} changes`);
       const short = [...wanted].filter(([name, count]) => (met.get(name) ?? 0) < count);
       assert.deepEqual(short, [], `fewer hits than asked for. ${onceMore(options)}`);
     },

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../../../sandbox/faults.ts';
 import { pick } from '../../../sandbox/random.ts';
+import { beginningsOfLong } from '../logs.ts';
 import { batchDied, timedOut } from './emulator-log.ts';
 import type { Stage } from './plan.ts';
 import { endLeases, endLock, type Scene, timeoutSeconds } from './scene.ts';
@@ -11,6 +12,8 @@ import { send } from './workers.ts';
 const workMs: Readonly<Record<Stage, number>> = { drain: 120, fanOut: 150, refreshToken: 60 };
 /** For what the emulator has to say of a death. */
 const toTellMs = 1_500;
+/** From the freezing to the timeout, on a machine that is busy. */
+const mostFrozenMs = (timeoutSeconds + 2) * 1000;
 
 /** Kills a function in the middle of an invocation. @returns whether it was in one */
 export async function kill(scene: Scene, stage: Stage): Promise<boolean> {
@@ -31,14 +34,24 @@ export async function freezeUntilTimeout(scene: Scene, stage: Stage): Promise<bo
   const struck = await strike(scene, stage, 'SIGSTOP');
   if (!struck) return false;
   const { mark, at, account, answer, pids } = struck;
-  // One that times out later than this was idle, and frozen before its invocation began.
-  const leftMs = at + timeoutSeconds * 1000 + 100 - Date.now();
-  const hit = await scene.log.says(timedOut(scene.functionNames[stage]), mark, leftMs);
+  const { endpoint } = scene.deployment.cloud;
+  const hasTimedOut = await scene.log.says(timedOut(scene.functionNames[stage]), mark, mostFrozenMs);
   // The emulator kills it two seconds after that.
-  for (const pid of pids) send(pid, hit ? 'SIGKILL' : 'SIGCONT');
+  for (const pid of pids) send(pid, hasTimedOut ? 'SIGKILL' : 'SIGCONT');
   await answer;
+  const hit = hasTimedOut && (await beganBefore(endpoint, at));
   await tidy(scene, stage, account, at);
   return hit;
+}
+
+/** Whether one that timed out had begun before it was frozen: an idle one may be given its work afterwards. */
+async function beganBefore(endpoint: string, at: number): Promise<boolean> {
+  const timeoutMs = timeoutSeconds * 1000;
+  for (const until = Date.now() + toTellMs + 2_000; Date.now() < until; await sleep(100)) {
+    const begun = (await beginningsOfLong(endpoint, timeoutMs)).filter((each) => each > at - timeoutMs);
+    if (begun.length > 0) return begun.some((each) => each <= at);
+  }
+  return false;
 }
 
 export interface Struck extends Stirred {

@@ -18,12 +18,13 @@ const play: Readonly<Record<FaultName, (scene: Scene) => Promise<boolean>>> = {
 };
 
 /** A signal that comes when the work is over, or before it, hits nothing: then it is tried again. */
-const mostAttempts = 8;
+const mostAttempts = 20;
 
 export interface Raging {
   /** The faults that really met an invocation in progress. */
   readonly hits: readonly FaultName[];
-  readonly attempts: number;
+  /** What was tried, the hits included. */
+  readonly attempts: readonly FaultName[];
 }
 
 /** Plays the plan while adverts change, evenly spread. */
@@ -31,21 +32,21 @@ export async function rage(scene: Scene, plan: readonly FaultName[], changes: nu
   const { weather, deployment } = scene;
   const begun = Date.now();
   const hits: FaultName[] = [];
-  let attempts = 0;
+  const attempts: FaultName[] = [];
   weather.faults();
   for (const [index, name] of plan.entries()) {
     weather.turn();
     const due = Math.floor((changes * (index + 1)) / plan.length);
     while (weather.made() < due) weather.change();
     for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
-      attempts += 1;
+      attempts.push(name);
       if (!(await play[name](scene))) continue;
       hits.push(name);
       break;
     }
     if ((index + 1) % 10 === 0 && index + 1 < plan.length) {
       const seconds = ((Date.now() - begun) / 1000).toFixed(0);
-      deployment.say(`${hits.length} hits after ${attempts} attempts and ${seconds} s`);
+      deployment.say(`${hits.length} hits after ${attempts.length} attempts and ${seconds} s`);
     }
   }
   while (weather.made() < changes) weather.change();
