@@ -70,22 +70,25 @@ export async function strike(
 ): Promise<Struck | undefined> {
   const { workers, log, random, functionNames, deployment } = scene;
   const { journal, faults } = deployment.sandbox.control;
+  await workers.look();
   const mark = await log.mark();
   const from = journal.nextIndex;
   const stirred = await stir(scene, stage);
-  const waitMs = random() * workMs[stage];
+  // Mostly early: what must not be torn apart is done in the first milliseconds after the service's answer.
+  const waitMs = random() ** 2 * workMs[stage];
   const chosen = random();
   // Every other time the service is slow, so that some die before they have its answer.
   const slow = random() < 0.5 ? slowOnce(stage) : undefined;
   const id = slow && faults.add(slow);
   const asked = await asksService(scene, stage, from);
-  // Meanwhile, for it takes a while, the process table is read.
-  if (asked) await Promise.all([workers.look(), sleep(waitMs)]);
+  if (asked) await sleep(waitMs);
   if (id !== undefined) faults.remove(id);
   if (!asked) {
     await stirred.answer;
     return undefined;
   }
+  // Looking takes longer than the moment lasts, so it is done again only for a worker that is new, or if all are meant.
+  if (stage === 'refreshToken' || workers.of(functionNames[stage]).length === 0) await workers.look();
   const alive = workers.of(functionNames[stage]);
   // All of refresh-token's: the lock that the dead one holds is ended by us, so nobody may be at work under it.
   const pids = stage === 'refreshToken' || alive.length < 2 ? alive : [pick(() => chosen, alive)];
