@@ -70,7 +70,7 @@ export async function strike(
 ): Promise<Struck | undefined> {
   const { workers, log, random, functionNames, deployment } = scene;
   const { journal, faults } = deployment.sandbox.control;
-  await workers.look();
+  await leaveOneWorker(scene, stage);
   const mark = await log.mark();
   const from = journal.nextIndex;
   const stirred = await stir(scene, stage);
@@ -80,7 +80,8 @@ export async function strike(
   // Every other time the service is slow, so that some die before they have its answer.
   const slow = random() < 0.5 ? slowOnce(stage) : undefined;
   const id = slow && faults.add(slow);
-  const asked = await asksService(scene, stage, from);
+  const looking = setInterval(() => void workers.look().catch(() => undefined), 100);
+  const asked = await asksService(scene, stage, from).finally(() => clearInterval(looking));
   if (asked) await sleep(waitMs);
   if (id !== undefined) faults.remove(id);
   if (!asked) {
@@ -95,6 +96,18 @@ export async function strike(
   const at = Date.now();
   for (const pid of pids) send(pid, signal);
   return { ...stirred, pids, mark, at };
+}
+
+/**
+ * Of several workers only one or two are at work, and which ones cannot be seen: so there is to be one. The deaths of
+ * the others are not counted, and told before the next ones are.
+ */
+async function leaveOneWorker({ workers, functionNames }: Scene, stage: Stage): Promise<void> {
+  await workers.look();
+  const alive = workers.of(functionNames[stage]);
+  if (alive.length < 2) return;
+  for (const pid of alive) send(pid, 'SIGKILL');
+  await sleep(toTellMs / 3);
 }
 
 const slowOnce = (stage: Stage): Fault => ({
