@@ -17,7 +17,11 @@ export interface Weather {
 
 const statuses = ['active', 'new', 'limited', 'removed_by_user', 'outdated', 'blocked'];
 
-export function createWeather({ control, users }: Sandbox, random: Random): Weather {
+/** @param service whose `users`, and no others, have weather */
+export function createWeather(
+  { control, users }: Pick<Sandbox, 'control' | 'users'>,
+  random: Random,
+): Weather {
   const touched = new Set<string>();
   const gone = new Set<string>();
   const known = users.map(({ name }) => control.truth(name).map(({ id }) => id));

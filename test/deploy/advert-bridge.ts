@@ -35,6 +35,8 @@ export interface Status {
       readonly deadLettered: number;
       readonly inFlight: number;
     };
+    /** Outcomes counted for a delivery beyond its message's first: on AWS they are counted again. */
+    readonly redelivered: number;
   }[];
   readonly queue: { readonly waiting: number; readonly deadLetters: number };
   readonly pausedUntil: string | null;

@@ -2,6 +2,7 @@ import type { Sandbox } from '../../sandbox/server.ts';
 import type { AdvertBridge } from './advert-bridge.ts';
 import type { Cdk, Outputs } from './cdk.ts';
 import type { Cloud } from './cloud.ts';
+import type { MiniStack } from './ministack.ts';
 import type { Steps } from './steps.ts';
 import type { Subscriber } from './subscriber.ts';
 
@@ -9,6 +10,7 @@ import type { Subscriber } from './subscriber.ts';
 export interface Deployment {
   readonly steps: Steps;
   readonly say: (line: string) => void;
+  readonly emulator: MiniStack;
   readonly cloud: Cloud;
   readonly cdk: Cdk;
   /** CDK context of the deploy. */

@@ -3,7 +3,7 @@ import { InvokeCommand } from '@aws-sdk/client-lambda';
 import type { Cloud } from './cloud.ts';
 
 /** What a drain says of its polls. */
-interface DrainReport {
+export interface DrainReport {
   readonly polls: readonly {
     readonly partnerAccount: string;
     readonly end: string;

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { detailTypes } from '../../shared/contract/names.ts';
 import { deliver } from './delivery-steps.ts';
 import { type Deployment, onItsWayMs } from './deployment.ts';
 import { invoke } from './functions.ts';
 import { historiesOf } from './histories.ts';
 import { subscribe } from './subscriber.ts';
+
+/** So long a warm function believes in a stop that it met. */
+const believedMs = 5_000;
 
 const types = [detailTypes.authorizationRequired, detailTypes.authorizationRestored];
 
@@ -45,6 +49,7 @@ export async function grantSteps(deployment: Deployment): Promise<void> {
     async () => {
       const from = control.journal.nextIndex;
       await advertBridge.run(['connect', 'main', '--refresh-token-stdin'], control.issueRefreshToken('main'));
+      await sleep(believedMs + 500);
       await deliver(deployment, 2);
       await operators.readUntil(({ length }) => length > 1, onItsWayMs);
       await operators.readUntil(({ length }) => length > 2, 1_500);

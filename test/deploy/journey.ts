@@ -4,6 +4,7 @@ import { connectSteps, disconnectSteps, statusSteps, tokenSteps } from './accoun
 import { advertBridgeOn } from './advert-bridge.ts';
 import { authorizeSteps } from './authorize-steps.ts';
 import { cdkOn } from './cdk.ts';
+import { chaosSteps } from './chaos-steps.ts';
 import { awsEnvironment, connectTo, repository, searchPath } from './cloud.ts';
 import { deliverySteps } from './delivery-steps.ts';
 import type { Deployment } from './deployment.ts';
@@ -11,6 +12,7 @@ import { setWhatWasDropped } from './emulator-gaps.ts';
 import { grantSteps } from './grant-steps.ts';
 import { letterSteps } from './letter-steps.ts';
 import { type MiniStack, startMiniStack } from './ministack.ts';
+import type { Options } from './options.ts';
 import { portConformance } from './ports.ts';
 import type { Processes } from './processes.ts';
 import { pythonEnvironment } from './python.ts';
@@ -20,6 +22,7 @@ import type { Steps } from './steps.ts';
 import { subscribe } from './subscriber.ts';
 
 export interface Surroundings {
+  readonly options: Options;
   readonly steps: Steps;
   readonly say: (line: string) => void;
   readonly processes: Processes;
@@ -39,7 +42,7 @@ export interface Surroundings {
  * @throws {RunEndedError} when a step that the rest stands on fails
  */
 export async function journey(around: Surroundings): Promise<void> {
-  const { steps, say, processes, folder, closing, onEmulator, showLogs } = around;
+  const { options, steps, say, processes, folder, closing, onEmulator, showLogs } = around;
 
   const program = await steps.need('a Python environment with MiniStack', () =>
     pythonEnvironment(join(repository, '.venv', 'ministack'), processes, say),
@@ -75,24 +78,29 @@ export async function journey(around: Surroundings): Promise<void> {
   );
   const advertBridge = advertBridgeOn(env, processes);
   const deployment: Deployment = {
-    ...{ steps, say, cloud, cdk, settings, outputs },
+    ...{ steps, say, emulator, cloud, cdk, settings, outputs },
     ...{ advertBridge, sandbox, subscriber },
   };
 
   await connectSteps(deployment);
-  await deliverySteps(deployment);
-  await tokenSteps(deployment);
-  await statusSteps(deployment);
-  await letterSteps(deployment);
-  await grantSteps(deployment);
-  await updateSteps(deployment);
-  await disconnectSteps(deployment);
-  await authorizeSteps(deployment, { env, processes });
+  if (options.parts.includes('journey')) {
+    await deliverySteps(deployment);
+    await tokenSteps(deployment);
+    await statusSteps(deployment);
+    await letterSteps(deployment);
+    await grantSteps(deployment);
+    await updateSteps(deployment);
+    await disconnectSteps(deployment);
+    await authorizeSteps(deployment, { env, processes });
+  }
+  if (options.parts.includes('chaos')) await chaosSteps(deployment, options);
   await secrecySteps(deployment);
   // Before the functions' log groups go, and the emulator's own log fills with the ports' thousands of calls.
   await showLogs();
-  await steps.count('the ports on DynamoDB, SQS, EventBridge and Secrets Manager', () =>
-    portConformance(env, folder, processes, say),
-  );
+  if (options.parts.includes('ports')) {
+    await steps.count('the ports on DynamoDB, SQS, EventBridge and Secrets Manager', () =>
+      portConformance(env, folder, processes, say),
+    );
+  }
   await destroySteps(deployment);
 }

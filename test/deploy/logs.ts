@@ -18,32 +18,48 @@ async function ask<T>(endpoint: string, operation: string, body: object): Promis
   return (await answer.json()) as T;
 }
 
-/** Everything that the functions have logged, by log group. */
-export async function functionLogs(endpoint: string): Promise<Map<string, string[]>> {
+interface LogEvent {
+  readonly message: string;
+  /** Ms since 1970. */
+  readonly timestamp: number;
+}
+
+async function logEvents(endpoint: string): Promise<Map<string, LogEvent[]>> {
   const { logGroups } = await ask<{ logGroups: { logGroupName: string }[] }>(
     endpoint,
     'DescribeLogGroups',
     {},
   );
-  const logs = new Map<string, string[]>();
+  const logs = new Map<string, LogEvent[]>();
   for (const { logGroupName } of logGroups) {
-    const lines: string[] = [];
+    const events: LogEvent[] = [];
     let nextToken: string | undefined;
     do {
-      const page: { events: { message: string }[]; nextToken?: string } = await ask(
-        endpoint,
-        'FilterLogEvents',
-        {
-          logGroupName,
-          nextToken,
-        },
-      );
-      lines.push(...page.events.map(({ message }) => message.trimEnd()));
+      const page: { events: LogEvent[]; nextToken?: string } = await ask(endpoint, 'FilterLogEvents', {
+        logGroupName,
+        nextToken,
+      });
+      events.push(...page.events);
       nextToken = page.nextToken;
     } while (nextToken);
-    logs.set(logGroupName, lines);
+    logs.set(logGroupName, events);
   }
   return logs;
+}
+
+/** Everything that the functions have logged, by log group. */
+export async function functionLogs(endpoint: string): Promise<Map<string, string[]>> {
+  const logs = await logEvents(endpoint);
+  return new Map([...logs].map(([name, events]) => [name, events.map(({ message }) => message.trimEnd())]));
+}
+
+/** When those invocations began that took so long or longer, ms since 1970: by the line that reports each one's end. */
+export async function beginningsOfLong(endpoint: string, durationMs: number): Promise<number[]> {
+  const events = [...(await logEvents(endpoint)).values()].flat();
+  return events.flatMap(({ message, timestamp }) => {
+    const tookMs = Number(/^REPORT .*\tDuration: (\d+) ms/.exec(message)?.[1] ?? 0);
+    return tookMs >= durationMs ? [timestamp - tookMs] : [];
+  });
 }
 
 /** The ends of all logs, for whoever has to find out why. */

@@ -10,9 +10,23 @@ import { join } from 'node:path';
 import { journey } from './journey.ts';
 import { logTails } from './logs.ts';
 import type { MiniStack } from './ministack.ts';
+import { type Options, optionsOf, UsageError, usage } from './options.ts';
 import { leftOver } from './process-table.ts';
 import { Processes } from './processes.ts';
 import { RunEndedError, Steps } from './steps.ts';
+
+let options: Options;
+try {
+  options = optionsOf(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`${error.message}\n\n${usage}`);
+  process.exit(2);
+}
+if (options.isHelp) {
+  process.stdout.write(usage);
+  process.exit(0);
+}
 
 const say = (line: string): void => console.log(line.replaceAll(/^/gm, '             '));
 const print = (line: string): void => console.log(line);
@@ -68,7 +82,7 @@ try {
   const onEmulator = (started: MiniStack) => {
     emulator = started;
   };
-  await journey({ steps, say, processes, folder, closing, onEmulator, showLogs });
+  await journey({ options, steps, say, processes, folder, closing, onEmulator, showLogs });
 } catch (error) {
   // Anything else is a fault of this test itself.
   if (!interrupted) {

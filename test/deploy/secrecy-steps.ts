@@ -7,15 +7,13 @@ import { functionLogs } from './logs.ts';
 /** No credential may show itself (design, I6). */
 export async function secrecySteps({ steps, cloud, sandbox, subscriber, say }: Deployment): Promise<void> {
   await steps.check('no token and no secret is in a log line or an event', async () => {
-    const SecretId = `${secretNames.partnerAccountPrefix}main`;
-    const { SecretString = '' } = await cloud.secrets.send(new GetSecretValueCommand({ SecretId }));
-    const { accessToken, refreshToken } = JSON.parse(SecretString) as Record<string, string>;
-    const secrets = [
-      accessToken,
-      refreshToken,
-      sandbox.application.clientSecret,
-      sandbox.users[0]?.refreshToken,
-    ];
+    const secrets = [sandbox.application.clientSecret, sandbox.users[0]?.refreshToken];
+    for (const { name } of sandbox.control.users()) {
+      const SecretId = `${secretNames.partnerAccountPrefix}${name}`;
+      const { SecretString = '' } = await cloud.secrets.send(new GetSecretValueCommand({ SecretId }));
+      const { accessToken, refreshToken } = JSON.parse(SecretString) as Record<string, string>;
+      secrets.push(accessToken, refreshToken);
+    }
     const logs = await functionLogs(cloud.endpoint);
     const lines = [...logs.values()].flat();
     say(`${lines.length} lines of ${logs.size} log groups`);

@@ -1,0 +1,42 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endLeases, type Scene, waitingMessages } from './scene.ts';
+import { type Answer, ask, pollsOf } from './stir.ts';
+
+/** The last backoff of a message that was received eight times is two minutes. */
+const mostToSettleMs = 240_000;
+/** After this, an event that is on its way to the subscriber has arrived. */
+const silenceMs = 2_000;
+
+/**
+ * Ends the weather and drains until no feed has anything left, no message is in the queue, and nothing more comes to the
+ * subscriber.
+ *
+ * @throws {Error} when that does not come about
+ */
+export async function settle(scene: Scene): Promise<void> {
+  const { deployment, weather, accounts } = scene;
+  const { sandbox, subscriber } = deployment;
+  const until = Date.now() + mostToSettleMs;
+  weather.clear();
+  sandbox.control.change({ visibilityDelayMs: 0 });
+  // A drain of the schedule's may be at work yet: it loses its lease, or ends before.
+  await endLeases(scene);
+  for (;;) {
+    const answer = await ask(scene, 'drain');
+    const waiting = await waitingMessages(scene);
+    if (waiting === 0 && accounts.every((account) => isUpToDate(answer, account))) break;
+    if (Date.now() > until)
+      throw new Error(`${waiting} messages are left, and the last drain said: ${JSON.stringify(answer)}`);
+    await sleep(500);
+  }
+  let before: number;
+  do {
+    before = subscriber.received.length;
+    await subscriber.readUntil(({ length }) => length > before, silenceMs);
+  } while (subscriber.received.length > before);
+}
+
+const isUpToDate = (answer: Answer, account: string): boolean =>
+  pollsOf(answer).some(
+    ({ partnerAccount, end, listed }) => partnerAccount === account && end === 'up-to-date' && listed === 0,
+  );

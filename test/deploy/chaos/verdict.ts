@@ -1,0 +1,66 @@
+import { readItem } from '../../../shared/aws/conditional-write.ts';
+import { numberIn } from '../../../shared/aws/dynamo-values.ts';
+import { feedItemKey } from '../../../shared/aws/feed-states.ts';
+import { advertsFeed } from '../../../shared/domain/feed.ts';
+import { checkHistories } from '../../chaos/check-histories.ts';
+import type { Status } from '../advert-bridge.ts';
+import { checkedEvent } from '../histories.ts';
+import { handledMessages, keyOf } from './handled.ts';
+import type { Scene } from './scene.ts';
+
+export interface Verdict {
+  readonly faults: readonly string[];
+  /** One line for a person. */
+  readonly summary: string;
+}
+
+/** What the subscriber's queue received, held against the service's own truth. */
+export function checkReceived({ deployment, accounts, weather }: Scene): Verdict {
+  const { subscriber, sandbox } = deployment;
+  const lines = subscriber.received.map((received) => {
+    const event = checkedEvent(received);
+    // Without EventBridge's own ID and time, which are new for each publish.
+    return { run: 0, text: JSON.stringify(event.detail), event };
+  });
+  const own = lines.filter(({ event }) => accounts.includes(event.detail.metadata.partnerAccount));
+  const truth = accounts.flatMap((account) => sandbox.control.truth(account));
+  const { faults, distinct, repeats } = checkHistories({ lines: own }, truth, weather.touched);
+  return {
+    faults,
+    summary: `${distinct} events of ${weather.touched.size} adverts, ${repeats} of them repeated`,
+  };
+}
+
+/**
+ * The books as docs/decisions/books.md promises them on AWS: each listed ID has its outcome, and each outcome beyond those
+ * is that of a repeated delivery, or of a page that was sent again because a drain had died before its cursor was stored.
+ */
+export async function checkBooks(scene: Scene, { partnerAccounts, queue }: Status): Promise<Verdict> {
+  const { cloud, outputs } = scene.deployment;
+  const handled = await handledMessages(cloud.endpoint);
+  const table = { client: cloud.dynamo, name: outputs.feedStateTableName };
+  const faults = queue.waiting === 0 ? [] : [`${queue.waiting} messages wait`];
+  const lines: string[] = [];
+  for (const { name, state, reason, books, redelivered } of partnerAccounts) {
+    if (!scene.accounts.includes(name)) continue;
+    const item = await readItem(table, feedItemKey({ partnerAccount: name, feed: advertsFeed.name }));
+    const settled = books.events + books.unchanged + books.coalesced + books.unavailable;
+    const own = handled.filter(({ partnerAccount }) => partnerAccount === name);
+    const messages = new Set(own.filter(({ verdict }) => isOutcome(verdict)).map(keyOf)).size;
+    const given = scene.givenAgain.filter((partnerAccount) => partnerAccount === name).length;
+    const most = messages + numberIn(item, 'repeated') + redelivered + given;
+    const flaws = [
+      ...(settled >= books.listed && books.inFlight === 0 ? [] : ['a listed ID has no outcome']),
+      ...(settled <= most ? [] : [`no more than ${most} outcomes can be accounted for, not ${settled}`]),
+      ...(books.deadLettered === 0 ? [] : ['dead-lettered']),
+      ...(state === 'polling' ? [] : [`${state}: ${reason}`]),
+      ...(item?.cursor?.S ? [] : ['no cursor is stored']),
+    ];
+    lines.push(`${name} ${JSON.stringify(books)}, ${messages} messages, ${redelivered} redelivered`);
+    if (flaws.length > 0) faults.push(`${name}: ${flaws.join('; ')}: ${lines.at(-1)}`);
+  }
+  if (lines.length < scene.accounts.length) faults.push('a partner account is missing');
+  return { faults, summary: lines.join('\n') };
+}
+
+const isOutcome = (verdict: string): boolean => !['again', 'dead-letter', 'forgotten'].includes(verdict);

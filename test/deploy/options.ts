@@ -1,0 +1,80 @@
+import { parseArgs } from 'node:util';
+
+export const parts = ['journey', 'chaos', 'ports'] as const;
+export type Part = (typeof parts)[number];
+
+export interface Options {
+  readonly parts: readonly Part[];
+  /** How many times a function is killed, timed out or given its work twice. */
+  readonly faults: number;
+  readonly changes: number;
+  readonly seed: number;
+  readonly isHelp: boolean;
+}
+
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+export const usage = `Usage: npm run test:deploy -- [options]
+
+Deploys the stack with the CDK command line to MiniStack, beside a sandbox of the partner service, and takes it through
+what a person and another team would do (journey); kills the functions, times them out and delivers their work twice,
+while adverts change (chaos); and runs the adapters' conformance suites (ports). Stops all that it has started.
+
+  --only PARTS  some of ${parts.join(', ')}, separated by commas (default: all)
+  --faults N    chaos: how many times a function is struck in the middle of an invocation (50)
+  --changes N   chaos: how many changes are made meanwhile (1000)
+  --seed S      chaos: decides changes, faults and moments; what the machine makes of them differs (default: fresh)
+  --help        this text
+
+Examples:
+  npm run test:deploy
+  npm run test:deploy -- --only chaos --faults 50 --changes 1000
+  npm run test:deploy -- --only chaos --seed 42
+
+Exit codes: 0 all right, 1 not, 2 usage.
+`;
+
+/** @throws {UsageError} */
+export function optionsOf(args: readonly string[]): Options {
+  const { values } = parsed(args);
+  return {
+    parts: partsOf(values.only),
+    faults: wholeNumber('faults', values.faults) ?? 50,
+    changes: wholeNumber('changes', values.changes) ?? 1_000,
+    seed: wholeNumber('seed', values.seed) ?? Math.floor(Math.random() * 2 ** 31),
+    isHelp: values.help ?? false,
+  };
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        only: { type: 'string' },
+        faults: { type: 'string' },
+        changes: { type: 'string' },
+        seed: { type: 'string' },
+        help: { type: 'boolean' },
+      },
+    });
+  } catch (cause) {
+    throw new UsageError((cause as Error).message, { cause });
+  }
+}
+
+function partsOf(text: string | undefined): readonly Part[] {
+  if (text === undefined) return parts;
+  const names = text.split(',');
+  const unknown = names.find((name) => !parts.some((part) => part === name));
+  if (unknown !== undefined) throw new UsageError(`--only: expected some of ${parts.join(', ')}`);
+  return parts.filter((part) => names.includes(part));
+}
+
+function wholeNumber(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`--${name}: expected a whole number above 0`);
+  return Number(text);
+}
