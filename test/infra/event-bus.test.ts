@@ -42,8 +42,16 @@ describe('the policy of the bus', () => {
       Resource: rules,
       Condition: {
         StringEqualsIfExists: own,
-        'ForAllValues:StringEquals': { 'events:source': ['advert-bridge'] },
-        Null: { 'events:source': 'false' },
+        'ForAllValues:StringEquals': {
+          'events:source': ['advert-bridge'],
+          'events:detail-type': [
+            'AdvertStatusChanged',
+            'AdvertUnavailable',
+            'PartnerAuthorizationRequired',
+            'PartnerAuthorizationRestored',
+          ],
+        },
+        Null: { 'events:source': 'false', 'events:detail-type': 'false' },
       },
     });
   });
