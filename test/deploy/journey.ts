@@ -11,6 +11,8 @@ import { type MiniStack, startMiniStack } from './ministack.ts';
 import { portConformance } from './ports.ts';
 import type { Processes } from './processes.ts';
 import { pythonEnvironment } from './python.ts';
+import { deploySearchIndex } from './search-index.ts';
+import { searchIndexSteps } from './search-index-steps.ts';
 import { secrecySteps } from './secrecy-steps.ts';
 import { destroySteps, updateSteps } from './stack-steps.ts';
 import type { Steps } from './steps.ts';
@@ -70,6 +72,9 @@ export async function journey(around: Surroundings): Promise<void> {
   const subscriber = await steps.need('another team puts a rule on the bus, with a queue of theirs', () =>
     subscribe(cloud, outputs.eventBusName),
   );
+  const searchIndex = await steps.need('another team deploys examples/search-index beside it', () =>
+    deploySearchIndex(cloud, outputs, env, folder, processes),
+  );
   const advertBridge = advertBridgeOn(env, processes);
   const deployment: Deployment = {
     ...{ steps, say, cloud, cdk, settings, outputs },
@@ -82,6 +87,7 @@ export async function journey(around: Surroundings): Promise<void> {
   await statusSteps(deployment);
   await updateSteps(deployment);
   await disconnectSteps(deployment);
+  await searchIndexSteps(deployment, searchIndex);
   await secrecySteps(deployment);
   // Before the functions' log groups go, and the emulator's own log fills with the ports' thousands of calls.
   await showLogs();
