@@ -8,6 +8,7 @@ import { deliverySteps } from './delivery-steps.ts';
 import type { Deployment } from './deployment.ts';
 import { setWhatWasDropped } from './emulator-gaps.ts';
 import { type MiniStack, startMiniStack } from './ministack.ts';
+import { patternSteps } from './pattern-steps.ts';
 import { portConformance } from './ports.ts';
 import type { Processes } from './processes.ts';
 import { pythonEnvironment } from './python.ts';
@@ -88,6 +89,7 @@ export async function journey(around: Surroundings): Promise<void> {
   await updateSteps(deployment);
   await disconnectSteps(deployment);
   await searchIndexSteps(deployment, searchIndex);
+  await patternSteps(deployment);
   await secrecySteps(deployment);
   // Before the functions' log groups go, and the emulator's own log fills with the ports' thousands of calls.
   await showLogs();
