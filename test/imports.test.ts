@@ -39,9 +39,11 @@ const named: Record<string, (file: string) => boolean> = {
 };
 
 const importsOf = (file: string): string[] =>
-  [...readFileSync(file, 'utf8').matchAll(/(?:from|import)\s+'([^']+)'|import\('([^']+)'\)/g)].map(
-    (match) => (match[1] ?? match[2]) as string,
-  );
+  [
+    ...(file.endsWith('.ts') ? readFileSync(file, 'utf8') : '').matchAll(
+      /(?:from|import)\s+'([^']+)'|import\('([^']+)'\)/g,
+    ),
+  ].map((match) => (match[1] ?? match[2]) as string);
 
 describe('imports', () => {
   for (const [folder, { inside, packages }] of Object.entries(rules)) {
@@ -65,4 +67,26 @@ describe('imports', () => {
       expect(strays).toEqual([]);
     });
   }
+
+  it('of advert-bridge/cdk bring nothing of the bridge’s own stack into another team’s app', () => {
+    const reached = new Set<string>(['infra/cdk.ts']);
+    for (const file of reached) {
+      for (const target of importsOf(file)) {
+        reached.add(target.startsWith('.') ? path.join(path.dirname(file), target) : target);
+      }
+    }
+    const [files, packages] = [true, false].map((isFile) =>
+      [...reached].filter((name) => name.endsWith('.ts') === isFile),
+    );
+
+    expect(packages?.filter((name) => !/^(aws-cdk-lib|constructs$|valibot$)/.test(name))).toEqual([]);
+    expect(
+      files?.filter(
+        (name) =>
+          !/^infra\/cdk\.ts$|^infra\/constructs\/(advert-)?(subscription|bridge-bus)|^shared\/contract\//.test(
+            name,
+          ),
+      ),
+    ).toEqual([]);
+  });
 });

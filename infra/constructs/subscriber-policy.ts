@@ -9,7 +9,7 @@ import {
   type PolicyStatementProps,
 } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { eventSource } from '../../shared/contract/names.ts';
+import { detailTypes, eventSource } from '../../shared/contract/names.ts';
 import type { StackSettings } from '../../shared/contract/settings.ts';
 
 export interface SubscriberPolicyProps extends Pick<StackSettings, 'subscriberAccounts' | 'organizationId'> {
@@ -19,12 +19,17 @@ export interface SubscriberPolicyProps extends Pick<StackSettings, 'subscriberAc
 /** An AWS account touches no rules but its own. A rule that does not exist yet has no creator. */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of IAM, not of ours.
 const ownRules = { 'events:creatorAccount': '${aws:PrincipalAccount}' };
-/** A rule names the bridge as its source, and no other beside it. */
+/** A rule names the bridge as its source and detail types of the bridge, and no others beside them. */
 const bridgeEvents: Conditions = {
-  'ForAllValues:StringEquals': { 'events:source': [eventSource] },
-  Null: { 'events:source': 'false' },
+  'ForAllValues:StringEquals': {
+    'events:source': [eventSource],
+    'events:detail-type': Object.values(detailTypes),
+  },
+  // All of none are equal too.
+  Null: { 'events:source': 'false', 'events:detail-type': 'false' },
 };
 
+/** These know no condition but the rule's creator: a rule was checked when it was put. */
 const managing = [
   'PutTargets',
   'DeleteRule',
@@ -39,9 +44,11 @@ const managing = [
 ].map((action) => `events:${action}`);
 
 /**
- * Lets other AWS accounts keep rules of their own on the bus: those named, and those of the organization.
+ * Lets other AWS accounts keep rules of their own on the bus: those named, and those of the organization. The other half,
+ * a rule on a bus of another account, is AdvertSubscription's (advert-subscription.ts).
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-bus-perms.html
+ * @see https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoneventbridge.html
  */
 export class SubscriberPolicy extends Construct {
   constructor(scope: Construct, id: string, props: SubscriberPolicyProps) {

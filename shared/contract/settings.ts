@@ -96,9 +96,13 @@ export const stackSettings = v.object({
   ),
   /** AWS accounts whose teams may put rules of their own on the bus. */
   subscriberAccounts: v.optional(
-    list(
-      v.pipe(v.string(), v.regex(/^\d{12}$/, 'expected 12-digit AWS account IDs')),
-      'expected AWS account IDs separated by commas',
+    v.pipe(
+      list(
+        v.pipe(v.string(), v.regex(/^\d{12}$/, 'expected 12-digit AWS account IDs')),
+        'expected AWS account IDs separated by commas',
+      ),
+      // The policy of a bus has 10 KB; two statements name each.
+      v.maxLength(100, 'expected at most 100 AWS account IDs; organizationId is for more'),
     ),
     [],
   ),

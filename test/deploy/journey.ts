@@ -13,9 +13,12 @@ import { grantSteps } from './grant-steps.ts';
 import { letterSteps } from './letter-steps.ts';
 import { type MiniStack, startMiniStack } from './ministack.ts';
 import type { Options } from './options.ts';
+import { patternSteps } from './pattern-steps.ts';
 import { portConformance } from './ports.ts';
 import type { Processes } from './processes.ts';
 import { pythonEnvironment } from './python.ts';
+import { deploySearchIndex } from './search-index.ts';
+import { searchIndexSteps } from './search-index-steps.ts';
 import { secrecySteps } from './secrecy-steps.ts';
 import { destroySteps, updateSteps } from './stack-steps.ts';
 import type { Steps } from './steps.ts';
@@ -76,6 +79,9 @@ export async function journey(around: Surroundings): Promise<void> {
   const subscriber = await steps.need('another team puts a rule on the bus, with a queue of theirs', () =>
     subscribe(cloud, outputs.eventBusName),
   );
+  const searchIndex = await steps.need('another team deploys examples/search-index beside it', () =>
+    deploySearchIndex(cloud, outputs, env, folder, processes),
+  );
   const advertBridge = advertBridgeOn(env, processes);
   const deployment: Deployment = {
     ...{ steps, say, emulator, cloud, cdk, settings, outputs },
@@ -92,6 +98,8 @@ export async function journey(around: Surroundings): Promise<void> {
     await updateSteps(deployment);
     await disconnectSteps(deployment);
     await authorizeSteps(deployment, { env, processes });
+    await searchIndexSteps(deployment, searchIndex);
+    await patternSteps(deployment);
   }
   if (options.parts.includes('chaos')) await chaosSteps(deployment, options);
   await secrecySteps(deployment);

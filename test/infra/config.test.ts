@@ -64,6 +64,18 @@ describe('the settings of the stack', () => {
     ]);
   });
 
+  it('name no more AWS accounts than the policy of the bus has room for', () => {
+    const accounts = (count: number) => Array.from({ length: count }, (_, index) => 100_000_000_000 + index);
+    const withAccounts = (count: number) => ({
+      partnerBaseUrl: 'https://partner.example',
+      subscriberAccounts: accounts(count).join(),
+    });
+    expect(faultsOf(withAccounts(100))).toEqual([]);
+    expect(faultsOf(withAccounts(101))).toEqual([
+      expect.stringMatching(/^subscriberAccounts: expected at most 100/),
+    ]);
+  });
+
   it('do not repeat what was given', () => {
     expect(faultsOf({ partnerBaseUrl: 'https://user:hunter2@partner.example' }).join()).not.toContain(
       'hunter2',

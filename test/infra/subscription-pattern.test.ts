@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  contradictionsOf,
+  type DetailType,
+  detailTypesOf,
+  maxPatternLength,
+  patternsOf,
+} from '../../infra/constructs/subscription-pattern.ts';
+import { matches } from '../helpers/event-pattern.ts';
+import { aFilter, anEvent, isWanted } from '../helpers/subscriptions.ts';
+
+describe('the patterns of a subscription', () => {
+  it('match exactly the events wanted, each by one rule', () => {
+    fc.assert(
+      fc.property(aFilter, anEvent, (filter, event) => {
+        fc.pre(contradictionsOf(filter).length === 0);
+        const matching = patternsOf(filter).filter((pattern) => matches(pattern, event));
+        expect(matching).toHaveLength(isWanted(filter, event) ? 1 : 0);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('can each be matched, unless the filter is refused', () => {
+    fc.assert(
+      fc.property(aFilter, (filter) => {
+        fc.pre(contradictionsOf(filter).length === 0);
+        const events = fc.sample(anEvent, { numRuns: 3000, seed: 1 });
+        for (const pattern of patternsOf(filter)) {
+          expect(events.some((event) => matches(pattern, event))).toBe(true);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('match no other source, whatever its events look like', () => {
+    fc.assert(
+      fc.property(aFilter, anEvent, (filter, event) => {
+        expect(patternsOf(filter).some((pattern) => matches(pattern, { ...event, source: 'another' }))).toBe(
+          false,
+        );
+      }),
+    );
+  });
+
+  it('are one, of the adverts’ events, when nothing is narrowed', () => {
+    expect(patternsOf({})).toEqual([
+      { source: ['advert-bridge'], 'detail-type': ['AdvertStatusChanged', 'AdvertUnavailable'] },
+    ]);
+  });
+
+  it('narrow each detail type by the fields that it has', () => {
+    const both: DetailType[] = ['AdvertStatusChanged', 'AdvertUnavailable'];
+    const source = ['advert-bridge'];
+    const metadata = { partnerAccount: ['main'] };
+    expect(patternsOf({ statuses: ['sold', 'sold'], partnerAccounts: ['main'], detailTypes: both })).toEqual([
+      { source, 'detail-type': ['AdvertStatusChanged'], detail: { metadata, data: { status: ['sold'] } } },
+      { source, 'detail-type': ['AdvertUnavailable'], detail: { metadata } },
+    ]);
+    expect(detailTypesOf({ statuses: ['sold'] })).toEqual(['AdvertStatusChanged']);
+  });
+
+  it('of what can never match are refused, in words', () => {
+    const statuses = ['sold'];
+    const advertIds = ['1'];
+    expect(contradictionsOf({ statuses, advertIds, detailTypes: ['PartnerAuthorizationRequired'] })).toEqual([
+      'statuses: none of the detail types listed has one: expected AdvertStatusChanged among them, or no statuses',
+      'advertIds: none of the detail types listed has one: expected AdvertStatusChanged or AdvertUnavailable among them, or no advertIds',
+    ]);
+    expect(contradictionsOf({ statuses, detailTypes: ['AdvertUnavailable'] })).toHaveLength(1);
+    expect(contradictionsOf({ statuses, detailTypes: ['AdvertUnavailable', 'AdvertStatusChanged'] })).toEqual(
+      [],
+    );
+  });
+
+  it('are as long as EventBridge takes, and no longer', () => {
+    const withIds = (count: number) => ({
+      advertIds: Array.from({ length: count }, (_, index) => String(1000 + index)),
+    });
+    const lengthOf = (count: number) => JSON.stringify(patternsOf(withIds(count))[0]).length;
+    const most =
+      Array.from({ length: 400 }, (_, index) => index + 1).findLast((count) => lengthOf(count) <= 2048) ?? 0;
+
+    expect(most).toBeGreaterThan(200);
+    expect(contradictionsOf(withIds(most))).toEqual([]);
+    expect(contradictionsOf(withIds(most + 1))).toEqual([
+      expect.stringMatching(
+        `^advertIds: expected an event pattern of at most ${maxPatternLength} characters`,
+      ),
+    ]);
+  });
+});
