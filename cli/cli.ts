@@ -7,6 +7,7 @@ import { addDisconnect } from './commands/disconnect.ts';
 import { addRun } from './commands/run.ts';
 import { addSandbox } from './commands/sandbox.ts';
 import { addStatus } from './commands/status.ts';
+import { addWebhook } from './commands/webhook.ts';
 import { type ExitCode, exitCodes, type Io, say } from './io.ts';
 import { CommandError, UsageError, usageErrorOf } from './usage.ts';
 
@@ -17,6 +18,7 @@ const commands: readonly AddCommand[] = [
   addApplication,
   addConnect,
   addRun,
+  addWebhook,
   addStatus,
   addDeadLetters,
   addDisconnect,

@@ -4,6 +4,7 @@ import { createBudgetStore } from './budget-store.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { createDocuments } from './documents.ts';
 import { createFeedStates } from './feed-states.ts';
+import { createOutbox } from './outbox.ts';
 import { createPartnerAccounts } from './partner-accounts.ts';
 import { createQueue } from './queue.ts';
 import type { StateError } from './state-error.ts';
@@ -40,6 +41,7 @@ export function openEmbeddedState(dir: string, { clock = Date, onFault }: Embedd
     queue: createQueue({ store, books, deadLetters: letters, clock }),
     deadLetters,
     bookKeeper: books.keeper,
+    outbox: createOutbox(store, clock),
     vault: createVault(store),
     applicationSecret: createApplicationSecret(documents),
     budgetStore: createBudgetStore(store, documents),
