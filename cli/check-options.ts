@@ -45,13 +45,13 @@ export const wholeOption = (least: number, most: number, what = 'a whole number'
 
 const instantWithZone = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{1,3})?(Z|[+-]\d\d:\d\d)$/;
 
+const expectedMoment =
+  'expected a time with its zone, such as 2026-11-20T12:00:00Z or 2026-11-20T13:00:00+01:00';
+
 /** A moment with its time zone; one that is in UTC already stays as it was written. */
 export const momentOption = v.pipe(
-  v.string(),
-  v.check(
-    isMoment,
-    'expected a time with its zone, such as 2026-11-20T12:00:00Z or 2026-11-20T13:00:00+01:00',
-  ),
+  v.string(expectedMoment),
+  v.check(isMoment, expectedMoment),
   v.transform((text) => (text.endsWith('Z') ? text : new Date(text).toISOString())),
 );
 

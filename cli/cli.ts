@@ -1,9 +1,11 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { addApplication } from './commands/application.ts';
+import { addBackfill } from './commands/backfill.ts';
 import { addConnect } from './commands/connect.ts';
 import { addDeadLetters } from './commands/dead-letters.ts';
 import { addDisconnect } from './commands/disconnect.ts';
+import { addResync } from './commands/resync.ts';
 import { addRun } from './commands/run.ts';
 import { addSandbox } from './commands/sandbox.ts';
 import { addStatus } from './commands/status.ts';
@@ -19,6 +21,8 @@ const commands: readonly AddCommand[] = [
   addConnect,
   addRun,
   addWebhook,
+  addBackfill,
+  addResync,
   addStatus,
   addDeadLetters,
   addDisconnect,

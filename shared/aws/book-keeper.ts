@@ -29,7 +29,8 @@ export function createBookKeeper({ table, queue, deadLetterQueue }: BookKeeperOp
       const own = found.filter((item) => numberIn(item, 'generation') === generation);
       const sum = (name: string) => own.reduce((total, item) => total + numberIn(item, name), 0);
 
-      const listed = sum('listed');
+      // A backfill counts beside the outcomes: it has no cursor to count beside.
+      const listed = sum('listed') + numberIn(outcomes, 'listed');
       const counted = {
         events: numberIn(outcomes, 'events'),
         unchanged: numberIn(outcomes, 'unchanged'),

@@ -1,4 +1,5 @@
 import { createAdvertHistories } from './advert-histories.ts';
+import { createBackfills } from './backfills.ts';
 import { createBooks } from './books.ts';
 import { createBudgetStore } from './budget-store.ts';
 import { createDeadLetters } from './dead-letters.ts';
@@ -41,6 +42,7 @@ export function openEmbeddedState(dir: string, { clock = Date, onFault }: Embedd
     queue: createQueue({ store, books, deadLetters: letters, clock }),
     deadLetters,
     bookKeeper: books.keeper,
+    backfills: createBackfills(store, documents),
     outbox: createOutbox(store, clock),
     vault: createVault(store),
     applicationSecret: createApplicationSecret(documents),
