@@ -5,9 +5,11 @@ import { addBackfill } from './commands/backfill.ts';
 import { addConnect } from './commands/connect.ts';
 import { addDeadLetters } from './commands/dead-letters.ts';
 import { addDisconnect } from './commands/disconnect.ts';
+import { addReplay } from './commands/replay.ts';
 import { addResync } from './commands/resync.ts';
 import { addRun } from './commands/run.ts';
 import { addSandbox } from './commands/sandbox.ts';
+import { addSnapshot } from './commands/snapshot.ts';
 import { addStatus } from './commands/status.ts';
 import { addWebhook } from './commands/webhook.ts';
 import { type ExitCode, exitCodes, type Io, say } from './io.ts';
@@ -23,6 +25,8 @@ const commands: readonly AddCommand[] = [
   addWebhook,
   addBackfill,
   addResync,
+  addSnapshot,
+  addReplay,
   addStatus,
   addDeadLetters,
   addDisconnect,

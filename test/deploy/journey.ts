@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { startSandbox } from '../../sandbox/server.ts';
 import { connectSteps, disconnectSteps, statusSteps, tokenSteps } from './account-steps.ts';
 import { advertBridgeOn } from './advert-bridge.ts';
+import { catchingUpSteps, makeArchive } from './catching-up-steps.ts';
 import { cdkOn } from './cdk.ts';
 import { awsEnvironment, connectTo, repository, searchPath } from './cloud.ts';
 import { deliverySteps } from './delivery-steps.ts';
@@ -76,9 +77,11 @@ export async function journey(around: Surroundings): Promise<void> {
     ...{ advertBridge, sandbox, subscriber },
   };
 
+  await makeArchive(deployment);
   await connectSteps(deployment);
   await deliverySteps(deployment);
   await tokenSteps(deployment);
+  await catchingUpSteps(deployment);
   await statusSteps(deployment);
   await updateSteps(deployment);
   await disconnectSteps(deployment);
