@@ -20,7 +20,8 @@ export function checkedOptions<const S extends Shape>(
   const result = v.safeParse(v.object(entries), all);
   if (result.success) return result.output;
   const lines = flawsOf(result.issues).map(
-    ({ path, expected }) => `${names[path] ?? optionOf(path)}: ${expected}`,
+    // Of an option that may be given several times the path has a number.
+    ({ path, expected }) => `${names[path] ?? optionOf(path.replace(/\.\d+$/, ''))}: ${expected}`,
   );
   throw new UsageError(
     lines.length === 1 ? lines[0] : `${lines.length} options are wrong:\n  ${lines.join('\n  ')}`,
