@@ -7,7 +7,7 @@ import { type Attempt, sendToWebhook } from './webhook-request.ts';
 import { signedHeaders } from './webhook-signature.ts';
 
 export interface DeliveryDeps {
-  readonly outbox: Pick<Outbox, 'due' | 'nextDue' | 'delivered' | 'failed' | 'giveUp'>;
+  readonly outbox: Pick<Outbox, 'due' | 'nextDue' | 'delivered' | 'failed' | 'giveUp' | 'hurry'>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly observer: Observer;
@@ -142,6 +142,8 @@ export function startDelivery({ url, secret }: Webhook, deps: DeliveryDeps): Web
   }
 
   async function run(): Promise<void> {
+    // If it cannot be written, what was put off waits.
+    await outbox.hurry(url).catch(() => undefined);
     while (!stopping.signal.aborted) {
       wakeUp = new AbortController();
       try {

@@ -61,6 +61,9 @@ export function createOutbox(store: Store, clock: { now(): number }) {
        (SELECT number FROM outbox WHERE webhook = ?1 AND subject = ?2 ORDER BY number LIMIT 1) AND head = 0`,
   );
   const putOff = store.prepare('UPDATE outbox SET attempts = attempts + 1, due_at = ? WHERE number = ?');
+  const hurryAll = store.prepare(
+    'UPDATE outbox SET due_at = ?2 WHERE webhook = ?1 AND head = 1 AND due_at > ?2',
+  );
   const selectOld = store.prepare(
     `SELECT number FROM outbox WHERE webhook = ? AND accepted_at < ? ORDER BY accepted_at LIMIT ${rowsAtOnce}`,
   );
@@ -145,6 +148,11 @@ export function createOutbox(store: Store, clock: { now(): number }) {
     /** It has not: it may be sent again at `dueAt`, and what follows it waits. */
     async failed(number: number, dueAt: number): Promise<void> {
       await store.write(() => putOff.run(dueAt, number));
+    },
+
+    /** What was put off may be sent now: a run that begins does not wait out the backoff of the one before. */
+    async hurry(webhook: string): Promise<void> {
+      await store.write(() => hurryAll.run(webhook, clock.now()));
     },
 
     /** Removes what was accepted before a moment, and counts it. @returns how many events that were */
