@@ -20,7 +20,8 @@ export function checkedOptions<const S extends Shape>(
   const result = v.safeParse(v.object(entries), all);
   if (result.success) return result.output;
   const lines = flawsOf(result.issues).map(
-    ({ path, expected }) => `${names[path] ?? optionOf(path)}: ${expected}`,
+    // Of an option that may be given several times the path has a number.
+    ({ path, expected }) => `${names[path] ?? optionOf(path.replace(/\.\d+$/, ''))}: ${expected}`,
   );
   throw new UsageError(
     lines.length === 1 ? lines[0] : `${lines.length} options are wrong:\n  ${lines.join('\n  ')}`,
@@ -45,13 +46,13 @@ export const wholeOption = (least: number, most: number, what = 'a whole number'
 
 const instantWithZone = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{1,3})?(Z|[+-]\d\d:\d\d)$/;
 
+const expectedMoment =
+  'expected a time with its zone, such as 2026-11-20T12:00:00Z or 2026-11-20T13:00:00+01:00';
+
 /** A moment with its time zone; one that is in UTC already stays as it was written. */
 export const momentOption = v.pipe(
-  v.string(),
-  v.check(
-    isMoment,
-    'expected a time with its zone, such as 2026-11-20T12:00:00Z or 2026-11-20T13:00:00+01:00',
-  ),
+  v.string(expectedMoment),
+  v.check(isMoment, expectedMoment),
   v.transform((text) => (text.endsWith('Z') ? text : new Date(text).toISOString())),
 );
 

@@ -1,12 +1,17 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { addApplication } from './commands/application.ts';
+import { addBackfill } from './commands/backfill.ts';
 import { addConnect } from './commands/connect.ts';
 import { addDeadLetters } from './commands/dead-letters.ts';
 import { addDisconnect } from './commands/disconnect.ts';
+import { addReplay } from './commands/replay.ts';
+import { addResync } from './commands/resync.ts';
 import { addRun } from './commands/run.ts';
 import { addSandbox } from './commands/sandbox.ts';
+import { addSnapshot } from './commands/snapshot.ts';
 import { addStatus } from './commands/status.ts';
+import { addWebhook } from './commands/webhook.ts';
 import { type ExitCode, exitCodes, type Io, say } from './io.ts';
 import { CommandError, UsageError, usageErrorOf } from './usage.ts';
 
@@ -17,6 +22,11 @@ const commands: readonly AddCommand[] = [
   addApplication,
   addConnect,
   addRun,
+  addWebhook,
+  addBackfill,
+  addResync,
+  addSnapshot,
+  addReplay,
   addStatus,
   addDeadLetters,
   addDisconnect,

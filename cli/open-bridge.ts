@@ -1,3 +1,4 @@
+import type { EmbeddedState } from '../shared/embedded/state.ts';
 import type { Bridge } from './bridge.ts';
 import { explained, type Place } from './explain.ts';
 import type { LocalOptions } from './local.ts';
@@ -39,4 +40,26 @@ async function open(target: Target, options: LocalOptions): Promise<OpenBridge> 
   }
   const { openDeployedBridge } = await import('./deployed.ts');
   return openDeployedBridge(target);
+}
+
+/**
+ * Opens the state of an embedded bridge, lets `work` use it and closes it.
+ *
+ * @throws {CommandError} with a message that says what to do
+ */
+export async function withLocalState<T>(
+  target: Extract<Target, { kind: 'local' }>,
+  work: (state: EmbeddedState) => Promise<T>,
+): Promise<T> {
+  try {
+    const { openState } = await import('./local.ts');
+    const state = openState(target);
+    try {
+      return await work(state);
+    } finally {
+      state.close();
+    }
+  } catch (error) {
+    throw explained(error, { target });
+  }
 }

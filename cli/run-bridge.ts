@@ -3,13 +3,15 @@ import { systemClock, toInstant } from '../shared/domain/clock.ts';
 import { takeRunLock } from '../shared/embedded/run-lock.ts';
 import type { EmbeddedState } from '../shared/embedded/state.ts';
 import { createEmbeddedBridge, type RunResult } from './embedded/bridge.ts';
-import { createLinePublisher, createWebhookPublisher } from './embedded/publishers.ts';
+import { createLinePublisher } from './embedded/publishers.ts';
 import { createTextObserver } from './embedded/text-observer.ts';
+import type { Webhook } from './embedded/webhook-delivery.ts';
 import { explained } from './explain.ts';
 import { type Io, say } from './io.ts';
 import { baseUrlOf, openState } from './local.ts';
 import { startProgress } from './progress.ts';
 import { withoutRepeats } from './repeats.ts';
+import { openWebhooks, secretsOf } from './run-webhooks.ts';
 import { count } from './status-text.ts';
 import { commandFor, type Target } from './target.ts';
 
@@ -17,7 +19,10 @@ export interface BridgeRun {
   readonly settings: BridgeSettings;
   readonly concurrency: number;
   readonly advertTries: number;
-  readonly webhook: string | undefined;
+  /** Events go there, and to standard output only where `stdout` says so. */
+  readonly webhooks: readonly string[];
+  readonly webhookRetentionHours: number;
+  readonly stdout: boolean;
   readonly untilIdle: boolean;
   readonly verbose: boolean;
 }
@@ -46,10 +51,16 @@ export async function runBridge(io: Io, target: LocalTarget, options: BridgeRun)
     try {
       baseUrl = await baseUrlOf(state, target);
       await state.applicationSecret.read();
+      const webhooks = secretsOf(state.outbox, options.webhooks, target);
       const command = commandFor(target, 'run');
       const lock = takeRunLock(target.dir, { command, startedAt: toInstant(systemClock.now()) });
       try {
-        const result = await runLocked(io, target, options, { state, baseUrl, broken: broken.signal });
+        const result = await runLocked(io, target, options, {
+          state,
+          baseUrl,
+          webhooks,
+          broken: broken.signal,
+        });
         if (result.fault) throw result.fault;
         return result;
       } finally {
@@ -66,6 +77,7 @@ export async function runBridge(io: Io, target: LocalTarget, options: BridgeRun)
 interface Opened {
   readonly state: EmbeddedState;
   readonly baseUrl: string;
+  readonly webhooks: readonly Webhook[];
   /** Aborted, with the fault as its reason, when the state cannot be used any more. */
   readonly broken: AbortSignal;
 }
@@ -74,9 +86,9 @@ async function runLocked(
   io: Io,
   target: LocalTarget,
   options: BridgeRun,
-  { state, baseUrl, broken }: Opened,
+  { state, baseUrl, webhooks, broken }: Opened,
 ): Promise<EndedRun> {
-  const { settings, concurrency, advertTries, webhook, untilIdle, verbose } = options;
+  const { settings, concurrency, advertTries, stdout, untilIdle, verbose } = options;
   const asked = io.untilStopped();
   const readerGone = new AbortController();
   const signal = AbortSignal.any([asked, readerGone.signal, broken]);
@@ -95,28 +107,38 @@ async function runLocked(
     progress.mute();
     readerGone.abort();
   };
+  const observer = withoutRepeats(createTextObserver(progress.output, verbose ? 'info' : 'warn'), {
+    // It is the message that the run ends with, unless it passes.
+    accountFaults: !untilIdle || verbose,
+  });
+  const outgoing = openWebhooks(webhooks, {
+    outbox: state.outbox,
+    observer,
+    retentionHours: options.webhookRetentionHours,
+    lines: webhooks.length === 0 || stdout ? createLinePublisher(io.stdout, onClosed) : undefined,
+  });
   const bridge = createEmbeddedBridge({
     state,
     baseUrl,
     settings,
     concurrency,
     advertTries,
-    events:
-      webhook === undefined ? createLinePublisher(io.stdout, onClosed) : createWebhookPublisher(webhook),
-    observer: withoutRepeats(createTextObserver(progress.output, verbose ? 'info' : 'warn'), {
-      // It is the message that the run ends with, unless it passes.
-      accountFaults: !untilIdle || verbose,
-    }),
+    events: outgoing.events,
+    observer,
   });
   try {
     const result = await bridge.run({ signal, untilIdle }).finally(() => broken.throwIfAborted());
+    if (untilIdle && !signal.aborted) await outgoing.untilDelivered(signal);
+    await outgoing.stop();
     progress.stop();
     if (!readerGone.signal.aborted && !result.fault) say(io, `${summary(begun, await totals(state))}.`);
+    const undelivered = outgoing.undelivered();
+    for (const line of undelivered) say(io, line);
+    const needsPerson = result.needsPerson || undelivered.length > 0;
     // A fault that comes of being stopped is none.
-    return signal.aborted
-      ? { needsPerson: result.needsPerson, stopped: true }
-      : { ...result, stopped: false };
+    return signal.aborted ? { needsPerson, stopped: true } : { ...result, needsPerson, stopped: false };
   } finally {
+    await outgoing.stop();
     progress.stop();
   }
 }

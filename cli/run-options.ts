@@ -17,9 +17,11 @@ const settingHelp: Record<keyof typeof bridgeSettings, readonly [value: string, 
   circuitSeconds: ['N', 'how long a block of this address is respected before one request tries again'],
 };
 
-const url = v.pipe(
-  v.string(),
+/** Where events may be sent; as it is written by the URL standard, so that one webhook has one name. */
+export const webhookUrl = v.pipe(
+  v.string('expected the https URL that takes the events'),
   v.check(isWebhook, 'expected an https URL without credentials in it (plain http only for loopback)'),
+  v.transform((text) => new URL(text).href),
 );
 
 function isWebhook(text: string): boolean {
@@ -32,7 +34,8 @@ const entries = {
   ...bridgeSettings,
   concurrency: v.optional(wholeOption(1, 1000), '10'),
   advertTries: v.optional(wholeOption(1, 100), '5'),
-  webhook: v.optional(url),
+  webhook: v.optional(v.array(webhookUrl), []),
+  webhookRetentionHours: v.optional(wholeOption(1, 24 * 90), '72'),
 };
 
 /** Adds the options of `run`, each with its default. */
@@ -45,12 +48,20 @@ export function withRunOptions(command: Command): Command {
   return command
     .option('--concurrency <N>', 'adverts fetched side by side, 1–1000 (default: 10)')
     .option('--advert-tries <N>', 'tries of an advert before its change is dead-lettered (default: 5)')
-    .option('--webhook <URL>', 'send each event there by POST, instead of to standard output')
+    .option(
+      '--webhook <URL>',
+      'send each event there by POST, signed, instead of to standard output; may be given several times',
+      (url: string, others: string[] = []) => [...others, url],
+    )
+    .option('--webhook-retention-hours <N>', 'how long events wait for a webhook that is down (default: 72)')
+    .option('--stdout', 'with --webhook: write the events to standard output as well')
     .option('--until-idle', 'end when every feed is up to date and the queue is empty');
 }
 
 /** @throws {UsageError} with all that is wrong */
 export function checkedRunOptions(given: Readonly<Record<string, unknown>>) {
-  const { concurrency, advertTries, webhook, ...settings } = checkedOptions(entries, given);
-  return { concurrency, advertTries, webhook, settings };
+  const { concurrency, advertTries, webhook, webhookRetentionHours, ...settings } = checkedOptions(entries, {
+    ...given,
+  });
+  return { concurrency, advertTries, webhooks: [...new Set(webhook)], webhookRetentionHours, settings };
 }

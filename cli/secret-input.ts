@@ -10,6 +10,8 @@ export interface SecretSource {
   readonly option: string;
   readonly fromStdin?: boolean;
   readonly file?: string;
+  /** Name of an environment variable, for commands that take one. */
+  readonly env?: string;
 }
 
 const mostBytes = 16_384;
@@ -21,7 +23,7 @@ const mostBytes = 16_384;
  * @throws {CommandError} when it is empty, too long, of several lines, or the file cannot be read
  */
 export async function readSecret(io: Io, source: SecretSource): Promise<Secret> {
-  const { what, option, fromStdin = false, file } = source;
+  const { what, option, fromStdin = false, file, env } = source;
   checkSecretSource(source);
   if (fromStdin && io.stdin.isTTY) {
     throw new UsageError(
@@ -29,12 +31,17 @@ export async function readSecret(io: Io, source: SecretSource): Promise<Secret> 
         `Pipe it in (\`… ${option}-stdin < FILE\`), or give ${option}-file FILE`,
     );
   }
-  const text = file === undefined ? await readAll(io.stdin, what) : await readAllOf(file, what);
+  const text =
+    env !== undefined
+      ? (io.env[env] ?? '')
+      : file === undefined
+        ? await readAll(io.stdin, what)
+        : await readAllOf(file, what);
   const secret = text
     .replace(/^\uFEFF/, '')
     .replace(/\r?\n$/, '')
     .trim();
-  const from = file === undefined ? 'standard input' : file;
+  const from = env === undefined ? (file ?? 'standard input') : `environment variable ${env}`;
   if (secret === '')
     throw new CommandError(`the ${what} is empty: ${from} holds nothing. Nothing was stored`);
   if (/[\r\n]/.test(secret)) {
@@ -44,8 +51,9 @@ export async function readSecret(io: Io, source: SecretSource): Promise<Secret> 
 }
 
 /** @throws {UsageError} unless the secret is given in exactly one way */
-export function checkSecretSource({ what, option, fromStdin = false, file }: SecretSource): void {
-  if (fromStdin === (file !== undefined)) {
+export function checkSecretSource({ what, option, fromStdin = false, file, env }: SecretSource): void {
+  const ways = [fromStdin, file !== undefined, env !== undefined].filter(Boolean);
+  if (ways.length !== 1) {
     throw new UsageError(
       `the ${what} is needed, in one of two ways: ${option}-stdin (on standard input) or ${option}-file FILE`,
     );

@@ -10,6 +10,7 @@ const rules: Record<string, { inside: string[]; packages: RegExp }> = {
     inside: ['shared/contract', 'shared/domain', 'ports'],
     packages: /^node:|^valibot$/,
   },
+  'functions/backfill': { inside: ['shared/contract', 'shared/domain'], packages: /^$/ },
   'functions/drain': { inside: ['shared/contract', 'shared/domain', 'shared/partner-api'], packages: /^$/ },
   'functions/fan-out': { inside: ['shared/contract', 'shared/domain', 'shared/partner-api'], packages: /^$/ },
   'functions/refresh-token': {

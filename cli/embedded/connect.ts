@@ -86,6 +86,6 @@ export function createLocalConnect(options: LocalPartnerOptions) {
   return { ...connect, authorize, close: () => client.close() };
 }
 
-const noSubscriberYet: EventPublisher = {
+export const noSubscriberYet: EventPublisher = {
   publish: () => Promise.reject(new Error('events are published by run')),
 };

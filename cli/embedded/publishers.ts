@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { EventPublisher } from '../../shared/domain/ports.ts';
+import type { Outbox } from '../../shared/embedded/outbox.ts';
 
 /** Standard output is closed: nobody takes the events any more. */
 export class OutputClosedError extends Error {
@@ -45,25 +46,26 @@ export function createLinePublisher(output: Writable, onClosed: () => void): Eve
   };
 }
 
-const webhookTimeoutMs = 10_000;
-
 /**
- * One POST an event, the whole envelope as its body. Accepted with any 2xx; else the fan-out tries again, at its pace.
- *
- * @param url https, or http on loopback
+ * Puts each event into the outbox of every webhook: accepted when it is stored there. webhook-delivery.ts sends it, so
+ * that a subscriber that is down holds up nobody else.
  */
-export function createWebhookPublisher(url: string): EventPublisher {
+export function createOutboxPublisher(
+  outbox: Pick<Outbox, 'add'>,
+  webhooks: readonly { readonly url: string; wake(): void }[],
+): EventPublisher {
+  const urls = webhooks.map(({ url }) => url);
   return {
     async publish(envelope) {
-      const answer = await fetch(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: envelope,
-        redirect: 'error',
-        signal: AbortSignal.timeout(webhookTimeoutMs),
-      });
-      await answer.body?.cancel();
-      if (!answer.ok) throw new Error(`the webhook answered ${answer.status}`);
+      await outbox.add(urls, envelope);
+      for (const webhook of webhooks) webhook.wake();
     },
   };
 }
+
+/** Publishes with each, one after the other: what the first refuses the others are not given. */
+export const publishWithAll = (publishers: readonly EventPublisher[]): EventPublisher => ({
+  async publish(envelope) {
+    for (const publisher of publishers) await publisher.publish(envelope);
+  },
+});

@@ -1,3 +1,4 @@
+import type { Cause } from '../../shared/contract/events.ts';
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
@@ -48,6 +49,8 @@ export interface PollOptions {
   readonly deadlineMs: number;
   /** Ends the poll after the page in hand. */
   readonly signal?: AbortSignal;
+  /** Reads the feed again from `since`, without its cursor; without `since` goes on with that. */
+  readonly resync?: { readonly since?: string };
 }
 
 /** Resets without an accepted page in between, after which a person is called and the feed is left alone a while. */
@@ -64,7 +67,7 @@ export async function pollFeed(
   deps: PollDeps,
   feed: Feed,
   partnerAccount: string,
-  { deadlineMs, signal }: PollOptions,
+  { deadlineMs, signal, resync }: PollOptions,
 ): Promise<PollReport> {
   const { feedStates, clock, holder, settings } = deps;
   const key = { partnerAccount, feed: feed.name };
@@ -77,11 +80,12 @@ export async function pollFeed(
   if ('heldBy' in lease) return { ...counts, end: 'held', by: lease.heldBy };
 
   const { fence } = lease;
-  const poll = { deps, feed, fence };
+  const poll: Poll = { deps, feed, fence, cause: resync ? 'resync' : 'feed' };
   let end: PollEnd = {};
   let leasedUntil = clock.now() + settings.leaseMs;
   try {
-    for (let state = lease.state; ; ) {
+    // Only read: what is stored changes with the first page that the queue has accepted.
+    for (let state = restarted(lease.state, resync?.since); ; ) {
       if (isOver()) return { ...counts, end: 'out-of-time' };
       if ((await deps.queue.depth(partnerAccount)) > settings.mostWaiting)
         return { ...counts, end: 'backlog' };
@@ -113,17 +117,23 @@ interface Poll {
   readonly deps: PollDeps;
   readonly feed: Feed;
   readonly fence: number;
+  readonly cause: Cause;
+}
+
+function restarted({ cursor, ...state }: FeedState, since: string | undefined): FeedState {
+  if (since !== undefined) return { ...state, since };
+  return { ...state, ...(cursor === undefined ? {} : { cursor }) };
 }
 
 /** IDs first, then everything else in one write. @returns undefined when the lease is not ours any more */
 async function acceptPage(
-  { deps, feed, fence }: Poll,
+  { deps, feed, fence, cause }: Poll,
   state: FeedState,
   { page, since, startedOver, receivedAt, serviceTime }: PageRead,
 ): Promise<{ readonly state: FeedState; readonly leasedUntil: number } | undefined> {
   const { feedStates, observer, clock, settings } = deps;
   const found = idsOf(page.data);
-  await enqueue(deps, feed, state, found, receivedAt);
+  await enqueue(deps, feed, state, found, { receivedAt, cause });
   const progress = {
     since,
     cursor: page.nextCursor,
@@ -155,7 +165,7 @@ async function enqueue(
   feed: Feed,
   state: FeedState,
   found: PageIds,
-  receivedAt: number,
+  { receivedAt, cause }: { readonly receivedAt: number; readonly cause: Cause },
 ): Promise<void> {
   const { partnerAccount, generation } = state;
   const readId = deps.newId();
@@ -179,7 +189,7 @@ async function enqueue(
       feed: feed.name,
       advertId,
       listedAt,
-      cause: 'feed',
+      cause,
       correlationId: readId,
     }),
   );

@@ -19,7 +19,8 @@ export async function readBooks(table: Table, partnerAccount: string, generation
   const own = found.filter((item) => numberIn(item, 'generation') === generation);
   const sum = (name: string) => own.reduce((total, item) => total + numberIn(item, name), 0);
 
-  const listed = sum('listed');
+  // A backfill counts beside the outcomes: it has no cursor to count beside.
+  const listed = sum('listed') + numberIn(outcomes, 'listed');
   const counted = {
     events: numberIn(outcomes, 'events'),
     unchanged: numberIn(outcomes, 'unchanged'),

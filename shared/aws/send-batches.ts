@@ -22,8 +22,9 @@ export interface Outgoing {
   /** What the caller knows it by. */
   readonly key: string;
   readonly body: string;
-  readonly groupId: string;
-  readonly deduplicationId: string;
+  /** These two only for a FIFO queue. */
+  readonly groupId?: string;
+  readonly deduplicationId?: string;
 }
 
 /** SQS takes ten messages in a batch. */
@@ -34,7 +35,7 @@ const mostAttempts = 5;
 const backoff = { baseMs: 50, capMs: 1_000 };
 
 /**
- * Sends to a FIFO queue, by tens, several tens side by side. An entry that failed inside an answer of 200 is sent again
+ * Sends to a queue, by tens, several tens side by side. An entry that failed inside an answer of 200 is sent again
  * with backoff, unless SQS says that it is the entry's own fault.
  *
  * @returns the keys that were not accepted

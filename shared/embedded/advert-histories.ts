@@ -24,7 +24,7 @@ const pauseMs = 20;
 const columns = 'version, sequence, status, envelope, written_by, position, owed, tries, missing_since';
 
 /** Advert histories in the state file: a read or a write costs the same with a million adverts. */
-export function createAdvertHistories(store: Store): AdvertHistories {
+export function createAdvertHistories(store: Store) {
   const select = store.prepare(`SELECT ${columns} FROM advert_histories WHERE key = ?`);
   const insert = store.prepare(
     `INSERT INTO advert_histories (${columns}, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
@@ -32,12 +32,15 @@ export function createAdvertHistories(store: Store): AdvertHistories {
   const update = store.prepare(
     `UPDATE advert_histories SET (${columns}) = (?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE key = ? AND version = ?`,
   );
+  const selectSome = store.prepare(
+    `SELECT key, envelope FROM advert_histories WHERE key > ? AND key < ? ORDER BY key LIMIT ${rowsAtOnce}`,
+  );
   const removeSome = store.prepare(
     `DELETE FROM advert_histories WHERE id IN
      (SELECT id FROM advert_histories WHERE key >= ? AND key < ? LIMIT ${rowsAtOnce})`,
   );
 
-  return {
+  const histories: AdvertHistories = {
     async read(key) {
       const row = store.read(() => select.get(keyOf(key))) as Row | undefined;
       return row && fromRow(row);
@@ -56,6 +59,24 @@ export function createAdvertHistories(store: Store): AdvertHistories {
       // '0' is what comes after '/'.
       const removed = () => removeSome.run(`${partnerAccount}/`, `${partnerAccount}0`).changes;
       while ((await store.write(removed)) === rowsAtOnce) await setTimeout(pauseMs);
+    },
+  };
+
+  return {
+    ...histories,
+    /** The latest event of every advert of a generation, as it was recorded, a thousand at a time. */
+    async *latest({ partnerAccount, generation }: Omit<AdvertKey, 'advertId'>): AsyncGenerator<string[]> {
+      const history = `${partnerAccount}/${generation}`;
+      for (let after = `${history}/`; ; ) {
+        const rows = store.read(() => selectSome.all(after, `${history}0`)) as unknown as {
+          key: string;
+          envelope: string | null;
+        }[];
+        const last = rows.at(-1);
+        if (!last) return;
+        yield rows.flatMap(({ envelope }) => envelope ?? []);
+        after = last.key;
+      }
     },
   };
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { PartnerAccount } from '../domain/ports.ts';
@@ -104,4 +105,20 @@ function inUse(dir: string, cause: StateError): StateError {
   return new StateError('state-in-use', `${dir} is in use by another run: ${who}. Stop that one first`, {
     cause,
   });
+}
+
+/** Whether a bridge runs on `dir` now. */
+export function isRunning(dir: string): boolean {
+  const file = path.join(dir, 'run.lock');
+  if (!existsSync(file)) return false;
+  const lock = new DatabaseSync(file, { timeout: 0 });
+  try {
+    // Shared, so that it is in nobody's way.
+    lock.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
+    return false;
+  } catch {
+    return true;
+  } finally {
+    lock.close();
+  }
 }

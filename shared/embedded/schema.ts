@@ -1,6 +1,3 @@
-/** Version of the tables below; stands in the file as `user_version`. */
-export const schemaVersion = 1;
-
 /** Tells our file from any other SQLite file: "AdBr". */
 export const applicationId = 0x41644272;
 
@@ -19,7 +16,7 @@ export const place = { firstInLine: 0, waiting: 1, handedOut: 2, putOff: 3 } as 
  * Histories have a row ID and a separate index, for their rows are long: without a row ID they would lie in the index
  * itself, few to a page.
  */
-export const schema = `
+const firstSchema = `
 CREATE TABLE documents (
   name TEXT PRIMARY KEY,
   text TEXT NOT NULL
@@ -104,3 +101,37 @@ CREATE TABLE advert_histories (
   missing_since INTEGER
 ) STRICT;
 `;
+
+/**
+ * Events that wait for a webhook. Of the events of one subject (an advert, or a partner account) the oldest alone stands
+ * at the head, and only heads are sent. `webhooks` holds each one's secret, and what was given up for its age.
+ */
+const outboxSchema = `
+CREATE TABLE webhooks (
+  url TEXT PRIMARY KEY,
+  secret TEXT,
+  given_up INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE outbox (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  webhook TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  event_id TEXT NOT NULL,
+  envelope TEXT NOT NULL,
+  accepted_at INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  due_at INTEGER NOT NULL,
+  head INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX outbox_of_event ON outbox (webhook, event_id);
+CREATE INDEX outbox_of_subject ON outbox (webhook, subject, number);
+CREATE INDEX outbox_due ON outbox (webhook, due_at) WHERE head = 1;
+CREATE INDEX outbox_by_age ON outbox (webhook, accepted_at);
+`;
+
+/** What brings the file from each version to the next: the first makes an empty file a state. */
+export const migrations: readonly string[] = [firstSchema, outboxSchema];
+
+/** Version of the tables; stands in the file as `user_version`. */
+export const schemaVersion = migrations.length;

@@ -1,7 +1,7 @@
 import { accessSync, chmodSync, closeSync, constants, mkdirSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { applicationId, schema, schemaVersion } from './schema.ts';
+import { applicationId, migrations, schemaVersion } from './schema.ts';
 import { guarded, StateError } from './state-error.ts';
 
 /** How long a statement waits for another process; each holds the file for milliseconds. */
@@ -128,8 +128,7 @@ function makeTables(db: DatabaseSync): void {
   if (versionOf(db) === schemaVersion) return;
   db.exec('BEGIN IMMEDIATE');
   // Another process may have come first.
-  if (versionOf(db) === 0) {
-    db.exec(`${schema}; PRAGMA application_id=${applicationId}; PRAGMA user_version=${schemaVersion};`);
-  }
+  for (const migration of migrations.slice(versionOf(db))) db.exec(migration);
+  db.exec(`PRAGMA application_id=${applicationId}; PRAGMA user_version=${schemaVersion};`);
   db.exec('COMMIT');
 }

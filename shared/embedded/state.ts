@@ -1,9 +1,11 @@
 import { createAdvertHistories } from './advert-histories.ts';
+import { createBackfills } from './backfills.ts';
 import { createBooks } from './books.ts';
 import { createBudgetStore } from './budget-store.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { createDocuments } from './documents.ts';
 import { createFeedStates } from './feed-states.ts';
+import { createOutbox } from './outbox.ts';
 import { createPartnerAccounts } from './partner-accounts.ts';
 import { createQueue } from './queue.ts';
 import type { StateError } from './state-error.ts';
@@ -40,6 +42,8 @@ export function openEmbeddedState(dir: string, { clock = Date, onFault }: Embedd
     queue: createQueue({ store, books, deadLetters: letters, clock }),
     deadLetters,
     bookKeeper: books.keeper,
+    backfills: createBackfills(store, documents),
+    outbox: createOutbox(store, clock),
     vault: createVault(store),
     applicationSecret: createApplicationSecret(documents),
     budgetStore: createBudgetStore(store, documents),

@@ -5,7 +5,7 @@ import { advert, feedPage, tokenAnswer } from '../contract/partner-service.ts';
 import { PartnerFault } from '../domain/faults.ts';
 import type { Answer } from './transport.ts';
 
-/** The list of adverts; assumed, for §4.2 shows neither its paging nor its shape. */
+/** The list of adverts, each by its ID; assumed, for §4.2 shows neither its paging nor its shape. */
 const advertList = v.object({ data: v.array(v.unknown()) });
 export type AdvertList = v.InferOutput<typeof advertList>;
 
@@ -32,11 +32,15 @@ export function statusIn(answer: Answer, id: string, what: string): string {
 }
 
 /** Beyond 2^53 neighbouring IDs are the same number: only the digits as they were sent tell them apart. */
-function longIdIn({ body = '' }: Answer): unknown {
+const longIdIn = (answer: Answer): unknown =>
+  (exactIds(answer) as { data?: { id?: unknown } } | undefined)?.data?.id;
+
+/** The body with every `id` as it was written. */
+function exactIds({ body = '' }: Answer): unknown {
   const digits = (key: string, value: unknown, context?: { readonly source?: string }): unknown =>
     key === 'id' && typeof value === 'number' ? (context?.source ?? value) : value;
   try {
-    return (JSON.parse(withoutMark(body), digits) as { data?: { id?: unknown } }).data?.id;
+    return JSON.parse(withoutMark(body), digits);
   } catch {
     // Nested so deeply that a reviver cannot follow.
     return undefined;
@@ -47,7 +51,18 @@ function longIdIn({ body = '' }: Answer): unknown {
 export const tokensIn = (answer: Answer, what: string) => bodyAs(tokenAnswer, answer, what);
 
 /** The list of adverts, in its assumed shape. @see partner-api.md §4.2 */
-export const listIn = (answer: Answer, what: string) => bodyAs(advertList, answer, what);
+export function listIn(answer: Answer, what: string): AdvertList {
+  const { data } = bodyAs(advertList, answer, what);
+  const exact = exactIds(answer) as { data?: readonly unknown[] } | undefined;
+  return { data: data.map((entry, index) => idIn(exact?.data?.[index] ?? entry)) };
+}
+
+/** What stands in the list: an advert, or its ID; anything else stays as it is, for whoever counts it. */
+function idIn(entry: unknown): unknown {
+  const id = typeof entry === 'object' && entry !== null ? (entry as { id?: unknown }).id : entry;
+  if (typeof id === 'string') return id;
+  return Number.isSafeInteger(id) ? String(id) : entry;
+}
 
 /** JSON of a shape that the document does not show; undefined for an empty body. @see partner-api.md §4.4, §4.5 */
 export const jsonIn = (answer: Answer, what: string): unknown =>

@@ -57,11 +57,15 @@ export interface CallOptions {
   readonly partnerAccount?: string;
 }
 
+/** How the advert list is paged: assumed, for §4.2 does not show it. */
 export interface ListQuery {
-  /** Assumed (§4.2): pages are numbered from 1. */
-  readonly page: number;
-  /** Assumed, too. The document's example is 100. */
+  /** Number of the page, from 1; or how many adverts stand before it. */
+  readonly position: number;
+  /** The document's example is 100. */
   readonly limit: number;
+  /** What the parameters are called. Default: `page` and `limit`. */
+  readonly positionParameter?: string;
+  readonly limitParameter?: string;
 }
 
 /** All methods throw {PartnerFault}; none depends on `this`. */
@@ -134,10 +138,14 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
 
   async function adverts(
     token: Secret,
-    { page, limit }: ListQuery,
+    { position, limit, positionParameter = 'page', limitParameter = 'limit' }: ListQuery,
     callOptions: CallOptions,
   ): Promise<AdvertList> {
-    const request = get(token, paths.adverts, `?page=${page}&limit=${limit}`, callOptions);
+    const query = new URLSearchParams([
+      [positionParameter, String(position)],
+      [limitParameter, String(limit)],
+    ]);
+    const request = get(token, paths.adverts, `?${query}`, callOptions);
     return call(request, gets, (answer) => listIn(answer, request.what));
   }
 

@@ -4,7 +4,7 @@ import type { AdvertReader } from '../../functions/fan-out/ports.ts';
 import { PartnerFault } from '../domain/faults.ts';
 import { advertsFeed } from '../domain/feed.ts';
 import type { Secret } from '../domain/secret.ts';
-import type { PartnerClient } from './client.ts';
+import type { ListQuery, PartnerClient } from './client.ts';
 import type { TokenSource } from './ports.ts';
 
 export interface ReaderOptions {
@@ -12,16 +12,15 @@ export interface ReaderOptions {
   readonly tokens: TokenSource;
 }
 
+type Send<T> = (token: Secret) => Promise<T>;
+type WithToken = <T>(partnerAccount: string, deadlineMs: number, send: Send<T>) => Promise<T>;
+
 /**
- * Readers that renew a rejected token and repeat the request once. A token of too small a scope is handed back, which
- * stops the partner account, and its request fails: no refresh widens a scope.
+ * Sends with the partner account's token, renews a rejected one and repeats the request once. A token of too small a
+ * scope is handed back, which stops the partner account, and its request fails: no refresh widens a scope.
  */
-export function createPartnerReaders({ client, tokens }: ReaderOptions): FeedReader & AdvertReader {
-  async function withToken<T>(
-    partnerAccount: string,
-    deadlineMs: number,
-    send: (token: Secret) => Promise<T>,
-  ): Promise<T> {
+function sendWith(tokens: TokenSource): WithToken {
+  return async (partnerAccount, deadlineMs, send) => {
     let { token, version } = await tokens.current(partnerAccount, deadlineMs);
     for (let renewed = false; ; renewed = true) {
       try {
@@ -36,8 +35,12 @@ export function createPartnerReaders({ client, tokens }: ReaderOptions): FeedRea
         ({ token, version } = await tokens.renewed(partnerAccount, version, fault.code, deadlineMs));
       }
     }
-  }
+  };
+}
 
+/** What drain and fan-out read. */
+export function createPartnerReaders({ client, tokens }: ReaderOptions): FeedReader & AdvertReader {
+  const withToken = sendWith(tokens);
   return {
     readPage: (partnerAccount, query, { deadlineMs }) =>
       withToken(partnerAccount, deadlineMs, (token) =>
@@ -46,6 +49,28 @@ export function createPartnerReaders({ client, tokens }: ReaderOptions): FeedRea
     readAdvert: (partnerAccount, advertId, { deadlineMs }) =>
       withToken(partnerAccount, deadlineMs, (token) =>
         client.advert(token, advertsFeed, advertId, { deadlineMs, partnerAccount }),
+      ),
+  };
+}
+
+/** The list of a partner account's adverts, for a backfill. @see partner-api.md §4.2 */
+export function createAdvertLister({
+  client,
+  tokens,
+}: {
+  readonly client: Pick<PartnerClient, 'adverts'>;
+  readonly tokens: TokenSource;
+}) {
+  const withToken = sendWith(tokens);
+  return {
+    /** The IDs of one page, as the service writes them. @throws {PartnerFault} */
+    listAdverts: (
+      partnerAccount: string,
+      query: ListQuery,
+      { deadlineMs }: { readonly deadlineMs: number },
+    ) =>
+      withToken(partnerAccount, deadlineMs, (token) =>
+        client.adverts(token, query, { deadlineMs, partnerAccount }),
       ),
   };
 }

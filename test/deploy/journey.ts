@@ -3,6 +3,7 @@ import { startSandbox } from '../../sandbox/server.ts';
 import { connectSteps, disconnectSteps, statusSteps, tokenSteps } from './account-steps.ts';
 import { advertBridgeOn } from './advert-bridge.ts';
 import { authorizeSteps } from './authorize-steps.ts';
+import { catchingUpSteps, makeArchive } from './catching-up-steps.ts';
 import { cdkOn } from './cdk.ts';
 import { chaosSteps } from './chaos-steps.ts';
 import { awsEnvironment, connectTo, repository, searchPath } from './cloud.ts';
@@ -88,6 +89,7 @@ export async function journey(around: Surroundings): Promise<void> {
     ...{ advertBridge, sandbox, subscriber },
   };
 
+  await makeArchive(deployment);
   await connectSteps(deployment);
   if (options.parts.includes('journey')) {
     await deliverySteps(deployment);
@@ -98,6 +100,7 @@ export async function journey(around: Surroundings): Promise<void> {
     await updateSteps(deployment);
     await disconnectSteps(deployment);
     await authorizeSteps(deployment, { env, processes });
+    await catchingUpSteps(deployment);
     await searchIndexSteps(deployment, searchIndex);
     await patternSteps(deployment);
   }

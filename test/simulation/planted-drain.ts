@@ -10,7 +10,7 @@ const inPoll = (name: string, ...replacements: readonly { readonly from: string;
     },
   ]);
 
-const enqueue = '  await enqueue(deps, feed, state, found, receivedAt);\n';
+const enqueue = '  await enqueue(deps, feed, state, found, { receivedAt, cause });\n';
 const afterAdvance = '  observer.count(metrics.listed, page.data.length);\n';
 
 export const plantedInDrain: readonly PlantedFault[] = [

@@ -58,10 +58,11 @@ export async function startSqs() {
   const client = new SQSClient({ endpoint: server.address, region: 'us-east-1', credentials });
   let queues = 0;
 
-  function createQueue() {
+  function createQueue(kind: 'fifo' | 'standard' = 'fifo') {
     queues += 1;
-    const name = `queue-${queues}.fifo`;
-    const { queueUrl } = server.createQueue(name, { attributes: { FifoQueue: 'true' } });
+    const isFifo = kind === 'fifo';
+    const name = `queue-${queues}${isFifo ? '.fifo' : ''}`;
+    const { queueUrl } = server.createQueue(name, isFifo ? { attributes: { FifoQueue: 'true' } } : {});
     return {
       client,
       // As the emulator has it, but at the address where it listens: no name has to be resolved.

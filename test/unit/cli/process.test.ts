@@ -1,24 +1,9 @@
 /** What only a process of its own can show: signals, a reader that goes away, the real standard streams. */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Local, startLocal } from './local-bridge.ts';
-
-const program = path.join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts');
-
-function start(args: string) {
-  const child = spawn(process.execPath, [program, ...args.split(' ')], { env: { PATH: process.env.PATH } });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const said = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (text: string) => {
-      said[name] += text;
-    });
-  }
-  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, ...said }));
-  return { child, ended };
-}
+import { start } from './process.ts';
 
 const firstOutput = (child: ChildProcessWithoutNullStreams) =>
   once(child.stdout, 'data').then(([text]) => String(text));

@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -84,31 +82,6 @@ describe('run', () => {
 
     expect(ended.exitCode).toBe(0);
     expect(eventsIn(ended.stdout)).toHaveLength(1);
-  });
-
-  it('sends events to a webhook instead of standard output', async () => {
-    const { sandbox, runUntilIdle } = await startConnected();
-    const received: string[] = [];
-    const server = createServer((request, response) => {
-      let body = '';
-      request.setEncoding('utf8').on('data', (text) => {
-        body += text;
-      });
-      request.on('end', () => {
-        received.push(body);
-        response.writeHead(204).end();
-      });
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => server.closeAllConnections());
-    onTestFinished(() => void server.close());
-    const [id] = sandbox.control.createAdverts(1);
-
-    const { port } = server.address() as AddressInfo;
-    const ended = await runUntilIdle(` --webhook http://127.0.0.1:${port}/adverts`);
-
-    expect(ended).toMatchObject({ exitCode: 0, stdout: '' });
-    expect(received.map((body) => JSON.parse(body).detail.data.advertId)).toEqual([id]);
   });
 
   it('names the run that has the state already', async () => {

@@ -10,6 +10,8 @@ import {
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { applicationId, migrations } from '../../../shared/embedded/schema.ts';
 import { openEmbeddedState } from '../../../shared/embedded/state.ts';
 import { stateFileIn } from '../../../shared/embedded/state-file.ts';
 import { childProcesses } from '../../helpers/child-process.ts';
@@ -54,6 +56,21 @@ describe('the state file', () => {
     const dir = await filled();
     const state = openEmbeddedState(dir);
     expect(await state.queue.depth('main')).toBe(500);
+    state.close();
+  });
+
+  it('of the first version gets the tables that came later, and keeps what it has', async () => {
+    const dir = folder();
+    const db = new DatabaseSync(stateFileIn(dir));
+    db.exec(`${migrations[0]}; PRAGMA application_id=${applicationId}; PRAGMA user_version=1;`);
+    db.exec("INSERT INTO documents (name, text) VALUES ('setting/a', 'kept')");
+    db.close();
+
+    const state = openEmbeddedState(dir);
+    await state.outbox.secrets.write('https://subscriber.example/', new Secret('s'));
+
+    expect(await state.settings.read('a')).toBe('kept');
+    expect(state.outbox.webhooks()).toEqual(['https://subscriber.example/']);
     state.close();
   });
 

@@ -232,10 +232,22 @@ describe('advert', () => {
 
 describe('the other endpoints', () => {
   it('list adverts page by page', async () => {
-    service.next({ body: { data: [{ id: 1 }] } });
+    // Written by hand: beyond 2^53 neighbouring numbers are the same in here.
+    service.next({ body: '{"data":[{"id":1},{"id":90071992547409931},{"id":"3"},{"name":"no ID"},null]}' });
 
-    expect(await client.adverts(token, { page: 2, limit: 100 }, soon())).toEqual({ data: [{ id: 1 }] });
+    expect(await client.adverts(token, { position: 2, limit: 100 }, soon())).toEqual({
+      data: ['1', '90071992547409931', '3', { name: 'no ID' }, null],
+    });
     expect(service.seen[0]?.url).toBe('/api/partner/adverts?page=2&limit=100');
+  });
+
+  it('list adverts by an offset, where the service has them so', async () => {
+    service.next({ body: { data: [] } });
+
+    const query = { position: 200, limit: 50, positionParameter: 'offset', limitParameter: 'count' };
+    await client.adverts(token, query, soon());
+
+    expect(service.seen[0]?.url).toBe('/api/partner/adverts?offset=200&count=50');
   });
 
   it('give the threads as they are', async () => {

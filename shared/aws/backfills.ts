@@ -1,0 +1,29 @@
+import type { BackfillProgress, Backfills } from '../../functions/backfill/ports.ts';
+import { booksItemKey } from './books.ts';
+import { readItem, type Table, updateItem } from './conditional-write.ts';
+import { numberIn } from './dynamo-values.ts';
+
+/**
+ * Progress of backfills on the feed-state table, in the item of the generation's books: what a page lists is counted in
+ * the write that stores the progress, so that a page that is sent twice is listed once, like one of the feed.
+ */
+export function createBackfills(table: Table): Backfills {
+  return {
+    async read({ partnerAccount, generation }) {
+      const item = await readItem(table, booksItemKey(partnerAccount, generation));
+      const text = item?.backfill?.S;
+      if (text === undefined) return undefined;
+      return { value: JSON.parse(text) as BackfillProgress, version: numberIn(item, 'backfillVersion') };
+    },
+
+    async write({ partnerAccount, generation }, progress, expected, listed) {
+      const { written } = await updateItem(table, booksItemKey(partnerAccount, generation), {
+        set: { backfill: JSON.stringify(progress), backfillVersion: expected + 1 },
+        ...(listed === 0 ? {} : { add: { listed } }),
+        condition: expected === 0 ? 'attribute_not_exists(#backfillVersion)' : '#backfillVersion = :expected',
+        ...(expected === 0 ? {} : { values: { expected } }),
+      });
+      return written;
+    },
+  };
+}

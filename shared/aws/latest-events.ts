@@ -1,0 +1,38 @@
+import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { advertStatusTable } from '../contract/tables.ts';
+import type { Table } from './conditional-write.ts';
+import type { Item } from './dynamo-values.ts';
+
+const { partitionKey: pk } = advertStatusTable;
+
+/**
+ * The latest event of every advert, as it was recorded, a page of the table at a time. Adverts are spread over
+ * partitions by design, so all of the table is read: half a read unit for 4 KB.
+ *
+ * @param generations of the partner accounts meant; rows of others, and of forgotten generations, are left out
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html
+ */
+export async function* latestEvents(
+  table: Table,
+  generations: ReadonlyMap<string, number>,
+): AsyncGenerator<string[]> {
+  for (let from: Item | undefined; ; ) {
+    const { Items = [], LastEvaluatedKey } = await table.client.send(
+      new ScanCommand({
+        TableName: table.name,
+        ProjectionExpression: '#pk, #envelope',
+        ExpressionAttributeNames: { '#pk': pk, '#envelope': 'envelope' },
+        ExclusiveStartKey: from,
+      }),
+    );
+    yield Items.flatMap((item) => {
+      const [partnerAccount = '', generation] = item[pk]?.S?.split('/') ?? [];
+      const envelope = item.envelope?.S;
+      return envelope !== undefined && String(generations.get(partnerAccount)) === generation
+        ? [envelope]
+        : [];
+    });
+    if (!LastEvaluatedKey) return;
+    from = LastEvaluatedKey;
+  }
+}
