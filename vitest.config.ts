@@ -1,6 +1,8 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
 export default defineConfig({
+  // Our own `exports`, in the source: the snippets of the docs import the package by its name.
+  ssr: { resolve: { conditions: ['advert-bridge-source', 'node', 'development|production'] } },
   // The example is a package of its own, and imports this one by its name.
   resolve: {
     alias: {

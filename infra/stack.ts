@@ -10,6 +10,7 @@ import { DurableTable } from './constructs/durable-table.ts';
 import { EventBus } from './constructs/event-bus.ts';
 import { FanOut } from './constructs/fan-out.ts';
 import { RefreshToken } from './constructs/refresh-token.ts';
+import { SchemaRegistry } from './constructs/schema-registry.ts';
 import { leaveOutUnknown } from './emulator.ts';
 
 export interface AdvertBridgeProps {
@@ -32,6 +33,7 @@ export class AdvertBridge extends Stack {
     const feedState = new DurableTable(this, 'FeedState', feedStateTable);
     const changedAdverts = new ChangedAdverts(this, 'ChangedAdverts', { receiverTimeout: fanOutTimeout });
     const { bus } = new EventBus(this, 'Events', settings);
+    new SchemaRegistry(this, 'Schemas');
     const alarms = new Alarms(this, 'Alarms', { settings, changedAdverts });
     const refreshToken = new RefreshToken(this, 'RefreshToken', { settings, feedState, bus });
     const shared = { settings, feedState, changedAdverts, refreshToken: refreshToken.function };

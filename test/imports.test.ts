@@ -25,6 +25,7 @@ const rules: Record<string, { inside: string[]; packages: RegExp }> = {
     inside: ['shared/contract', 'shared/domain', 'ports', 'budget'],
     packages: /^node:|^@aws-sdk\/|^@smithy\/|^aws-lambda$|^valibot$/,
   },
+  subscriber: { inside: ['shared/contract'], packages: /^node:crypto$|^valibot$/ },
   infra: { inside: ['shared/contract'], packages: /^node:|^aws-cdk-lib|^constructs$|^cdk-nag$|^valibot$/ },
   sandbox: { inside: [], packages: /^node:/ },
 };

@@ -16,6 +16,9 @@ const version = v.pipe(v.string(), v.regex(/^1\.\d+$/, 'expected a version 1.x')
 /** Seconds since 1970 at which this history began; a forgotten and reconnected account gets a greater one. */
 export const generation = wholeNumber(1);
 
+/** Published open: a cause that is added later is no other shape. */
+const publishedCause = v.pipe(v.string(), v.minLength(1, 'expected a cause such as feed'));
+
 const advertMetadata = v.object({
   /** `<partnerAccount>/<generation>/<advertId>/<sequence>`: what subscribers dedupe on. */
   eventId: v.string(),
@@ -28,7 +31,8 @@ const advertMetadata = v.object({
   listedAt: instant,
   /** When the answer with this status was received. */
   observedAt: instant,
-  cause,
+  /** One of `causes`; more may be added. */
+  cause: publishedCause,
   /** The same for everything that came of one page of the feed. */
   correlationId: v.string(),
 });

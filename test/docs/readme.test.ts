@@ -13,12 +13,6 @@ const readme = readFileSync('README.md', 'utf8');
 const pages = ['README.md', 'CHANGELOG.md', ...globSync('docs/**/*.md')];
 
 describe('the README', () => {
-  it('shows the subscription that is compiled here', () => {
-    const [, shown] = /<!-- snippet: test\/docs\/subscribe.ts -->\n```ts\n([\s\S]*?)```/.exec(readme) ?? [];
-
-    expect(shown).toBe(readFileSync('test/docs/subscribe.ts', 'utf8'));
-  });
-
   it('shows a subscription that makes a rule on the bus with a queue behind it', () => {
     const template = Template.fromStack(new SearchStack(new App(), 'Search'));
 

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CfnRegistry, CfnSchema } from 'aws-cdk-lib/aws-eventschemas';
+import { Construct } from 'constructs';
+import { detailTypes, eventSource } from '../../shared/contract/names.ts';
+
+const published = join(import.meta.dirname, '../../docs/schemas');
+
+/** The published schemas in EventBridge's registry, where consoles and IDEs find them and make types from them. */
+export class SchemaRegistry extends Construct {
+  constructor(scope: Construct, id: string) {
+    super(scope, id);
+    const registry = new CfnRegistry(this, 'Registry', {
+      registryName: eventSource,
+      description: 'Events of the advert bridge',
+    });
+    for (const detailType of Object.values(detailTypes)) {
+      const schema = JSON.parse(readFileSync(join(published, `${detailType}.schema.json`), 'utf8'));
+      new CfnSchema(this, detailType, {
+        registryName: registry.attrRegistryName,
+        // As EventBridge names those it discovers by itself.
+        schemaName: `${eventSource}@${detailType}`,
+        description: schema.description,
+        type: 'JSONSchemaDraft4',
+        content: JSON.stringify(inDraft4(schema)),
+      });
+    }
+  }
+}
+
+/**
+ * A schema in the dialect of the registry, which is older than `const`, `examples` and the dialect's own address.
+ *
+ * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-schema-create.html
+ */
+export function inDraft4(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(inDraft4);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([keyword, value]) => {
+      if (keyword === '$schema') return [[keyword, 'http://json-schema.org/draft-04/schema#']];
+      if (keyword === 'const') return [['enum', [value]]];
+      return keyword === 'examples' ? [] : [[keyword, inDraft4(value)]];
+    }),
+  );
+}

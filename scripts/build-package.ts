@@ -1,0 +1,66 @@
+/**
+ * Builds what `npm pack` takes into `dist`: the library as JavaScript with types, one file for each module, and the
+ * command line as a bundle, for Node runs no TypeScript inside node_modules. `npm pack` runs it by itself.
+ *
+ *     node scripts/build-package.ts
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build, type Metafile } from 'esbuild';
+
+const repository = join(import.meta.dirname, '..');
+const inRepository = (path: string) => join(repository, path);
+
+rmSync(inRepository('dist'), { recursive: true, force: true });
+execFileSync(
+  process.execPath,
+  [inRepository('node_modules/typescript/bin/tsc'), '-p', 'tsconfig.package.json'],
+  {
+    cwd: repository,
+    stdio: 'inherit',
+  },
+);
+
+const { metafile } = await build({
+  absWorkingDir: repository,
+  entryPoints: { main: 'cli/main.ts' },
+  outdir: 'dist/cli',
+  bundle: true,
+  // What a command does not need is not loaded: the command line imports its worlds when they are asked for.
+  splitting: true,
+  chunkNames: 'chunks/[name]-[hash]',
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  conditions: ['advert-bridge-source'],
+  minifySyntax: true,
+  minifyWhitespace: true,
+  metafile: true,
+  logLevel: 'warning',
+  banner: {
+    // Some packages inside are CommonJS, and those ask for `require`.
+    js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
+  },
+});
+writeFileSync(inRepository('dist/cli/THIRD-PARTY-LICENSES.txt'), licensesOf(metafile));
+
+/** The licence of each package that is inside the bundle, as all of them ask for. */
+function licensesOf({ inputs }: Metafile): string {
+  const folders = Object.keys(inputs).flatMap(
+    (file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [],
+  );
+  return [...new Set(folders)]
+    .sort()
+    .map((folder) => {
+      const { name, version, license } = JSON.parse(
+        readFileSync(inRepository(`${folder}/package.json`), 'utf8'),
+      );
+      const [file] = globSync(inRepository(`${folder}/{LICENSE,LICENCE,license,licence}*`)).filter(
+        existsSync,
+      );
+      const text = file ? readFileSync(file, 'utf8').trim() : `Licence: ${license}`;
+      return `${name} ${version}\n\n${text}\n`;
+    })
+    .join(`\n${'-'.repeat(80)}\n\n`);
+}

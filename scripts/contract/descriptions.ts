@@ -1,0 +1,40 @@
+import type { EventDetailType } from './schemas.ts';
+
+/** What each event tells, in the schemas, the AsyncAPI document and the schema registry. */
+export const summaries: Record<EventDetailType, string> = {
+  AdvertStatusChanged:
+    "An advert's status was found to be another than the last one published, or was seen first.",
+  AdvertUnavailable: 'The partner service does not know the advert any more.',
+  PartnerAuthorizationRequired:
+    'A partner account is not polled any more, until a person authorizes again. Its place in the feed is kept.',
+  PartnerAuthorizationRestored: 'A partner account is polled again, from where it stopped.',
+};
+
+/** What each field carries, by its place in any of the events. */
+export const descriptions: Readonly<Record<string, string>> = {
+  source: 'The publisher, in every event of the bridge.',
+  'detail-type': 'Which event it is. What a rule matches.',
+  time: '`observedAt` in whole seconds.',
+  resources:
+    'One name: `advert-bridge/<partnerAccount>/advert/<advertId>` or `advert-bridge/<partnerAccount>`.',
+  detail: 'What the bridge has to say; all around it is the envelope of EventBridge.',
+  'detail.metadata': 'Which event it is, and where it came from.',
+  'detail.metadata.eventId':
+    'The same for every copy of an event, and for no other; the `id` of EventBridge is not. Not to be taken apart.',
+  'detail.metadata.schemaVersion': 'Version of `detail`; the minor number rises when something is added.',
+  'detail.metadata.partnerAccount': 'Name of the partner account, as the bridge knows it.',
+  'detail.metadata.generation':
+    'Begins anew, and greater, when the history of the partner account begins anew. Compared before `sequence`.',
+  'detail.metadata.sequence': 'Number of the event in the history of the advert, from 1, without a hole.',
+  'detail.metadata.listedAt': 'When the bridge received the page of the feed that named the advert; UTC.',
+  'detail.metadata.observedAt': 'When the bridge received the answer that this event tells of; UTC.',
+  'detail.metadata.cause': 'Why the advert was looked at. More causes may be added.',
+  'detail.metadata.correlationId':
+    'The same for everything that came of one page of the feed, also in the logs.',
+  'detail.data': 'What happened.',
+  'detail.data.advertId': 'ID at the partner service: digits, as text, for it may exceed 2^53.',
+  'detail.data.status': 'As the partner service names it; any value may come. `null`: unavailable.',
+  'detail.data.previousStatus':
+    'Status of the event before it in the history; `null` for the first one, and after it was unavailable.',
+  'detail.data.reason': 'Why, as a word for programs. More reasons may be added.',
+};

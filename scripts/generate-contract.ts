@@ -1,0 +1,93 @@
+/**
+ * Writes the published contract from the valibot schemas: `docs/schemas/<DetailType>.schema.json` and
+ * `docs/asyncapi.json`.
+ *
+ *     npm run generate                  writes them
+ *     npm run generate -- --check       writes nothing; fails when a committed file is not what it would write, and when
+ *                                       the contract does more than add to the released one
+ *     npm run generate -- --release     writes them, and makes them the released ones (docs/schemas/released)
+ */
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
+import { parseArgs } from 'node:util';
+import { schemaVersion } from '../shared/contract/names.ts';
+import { asyncApiDocument } from './contract/asyncapi.ts';
+import { type Contract, incompatibilities } from './contract/compatibility.ts';
+import { eventDetailTypes, type JsonSchema, schemaOf } from './contract/schemas.ts';
+
+const { values: options } = parseArgs({
+  options: { check: { type: 'boolean' }, release: { type: 'boolean' } },
+});
+const docs = join(import.meta.dirname, '../docs');
+const schemas = join(docs, 'schemas');
+const released = join(schemas, 'released');
+const fileName = (detailType: string) => `${detailType}.schema.json`;
+
+const current: Contract = {
+  schemaVersion,
+  schemas: Object.fromEntries(eventDetailTypes.map((detailType) => [detailType, schemaOf(detailType)])),
+};
+
+const read = (file: string): string | undefined => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+};
+const textOf = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
+const filesIn = (folder: string): Map<string, string> =>
+  new Map(
+    Object.entries(current.schemas).map(([type, schema]) => [join(folder, fileName(type)), textOf(schema)]),
+  );
+
+function releasedContract(): Contract | undefined {
+  const version = read(join(released, 'version.json'));
+  if (version === undefined) return undefined;
+  const found = globSync(join(released, '*.schema.json')).map((file) => [
+    basename(file, '.schema.json'),
+    JSON.parse(read(file) ?? '') as JsonSchema,
+  ]);
+  return { ...JSON.parse(version), schemas: Object.fromEntries(found) };
+}
+
+function write(files: Map<string, string>): void {
+  for (const [file, text] of files) {
+    mkdirSync(join(file, '..'), { recursive: true });
+    writeFileSync(file, text);
+  }
+}
+
+function fail(heading: string, lines: readonly string[], advice: string): void {
+  console.error(`${heading}\n  ${lines.join('\n  ')}\n${advice}`);
+  process.exitCode = 1;
+}
+
+const files = filesIn(schemas).set(join(docs, 'asyncapi.json'), textOf(asyncApiDocument()));
+if (options.check) {
+  const stale = [...files].filter(([file, text]) => read(file) !== text).map(([file]) => relative('', file));
+  const orphans = globSync(join(schemas, '*.schema.json')).filter((file) => !files.has(file));
+  if (stale.length + orphans.length > 0) {
+    fail('Not what the contract says any more:', [...stale, ...orphans], 'Run: npm run generate');
+  }
+} else write(files);
+
+const before = releasedContract();
+if (!before && !options.release) {
+  fail(
+    'There is no released contract to compare with:',
+    [relative('', released)],
+    'Restore it from version control.',
+  );
+}
+const broken = before ? incompatibilities(before, current) : [];
+if (broken.length > 0) {
+  fail(
+    `Subscribers rely on the contract as it was released (${before?.schemaVersion}), and this is more than an addition:`,
+    broken,
+    'Add an optional field, or publish a new detail type beside the old one.',
+  );
+} else if (options.release) {
+  write(filesIn(released).set(join(released, 'version.json'), textOf({ schemaVersion })));
+}

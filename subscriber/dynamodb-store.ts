@@ -1,0 +1,144 @@
+import { comparePositions, type Position } from './position.ts';
+import type { PositionStore } from './store.ts';
+
+type AttributeValues = Record<string, { S: string } | { N: string }>;
+type Item = Readonly<Record<string, { readonly S?: string; readonly N?: string }>>;
+
+interface UpdateItemInput {
+  TableName: string;
+  Key: Record<string, { S: string }>;
+  UpdateExpression: string;
+  ConditionExpression: string;
+  ExpressionAttributeNames: Record<string, string>;
+  ExpressionAttributeValues: AttributeValues;
+  ReturnValues: 'ALL_NEW';
+}
+
+interface GetItemInput {
+  TableName: string;
+  Key: Record<string, { S: string }>;
+  ConsistentRead: true;
+}
+
+/**
+ * What the store needs of DynamoDB: `new DynamoDB()` of `@aws-sdk/client-dynamodb` has it. To keep a bundle small,
+ * wrap a bare client: `{ updateItem: (input) => client.send(new UpdateItemCommand(input)), getItem: … }`.
+ */
+export interface DynamoDbLike {
+  // Methods, not properties: parameters are then compared loosely, as they must be with the SDK's own types.
+  updateItem(input: UpdateItemInput): Promise<{ Attributes?: object | undefined }>;
+  getItem(input: GetItemInput): Promise<{ Item?: object | undefined }>;
+}
+
+export interface DynamoDbStoreOptions {
+  readonly dynamodb: DynamoDbLike;
+  /** A table with a partition key of type string and no sort key. */
+  readonly tableName: string;
+  /** Name of the partition key; default `pk`. */
+  readonly partitionKey?: string;
+  /** Set before each key, where the table holds other things too; default none. */
+  readonly keyPrefix?: string;
+}
+
+const names = {
+  '#generation': 'generation',
+  '#sequence': 'sequence',
+  '#owner': 'claimOwner',
+  '#until': 'claimUntil',
+};
+const isOurs = '#owner = :owner';
+const isNewer =
+  '(attribute_not_exists(#generation) OR #generation < :generation OR (#generation = :generation AND #sequence < :sequence))';
+const isFree = '(attribute_not_exists(#owner) OR #until <= :now OR #owner = :owner)';
+
+/**
+ * One item an advert: `generation` and `sequence` as far as applied, `claimOwner` and `claimUntil` (ms since 1970) while
+ * somebody is at it. Two writes an event; its function needs `dynamodb:UpdateItem` and `dynamodb:GetItem` on the table.
+ *
+ * Give the items no time to live: an advert that was forgotten takes any replayed event for a new one.
+ */
+export function createDynamoDbStore(options: DynamoDbStoreOptions): PositionStore {
+  const { dynamodb, tableName, partitionKey = 'pk', keyPrefix = '' } = options;
+  const keyOf = (key: string) => ({ [partitionKey]: { S: `${keyPrefix}${key}` } });
+
+  /** The item after the write; `undefined` where the condition did not hold. */
+  async function update(
+    key: string,
+    UpdateExpression: string,
+    ConditionExpression: string,
+    values: AttributeValues,
+  ): Promise<Item | undefined> {
+    const used = `${UpdateExpression} ${ConditionExpression}`;
+    try {
+      const { Attributes } = await dynamodb.updateItem({
+        TableName: tableName,
+        Key: keyOf(key),
+        UpdateExpression,
+        ConditionExpression,
+        ExpressionAttributeNames: Object.fromEntries(
+          Object.entries(names).filter(([name]) => used.includes(name)),
+        ),
+        ExpressionAttributeValues: values,
+        ReturnValues: 'ALL_NEW',
+      });
+      return (Attributes ?? {}) as Item;
+    } catch (error) {
+      if (error instanceof Error && error.name === 'ConditionalCheckFailedException') return undefined;
+      throw error;
+    }
+  }
+
+  async function read(key: string): Promise<Item> {
+    const { Item: item } = await dynamodb.getItem({
+      TableName: tableName,
+      Key: keyOf(key),
+      ConsistentRead: true,
+    });
+    return (item ?? {}) as Item;
+  }
+
+  return {
+    async claim(key, { position, owner, until }, now) {
+      const granted = await update(key, 'SET #owner = :owner, #until = :until', `${isNewer} AND ${isFree}`, {
+        ...positionValues(position),
+        ...ownerValue(owner),
+        ':until': number(until),
+        ':now': number(now),
+      });
+      if (granted) return { kind: 'granted', applied: positionIn(granted) };
+      const item = await read(key);
+      const applied = positionIn(item);
+      if (applied && comparePositions(position, applied) <= 0) return { kind: 'superseded', applied };
+      // Also where the other claim ended between the write and this read: the next try will tell.
+      return { kind: 'busy', until: Number(item.claimUntil?.N ?? now) };
+    },
+    async confirm(key, owner, position) {
+      const confirmed = await update(
+        key,
+        'SET #generation = :generation, #sequence = :sequence REMOVE #owner, #until',
+        `${isOurs} AND ${isNewer}`,
+        { ...positionValues(position), ...ownerValue(owner) },
+      );
+      if (confirmed) return true;
+      // Our own write may have been sent twice by the SDK: then the first one has done it.
+      const applied = positionIn(await read(key));
+      return applied?.generation === position.generation && applied.sequence === position.sequence;
+    },
+    async release(key, owner) {
+      await update(key, 'REMOVE #owner, #until', isOurs, ownerValue(owner));
+    },
+  };
+}
+
+const number = (value: number) => ({ N: String(value) });
+const ownerValue = (owner: string) => ({ ':owner': { S: owner } });
+const positionValues = ({ generation, sequence }: Position) => ({
+  ':generation': number(generation),
+  ':sequence': number(sequence),
+});
+
+function positionIn(item: Item): Position | undefined {
+  const { generation, sequence } = item;
+  if (generation?.N === undefined || sequence?.N === undefined) return undefined;
+  return { generation: Number(generation.N), sequence: Number(sequence.N) };
+}

@@ -1,0 +1,30 @@
+import { comparePositions, type Position } from './position.ts';
+import type { Claim, PositionStore } from './store.ts';
+
+/** A store of one process, for tests and for what need not survive a restart. */
+export function createInMemoryStore(): PositionStore {
+  const applied = new Map<string, Position>();
+  const claims = new Map<string, Claim>();
+
+  return {
+    async claim(key, claim, now) {
+      const before = applied.get(key);
+      if (before && comparePositions(claim.position, before) <= 0) {
+        return { kind: 'superseded', applied: before };
+      }
+      const held = claims.get(key);
+      if (held && held.until > now) return { kind: 'busy', until: held.until };
+      claims.set(key, claim);
+      return { kind: 'granted', applied: before };
+    },
+    async confirm(key, owner, position) {
+      if (claims.get(key)?.owner !== owner) return false;
+      claims.delete(key);
+      applied.set(key, position);
+      return true;
+    },
+    async release(key, owner) {
+      if (claims.get(key)?.owner === owner) claims.delete(key);
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import type { Position } from './position.ts';
+
+/** A hold on one advert while its events are applied. */
+export interface Claim {
+  /** Greatest position that is to be applied under the claim. */
+  readonly position: Position;
+  /** Told from every other claim: random. */
+  readonly owner: string;
+  /** When others may take over, ms since 1970. */
+  readonly until: number;
+}
+
+export type ClaimAnswer =
+  /** Granted; `applied` is how far the history had been applied before, `undefined` for never. */
+  | { readonly kind: 'granted'; readonly applied: Position | undefined }
+  /** Nothing in the claim is newer than what has been applied. */
+  | { readonly kind: 'superseded'; readonly applied: Position }
+  /** Somebody else is at it, or was when they died. */
+  | { readonly kind: 'busy'; readonly until: number };
+
+/**
+ * Remembers how far each advert's history has been applied. `claim` decides in one atomic step, so that of two
+ * workers with events of one advert only one goes ahead.
+ */
+export interface PositionStore {
+  /** @param now ms since 1970, by which a claim of somebody else has run out */
+  claim(key: string, claim: Claim, now: number): Promise<ClaimAnswer>;
+  /** The history has been applied as far as `position`; the claim ends. False: the claim was no longer the owner's. */
+  confirm(key: string, owner: string, position: Position): Promise<boolean>;
+  /** Nothing was applied; the claim ends, if it is still the owner's. */
+  release(key: string, owner: string): Promise<void>;
+}

@@ -1,0 +1,133 @@
+import { globSync, readFileSync } from 'node:fs';
+import { DynamoDB } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { envelopes } from '../../shared/contract/events.ts';
+import {
+  type AdvertBatch,
+  aLambdaEvent,
+  anAdvertHistory,
+  anAdvertStatusChanged,
+  anSqsRecord,
+  createInMemoryStore,
+  latestStatuses,
+  parseBody,
+  playEvents,
+} from '../../subscriber/index.ts';
+import { startDynamo } from '../unit/aws/emulators.ts';
+import { handleMessage } from './by-hand.ts';
+import { keepStatus } from './one-write.ts';
+import { createHandler } from './with-middy.ts';
+
+const pages = ['README.md', ...globSync('docs/**/*.md')];
+const shownIn = (page: string) =>
+  [...readFileSync(page, 'utf8').matchAll(/(?:<!-- snippet: (\S+) -->\n)?```ts\n([\s\S]*?)```/g)].map(
+    ([, file, text]) => ({ file, text }),
+  );
+const subscribers = readFileSync('docs/subscribers.md', 'utf8');
+
+describe('snippets', () => {
+  it.each(pages)('%s shows only TypeScript that is compiled, as it is compiled', (page) => {
+    for (const { file, text } of shownIn(page)) {
+      expect(file, `no <!-- snippet: FILE --> before:\n${text}`).toMatch(/^test\/docs\/[\w.-]+\.ts$/);
+      expect(text).toBe(readFileSync(file as string, 'utf8'));
+    }
+  });
+
+  it('are all shown somewhere', () => {
+    const shown = pages.flatMap(shownIn).map(({ file }) => file);
+    const own = ['test/docs/readme.test.ts', 'test/docs/snippets.test.ts'];
+
+    expect(globSync('test/docs/*.ts').filter((file) => !own.includes(file) && !shown.includes(file))).toEqual(
+      [],
+    );
+  });
+});
+
+describe('docs/subscribers.md', () => {
+  const sections = new Map(
+    subscribers.split(/^### /m).map((text) => [text.split('\n')[0] ?? '', text] as const),
+  );
+
+  it.each(Object.keys(envelopes))('has a section on %s with a valid example', (detailType) => {
+    const [, example] = /<!-- event -->\n```json\n([\s\S]*?)```/.exec(sections.get(detailType) ?? '') ?? [];
+
+    expect(parseBody(example ?? '')['detail-type']).toBe(detailType);
+  });
+
+  it.each(['AdvertStatusChanged', 'PartnerAuthorizationRequired'])(
+    'says of each field of %s what it is',
+    (type) => {
+      const schema = JSON.parse(readFileSync(`docs/schemas/${type}.schema.json`, 'utf8'));
+      const fields = leavesOf(schema);
+
+      expect(fields.length).toBeGreaterThan(8);
+      for (const [field, description] of fields) {
+        expect(sections.get(type)).toContain(`| \`${field}\` | ${description} |`);
+      }
+    },
+  );
+});
+
+interface Schema {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+function leavesOf({ properties = {} }: Schema, place = ''): [string, string][] {
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    const at = `${place}${name}`;
+    return schema.properties ? leavesOf(schema, `${at}.`) : [[at, schema.description ?? '']];
+  });
+}
+
+describe('the snippets of docs/subscribers.md, run', () => {
+  let server: Awaited<ReturnType<typeof startDynamo>>;
+  let dynamodb: DynamoDB;
+  beforeAll(async () => {
+    server = await startDynamo();
+    const credentials = { accessKeyId: '000000000000', secretAccessKey: 'test' };
+    dynamodb = new DynamoDB({ endpoint: server.url, region: 'eu-central-1', credentials });
+  });
+  afterAll(async () => {
+    dynamodb.destroy();
+    await server.stop();
+  });
+
+  it.each([1, 2, 3])('one write keeps the latest status, seed %i', async (seed) => {
+    const { name } = await server.advertStatusTable();
+    const history = anAdvertHistory(['new', 'active', null, 'active', 'sold']);
+
+    // All at once: the order is DynamoDB's.
+    await Promise.all(
+      playEvents(history, { seed })
+        .flat()
+        .map((event) => keepStatus(dynamodb, name, event)),
+    );
+
+    const { Item } = await dynamodb.getItem({ TableName: name, Key: { pk: { S: 'main/123' } } });
+    expect(Item?.status?.S).toBe(latestStatuses(history).get('main/123'));
+  });
+
+  it('by hand: done, done again, and not done', async () => {
+    const said: unknown[] = [];
+    for (const method of ['log', 'warn', 'error'] as const) {
+      vi.spyOn(console, method).mockImplementation((...words) => void said.push(words.join(' ')));
+    }
+    const store = createInMemoryStore();
+    const message = anSqsRecord(anAdvertStatusChanged({ status: 'active' }));
+
+    expect(await handleMessage(message, store)).toBe(true);
+    expect(await handleMessage(message, store)).toBe(true);
+    expect(await handleMessage(anSqsRecord(anAdvertStatusChanged({ sequence: 4 })), store)).toBe(true);
+    expect(await handleMessage(anSqsRecord('nonsense'), store)).toBe(false);
+    expect(said).toEqual(['active', 'active', '2 events of advert 123 skipped', 'expected JSON']);
+  });
+
+  it('with middy', async () => {
+    const handler = createHandler(createInMemoryStore());
+    const lambdaEvent: unknown = aLambdaEvent([anAdvertStatusChanged(), 'nonsense']);
+
+    expect(await handler(lambdaEvent as AdvertBatch, {} as Parameters<typeof handler>[1])).toEqual({
+      batchItemFailures: [{ itemIdentifier: 'message-2' }],
+    });
+  });
+});

@@ -1,0 +1,39 @@
+import Ajv from 'ajv-draft-04';
+import { describe, expect, it } from 'vitest';
+import { detailTypes } from '../../shared/contract/names.ts';
+import { anAdvertStatusChanged } from '../../subscriber/index.ts';
+import { synthesized } from './synthesized.ts';
+
+const { ofType, one } = synthesized();
+const schemas = ofType('AWS::EventSchemas::Schema').map(([, { Properties }]) => Properties);
+const valid = (name: string) =>
+  new Ajv.default().compile(
+    JSON.parse(schemas.find(({ SchemaName }) => SchemaName === `advert-bridge@${name}`).Content),
+  );
+
+describe('the schema registry', () => {
+  it('has one schema for each detail type', () => {
+    expect(one('AWS::EventSchemas::Registry').Properties.RegistryName).toBe('advert-bridge');
+    expect(schemas.map(({ SchemaName }) => SchemaName).sort()).toEqual(
+      Object.values(detailTypes)
+        .map((detailType) => `advert-bridge@${detailType}`)
+        .sort(),
+    );
+  });
+
+  it('holds what EventBridge takes: draft 4, at most 100 KB', () => {
+    for (const { Type, Content } of schemas) {
+      expect(Type).toBe('JSONSchemaDraft4');
+      expect(Content.length).toBeLessThan(100_000);
+      expect(Content).not.toMatch(/"const"|"examples"|draft-07/);
+    }
+  });
+
+  it('says of an event what the published schema says', () => {
+    const event = anAdvertStatusChanged();
+
+    expect(valid('AdvertStatusChanged')(event)).toBe(true);
+    expect(valid('AdvertStatusChanged')({ ...event, source: 'other' })).toBe(false);
+    expect(valid('AdvertUnavailable')(event)).toBe(false);
+  });
+});

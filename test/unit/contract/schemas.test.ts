@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { Ajv, type AnySchemaObject } from 'ajv';
+import { describe, expect, it } from 'vitest';
+import { parseEvent } from '../../../subscriber/index.ts';
+
+const detailTypes = [
+  'AdvertStatusChanged',
+  'AdvertUnavailable',
+  'PartnerAuthorizationRequired',
+  'PartnerAuthorizationRestored',
+];
+const json = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
+const require = createRequire(import.meta.url);
+
+describe.each(detailTypes)('the published schema of %s', (detailType) => {
+  const schema = json(`docs/schemas/${detailType}.schema.json`);
+  // Strict: a keyword that is misspelt is a fault, not a comment.
+  const valid = new Ajv({ strict: true, strictTypes: false }).compile(schema);
+
+  it('has examples, and they are valid, for the kit too', () => {
+    expect(schema.examples.length).toBeGreaterThan(0);
+    for (const example of schema.examples) {
+      expect(valid(example), JSON.stringify(valid.errors)).toBe(true);
+      expect(parseEvent(example)).toBe(example);
+    }
+  });
+
+  it('takes an event that a newer minor version adds to', () => {
+    const [example] = schema.examples;
+    const newer = { ...example, detail: { ...example.detail, added: { deep: true } }, 'new-field': 1 };
+
+    expect(valid(newer)).toBe(true);
+  });
+
+  it('refuses what is another event, and what lacks a field', () => {
+    const [example] = schema.examples;
+    const { data: _data, ...detail } = example.detail;
+
+    expect(valid({ ...example, 'detail-type': 'Other' })).toBe(false);
+    expect(valid({ ...example, detail })).toBe(false);
+  });
+});
+
+describe('the AsyncAPI document', () => {
+  const document = json('docs/asyncapi.json');
+
+  it('is valid by the schema of the specification', () => {
+    const specification: AnySchemaObject = require('@asyncapi/specs/schemas/3.0.0-without-$id.json');
+    const ajv = new Ajv({ strict: false, validateFormats: false });
+    const valid = ajv.compile(specification);
+
+    expect(valid(document), JSON.stringify(valid.errors)).toBe(true);
+    expect(valid({ ...document, channels: { adverts: { address: 7 } } })).toBe(false);
+  });
+
+  it('names every event, with the schema that is published', () => {
+    expect(Object.keys(document.channels.adverts.messages)).toEqual(detailTypes);
+    for (const detailType of detailTypes) {
+      const { $schema: _dialect, examples, ...schema } = json(`docs/schemas/${detailType}.schema.json`);
+      expect(document.components.schemas[detailType]).toEqual(schema);
+      expect(document.components.messages[detailType].examples).toEqual(
+        examples.map((payload: unknown) => ({ payload })),
+      );
+    }
+  });
+
+  it('has no reference that leads nowhere', () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
+      ([, path]) => path,
+    );
+
+    expect(references.length).toBeGreaterThan(0);
+    for (const path of references) {
+      const target = (path as string).split('/').reduce((inner, part) => inner?.[part], document);
+      expect(target, path).toBeDefined();
+    }
+  });
+});

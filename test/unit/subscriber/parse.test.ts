@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+import {
+  anAdvertStatusChanged,
+  anAdvertUnavailable,
+  anSqsRecord,
+  aPartnerAuthorizationRequired,
+  aPartnerAuthorizationRestored,
+  NotAnEventError,
+  parseBody,
+  parseEvent,
+  parseLambdaEvent,
+  parseSqsRecord,
+  UnknownDetailTypeError,
+  UnsupportedVersionError,
+} from '../../../subscriber/index.ts';
+
+/** A deep copy with `value` put at a path such as `detail.data.status`; `undefined` takes the field away. */
+function changed(event: object, place: string, value: unknown): unknown {
+  const copy = structuredClone(event);
+  const parts = place.split('.');
+  const last = parts.pop() as string;
+  // biome-ignore lint/suspicious/noExplicitAny: any place of any event.
+  const holder = parts.reduce<any>((inner, part) => inner[part], copy);
+  if (value === undefined) delete holder[last];
+  else holder[last] = value;
+  return copy;
+}
+
+const thrownBy = (act: () => unknown): unknown => {
+  try {
+    act();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+};
+
+describe('parseEvent', () => {
+  it.each([
+    anAdvertStatusChanged(),
+    anAdvertUnavailable(),
+    aPartnerAuthorizationRequired(),
+    aPartnerAuthorizationRestored(),
+  ])('takes $detail-type', (event) => {
+    expect(parseEvent(event)).toBe(event);
+  });
+
+  it('narrows by detail type', () => {
+    const event = parseEvent(anAdvertStatusChanged({ status: 'sold' }));
+
+    // Compiles only when the detail type decides the shape.
+    const status: string = event['detail-type'] === 'AdvertStatusChanged' ? event.detail.data.status : '';
+    const nothing: null = event['detail-type'] === 'AdvertUnavailable' ? event.detail.data.status : null;
+
+    expect([status, nothing]).toEqual(['sold', null]);
+  });
+
+  it('takes an event as EventBridge delivers it, with fields of its own', () => {
+    const event = {
+      version: '0',
+      id: 'a1b2',
+      account: '111111111111',
+      region: 'eu-central-1',
+      ...anAdvertStatusChanged(),
+    };
+
+    expect(parseEvent(event)).toEqual(event);
+  });
+
+  it('takes a newer minor version and keeps the fields that it does not know', () => {
+    const event = changed(anAdvertStatusChanged({ schemaVersion: '1.7' }), 'detail.data.price', 12);
+
+    expect(parseEvent(event)).toHaveProperty('detail.data.price', 12);
+  });
+
+  it.each(['moderation-2027', 'Ägypten 🐫', 'x'.repeat(256)])('lets the unknown status %s pass', (status) => {
+    expect(parseEvent(anAdvertStatusChanged({ status }))).toHaveProperty('detail.data.status', status);
+  });
+
+  it('lets an unknown cause pass', () => {
+    expect(parseEvent(anAdvertStatusChanged({ cause: 'import' }))).toHaveProperty(
+      'detail.metadata.cause',
+      'import',
+    );
+  });
+
+  it.each(['2.0', '0.9', '10.1'])(
+    'refuses the major version of %s by name, whatever its shape',
+    (version) => {
+      const event = changed(anAdvertStatusChanged({ schemaVersion: version }), 'detail.data', undefined);
+
+      const error = thrownBy(() => parseEvent(event));
+
+      expect(error).toBeInstanceOf(UnsupportedVersionError);
+      expect(error).toMatchObject({ code: 'unsupported-version', schemaVersion: version, retryable: false });
+      expect(error).toHaveProperty('message', expect.stringContaining('reads 1.x'));
+    },
+  );
+
+  it.each(['AdvertArchived', 'toString', '__proto__'])(
+    'refuses the unknown detail type %s by name',
+    (type) => {
+      const event = changed(anAdvertStatusChanged(), 'detail-type', type);
+
+      expect(thrownBy(() => parseEvent(event))).toBeInstanceOf(UnknownDetailTypeError);
+    },
+  );
+
+  it.each([
+    ['source', 'aws.s3', 'source: expected advert-bridge'],
+    ['detail', undefined, 'detail: missing'],
+    ['detail.metadata.schemaVersion', undefined, 'detail.metadata.schemaVersion: missing'],
+    ['detail.metadata.schemaVersion', 1, 'detail.metadata.schemaVersion: expected string'],
+    ['detail.metadata.sequence', undefined, 'detail.metadata.sequence: missing'],
+    ['detail.metadata.sequence', '7', 'detail.metadata.sequence: expected number'],
+    ['detail.metadata.sequence', 0, 'detail.metadata.sequence: expected at least 1'],
+    ['detail.data.advertId', '../x', 'detail.data.advertId: expected 1 to 20 digits'],
+    ['detail.data.status', '', 'detail.data.status: expected 1 to 256 characters'],
+    ['detail.data.status', null, 'detail.data.status: expected string'],
+    ['detail.data.previousStatus', undefined, 'detail.data.previousStatus: missing'],
+  ])('says what is wrong when %s is %j', (place, value, reason) => {
+    const error = thrownBy(() => parseEvent(changed(anAdvertStatusChanged(), place, value)));
+
+    expect(error).toBeInstanceOf(NotAnEventError);
+    expect(error).toMatchObject({ code: 'not-an-event', reason, retryable: false });
+  });
+
+  it.each([null, undefined, 7, 'text', [], {}])('refuses %j', (value) => {
+    expect(thrownBy(() => parseEvent(value))).toBeInstanceOf(NotAnEventError);
+  });
+});
+
+describe('parseBody and parseSqsRecord', () => {
+  const event = anAdvertStatusChanged();
+
+  it('take a record of Lambda and one of ReceiveMessage', () => {
+    expect(parseSqsRecord(anSqsRecord(event))).toEqual(event);
+    expect(parseSqsRecord({ Body: JSON.stringify(event), MessageId: 'm' })).toEqual(event);
+  });
+
+  it.each(['', 'hello', '{"source":', '[]', 'null', '"text"'])('refuse the body %j', (body) => {
+    expect(thrownBy(() => parseBody(body))).toBeInstanceOf(NotAnEventError);
+  });
+
+  it('repeat nothing of what they refuse', () => {
+    const error = thrownBy(() => parseBody('{"password": "hunter2"')) as Error;
+
+    expect(`${error.message}${error.stack}${error.cause}`).not.toContain('hunter2');
+  });
+
+  it('refuse a record without a body', () => {
+    expect(thrownBy(() => parseSqsRecord({}))).toMatchObject({
+      reason: 'expected an SQS record with a body',
+    });
+  });
+});
+
+describe('parseLambdaEvent', () => {
+  it('takes a batch, and one bad record spoils no other', () => {
+    const good = anAdvertStatusChanged();
+    const records = [anSqsRecord(good, 'a'), anSqsRecord('nonsense', 'b'), anSqsRecord(good, 'c')];
+
+    const parsed = parseLambdaEvent({ Records: records });
+
+    expect(parsed).toEqual([
+      { event: good, record: records[0] },
+      { error: expect.any(NotAnEventError), record: records[1] },
+      { event: good, record: records[2] },
+    ]);
+  });
+
+  it('takes the event of a rule whose target is the function', () => {
+    expect(parseLambdaEvent(anAdvertUnavailable())).toEqual([{ event: anAdvertUnavailable() }]);
+  });
+
+  it('takes an empty batch', () => {
+    expect(parseLambdaEvent({ Records: [] })).toEqual([]);
+  });
+
+  it.each([undefined, {}, { Records: 'x' }, { Records: [null] }])('finds no event in %j', (input) => {
+    expect(parseLambdaEvent(input)).toEqual([{ error: expect.any(NotAnEventError) }]);
+  });
+});
