@@ -6,7 +6,7 @@ import { aFilter, anEvent, isWanted } from '../helpers/subscriptions.ts';
 import { awsAccount, region } from './cloud.ts';
 import type { Deployment } from './deployment.ts';
 
-const pairs = 300;
+const pairs = 1000;
 
 /** Somebody else's reading of what a pattern means. */
 export async function patternSteps({ steps, cloud, say }: Deployment): Promise<void> {

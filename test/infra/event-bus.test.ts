@@ -8,6 +8,11 @@ const open = synthesized({
   organizationId: 'o-a1b2c3d4e5',
 });
 
+const crowded = synthesized({
+  subscriberAccounts: Array.from({ length: 100 }, (_, index) => 100_000_000_000 + index).join(),
+  organizationId: 'o-a1b2c3d4e5',
+});
+
 const statements = ({ ofType }: Synthesized) =>
   ofType('AWS::Events::EventBusPolicy').map(([, { Properties }]) => Properties.Statement);
 const rules = 'arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:rule/${EventsBus}/*';
@@ -74,5 +79,12 @@ describe('the policy of the bus', () => {
     expect(statements(open).flatMap(({ Action }) => Action)).toEqual(
       expect.arrayContaining(['events:PutTargets', 'events:DeleteRule', 'events:RemoveTargets']),
     );
+  });
+
+  it('is as short as EventBridge wants it, 10 KB, with as many accounts as a setting may name', () => {
+    const policy = JSON.stringify(statements(crowded).map(inShort));
+    const asDeployed = policy.replaceAll('${AWS::Partition}', 'aws-us-gov');
+
+    expect(asDeployed.length).toBeLessThan(10_240);
   });
 });

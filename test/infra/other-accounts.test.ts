@@ -41,28 +41,25 @@ describe('a subscriber in another AWS account', () => {
   it('asks for rules that the policy of the bridge allows, whatever its filter', () => {
     const { 'ForAllValues:StringEquals': allowed, Null: needed } = make.Condition;
     expect(needed).toEqual({ 'events:source': 'false', 'events:detail-type': 'false' });
-    fc.assert(
-      fc.property(aFilter, (filter) => {
-        fc.pre(contradictionsOf(filter).length === 0);
-        const stack = new Stack(new App(), 'Search', {
-          env: { account: '222222222222', region: 'eu-central-1' },
-        });
-        new AdvertSubscription(stack, 'Search', { busArn, ...filter });
-        const rules = Object.values(Template.fromStack(stack).findResources('AWS::Events::Rule')).filter(
-          ({ Properties }) => Properties.EventBusName === busArn,
-        );
-        expect(rules).not.toHaveLength(0);
-        for (const { Properties } of rules) {
-          const { source, 'detail-type': types } = Properties.EventPattern;
-          expect([source, types].every((values) => values.length > 0)).toBe(true);
-          expect(allowed['events:source']).toEqual(expect.arrayContaining(source));
-          expect(allowed['events:detail-type']).toEqual(expect.arrayContaining(types));
-          // Another kind of target the service refuses from another account.
-          expect(JSON.stringify(Properties.Targets[0].Arn)).toContain('Relay');
-        }
-      }),
-      { numRuns: 25 },
+    const stack = new Stack(new App(), 'Search', {
+      env: { account: '222222222222', region: 'eu-central-1' },
+    });
+    const filters = fc.sample(aFilter, 60).filter((filter) => contradictionsOf(filter).length === 0);
+    for (const [index, filter] of filters.entries()) {
+      new AdvertSubscription(stack, `Search${index}`, { busArn, ...filter });
+    }
+    const rules = Object.values(Template.fromStack(stack).findResources('AWS::Events::Rule')).filter(
+      ({ Properties }) => Properties.EventBusName === busArn,
     );
+    expect(rules.length).toBeGreaterThanOrEqual(filters.length);
+    for (const { Properties } of rules) {
+      const { source, 'detail-type': types } = Properties.EventPattern;
+      expect([source, types].every((values) => values.length > 0)).toBe(true);
+      expect(allowed['events:source']).toEqual(expect.arrayContaining(source));
+      expect(allowed['events:detail-type']).toEqual(expect.arrayContaining(types));
+      // Another kind of target the service refuses from another account.
+      expect(JSON.stringify(Properties.Targets[0].Arn)).toContain('Relay');
+    }
   });
 
   it('may do with its rules what CloudFormation has to do with them', () => {
