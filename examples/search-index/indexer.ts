@@ -1,17 +1,26 @@
 import { ConditionalCheckFailedException, DynamoDB } from '@aws-sdk/client-dynamodb';
-import { advertKeyOf, onlyIfNewerItem, parseSqsRecord } from 'advert-bridge/subscriber';
-import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { SQS } from '@aws-sdk/client-sqs';
+import {
+  advertKeyOf,
+  onlyIfNewerItem,
+  parseSqsRecord,
+  RefusedEventError,
+  sendToDeadLetters,
+} from 'advert-bridge/subscriber';
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 
+const { TABLE_NAME: TableName, DEAD_LETTER_QUEUE_URL: queueUrl = '' } = process.env;
 const dynamodb = new DynamoDB({});
+const refuse = sendToDeadLetters({ sqs: new SQS({}), queueUrl });
 
-async function index(record: SQSRecord): Promise<void> {
-  const event = parseSqsRecord(record);
+/** One write an event, which holds only if the table has no newer one. */
+async function index(body: string): Promise<void> {
+  const event = parseSqsRecord({ body });
   if (event['detail-type'] !== 'AdvertStatusChanged' && event['detail-type'] !== 'AdvertUnavailable') return;
-  const newer = onlyIfNewerItem(event);
   const { status } = event.detail.data;
+  const newer = onlyIfNewerItem(event);
   await dynamodb.updateItem({
-    TableName: process.env.TABLE_NAME,
-    Key: { pk: { S: advertKeyOf(event) } },
+    ...{ TableName, Key: { pk: { S: advertKeyOf(event) } } },
     UpdateExpression: `SET ${newer.setPosition}, #status = :status`,
     ConditionExpression: newer.ConditionExpression,
     ExpressionAttributeNames: { ...newer.ExpressionAttributeNames, '#status': 'status' },
@@ -22,19 +31,20 @@ async function index(record: SQSRecord): Promise<void> {
   });
 }
 
-/** One write an event, refused if the table has a newer one; what fails goes back to the queue. */
+/** What fails goes back to the queue; what will never be an event, to the dead letters. */
 export async function handler({ Records }: SQSEvent): Promise<SQSBatchResponse> {
-  const failures = await Promise.all(
-    Records.map(async (record) => {
-      try {
-        await index(record);
-        return [];
-      } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) return []; // Stale, or a duplicate.
-        console.error(record.messageId, error);
-        return [{ itemIdentifier: record.messageId }];
-      }
-    }),
-  );
-  return { batchItemFailures: failures.flat() };
+  const batchItemFailures: SQSBatchResponse['batchItemFailures'] = [];
+  const settle = async ({ messageId, body }: SQSEvent['Records'][number]) => {
+    try {
+      await index(body).catch(async (error) => {
+        if (error instanceof RefusedEventError) await refuse({ error, body, messageId });
+        else if (!(error instanceof ConditionalCheckFailedException)) throw error; // Else stale, or a duplicate.
+      });
+    } catch (error) {
+      console.error(messageId, error);
+      batchItemFailures.push({ itemIdentifier: messageId });
+    }
+  };
+  await Promise.all(Records.map(settle));
+  return { batchItemFailures };
 }

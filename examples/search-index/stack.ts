@@ -17,18 +17,22 @@ export class SearchIndexStack extends Stack {
       billingMode: BillingMode.PAY_PER_REQUEST,
       removalPolicy: RemovalPolicy.DESTROY, // All of it comes again with a replay.
     });
+    const subscription = new AdvertSubscription(this, 'AdvertEvents', {
+      bus: EventBus.fromEventBusName(this, 'Bus', props.busName),
+    });
     const indexer = new NodejsFunction(this, 'Indexer', {
       entry: join(import.meta.dirname, 'indexer.ts'),
       runtime: Runtime.NODEJS_24_X,
       timeout: Duration.seconds(30),
-      environment: { TABLE_NAME: adverts.tableName },
+      environment: {
+        TABLE_NAME: adverts.tableName,
+        DEAD_LETTER_QUEUE_URL: subscription.deadLetters.queueUrl,
+      },
       bundling: { bundleAwsSDK: true },
     });
     adverts.grant(indexer, 'dynamodb:UpdateItem');
+    subscription.deadLetters.grantSendMessages(indexer);
 
-    const subscription = new AdvertSubscription(this, 'AdvertEvents', {
-      bus: EventBus.fromEventBusName(this, 'Bus', props.busName),
-    });
     indexer.addEventSource(new SqsEventSource(subscription.queue, { reportBatchItemFailures: true }));
 
     new CfnOutput(this, 'TableName', { value: adverts.tableName });

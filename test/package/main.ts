@@ -126,6 +126,26 @@ try {
     await succeeds(project, atHome, 'npx', 'tsc', ...flags, ...paths, 'test/package/fresh/run.ts');
   });
   await step('and run', () => succeeds(project, { ...atHome, ...aws }, 'node', 'out/package/fresh/run.js'));
+  await step('a stack with AdvertSubscription compiles there and runs', async () => {
+    const file = 'test/docs/subscription-elsewhere.ts';
+    await cp(join(repository, file), join(project, file));
+    const flags = ['--strict', '--skipLibCheck', 'false', '--module', 'nodenext', '--target', 'es2022'];
+    await succeeds(
+      project,
+      atHome,
+      'npx',
+      'tsc',
+      ...flags,
+      '--types',
+      'node',
+      '--rootDir',
+      'test',
+      '--outDir',
+      'out',
+      file,
+    );
+    await succeeds(project, atHome, 'node', 'out/docs/subscription-elsewhere.js');
+  });
   await step('npx advert-bridge --help', async () => {
     const help = await succeeds(project, atHome, 'npx', 'advert-bridge', '--help');
     expect(help.startsWith('Usage: advert-bridge'), help);
