@@ -2,11 +2,7 @@
  * The deployed bridge without AWS: the handlers that Lambda runs, over dynalite, fauxqs and a few played services, with
  * the sandbox as the partner service. What Lambda itself does, schedule and event source mapping, is done here.
  */
-import {
-  DeleteMessageBatchCommand,
-  ReceiveMessageCommand,
-  SQSClient,
-} from '@aws-sdk/client-sqs';
+import { DeleteMessageBatchCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/server.ts';
 import { secretNames } from '../../shared/contract/names.ts';

@@ -2,7 +2,7 @@
  * What goes over the wire to AWS, in the units that AWS bills: counted by a server that stands before the emulators, so
  * that nothing of the functions has to be changed or trusted.
  */
-import { createServer, type IncomingHttpHeaders, request as httpRequest } from 'node:http';
+import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** Of one kind of call, such as `dynamodb PutItem`. */

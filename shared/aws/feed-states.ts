@@ -69,6 +69,8 @@ export function createFeedStates(table: Table): FeedStates {
         set: {
           ...progress,
           ...(lastSuccess === undefined ? {} : { lastSuccess }),
+          fault: undefined,
+          pausedUntil: undefined,
           leaseUntil: nowMs + leaseMs,
         },
         add: { listed: listed + repeated, repeated },
