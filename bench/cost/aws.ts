@@ -31,8 +31,15 @@ export interface Invocations {
   readonly durationsMs: readonly number[];
 }
 
+/** With names as long as Lambda's are, for they stand in every log line. */
 const context = (functionName: string): Context =>
-  ({ awsRequestId: 'request', functionName, getRemainingTimeInMillis: () => 3_600_000 }) as Context;
+  ({
+    awsRequestId: '6d68ca91-49c9-448d-89b8-7ca3e6dc66aa',
+    functionName: `AdvertBridge-${functionName}Function4D2E8D4F-8aTzK1mQh2Xv`,
+    invokedFunctionArn: `arn:aws:lambda:us-east-1:000000000000:function:AdvertBridge-${functionName}Function4D2E8D4F-8aTzK1mQh2Xv`,
+    memoryLimitInMB: '256',
+    getRemainingTimeInMillis: () => 3_600_000,
+  }) as Context;
 
 /** Starts everything; the partner accounts are connected as the command line does it, by the real function. */
 export async function startAws(options: AwsOptions) {

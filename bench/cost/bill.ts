@@ -82,7 +82,7 @@ export function sumOf(...parts: readonly (readonly [times: number, usage: Usage]
 
 /** What calls over the wire cost. */
 export function usageOf(count: Count): Usage {
-  const sum = (prefix: string, unit: 'billed' | 'readUnits' | 'writeUnits'): number =>
+  const sum = (prefix: string, unit: 'billed' | 'readUnits' | 'writeUnits' | 'bytes'): number =>
     Object.entries(count).reduce(
       (total, [name, calls]) => total + (name.startsWith(prefix) ? calls[unit] : 0),
       0,
@@ -92,6 +92,7 @@ export function usageOf(count: Count): Usage {
     dynamoDbRead: sum('dynamodb ', 'readUnits'),
     dynamoDbWrite: sum('dynamodb ', 'writeUnits'),
     eventBridgeEvent: sum('events ', 'billed'),
+    archivedByte: sum('events ', 'bytes'),
     secretsManagerCall: sum('secretsmanager ', 'billed'),
   };
 }

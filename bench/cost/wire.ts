@@ -13,7 +13,11 @@ export interface Calls {
   /** Of DynamoDB, as the emulator says by `ReturnConsumedCapacity`. */
   readUnits: number;
   writeUnits: number;
+  /** Of EventBridge: bytes of the events, which the archive is paid by. */
+  bytes: number;
 }
+
+const none: Calls = { calls: 0, billed: 0, readUnits: 0, writeUnits: 0, bytes: 0 };
 
 export type Count = Readonly<Record<string, Readonly<Calls>>>;
 
@@ -47,6 +51,16 @@ function operationOf(headers: IncomingHttpHeaders, url: string): string {
   throw new Error(`no AWS call that is known here: ${url}`);
 }
 
+/** Both counts together. */
+export function mergedCounts(...counts: readonly Count[]): Count {
+  const all: Record<string, Calls> = {};
+  for (const [name, calls] of counts.flatMap((count) => Object.entries(count))) {
+    all[name] ??= { ...none };
+    for (const unit of Object.keys(none) as (keyof Calls)[]) all[name][unit] += calls[unit];
+  }
+  return all;
+}
+
 export async function startWire(targets: Targets) {
   let count: Record<string, Calls> = {};
 
@@ -63,7 +77,7 @@ export async function startWire(targets: Targets) {
 
   async function serve(headers: IncomingHttpHeaders, path: string, body: string): Promise<Answer> {
     const operation = operationOf(headers, path);
-    count[operation] ??= { calls: 0, billed: 0, readUnits: 0, writeUnits: 0 };
+    count[operation] ??= { ...none };
     const calls = count[operation];
     calls.calls += 1;
     if (operation.startsWith('dynamodb ')) {
@@ -78,7 +92,11 @@ export async function startWire(targets: Targets) {
       return answer;
     }
     if (operation === 'events PutEvents') {
-      for (const entry of JSON.parse(body).Entries) calls.billed += chunks(JSON.stringify(entry).length);
+      for (const entry of JSON.parse(body).Entries) {
+        const { length } = JSON.stringify(entry);
+        calls.billed += chunks(length);
+        calls.bytes += length;
+      }
     } else calls.billed += 1;
     return targets.play(operation, body, path);
   }
