@@ -28,12 +28,21 @@ const stoppedDelayMs = 60_000;
 export function createFanOut(deps: FanOutDeps) {
   const { clock, observer } = deps;
   const views = new Map<string, { readonly account: PartnerAccount | undefined; readonly readAt: number }>();
+  const looks = new Map<string, Promise<PartnerAccount | undefined>>();
 
   /** @param generation at least so new must the view be: a message may be newer than what was read before it */
   async function viewOf(name: string, generation: number): Promise<PartnerAccount | undefined> {
     const view = views.get(name);
     const fresh = view && clock.now() - view.readAt < accountViewMs;
     if (fresh && view.account?.generation === generation) return view.account;
+    // The adverts of a batch share one look. Not with another generation's: that one may be older than this message.
+    const key = `${name} ${generation}`;
+    const look = looks.get(key) ?? lookAt(name).finally(() => looks.delete(key));
+    looks.set(key, look);
+    return look;
+  }
+
+  async function lookAt(name: string): Promise<PartnerAccount | undefined> {
     const account = (await deps.accounts.read(name))?.value;
     views.set(name, { account, readAt: clock.now() });
     return account;
