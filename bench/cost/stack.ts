@@ -37,3 +37,8 @@ export function stackFacts(settings: Readonly<Record<string, unknown>> = {}): St
     isTraced: lambda('drain').TracingConfig?.Mode === 'Active',
   };
 }
+
+/** How many batches the event source mapping hands over side by side. */
+export const batchesAtOnce = (maxRequestsPerSecond: number): number =>
+  synthesized({ maxRequestsPerSecond: String(maxRequestsPerSecond) }).one('AWS::Lambda::EventSourceMapping')
+    .Properties.ScalingConfig.MaximumConcurrency;

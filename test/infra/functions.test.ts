@@ -71,12 +71,12 @@ describe('the mapping of the queue to the fan-out', () => {
       FunctionName: '${FanOutWorkerFunction}',
       BatchSize: 10,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
-      ScalingConfig: { MaximumConcurrency: 5 },
+      ScalingConfig: { MaximumConcurrency: 2 },
     });
   });
 
   it.each([
-    ['0.1', 5],
+    ['0.1', 2],
     ['300', 30],
     ['100000', 100],
   ])('at %s requests a second has up to %i batches at once', (maxRequestsPerSecond, most) => {
