@@ -83,6 +83,8 @@ export function simulateQueue(setting: QueueSetting): QueueOutcome {
 
   // Feeds are read five side by side, one page each, as they come due together.
   for (let pollAt = 0; pollAt < endMs; pollAt += pollMs) {
+    waiting.splice(0, head);
+    head = 0;
     for (let feed = 0; feed < feeds; feed += 1) {
       work(pollAt);
       const readAt = takeSlots(1, pollAt) + latencyMs;
