@@ -5,7 +5,11 @@ import { type Finished, measure, type Service } from './processes.ts';
 
 export interface BridgeRun extends Finished {
   readonly events: number;
+  /** Listed IDs with an outcome, by the books. */
+  readonly settled: number;
 }
+
+type Books = Readonly<Record<'events' | 'unchanged' | 'coalesced', number>>;
 
 /** A fresh embedded bridge, set up by its command line, run until it is idle; only `run` is measured. */
 export async function runBridge(
@@ -43,9 +47,9 @@ export async function runBridge(
       '100000',
     ]);
     const status = await measure('cli/main.ts', ['status', ...local, '--json']);
-    const [account] = (JSON.parse(status.stdout) as { partnerAccounts: { books: { events: number } }[] })
-      .partnerAccounts;
-    return { ...run, events: account?.books.events ?? 0 };
+    const [account] = (JSON.parse(status.stdout) as { partnerAccounts: { books: Books }[] }).partnerAccounts;
+    const { events = 0, unchanged = 0, coalesced = 0 } = account?.books ?? {};
+    return { ...run, events, settled: events + unchanged + coalesced };
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

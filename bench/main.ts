@@ -1,39 +1,95 @@
 /**
- * `npm run bench [-- NAME …]`: speed, memory and bundle sizes of the bridge, each beside a yardstick that runs in the
- * same minute. Exits with 1 when a figure misses its target.
+ * `npm run bench [-- NAME …]`: what the bridge costs in time, memory, requests and money, each figure beside a yardstick
+ * that runs in the same minute. Writes bench/results/NAME.json and docs/performance.md.
  */
-import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
 import { bundles } from './bundles.ts';
+import { coldStart } from './cold-start.ts';
+import { cost } from './cost.ts';
 import { memory } from './memory.ts';
+import { writePage } from './page.ts';
+import { queue } from './queue.ts';
+import { type Bench, isMet, shownTarget, shownValue } from './report.ts';
+import { requests } from './requests.ts';
+import { machine, store, stored } from './results.ts';
 import { throughput } from './throughput.ts';
 
-export interface Figure {
-  readonly what: string;
-  readonly value: string;
-  readonly target: string;
-  readonly met: boolean;
+const benches: Readonly<Record<string, Bench>> = {
+  bundles,
+  'cold-start': coldStart,
+  cost,
+  requests,
+  queue,
+  throughput,
+  memory,
+};
+
+const usage = `npm run bench [-- NAME … [--rounds N] [--short] [--no-page]]
+
+${Object.entries(benches)
+  .map(([name, { does }]) => `  ${name.padEnd(12)} ${does}`)
+  .join('\n')}
+
+  --rounds N   how often each measurement is repeated, the compared programs in turn (default 3)
+  --short      less work: shows that it runs, and is marked so
+  --no-page    leaves bench/results and docs/performance.md as they are
+
+  npm run bench                              all of them; about half an hour
+  npm run bench -- cost requests             what it costs, in calls and money
+  npm run bench -- throughput --rounds 5     one of them, more exactly
+
+Exits with 0 when every target is met, 1 when one is missed, 2 when it was called wrongly.
+`;
+
+function parsed() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        rounds: { type: 'string', default: '3' },
+        short: { type: 'boolean', default: false },
+        'no-page': { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    });
+    const rounds = Number(values.rounds);
+    const unknown = positionals.filter((name) => !(name in benches));
+    if (unknown.length > 0) throw new Error(`there is no bench ${unknown.join(', ')}`);
+    if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds: expected a whole number from 1');
+    return { ...values, rounds, names: positionals.length > 0 ? positionals : Object.keys(benches) };
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${usage}`);
+    return process.exit(2);
+  }
 }
 
-const benches: Record<string, () => Promise<Figure[]>> = { bundles, throughput, memory };
-
-const names = process.argv.slice(2).filter((argument) => argument !== '--');
-if (names.includes('--help')) {
-  process.stderr.write(`npm run bench [-- ${Object.keys(benches).join(' | ')}]\n`);
+const { rounds, short: isShort, 'no-page': keepsPage, help, names } = parsed();
+if (help) {
+  process.stdout.write(usage);
   process.exit(0);
 }
-const unknown = names.filter((name) => !(name in benches));
-if (unknown.length > 0) {
-  process.stderr.write(
-    `unknown bench: ${unknown.join(', ')}; there are: ${Object.keys(benches).join(', ')}\n`,
-  );
-  process.exit(2);
-}
 
-process.stderr.write(`${cpus().length} × ${cpus()[0]?.model ?? 'unknown CPU'}, Node ${process.version}\n`);
-for (const [name, bench] of Object.entries(benches)) {
-  if (names.length > 0 && !names.includes(name)) continue;
-  for (const { what, value, target, met } of await bench()) {
-    process.stdout.write(`${met ? 'ok  ' : 'MISS'}  ${name}: ${what}: ${value} (target: ${target})\n`);
-    if (!met) process.exitCode = 1;
+process.stderr.write(`${machine()}\n`);
+for (const name of names) {
+  const { does, run } = benches[name] as Bench;
+  process.stderr.write(`${name}: ${does}\n`);
+  const progress = (text: string) => process.stderr.write(`  ${text}\n`);
+  const report = await run({ rounds, isShort, progress });
+  for (const figure of report.figures) {
+    const met = isMet(figure);
+    const verdict = met === undefined ? '    ' : met ? 'ok  ' : 'MISS';
+    const target = figure.target ? ` (target: ${shownTarget(figure)})` : '';
+    process.stdout.write(`${verdict}  ${name}: ${figure.what}: ${shownValue(figure)}${target}\n`);
+    if (met === false) process.exitCode = 1;
   }
+  if (keepsPage) continue;
+  store({
+    bench: name,
+    does,
+    date: new Date().toISOString().slice(0, 10),
+    machine: machine(),
+    isShort,
+    ...report,
+  });
+  writePage(stored());
 }

@@ -67,8 +67,8 @@ export interface Service {
 }
 
 /** The sandbox in a process of its own, so that it does not share the event loop that is measured. */
-export async function startService(latencyMs: number): Promise<Service> {
-  const child = spawn(process.execPath, ['bench/service.ts', String(latencyMs)], {
+export async function startService(latencyMs: number, journalLimit = 1_000): Promise<Service> {
+  const child = spawn(process.execPath, ['bench/service.ts', String(latencyMs), String(journalLimit)], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -87,6 +87,3 @@ export async function startService(latencyMs: number): Promise<Service> {
     },
   };
 }
-
-export const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

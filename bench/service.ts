@@ -4,6 +4,6 @@ const sandbox = await startSandbox({
   users: [{ name: 'main', adverts: 0 }],
   visibilityDelayMs: 0,
   latencyMs: Number(process.argv[2] ?? 0),
-  journalLimit: 1000,
+  journalLimit: Number(process.argv[3] ?? 1000),
 });
 process.stdout.write(`${sandbox.url}\n`);

@@ -109,7 +109,9 @@ export async function pollFeed(
     return { ...counts, end: 'fault', fault };
   } finally {
     // A lease that cannot be given back runs out by itself; the poll's own outcome is what counts.
-    await feedStates.release(key, fence, end, clock.now()).catch(() => undefined);
+    if (leasedUntil > clock.now()) {
+      await feedStates.release(key, fence, end, clock.now()).catch(() => undefined);
+    }
   }
 }
 
@@ -145,7 +147,10 @@ async function acceptPage(
     repeated: found.repeated,
   };
   const now = clock.now();
-  if (!(await feedStates.advance(state, fence, progress, now, settings.leaseMs))) return undefined;
+  // Most polls find nothing: their lease ends with this write, and giving it back is no write of its own.
+  const foundNothing = !page.hasMore && page.data.length === 0 && !startedOver;
+  const leaseMs = foundNothing ? 0 : settings.leaseMs;
+  if (!(await feedStates.advance(state, fence, progress, now, leaseMs))) return undefined;
   observer.count(metrics.listed, page.data.length);
   if (startedOver) {
     observer.count(metrics.cursorResets, 1);
@@ -156,7 +161,7 @@ async function acceptPage(
     });
   }
   const { listed: _listed, malformed: _malformed, repeated: _repeated, ...stored } = progress;
-  return { state: { ...state, ...stored }, leasedUntil: now + settings.leaseMs };
+  return { state: { ...state, ...stored }, leasedUntil: now + leaseMs };
 }
 
 /** @throws {PartnerFault} when the queue did not accept everything; nothing may be stored then */

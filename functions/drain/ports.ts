@@ -62,7 +62,12 @@ export interface FeedStates {
   register(state: FeedState): Promise<void>;
   /** Takes the lease (fence + 1) and reads the state, strongly consistent; undefined for an unknown feed. */
   acquire(key: FeedKey, holder: string, nowMs: number, leaseMs: number): Promise<Lease | undefined>;
-  /** Stores a page's progress and renews the lease. @returns false when the lease is not ours any more */
+  /**
+   * Stores a page's progress, ends what was wrong with the feed, and renews the lease.
+   *
+   * @param leaseMs 0: the lease ends here, as by `release`
+   * @returns false when the lease is not ours any more
+   */
   advance(key: FeedKey, fence: number, progress: Progress, nowMs: number, leaseMs: number): Promise<boolean>;
   /** Gives the lease back, and says how the poll ended; nothing happens when it is not ours any more. */
   release(key: FeedKey, fence: number, end: PollEnd, nowMs: number): Promise<void>;

@@ -28,12 +28,21 @@ const stoppedDelayMs = 60_000;
 export function createFanOut(deps: FanOutDeps) {
   const { clock, observer } = deps;
   const views = new Map<string, { readonly account: PartnerAccount | undefined; readonly readAt: number }>();
+  const looks = new Map<string, Promise<PartnerAccount | undefined>>();
 
   /** @param generation at least so new must the view be: a message may be newer than what was read before it */
   async function viewOf(name: string, generation: number): Promise<PartnerAccount | undefined> {
     const view = views.get(name);
     const fresh = view && clock.now() - view.readAt < accountViewMs;
     if (fresh && view.account?.generation === generation) return view.account;
+    // The adverts of a batch share one look. Not with another generation's: that one may be older than this message.
+    const key = `${name} ${generation}`;
+    const look = looks.get(key) ?? lookAt(name).finally(() => looks.delete(key));
+    looks.set(key, look);
+    return look;
+  }
+
+  async function lookAt(name: string): Promise<PartnerAccount | undefined> {
     const account = (await deps.accounts.read(name))?.value;
     views.set(name, { account, readAt: clock.now() });
     return account;
@@ -80,14 +89,17 @@ export function createFanOut(deps: FanOutDeps) {
     settlements.push(...settled.flat());
     countOutcomes(settlements);
     // One line a batch: a line an advert would cost half of what its event does.
-    if (settlements.length > 0) observer.info('batch handled', { adverts: settlements.map(lineOf) });
+    if (settlements.length > 0) observer.info('batch handled', { pages: linesOf(settlements) });
     return settlements;
   }
 
   function countOutcomes(settlements: readonly Settlement[]): void {
-    for (const { verdict } of settlements) {
-      if (verdict.kind === 'done') observer.count(metrics[verdict.outcome], 1);
-      if (verdict.kind === 'dead-letter') observer.count(metrics.deadLettered, 1);
+    const counted = settlements.flatMap(({ verdict }) => {
+      if (verdict.kind === 'done') return verdict.outcome;
+      return verdict.kind === 'dead-letter' ? 'deadLettered' : [];
+    });
+    for (const [outcome, { length }] of Map.groupBy(counted, (outcome) => outcome)) {
+      observer.count(metrics[outcome], length);
     }
   }
 
@@ -96,14 +108,34 @@ export function createFanOut(deps: FanOutDeps) {
 
 export type FanOut = ReturnType<typeof createFanOut>;
 
-/** What a log says of one message: enough to follow it from the page of the feed to its event. */
-const lineOf = ({ delivery: { message, receives }, verdict }: Settlement) => ({
-  partnerAccount: message?.partnerAccount,
-  advertId: message?.advertId,
-  correlationId: message?.correlationId,
-  receives,
-  verdict: verdict.kind === 'done' ? verdict.outcome : verdict.kind,
-});
+interface PageLine {
+  readonly partnerAccount?: string;
+  readonly correlationId?: string;
+  /** Advert IDs by what became of their messages. */
+  readonly adverts: Record<string, (string | undefined)[]>;
+  /** Those that were delivered before. */
+  readonly redelivered?: (string | undefined)[];
+}
+
+/** What a log says of a batch: enough to follow each message from the page of the feed that named it to its event. */
+function linesOf(settlements: readonly Settlement[]): PageLine[] {
+  const pages = Map.groupBy(
+    settlements,
+    ({ delivery: { message } }) => `${message?.partnerAccount} ${message?.correlationId}`,
+  );
+  return [...pages.values()].map((page) => {
+    const { partnerAccount, correlationId } = page[0]?.delivery.message ?? {};
+    const adverts: PageLine['adverts'] = {};
+    for (const { delivery, verdict } of page) {
+      const became = verdict.kind === 'done' ? verdict.outcome : verdict.kind;
+      adverts[became] = [...(adverts[became] ?? []), delivery.message?.advertId];
+    }
+    const redelivered = page
+      .filter(({ delivery }) => delivery.receives > 1)
+      .map(({ delivery }) => delivery.message?.advertId);
+    return { partnerAccount, correlationId, adverts, ...(redelivered.length > 0 ? { redelivered } : {}) };
+  });
+}
 
 const isMessage = (delivery: Delivery): delivery is Delivery & MessageDelivery =>
   delivery.message !== undefined;

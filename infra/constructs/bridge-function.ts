@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { PolicyStatement, type PolicyStatementProps, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { ApplicationLogLevel, Architecture, LoggingFormat, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
+import { ApplicationLogLevel, Architecture, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Charset, LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
@@ -26,7 +26,7 @@ export interface BridgeFunctionProps {
 
 /**
  * A function of the bridge, with what all of them have in common. It starts with the settings that its contract lists
- * and with leave to write logs and traces; everything else comes by `uses`, the variable that names a resource together
+ * and with leave to write logs; everything else comes by `uses`, the variable that names a resource together
  * with the grant (grants.ts has those that several functions need).
  */
 export class BridgeFunction extends Construct {
@@ -49,10 +49,6 @@ export class BridgeFunction extends Construct {
         resources: [logGroup.logGroupArn],
       }),
     );
-    Validations.of(role).acknowledge({
-      id: 'AwsSolutions-IAM5[Resource::*]',
-      reason: 'X-Ray takes traces from anybody in the AWS account: its two write actions know no resource.',
-    });
     this.timeout = timeout;
     this.function = new NodejsFunction(this, 'Function', {
       description,
@@ -68,7 +64,6 @@ export class BridgeFunction extends Construct {
       logGroup,
       loggingFormat: LoggingFormat.JSON,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
-      tracing: Tracing.ACTIVE,
       awsSdkConnectionReuse: false, // SDK 3 keeps connections alive without being told by the environment.
       environment: { NODE_OPTIONS: '--enable-source-maps', ...environmentOf(name, settings) },
       bundling,

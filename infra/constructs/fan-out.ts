@@ -20,8 +20,11 @@ export interface FanOutProps {
 
 /** The most that SQS hands over of a FIFO queue. */
 const batchSize = 10;
-/** A hanging advert holds its batch, so some batches have to be on their way beside it. */
-const fewestAtOnce = 5;
+/**
+ * A hanging advert holds its batch, so another has to be on its way beside it. No more than that: what is beyond the rate
+ * budget waits in a function that is paid for (docs/scaling.md).
+ */
+const fewestAtOnce = 2;
 /** A tenth of what an AWS account has by default: the bridge is a guest there. */
 const mostAtOnce = 100;
 

@@ -17,17 +17,20 @@ const countedForMs = 5_000;
 /** The FIFO queue between drain and fan-out: one message group for each advert of a partner account. */
 export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): ChangedAdvertsQueue {
   const { queue, clock = systemClock } = options;
-  let counted: { readonly waiting: number; readonly at: number } | undefined;
+  let counting: { readonly waiting: Promise<number>; readonly at: number } | undefined;
   let sentSince = 0;
 
+  /** Feeds that are read side by side share one question. */
   async function total(): Promise<number> {
-    if (!counted || clock.now() - counted.at >= countedForMs) {
-      const at = clock.now();
-      const waiting = await countMessages(queue);
-      counted = { waiting, at };
+    if (!counting || clock.now() - counting.at >= countedForMs) {
+      const mine = { waiting: countMessages(queue), at: clock.now() };
+      counting = mine;
       sentSince = 0;
+      mine.waiting.catch(() => {
+        if (counting === mine) counting = undefined;
+      });
     }
-    return counted.waiting + sentSince;
+    return (await counting.waiting) + sentSince;
   }
 
   return {

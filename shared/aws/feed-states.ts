@@ -73,6 +73,9 @@ export function createFeedStates(table: Table): FeedStates {
         set: {
           ...progress,
           ...(lastSuccess === undefined ? {} : { lastSuccess }),
+          fault: undefined,
+          needsPerson: undefined,
+          pausedUntil: undefined,
           leaseUntil: nowMs + leaseMs,
         },
         add: { listed: listed + repeated, malformed, repeated },

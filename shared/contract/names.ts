@@ -42,7 +42,7 @@ export const metricsNamespace = 'AdvertBridge';
 export const metrics = {
   /** Seconds since the feed that waited longest was last read to its end; once a drain run. */
   feedLagSeconds: 'FeedLagSeconds',
-  /** Partner accounts that wait for a person; once a drain run. */
+  /** Partner accounts that wait for a person; once a drain run, while there are any. */
   stoppedPartnerAccounts: 'StoppedPartnerAccounts',
   listed: 'Listed',
   events: 'Events',

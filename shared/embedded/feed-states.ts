@@ -72,7 +72,7 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
         const row = leased(key, fence, nowMs);
         if (!row) return false;
         const success = lastSuccess === undefined ? {} : { lastSuccess };
-        put({ ...stateOf(row), ...progress, ...success }, fence, row.holder, nowMs + leaseMs);
+        put({ ...wellOf(row), ...progress, ...success }, fence, row.holder, nowMs + leaseMs);
         if (repeated > 0) {
           books.add(key.partnerAccount, row.generation, { listed: repeated, coalesced: repeated });
         }
@@ -83,13 +83,7 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
       store.write(() => {
         const row = leased(key, fence, nowMs);
         if (!row) return;
-        const {
-          fault: _fault,
-          needsPerson: _needsPerson,
-          pausedUntil: _pausedUntil,
-          ...state
-        } = stateOf(row);
-        put({ ...state, ...end }, fence, null, null);
+        put({ ...wellOf(row), ...end }, fence, null, null);
       }),
 
     async remove(partnerAccount) {
@@ -101,6 +95,12 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
 /** @throws {ShapeError} */
 const stateOf = ({ partner_account, feed, state }: Row): FeedState =>
   checkedJson(rows.feedState, state, `state of feed ${partner_account}/${feed}`);
+
+/** The state without what was wrong with the feed. */
+function wellOf(row: Row): FeedState {
+  const { fault: _fault, needsPerson: _needsPerson, pausedUntil: _pausedUntil, ...state } = stateOf(row);
+  return state;
+}
 
 const isLeased = (row: Row, nowMs: number): boolean => row.leased_until !== null && row.leased_until > nowMs;
 

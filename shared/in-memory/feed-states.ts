@@ -50,7 +50,11 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
     ) {
       const row = leased(key, fence, nowMs);
       if (!row?.lease) return false;
-      row.state = { ...row.state, ...progress, ...(lastSuccess === undefined ? {} : { lastSuccess }) };
+      row.state = {
+        ...wellOf(row.state),
+        ...progress,
+        ...(lastSuccess === undefined ? {} : { lastSuccess }),
+      };
       row.lease = { holder: row.lease.holder, untilMs: nowMs + leaseMs };
       const counts = books.of(key.partnerAccount, row.state.generation);
       counts.listed += repeated;
@@ -61,8 +65,7 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
     async release(key, fence, end, nowMs) {
       const row = leased(key, fence, nowMs);
       if (!row) return;
-      const { fault: _fault, needsPerson: _needsPerson, pausedUntil: _pausedUntil, ...rest } = row.state;
-      row.state = { ...rest, ...end };
+      row.state = { ...wellOf(row.state), ...end };
       delete row.lease;
     },
 
@@ -71,6 +74,16 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
       books.closed(partnerAccount);
     },
   };
+}
+
+/** The state without what was wrong with the feed. */
+function wellOf({
+  fault: _fault,
+  needsPerson: _person,
+  pausedUntil: _until,
+  ...state
+}: FeedState): FeedState {
+  return state;
 }
 
 const keyOf = ({ partnerAccount, feed }: FeedKey): string => `${partnerAccount}/${feed}`;

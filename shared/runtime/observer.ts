@@ -18,6 +18,9 @@ export function createTelemetry() {
     warn: (message, fields) => logger.warn(message, fields ?? {}),
     error: (message, fields) => logger.error(message, fields ?? {}),
     count(metric, value) {
+      // A metric is paid for in each hour that it is written in. The lag says that the drain runs; of any other, no
+      // word is as good as none.
+      if (value === 0 && metric !== names.feedLagSeconds) return;
       const unit = metric === names.feedLagSeconds ? MetricUnit.Seconds : MetricUnit.Count;
       metrics.addMetric(metric, unit, value);
     },

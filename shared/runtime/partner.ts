@@ -10,7 +10,7 @@ import { createPartnerClient } from '../partner-api/client.ts';
 import { createGate } from '../partner-api/gate.ts';
 import { createPartnerReaders } from '../partner-api/readers.ts';
 import { createTokenSource } from '../partner-api/token-source.ts';
-import { partnerConnections } from './limits.ts';
+import { partnerConnections, tokenMaxAgeMs } from './limits.ts';
 import { observer } from './observer.ts';
 
 const edges = { clock: systemClock, random: Math.random };
@@ -51,6 +51,7 @@ export function partnerReaders(
     }),
     accounts,
     clock: systemClock,
+    maxAgeMs: tokenMaxAgeMs,
   });
   return createPartnerReaders({ client: partnerClient(config, table), tokens });
 }

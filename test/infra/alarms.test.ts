@@ -29,7 +29,8 @@ describe('the alarms', () => {
     expect(watched).toEqual({
       DeadLetters: 'AWS/SQS ApproximateNumberOfMessagesVisible, Maximum > 0, 1 × 300 s, missing: ignore',
       NoSuccessfulDrain: 'AdvertBridge FeedLagSeconds, Maximum > 300, 1 × 300 s, missing: breaching',
-      PartnerAccountStopped: 'AdvertBridge StoppedPartnerAccounts, Maximum > 0, 1 × 300 s, missing: ignore',
+      PartnerAccountStopped:
+        'AdvertBridge StoppedPartnerAccounts, Maximum > 0, 1 × 300 s, missing: notBreaching',
       NeedsAttention: 'AdvertBridge NeedsAttention, Sum > 0, 1 × 300 s, missing: notBreaching',
       'NeedsAttention-CircuitOpened': 'AdvertBridge CircuitOpened, Sum > 0, 1 × 300 s, missing: notBreaching',
       'NeedsAttention-Backlog':

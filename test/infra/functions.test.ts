@@ -24,16 +24,17 @@ describe.each(names)('the %s function', (name) => {
     expect(NODE_OPTIONS).toBe('--enable-source-maps');
   });
 
-  it('runs on Node 24 and arm64, is traced, and logs JSON', () => {
+  it('runs on Node 24 and arm64, and logs JSON', () => {
     expect(Properties).toMatchObject({
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],
-      TracingConfig: { Mode: 'Active' },
       LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'INFO' },
     });
     const [, logGroup] =
       ofType('AWS::Logs::LogGroup').find(([group]) => group === Properties.LoggingConfig.LogGroup.Ref) ?? [];
     expect(logGroup?.Properties.RetentionInDays).toBe(30);
+    // A trace costs five times what its event does (docs/decisions/own-code.md).
+    expect(Properties.TracingConfig).toBeUndefined();
   });
 
   it('reserves no concurrency: the lease keeps drains apart', () => {
@@ -70,12 +71,12 @@ describe('the mapping of the queue to the fan-out', () => {
       FunctionName: '${FanOutWorkerFunction}',
       BatchSize: 10,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
-      ScalingConfig: { MaximumConcurrency: 5 },
+      ScalingConfig: { MaximumConcurrency: 2 },
     });
   });
 
   it.each([
-    ['0.1', 5],
+    ['0.1', 2],
     ['300', 30],
     ['100000', 100],
   ])('at %s requests a second has up to %i batches at once', (maxRequestsPerSecond, most) => {

@@ -25,7 +25,6 @@ const grantsOf = (prefix: string): string[] =>
     .map(line)
     .sort();
 
-const traces = ': xray:PutTelemetryRecords xray:PutTraceSegments on *';
 const feedState = '${FeedState.Arn}';
 const partnerSecrets =
   'arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:advert-bridge/partner-accounts/*';
@@ -35,7 +34,6 @@ const deadLetters = 'DeadLetters: SendMessage on ${ChangedAdvertsDeadLetters.Arn
 describe('what each function may do', () => {
   it('is for the drain: feeds, the queue, and tokens to read', () => {
     expect(grantsOf(functions.drain)).toEqual([
-      traces,
       'ChangedAdverts: GetQueueAttributes SendMessage on ${ChangedAdvertsQueue.Arn}',
       deadLetters,
       `FeedStateAccount: GetItem Query on ${feedState} where account`,
@@ -50,7 +48,6 @@ describe('what each function may do', () => {
 
   it('is for the fan-out: histories, events, and tokens to read', () => {
     expect(grantsOf(functions.fanOut)).toEqual([
-      traces,
       'AdvertStatus: BatchGetItem GetItem PutItem on ${FanOutAdvertStatus.Arn}',
       'ChangedAdverts: ChangeMessageVisibility DeleteMessage GetQueueAttributes ReceiveMessage on ${ChangedAdvertsQueue.Arn}',
       deadLetters,
@@ -66,7 +63,6 @@ describe('what each function may do', () => {
 
   it('is for refresh-token: accounts, and the only one that writes secrets', () => {
     expect(grantsOf(functions.refreshToken)).toEqual([
-      traces,
       'AdvertStatus: BatchGetItem on ${FanOutAdvertStatus.Arn}',
       'ApplicationSecret: GetSecretValue on ${RefreshTokenApplication}',
       'Events: events:PutEvents on ${EventsBus.Arn}',

@@ -154,6 +154,23 @@ export function feedStatesSuite(name: string, make: () => Promise<FeedStatesSubj
       expect(state?.pausedUntil).toBeUndefined();
     });
 
+    it('ends the lease and what was wrong with progress that renews it for no time', async () => {
+      const feedStates = await registered();
+      const first = taken(await feedStates.acquire(key, 'a', now, leaseMs));
+      await feedStates.release(key, first.fence, { fault: 'no answer', pausedUntil: now + 1 }, now);
+      const { fence } = taken(await feedStates.acquire(key, 'a', now + 1, leaseMs));
+
+      expect(await feedStates.advance(key, fence, progress({ cursor: 'last' }), now + 2, 0)).toBe(true);
+
+      expect(await feedStates.advance(key, fence, progress({ cursor: 'late' }), now + 2, leaseMs)).toBe(
+        false,
+      );
+      const { state } = taken(await feedStates.acquire(key, 'b', now + 2, leaseMs));
+      expect(state.cursor).toBe('last');
+      expect(state.fault).toBeUndefined();
+      expect(state.pausedUntil).toBeUndefined();
+    });
+
     it('ignores the release of a lease that is not held any more', async () => {
       const feedStates = await registered();
       const first = taken(await feedStates.acquire(key, 'a', now, leaseMs));

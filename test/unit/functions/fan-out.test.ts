@@ -85,7 +85,9 @@ describe('fan-out', () => {
 
     expect(told.map(({ fields }) => fields)).toMatchObject([
       { partnerAccount: 'main', correlationId: 'id1', adverts: 1 },
-      { adverts: [{ partnerAccount: 'main', advertId: '1', correlationId: 'id1', verdict: 'events' }] },
+      {
+        pages: [{ partnerAccount: 'main', correlationId: 'id1', adverts: { events: ['1'] } }],
+      },
     ]);
   });
 

@@ -1,0 +1,70 @@
+import { runBridge } from './bridge-run.ts';
+import { startService } from './processes.ts';
+import type { Bench } from './report.ts';
+
+const latencyMs = 5;
+const concurrency = 50;
+
+interface Entry {
+  readonly endpoint: string | null;
+}
+
+export const requests: Bench = {
+  does: 'how many requests the partner service gets, by its own journal',
+  async run({ rounds, isShort, progress }) {
+    const changes = isShort ? 1_000 : 20_000;
+    const distinct: number[] = [];
+    const repeated: number[] = [];
+    for (let round = 1; round <= rounds; round += 1) {
+      distinct.push(await countRequests({ changes, adverts: changes }));
+      repeated.push(await countRequests({ changes, adverts: changes / 10 }));
+      progress(
+        `round ${round} of ${rounds}: ${distinct.at(-1)} for distinct adverts, ${repeated.at(-1)} for a tenth as many adverts`,
+      );
+    }
+    const perThousand = (counts: readonly number[]) => counts.map((count) => (count / changes) * 1_000);
+    return {
+      figures: [
+        {
+          what: 'requests for a thousand distinct changes',
+          rounds: perThousand(distinct),
+          unit: '',
+          digits: 1,
+          target: { most: 1_002 },
+        },
+        {
+          what: 'requests for a thousand listings of a hundred adverts, at random',
+          rounds: perThousand(repeated),
+          unit: '',
+          digits: 1,
+        },
+      ],
+      notes: [
+        'The token request apart, of which there is one a day. A poll that finds nothing is one request; test/unit/aws/call-counts.test.ts holds that and the counts on AWS.',
+        'A page names each advert once to the queue. What later pages name again is fetched once for all messages of the advert that are taken from the queue together: a status fetched before a change was listed must not stand for it.',
+      ],
+    };
+  },
+};
+
+async function countRequests(wanted: {
+  readonly changes: number;
+  readonly adverts: number;
+}): Promise<number> {
+  const service = await startService(latencyMs, 10 * wanted.changes + 1_000);
+  try {
+    const since = new Date(Date.now() - 60_000).toISOString();
+    await service.control('/adverts', { count: wanted.adverts, status: 'active' });
+    for (let made = wanted.adverts; made < wanted.changes; made += wanted.adverts) {
+      await service.control('/random-changes', { count: wanted.adverts });
+    }
+    const { settled } = await runBridge(service, { concurrency, since });
+    if (settled !== wanted.changes)
+      throw new Error(`${settled} listed IDs of ${wanted.changes} were settled`);
+    const answer = await fetch(`${service.url}/_sandbox/journal`);
+    const { entries } = (await answer.json()) as { entries: Entry[] };
+    return entries.filter(({ endpoint }) => endpoint === 'advert' || endpoint === 'feed').length;
+  } finally {
+    await service.stop();
+  }
+}

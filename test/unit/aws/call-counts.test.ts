@@ -1,0 +1,160 @@
+/**
+ * What the deployed bridge asks of AWS and of the partner service, counted over the wire. The figures are what it costs
+ * (docs/performance.md): when one of them rises, so does the bill.
+ */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Invocations, startAws } from '../../../bench/cost/aws.ts';
+
+/**
+ * Time passes only when somebody sleeps, or when told: so each count comes out the same, whatever the machine does. A
+ * sleep that can be ended early is a time limit, and nothing here takes that long.
+ */
+const time = vi.hoisted(() => ({ ms: Date.now() }));
+vi.mock('../../../shared/domain/clock.ts', async (original) => ({
+  ...(await original<object>()),
+  systemClock: {
+    now: () => time.ms,
+    sleep: (ms: number, signal?: AbortSignal) =>
+      new Promise<void>((resolve) => {
+        if (!signal) time.ms += Math.max(0, ms);
+        if (!signal || signal.aborted) resolve();
+        else signal.addEventListener('abort', () => resolve(), { once: true });
+      }),
+  },
+}));
+
+const minuteMs = 60_000;
+
+const perCall = ({ calls }: Invocations) =>
+  Object.fromEntries(Object.entries(calls).map(([name, { calls }]) => [name, calls]));
+const units = ({ calls }: Invocations) => ({
+  read: Object.values(calls).reduce((sum, { readUnits }) => sum + readUnits, 0),
+  write: Object.values(calls).reduce((sum, { writeUnits }) => sum + writeUnits, 0),
+});
+
+describe.each([
+  [1, 1_000],
+  [3, 100],
+])('with %i partner accounts and %i changes', (partnerAccounts, changes) => {
+  let aws: Awaited<ReturnType<typeof startAws>>;
+  let drained: Invocations;
+  let fannedOut: Invocations;
+  let idle: Invocations;
+  let swept: Invocations;
+  /** Requests to the partner service by endpoint: of the changes, of fifty adverts that changed ten times each, and of a poll that finds none. */
+  const asked: Record<'changes' | 'repeated' | 'idle', Record<string, number>> = {
+    changes: {},
+    repeated: {},
+    idle: {},
+  };
+
+  function requestsOf(): Record<string, number> {
+    const counts: Record<string, number> = {};
+    for (const { endpoint } of aws.sandbox.control.journal.list()) {
+      counts[`${endpoint}`] = (counts[`${endpoint}`] ?? 0) + 1;
+    }
+    aws.sandbox.control.journal.clear();
+    return counts;
+  }
+
+  beforeAll(async () => {
+    vi.resetModules();
+    vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    aws = await startAws({
+      partnerAccounts,
+      setEnvironment: (variables) => {
+        for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+      },
+      loadHandler: async (name) => (await import(`../../../functions/${name}/handler.ts`)).handler,
+    });
+    const { control } = aws.sandbox;
+    // Everything is known by now: tokens, the budget, rows of the adverts.
+    const ids = control.createAdverts(changes, { status: 'new' });
+    await aws.invoke('drain');
+    await aws.fanOut();
+    time.ms += minuteMs;
+    await aws.invoke('drain');
+    for (const id of ids) control.setStatus(id, 'active');
+    requestsOf();
+
+    time.ms += minuteMs;
+    drained = await aws.invoke('drain');
+    fannedOut = await aws.fanOut();
+    asked.changes = requestsOf();
+    for (let round = 0; round < 10; round += 1) {
+      for (const id of ids.slice(0, 50)) control.setStatus(id, round % 2 === 0 ? 'sold' : 'active');
+    }
+    time.ms += minuteMs;
+    await aws.invoke('drain');
+    await aws.fanOut();
+    asked.repeated = requestsOf();
+    time.ms += minuteMs;
+    // The fan-out has changed the rate budget in the meantime: the first poll has to find that out.
+    await aws.invoke('drain');
+    requestsOf();
+    time.ms += minuteMs;
+    idle = await aws.invoke('drain');
+    asked.idle = requestsOf();
+    swept = await aws.invoke('refresh-token');
+  }, 60_000);
+  afterAll(() => aws.stop());
+
+  it('a page costs one request for ten adverts, and one write for its cursor', () => {
+    const { 'dynamodb UpdateItem': updates, ...calls } = perCall(drained);
+    expect(calls).toEqual({
+      'dynamodb Query': 2,
+      'sqs GetQueueAttributes': 1,
+      'sqs SendMessageBatch': changes / 10,
+    });
+    // Lease and cursor of each feed, the lease given back where something was found; a slot for each feed, which those
+    // that ask in the same moment get together.
+    expect(updates).toBeLessThanOrEqual(3 * partnerAccounts + 1);
+  });
+
+  it('a change costs one read and one write, and a tenth of everything else', () => {
+    const batches = changes / 10;
+    const { 'events PutEvents': putEvents, ...calls } = perCall(fannedOut);
+    // One more of each for finding that the drain has used the rate budget in the meantime.
+    const foundOut = 1;
+    expect(calls).toEqual({
+      'sqs ReceiveMessage': batches + 1,
+      'sqs DeleteMessageBatch': batches,
+      'dynamodb BatchGetItem': batches,
+      'dynamodb PutItem': changes,
+      // Slots of the rate budget, and the books.
+      'dynamodb UpdateItem': 2 * batches + foundOut,
+      // Every second a look for a pause, for at ten requests a second a batch takes one; every five seconds a look at the
+      // partner account, which the adverts of a batch share.
+      'dynamodb GetItem': batches + batches / 5 + foundOut,
+    });
+    expect(units(fannedOut)).toEqual({
+      read: changes + (calls['dynamodb GetItem'] ?? 0),
+      write: changes + (calls['dynamodb UpdateItem'] ?? 0),
+    });
+    // Paid by the event, not by the call.
+    expect(fannedOut.calls['events PutEvents']?.billed).toBe(changes);
+    expect(putEvents).toBeLessThanOrEqual(changes);
+  });
+
+  it('a poll that finds nothing costs two writes and one request for each feed', () => {
+    expect(perCall(idle)).toEqual({
+      'dynamodb Query': 2,
+      'dynamodb UpdateItem': 2 * partnerAccounts + 1,
+      'sqs GetQueueAttributes': 1,
+    });
+    expect(asked.idle).toEqual({ feed: partnerAccounts });
+  });
+
+  it('a look at tokens that are good costs one read', () => {
+    expect(perCall(swept)).toEqual({ 'dynamodb Query': 1 });
+  });
+
+  it('changes cost the partner service a request each, and one for their page', () => {
+    // The other partner accounts' feeds are asked too, in vain.
+    expect(asked.changes).toEqual({ advert: changes, feed: partnerAccounts });
+  });
+
+  it('adverts that a page lists ten times are fetched once', () => {
+    expect(asked.repeated).toEqual({ advert: 50, feed: partnerAccounts });
+  });
+});
