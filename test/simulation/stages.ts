@@ -4,13 +4,13 @@ import type { createFanOut } from '../../functions/fan-out/fan-out.ts';
 import type { createConnect } from '../../functions/refresh-token/connect.ts';
 import type { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import { Secret } from '../../shared/domain/secret.ts';
+import { createPartnerClient } from '../../shared/partner-api/client.ts';
 import type { createGate } from '../../shared/partner-api/gate.ts';
 import type { RefreshOutcome } from '../../shared/partner-api/ports.ts';
 import type { createPartnerReaders } from '../../shared/partner-api/readers.ts';
 import type { createTokenSource } from '../../shared/partner-api/token-source.ts';
 import { type BridgePorts, createBridgePorts } from './bridge-ports.ts';
 import { createWatchedObserver } from './observer.ts';
-import { createSimClient } from './partner-client.ts';
 import { createProcess, type Process, RemoteError } from './process.ts';
 import { hashOf } from './random.ts';
 import type { SimWorld } from './sim-world.ts';
@@ -73,8 +73,10 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       random,
       observer,
     });
-    const client = createSimClient({
+    const client = createPartnerClient({
+      baseUrl: 'https://service.example',
       transport: createSimTransport(world, process, seen),
+      attemptTimeoutMs: 3_000,
       gate,
       clock,
       random,
