@@ -5,7 +5,7 @@ import type { ApplicationSecret, TokenVault } from '../../functions/refresh-toke
 import type { EventPublisher, PartnerAccounts } from '../../shared/domain/ports.ts';
 import { createInMemoryBudgetStore } from '../../shared/in-memory/budget-store.ts';
 import type { BudgetStore } from '../../shared/partner-api/ports.ts';
-import { checkAdvance } from './check-feed.ts';
+import { checkAdvance, checkGeneration } from './check-feed.ts';
 import { type CallIncident, callIncidents } from './incidents.ts';
 import type { Process } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
@@ -53,9 +53,7 @@ export function createBridgePorts(
 
   const sendAll = async (messages: Parameters<ChangedAdvertsQueue['send']>[0]) => {
     const refused = await queue.send(messages);
-    for (const { key, partnerAccount, advertId } of messages) {
-      history.accepted(key, partnerAccount, advertId, seen.pages.get(partnerAccount));
-    }
+    for (const message of messages) history.accepted(message, seen.pages.get(message.partnerAccount));
     return refused;
   };
 
@@ -80,13 +78,17 @@ export function createBridgePorts(
       write: call('accounts.write', writes, async (account, expected) => {
         const before = (await partnerAccounts.read(account.name))?.value;
         const isWritten = await partnerAccounts.write(account, expected);
+        if (isWritten) checkGeneration(world, account, before);
         if (isWritten) tokenWatch.accountWritten(process, account, before);
         return isWritten;
       }),
     },
     feedStates: {
       list: call('feedStates.list', reads, feedStates.list),
-      register: call('feedStates.register', writes, feedStates.register),
+      register: call('feedStates.register', writes, async (state) => {
+        await feedStates.register(state);
+        history.registered(state.partnerAccount, state.since);
+      }),
       acquire: call('feedStates.acquire', writes, feedStates.acquire),
       release: call('feedStates.release', writes, feedStates.release),
       remove: call('feedStates.remove', writes, feedStates.remove),
@@ -130,7 +132,10 @@ export function createBridgePorts(
     deadLetters: {
       sendMalformed: call('deadLetters.sendMalformed', writes, async (letters) => {
         await queue.sendMalformed(letters);
-        history.counts.malformed += letters.length;
+        for (const { partnerAccount } of letters) {
+          const state = (await feedStates.list()).find((one) => one.partnerAccount === partnerAccount);
+          history.counted(partnerAccount ?? '', state?.generation ?? 0, 1);
+        }
       }),
     },
     inbox: { receive: call('queue.receive', writes, queue.receive) },

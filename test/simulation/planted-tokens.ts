@@ -18,7 +18,7 @@ const inGate = (name: string, from: string, to: string) =>
 
 export const plantedInTokens: readonly PlantedFault[] = [
   inTokens('no-single-flight', {
-    file: 'refresh-token.ts',
+    file: 'refresh-lock.ts',
     from: 'const free = !now.refreshing || now.refreshing.until <= clock.now();',
     to: 'const free = true;',
   }),

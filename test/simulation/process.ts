@@ -15,6 +15,8 @@ export interface ProcessDeps {
   readonly log: RunLog;
   readonly phase: Phase;
   readonly rates: Rates;
+  /** Where a port has rates of its own. */
+  readonly ratesOfPorts: ReadonlyMap<string, Partial<Rates>>;
   readonly seed: number;
   /** Clocks differ from the true time by at most this. */
   readonly mostSkewMs: number;
@@ -53,7 +55,7 @@ export class RemoteError extends Error {
 export const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 export function createProcess(deps: ProcessDeps, name: string): Process {
-  const { scheduler, log, phase, rates, mostSkewMs, mostLateMs } = deps;
+  const { scheduler, log, phase, rates, ratesOfPorts, mostSkewMs, mostLateMs } = deps;
   const seed = hashOf(name, deps.seed);
   const random = streamOf(seed);
   const skewMs = Math.round((random() * 2 - 1) * mostSkewMs);
@@ -77,7 +79,7 @@ export function createProcess(deps: ProcessDeps, name: string): Process {
   function call<T>({ name: port, allowed, perform, inPart, says }: Call<T>): Promise<T> {
     if (dead) return never();
     const { key, random: draw } = nextCall();
-    const drawn = phase.chaos ? drawIncident(draw, rates, allowed) : undefined;
+    const drawn = phase.chaos ? drawIncident(draw, ratesOfPorts.get(port) ?? rates, allowed) : undefined;
     const [requestMs, answerMs, lateMs] = [
       between(draw, 0, 12),
       between(draw, 0, 12),

@@ -48,6 +48,7 @@ export interface ServiceOptions {
   readonly mostPerPage: number;
   readonly tokenLifeMs: number;
   readonly rotationMs: number;
+  readonly idleMs: number;
 }
 
 export type Service = ReturnType<typeof createService>;

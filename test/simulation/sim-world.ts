@@ -3,6 +3,7 @@
 import { createInMemoryEvents } from '../../shared/in-memory/events.ts';
 import { createInMemoryState } from '../../shared/in-memory/state.ts';
 import type { WireRequest } from '../../shared/partner-api/transport.ts';
+import { createCoverage } from './coverage.ts';
 import { createHistory } from './history.ts';
 import type { Plan, Trouble } from './plan.ts';
 import type { Phase, Process } from './process.ts';
@@ -29,6 +30,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
   const scheduler = createScheduler(hashOf('scheduler', plan.seed));
   const log = createRunLog({ scheduler, without, isTraced });
   const phase: Phase = { chaos: true };
+  const coverage = createCoverage();
   const service = createService({ scheduler, ...plan.service });
   const history = createHistory(scheduler);
   const state = createState({
@@ -75,6 +77,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     scheduler,
     log,
     phase,
+    coverage,
     rates: plan.rates,
     service,
     history,

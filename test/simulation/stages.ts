@@ -3,7 +3,7 @@ import type { createDrain } from '../../functions/drain/drain.ts';
 import type { createFanOut } from '../../functions/fan-out/fan-out.ts';
 import type { createConnect } from '../../functions/refresh-token/connect.ts';
 import type { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
-import { Secret } from '../../shared/domain/secret.ts';
+import type { Secret } from '../../shared/domain/secret.ts';
 import { createPartnerClient } from '../../shared/partner-api/client.ts';
 import type { createGate } from '../../shared/partner-api/gate.ts';
 import type { RefreshOutcome } from '../../shared/partner-api/ports.ts';
@@ -39,6 +39,7 @@ export interface Wiring {
 /** Function timeouts and what hangs on them, shorter than in life, for a run is a few minutes long. */
 export const limits = {
   drainMs: 25_000,
+  nextRunMs: 22_000,
   leaseMs: 30_000,
   workerMs: 12_000,
   visibilityMs: 20_000,
@@ -46,6 +47,8 @@ export const limits = {
   lockMs: 30_000,
   overlapSeconds: 30,
 } as const;
+
+export type Credential = { readonly refreshToken: Secret } | { readonly code: Secret };
 
 export type Stages = ReturnType<typeof createStages>;
 
@@ -56,9 +59,12 @@ export function createStages(world: SimWorld, wiring: Wiring) {
 
   function start(name: string) {
     const { log, phase, rates } = world;
-    const { mostSkewMs, mostLateMs } = plan;
+    const { mostSkewMs, mostLateMs, ratesOfPorts } = plan;
     const seed = hashOf('process', plan.seed);
-    const process = createProcess({ scheduler, log, phase, rates, seed, mostSkewMs, mostLateMs }, name);
+    const process = createProcess(
+      { scheduler, log, phase, rates, ratesOfPorts, seed, mostSkewMs, mostLateMs },
+      name,
+    );
     const seen: Seen = { pages: new Map(), fetches: new Map() };
     const real = createBridgePorts(world, process, seen, wiring.isBudgetOwn);
     const ports = wiring.ports?.(real, world) ?? real;
@@ -156,7 +162,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const started = start(name);
     const { process, ports, clock, observer } = started;
     const { accounts, feedStates, queue, deadLetters } = ports;
-    const { round } = useCases.createDrain({
+    const { run } = useCases.createDrain({
       accounts,
       feedStates,
       queue,
@@ -170,12 +176,14 @@ export function createStages(world: SimWorld, wiring: Wiring) {
         overlapSeconds: wiring.overlapSeconds ?? limits.overlapSeconds,
         leaseMs: limits.leaseMs,
         mostWaiting: 1_000,
-        pollSeconds: 60,
+        pollSeconds: plan.pollSeconds,
         feedsAtOnce: 2,
       },
     });
     // Not killed at a time limit: a drain that goes on after its lease is what the fence is for.
-    await within(started, 300_000, () => round({ deadlineMs: clock.now() + limits.drainMs }));
+    await within(started, 300_000, () =>
+      run({ deadlineMs: clock.now() + limits.drainMs, nextRunMs: clock.now() + limits.nextRunMs }),
+    );
   }
 
   /** Takes batch after batch, as a Lambda instance does, until it dies. */
@@ -192,7 +200,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       clock,
       random,
       settings: {
-        advertTries: 3,
+        advertTries: plan.advertTries,
         mostAgeMs: plan.mostAgeMs,
         confirmUnavailableSeconds: plan.confirmUnavailableSeconds,
         fetchMs: 5_000,
@@ -201,7 +209,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const takeOne = async (): Promise<boolean> => {
       // In the end as it is meant to be: longer than a batch takes. Before that it is often shorter.
       const visibilityMs = world.phase.chaos ? plan.visibilityMs : limits.visibilityMs;
-      const deliveries = await inbox.receive({ maxGroups: 10, maxPerGroup: 10, visibilityMs });
+      const deliveries = await inbox.receive({ maxGroups: plan.mostGroups, maxPerGroup: 10, visibilityMs });
       if (deliveries.length === 0) return false;
       await settler.settle(await handle(deliveries, { deadlineMs: clock.now() + limits.workerMs }));
       return true;
@@ -223,22 +231,39 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     await within(started, limits.refreshMs, () => sweepAll({ deadlineMs }));
   }
 
-  /** A person connects the account with what the service gave for it. */
-  async function connect(name: string, partnerAccount: string, refreshToken: string): Promise<void> {
+  /** What a person asks of refresh-token: `work` has patience, for a refresh that died holds its lock for a while. */
+  async function asked<T>(
+    name: string,
+    work: (use: ReturnType<typeof createConnect>, started: Started, deadlineMs: number) => Promise<T>,
+  ): Promise<void> {
     const started = start(name);
-    const { ports } = started;
     const settings = {
       requiredScope: 'v2 read write',
       lockMs: limits.lockMs,
       overlapSeconds: limits.overlapSeconds,
     };
-    const deps = { ...tokenDepsOf(started), feedStates: ports.feedStates, settings };
-    const request = { partnerAccount, refreshToken: new Secret(refreshToken) };
-    // A refresh that died holds its lock for a while, and a person has patience.
+    const deps = { ...tokenDepsOf(started), feedStates: started.ports.feedStates, settings };
     const patienceMs = limits.refreshMs + 2 * limits.lockMs;
     const deadlineMs = started.clock.now() + patienceMs - 5_000;
-    await within(started, patienceMs, () => useCases.createConnect(deps).connect(request, { deadlineMs }));
+    await within(started, patienceMs, () => work(useCases.createConnect(deps), started, deadlineMs));
   }
 
-  return { drain, work, sweep, connect };
+  /** With what the service gave for it. */
+  const connect = (name: string, partnerAccount: string, credential: Credential) =>
+    asked(name, (use, _started, deadlineMs) =>
+      use.connect({ partnerAccount, ...credential }, { deadlineMs }),
+    );
+
+  const disconnect = (name: string, partnerAccount: string) =>
+    asked(name, (use) => use.disconnect(partnerAccount));
+
+  /** In the order of the command line's `disconnect --forget`. */
+  const forget = (name: string, partnerAccount: string) =>
+    asked(name, async (use, { ports }) => {
+      await use.disconnect(partnerAccount);
+      await ports.histories.remove(partnerAccount);
+      await use.forget(partnerAccount);
+    });
+
+  return { drain, work, sweep, connect, disconnect, forget };
 }

@@ -86,6 +86,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     const spoil = incident && spoiled[incident];
     if (spoil) return { told: spoil(random) };
     if (!service.tokens.accepts(account, access)) return { told: own(401, 'invalid_token') };
+    if (!service.tokens.suffices(access)) return { told: own(403, 'insufficient_scope') };
     return url.pathname.includes('/status/')
       ? feed(account, url, incident, random)
       : advert(account, url.pathname.split('/').at(-1) ?? '', incident, beganTick);
@@ -97,8 +98,9 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     const spoil =
       incident && incident !== 'wrong-shape' && incident !== 'not-json' ? spoiled[incident] : undefined;
     if (spoil) return spoil(random);
-    const { refresh_token: text } = JSON.parse(wire.body ?? '{}') as { refresh_token: string };
-    const { status, body } = service.tokens.refresh(text);
+    const { refresh_token: text, code } = JSON.parse(wire.body ?? '{}') as Record<string, string | undefined>;
+    const { status, body } =
+      code === undefined ? service.tokens.refresh(text ?? '') : service.tokens.exchange(code);
     return json(status, body);
   }
 
