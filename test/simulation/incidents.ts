@@ -84,9 +84,11 @@ export function ratesOf(temper: Temper, seed: number): Rates {
 }
 
 /** Ports that fail at rates of their own. */
-export function ratesOfPorts(temper: Temper): ReadonlyMap<string, Partial<Rates>> {
+export function ratesOfPorts(temper: Temper, seed: number): ReadonlyMap<string, Partial<Rates>> {
   if (temper !== 'overtaken') return new Map();
   return new Map([
+    // With a read that is answered late an older delivery's look may be the newer one.
+    ['histories.read', { 'answer-late': pick(streamOf(seed), [0, 0.3]) }],
     ['histories.write', { late: 0.5 }],
     ['events.publish', { refused: 0.4 }],
   ]);

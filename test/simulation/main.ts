@@ -1,4 +1,5 @@
 /** `npm run simulate`: runs seeds, and tells the story of the first that fails. */
+import { addCounts, coverageTable } from './coverage.ts';
 import { type Options, optionsOf, UsageError, usage } from './options.ts';
 import { plantedFaults, seedsUntilFound } from './planted.ts';
 import { shrink } from './shrink.ts';
@@ -13,15 +14,17 @@ function progress(text: string): void {
 }
 
 async function runSeeds(
-  { from, count, isTraced }: Options,
+  { from, count, isTraced, isCounted }: Options,
   options: SimulateOptions,
   suffix = '',
 ): Promise<number> {
   const startedAt = performance.now();
   const perMinute = (done: number) => Math.round(done / ((performance.now() - startedAt) / 60_000));
+  const counts = new Map<string, number>();
   for (let done = 0; done < count; done += 1) {
     const seed = from + done;
     const run = await simulate(seed, options);
+    addCounts(counts, run.coverage);
     if (run.violations.length > 0) {
       progress('');
       const command = `npm run simulate -- --seed ${seed}${suffix} --trace`;
@@ -32,6 +35,7 @@ async function runSeeds(
   }
   progress('');
   if (isTraced) say((await simulate(from, { ...options, isTraced })).lines.join('\n'));
+  if (isCounted) say(`${coverageTable(counts)}\n`);
   const range = count === 1 ? `seed ${from}` : `seeds ${from} to ${from + count - 1}`;
   say(`${range}: nothing violated, ${perMinute(count)} seeds a minute`);
   return 0;

@@ -4,6 +4,8 @@ export interface Options {
   readonly from: number;
   readonly count: number;
   readonly isTraced: boolean;
+  /** Also tells how often each incident and branch occurred. */
+  readonly isCounted: boolean;
   /** Names of planted faults, or `all`. */
   readonly planted: string | undefined;
   readonly isHelp: boolean;
@@ -21,6 +23,7 @@ Runs the bridge's use cases over the in-memory ports with everything going wrong
   --from S         the first of them (1)
   --seed S         just this one
   --trace          the whole run, line by line, also when nothing is violated; with --seed
+  --coverage       how often each incident, and each branch of the protocol, occurred
   --planted NAMES  with planted faults, one after the other, each of which has to be found within N seeds (5000);
                    names separated by commas, or "all"
   --help           this text
@@ -43,6 +46,7 @@ export function optionsOf(args: readonly string[]): Options {
     from: seed ?? from ?? 1,
     count: seed === undefined ? (seeds ?? (values.planted === undefined ? 1_000 : 5_000)) : 1,
     isTraced: values.trace ?? false,
+    isCounted: values.coverage ?? false,
     planted: values.planted,
     isHelp: values.help ?? false,
   };
@@ -57,6 +61,7 @@ function parsed(args: readonly string[]) {
         from: { type: 'string' },
         seed: { type: 'string' },
         trace: { type: 'boolean' },
+        coverage: { type: 'boolean' },
         planted: { type: 'string' },
         help: { type: 'boolean' },
       },

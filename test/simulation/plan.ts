@@ -105,11 +105,13 @@ export function planOf(seed: number): Plan {
   const chaosMs = between(random, isOvertaken ? 200 : 90, 260) * 1000;
   const accounts = ['main', 'shop', 'beta'].slice(0, isOvertaken ? 1 : pick(random, [1, 2, 2, 3]));
 
+  const everyMs = pick(random, [5_000, 12_000, 25_000]);
+
   return {
     seed,
     temper,
     rates: ratesOf(temper, hashOf('rates', seed)),
-    ratesOfPorts: ratesOfPorts(temper),
+    ratesOfPorts: ratesOfPorts(temper, hashOf('ports', seed)),
     accounts,
     chaosMs,
     changes: isOvertaken ? clustersOf(random, chaosMs) : changesOf(random, accounts, chaosMs),
@@ -142,7 +144,7 @@ export function planOf(seed: number): Plan {
         : [],
     ),
     mends: random() < 0.5,
-    drains: drainsOf(random, chaosMs),
+    drains: drainsOf(random, chaosMs, everyMs),
     workers: isOvertaken ? 8 : between(random, temper === 'late' ? 3 : 1, 4),
     revocations:
       !isOvertaken && random() < 0.4
@@ -177,7 +179,8 @@ export function planOf(seed: number): Plan {
     mostAgeMs: temper === 'quiet' || isOvertaken ? 150_000 : pick(random, [8_000, 30_000, 150_000]),
     advertTries: isOvertaken ? 1 : 3,
     mostGroups: isOvertaken ? 1 : 10,
-    pollSeconds: pick(random, [60, 60, 60, 5, 10]),
+    // Runs that poll several times do so until the next one is due.
+    pollSeconds: everyMs === 25_000 ? pick(random, [60, 5, 10]) : 60,
     rejectionStyle: between(random, 0, 6),
     sendsDate: random() < 0.7,
     requestsPerSecond: pick(random, [4, 10, 50]),
@@ -224,9 +227,8 @@ function clustersOf(random: Random, chaosMs: number): PlannedChange[] {
 }
 
 /** Every quarter of a minute or so; sometimes two at a time. */
-function drainsOf(random: Random, chaosMs: number): Plan['drains'] {
+function drainsOf(random: Random, chaosMs: number, everyMs: number): Plan['drains'] {
   const drains: Plan['drains'][number][] = [];
-  const everyMs = pick(random, [5_000, 12_000, 25_000]);
   for (
     let atMs = between(random, 0, 5_000);
     atMs < chaosMs;

@@ -1,5 +1,6 @@
 /** A process of the bridge: has a clock of its own, may die at every call, and then never does anything again. */
 import type { Clock } from '../../shared/domain/clock.ts';
+import type { Coverage } from './coverage.ts';
 import { type CallIncident, drawIncident, type Rates } from './incidents.ts';
 import { between, hashOf, type Random, streamOf } from './random.ts';
 import type { RunLog } from './run-log.ts';
@@ -14,6 +15,7 @@ export interface ProcessDeps {
   readonly scheduler: Scheduler;
   readonly log: RunLog;
   readonly phase: Phase;
+  readonly coverage: Coverage;
   readonly rates: Rates;
   /** Where a port has rates of its own. */
   readonly ratesOfPorts: ReadonlyMap<string, Partial<Rates>>;
@@ -87,6 +89,7 @@ export function createProcess(deps: ProcessDeps, name: string): Process {
     ];
     const what = () => (says ? `${port} ${says()}` : port);
     const incident = drawn && log.allows(key, () => `${name}: ${drawn} at ${what()}`) ? drawn : undefined;
+    if (incident) deps.coverage.count(`call: ${incident}`);
     if (incident === 'crash-before') {
       die(`before ${port}`);
       return never();

@@ -39,7 +39,11 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     random: streamOf(hashOf('queue', plan.seed)),
   });
   const events = createInMemoryEvents();
-  events.refuse(() => plan.troubles.some((trouble) => trouble.kind === 'bus-down' && isOn(trouble)));
+  events.refuse(() => {
+    const isDown = plan.troubles.some((trouble) => trouble.kind === 'bus-down' && isOn(trouble));
+    if (isDown) coverage.count('trouble: bus-down');
+    return isDown;
+  });
   const tokenWatch = createTokenWatch({ service, history });
   const traffic = createTrafficWatch({ plan, scheduler, history });
 
@@ -53,6 +57,8 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     for (const trouble of plan.troubles) {
       if (!isOn(trouble)) continue;
       const { kind, account: whose } = trouble;
+      const isOfAll = kind === 'outage' || kind === 'block';
+      if (isOfAll || (whose === account && kind !== 'bus-down')) coverage.count(`trouble: ${kind}`);
       if (kind === 'outage') return { status: random() < 0.5 ? 500 : 502, body: '<html>' };
       if (kind === 'block') return { status: 403, body: '<html>blocked</html>' };
       if (whose !== account || kind === 'bus-down') continue;

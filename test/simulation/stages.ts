@@ -58,14 +58,14 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   const counts = new Map<string, number>();
 
   function start(name: string) {
-    const { log, phase, rates } = world;
+    const { log, phase, rates, coverage } = world;
     const { mostSkewMs, mostLateMs, ratesOfPorts } = plan;
     const seed = hashOf('process', plan.seed);
     const process = createProcess(
-      { scheduler, log, phase, rates, ratesOfPorts, seed, mostSkewMs, mostLateMs },
+      { scheduler, log, phase, coverage, rates, ratesOfPorts, seed, mostSkewMs, mostLateMs },
       name,
     );
-    const seen: Seen = { pages: new Map(), fetches: new Map() };
+    const seen: Seen = { pages: new Map(), fetches: new Map(), refusedCursors: new Set() };
     const real = createBridgePorts(world, process, seen, wiring.isBudgetOwn);
     const ports = wiring.ports?.(real, world) ?? real;
     const { clock, random } = process;
@@ -102,7 +102,11 @@ export function createStages(world: SimWorld, wiring: Wiring) {
           process.call({
             name: 'invoke refresh-token',
             allowed: ['crash-before', 'crash-after', 'refused', 'answer-lost', 'answer-late'],
-            perform: () => invokeRefresh({ partnerAccount, rejectedVersion, because }, deadlineMs),
+            async perform() {
+              const outcome = await invokeRefresh({ partnerAccount, rejectedVersion, because }, deadlineMs);
+              world.coverage.count(`refresh: ${outcome.kind}`);
+              return outcome;
+            },
             says: () => `${partnerAccount} ${rejectedVersion}`,
           }),
       },
@@ -180,10 +184,18 @@ export function createStages(world: SimWorld, wiring: Wiring) {
         feedsAtOnce: 2,
       },
     });
+    const poll = async () => {
+      const startedAt = clock.now();
+      const report = await run({
+        deadlineMs: startedAt + limits.drainMs,
+        nextRunMs: startedAt + limits.nextRunMs,
+      });
+      for (const { end } of report.polls) world.coverage.count(`poll ended: ${end}`);
+      if (clock.now() - startedAt >= 5_000 && plan.pollSeconds < 60)
+        world.coverage.count('drain: several rounds');
+    };
     // Not killed at a time limit: a drain that goes on after its lease is what the fence is for.
-    await within(started, 300_000, () =>
-      run({ deadlineMs: clock.now() + limits.drainMs, nextRunMs: clock.now() + limits.nextRunMs }),
-    );
+    await within(started, 300_000, poll);
   }
 
   /** Takes batch after batch, as a Lambda instance does, until it dies. */

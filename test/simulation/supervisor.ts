@@ -14,6 +14,8 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   const random = streamOf(hashOf('supervisor', plan.seed));
   /** Accounts that a person has to connect, since their authorization was taken back. */
   const unconnected = new Set<string>();
+  /** Codes of commands that failed: they are given once more, though they may have been used up. */
+  const codes = new Map<string, string>();
   const commanded = new Set<string>();
   /** Accounts that a person has begun to forget: history and cursor may be gone in part. */
   const forgetting = new Set<string>();
@@ -43,19 +45,24 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       // Who began to forget it ends that first.
       if (forgetting.has(account)) await forget(account);
       const { tokens } = service;
-      const isByCode = phase.chaos && random() < 0.5;
+      const triedCode = codes.get(account);
+      codes.delete(account);
+      const isByCode = triedCode !== undefined || (phase.chaos && random() < 0.5);
+      const code = triedCode ?? tokens.code(account);
+      if (triedCode === undefined && isByCode) codes.set(account, code);
       const credential = isByCode
-        ? { code: new Secret(tokens.code(account)) }
+        ? { code: new Secret(code) }
         : { refreshToken: new Secret(tokens.authorize(account, agedMs)) };
-      world.coverage.count(isByCode ? 'connected by code' : 'connected by refresh token');
+      world.coverage.count(`person: connects by ${isByCode ? 'code' : 'refresh token'}`);
       await stages.connect(named('connect', account), account, credential);
+      codes.delete(account);
       if (tokens.isWhole(account)) unconnected.delete(account);
     });
 
   async function forget(account: string): Promise<void> {
     await stages.forget(named('forget', account), account);
     forgetting.delete(account);
-    world.coverage.count('forgotten');
+    world.coverage.count('person: forgets');
   }
 
   const leave = (account: string, forgets: boolean) =>
@@ -63,7 +70,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       unconnected.add(account);
       if (!forgets) {
         await stages.disconnect(named('disconnect', account), account);
-        return world.coverage.count('disconnected');
+        return world.coverage.count('person: disconnects');
       }
       const known = await state.partnerAccounts.read(account);
       if (!known) return;
@@ -114,12 +121,14 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     while (letters.length > 0) {
       const [letter] = letters.splice(Math.floor(random() * letters.length), 1);
       if (letter?.letter.message) log.trace('a person', () => `redrives ${letter.letter.message?.key}`);
-      if (letter) await state.deadLetters.redrive(letter.id);
+      if (letter && (await state.deadLetters.redrive(letter.id)) === 'redriven')
+        world.coverage.count('queue: redriven');
     }
   }
 
   function revoke(account: string): void {
     service.tokens.revoke(account);
+    world.coverage.count('service: revoked');
     unconnected.add(account);
     log.trace('service', () => `revokes ${account}`);
   }
@@ -127,7 +136,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   function narrow(account: string): void {
     service.tokens.narrow(account);
     unconnected.add(account);
-    world.coverage.count('scope lost');
+    world.coverage.count('service: scope lost');
     log.trace('service', () => `takes a scope of ${account} back`);
   }
 
