@@ -6,6 +6,8 @@ export interface Options {
   readonly isTraced: boolean;
   /** Also tells how often each incident and branch occurred. */
   readonly isCounted: boolean;
+  /** Writes the table of docs/reliability.md. */
+  readonly isTable: boolean;
   /** Names of planted faults, or `all`. */
   readonly planted: string | undefined;
   readonly isHelp: boolean;
@@ -26,6 +28,7 @@ Runs the bridge's use cases over the in-memory ports with everything going wrong
   --coverage       how often each incident, and each branch of the protocol, occurred
   --planted NAMES  with planted faults, one after the other, each of which has to be found within N seeds (5000);
                    names separated by commas, or "all"
+  --table          with --planted all: from five starting seeds each, and writes the table of docs/reliability.md
   --help           this text
 
 Exit codes: 0 nothing violated (with --planted: found), 1 violated (with --planted: not found), 2 usage.
@@ -41,11 +44,13 @@ export function optionsOf(args: readonly string[]): Options {
     throw new UsageError('--seed runs a single seed: leave out --seeds and --from');
   }
   if (values.trace && seed === undefined) throw new UsageError('--trace needs --seed');
+  if (values.table && values.planted !== 'all') throw new UsageError('--table needs --planted all');
   if (seeds === 0) throw new UsageError('--seeds: expected at least 1');
   return {
     from: seed ?? from ?? 1,
     count: seed === undefined ? (seeds ?? (values.planted === undefined ? 1_000 : 5_000)) : 1,
     isTraced: values.trace ?? false,
+    isTable: values.table ?? false,
     isCounted: values.coverage ?? false,
     planted: values.planted,
     isHelp: values.help ?? false,
@@ -61,6 +66,7 @@ function parsed(args: readonly string[]) {
         from: { type: 'string' },
         seed: { type: 'string' },
         trace: { type: 'boolean' },
+        table: { type: 'boolean' },
         coverage: { type: 'boolean' },
         planted: { type: 'string' },
         help: { type: 'boolean' },

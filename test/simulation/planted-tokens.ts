@@ -37,6 +37,24 @@ export const plantedInTokens: readonly PlantedFault[] = [
     from: 'const version = await vault.write(name, pair);',
     to: 'await changeAccount(accounts, name, (now) => withToken(now, current.version, pair));\n    const version = await vault.write(name, pair);',
   }),
+  plantedSource('connect-without-lock', [
+    {
+      folder: 'functions/refresh-token',
+      entry: 'connect.ts',
+      replacements: [
+        {
+          file: 'connect.ts',
+          from: 'return alone(request.partnerAccount, options, () => exchange(request, options));',
+          to: 'return exchange(request, options);',
+        },
+      ],
+    },
+  ]),
+  inTokens('sweep-leaves-expired', {
+    file: 'refresh-token.ts',
+    from: 'if (token.expiresAt > clock.now()) return;',
+    to: 'return;',
+  }),
   plantedWiring('budget-per-process', { isBudgetOwn: true }),
   inGate('pause-not-shared', 'return told(store.pause(untilMs, reason));', 'return undefined;'),
   inGate(
