@@ -28,7 +28,7 @@ async function runSeeds(
     addCounts(counts, run.coverage);
     if (run.violations.length > 0) {
       progress('');
-      const command = `npm run simulate -- --seed ${seed}${suffix} --trace`;
+      const command = `npm run simulate -- --seed ${seed}${suffix}`;
       say(storyOf(await shrink(run, options), { isWhole: isTraced, command }));
       return 1;
     }
@@ -61,7 +61,7 @@ async function runPlanted(options: Options): Promise<number> {
   if (chosen.length === 0 || (options.planted !== 'all' && chosen.length < names.length)) {
     throw new UsageError(`--planted: expected all, ${plantedFaults.map(({ name }) => name).join(', ')}`);
   }
-  if (options.isTraced) {
+  if (options.isSingle) {
     const [fault] = chosen;
     return fault ? runSeeds(options, await fault.plant(), ` --planted ${fault.name}`) : 2;
   }

@@ -11,7 +11,9 @@ const everyNth = 8;
 export function createWatchedObserver({ plan, history }: SimWorld, process: Process): Observer {
   const isWatched = plan.seed % everyNth === 0;
   const at = (level: string) => (message: string, fields?: object) => {
-    process.trace(() => `${level}: ${message} ${inspect(fields, { breakLength: Infinity, depth: 1 })}`);
+    process.trace(
+      () => `${level}: ${message} ${inspect(fields, { breakLength: Infinity, compact: true, depth: 1 })}`,
+    );
     if (!isWatched || !inspect([message, fields], { depth: 8 }).includes(secretMark)) return;
     history.violated({ invariant: 'I6', message: `${process.name} logs a secret: ${message}` });
   };

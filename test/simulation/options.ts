@@ -3,6 +3,8 @@ import { parseArgs } from 'node:util';
 export interface Options {
   readonly from: number;
   readonly count: number;
+  /** One seed, chosen: what it violates is told as a story. */
+  readonly isSingle: boolean;
   readonly isTraced: boolean;
   /** Also tells how often each incident and branch occurred. */
   readonly isCounted: boolean;
@@ -23,8 +25,8 @@ Runs the bridge's use cases over the in-memory ports with everything going wrong
 
   --seeds N        how many seeds to run (1000)
   --from S         the first of them (1)
-  --seed S         just this one
-  --trace          the whole run, line by line, also when nothing is violated; with --seed
+  --seed S         just this one; what it violates is told as a story, shrunk to what has to happen for it
+  --trace          with --seed: the story with every line, also when nothing is violated
   --coverage       how often each incident, and each branch of the protocol, occurred
   --planted NAMES  with planted faults, one after the other, each of which has to be found within N seeds (5000);
                    names separated by commas, or "all"
@@ -49,6 +51,7 @@ export function optionsOf(args: readonly string[]): Options {
   return {
     from: seed ?? from ?? 1,
     count: seed === undefined ? (seeds ?? (values.planted === undefined ? 1_000 : 5_000)) : 1,
+    isSingle: seed !== undefined,
     isTraced: values.trace ?? false,
     isTable: values.table ?? false,
     isCounted: values.coverage ?? false,
