@@ -29,7 +29,7 @@ import {
 } from './requests.ts';
 import { httpTime } from './retry-after.ts';
 import { createPolicy, getPolicy, tokenPolicy } from './retry-policy.ts';
-import { createTransport } from './transport.ts';
+import { createTransport, type Transport } from './transport.ts';
 
 export interface PartnerClientOptions {
   /** https, or http on loopback; a path in it stands before every path of the service. */
@@ -48,6 +48,8 @@ export interface PartnerClientOptions {
   readonly maxAnswerBytes?: number;
   /** Attempts of one GET, the first included. Default 3. */
   readonly maxAttempts?: number;
+  /** Default: HTTP to the base URL. The simulation plays the wire. */
+  readonly transport?: Transport;
 }
 
 export interface CallOptions {
@@ -102,7 +104,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   const origin = new URL(baseUrl);
   const prefix = origin.pathname.replace(/\/+$/, '');
   const headers = createHeaders(origin.host, acceptLanguage);
-  const transport = createTransport({ origin, concurrency, maxAnswerBytes });
+  const transport = options.transport ?? createTransport({ origin, concurrency, maxAnswerBytes });
   const call = createCaller({ transport, gate, clock, random, concurrency, attemptTimeoutMs });
   const gets = { ...getPolicy, maxAttempts };
 

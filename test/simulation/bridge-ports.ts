@@ -5,7 +5,8 @@ import type { ApplicationSecret, TokenVault } from '../../functions/refresh-toke
 import type { EventPublisher, PartnerAccounts } from '../../shared/domain/ports.ts';
 import { createInMemoryBudgetStore } from '../../shared/in-memory/budget-store.ts';
 import type { BudgetStore } from '../../shared/partner-api/ports.ts';
-import { checkAdvance } from './check-feed.ts';
+import { checkAdvance, checkGeneration } from './check-feed.ts';
+import { createFanOutWatch } from './coverage-watch.ts';
 import { type CallIncident, callIncidents } from './incidents.ts';
 import type { Process } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
@@ -36,7 +37,8 @@ export function createBridgePorts(
   seen: Seen,
   isBudgetOwn = false,
 ): BridgePorts {
-  const { state, history, tokenWatch, traffic } = world;
+  const { state, history, tokenWatch, traffic, coverage } = world;
+  const fanOut = createFanOutWatch(coverage);
   const { advertHistories, partnerAccounts, feedStates, queue } = state;
 
   const call =
@@ -53,14 +55,16 @@ export function createBridgePorts(
 
   const sendAll = async (messages: Parameters<ChangedAdvertsQueue['send']>[0]) => {
     const refused = await queue.send(messages);
-    for (const { key, partnerAccount, advertId } of messages) {
-      history.accepted(key, partnerAccount, advertId, seen.pages.get(partnerAccount));
-    }
+    for (const message of messages) history.accepted(message, seen.pages.get(message.partnerAccount));
     return refused;
   };
 
   const settle: Settler['settle'] = async (settlements) => {
+    fanOut.settles(settlements);
+    const before = (await queue.queue()).waiting;
     await queue.settle(settlements);
+    const gone = settlements.filter(({ verdict }) => verdict.kind !== 'again').length;
+    if (before - (await queue.queue()).waiting < gone) coverage.count('queue: receipt too old');
     for (const { delivery, verdict } of settlements) {
       if (verdict.kind === 'done' && delivery.message) history.settled(delivery.message.key);
     }
@@ -68,6 +72,7 @@ export function createBridgePorts(
 
   const budgetStore = isBudgetOwn ? createInMemoryBudgetStore() : state.budgetStore;
   const publish: EventPublisher['publish'] = async (envelope) => {
+    fanOut.publishes(envelope);
     await world.events.publish(envelope);
     history.published(envelope);
   };
@@ -80,30 +85,45 @@ export function createBridgePorts(
       write: call('accounts.write', writes, async (account, expected) => {
         const before = (await partnerAccounts.read(account.name))?.value;
         const isWritten = await partnerAccounts.write(account, expected);
+        if (isWritten) checkGeneration(world, account, before);
         if (isWritten) tokenWatch.accountWritten(process, account, before);
         return isWritten;
       }),
     },
     feedStates: {
       list: call('feedStates.list', reads, feedStates.list),
-      register: call('feedStates.register', writes, feedStates.register),
-      acquire: call('feedStates.acquire', writes, feedStates.acquire),
+      register: call('feedStates.register', writes, async (state) => {
+        await feedStates.register(state);
+        history.registered(state.partnerAccount, state.since);
+      }),
+      acquire: call('feedStates.acquire', writes, async (...args) => {
+        const lease = await feedStates.acquire(...args);
+        if (lease && 'heldBy' in lease) coverage.count('drain: lease held');
+        return lease;
+      }),
       release: call('feedStates.release', writes, feedStates.release),
       remove: call('feedStates.remove', writes, feedStates.remove),
       advance: call('feedStates.advance', writes, async (key, fence, progress, nowMs, leaseMs) => {
         const before = (await feedStates.list()).find((one) => one.partnerAccount === key.partnerAccount);
         const isWritten = await feedStates.advance(key, fence, progress, nowMs, leaseMs);
         if (isWritten) checkAdvance(world, process, { key, progress, before });
+        else coverage.count('drain: lease lost');
+        if (isWritten && progress.resets > (before?.resets ?? 0)) coverage.count('drain: started over');
         return isWritten;
       }),
     },
     histories: {
-      read: call('histories.read', reads, advertHistories.read),
+      read: call('histories.read', reads, async (key) => {
+        const row = await advertHistories.read(key);
+        fanOut.read(key, row);
+        return row;
+      }),
       remove: call('histories.remove', writes, advertHistories.remove),
       write(key, row) {
         const fetch = fetchOf(key);
         const perform = async () => {
           const isWritten = await advertHistories.write(key, row);
+          fanOut.wrote(key, row, isWritten);
           if (isWritten && row.envelope !== undefined) history.written(row.envelope, fetch);
           return isWritten;
         };
@@ -121,6 +141,7 @@ export function createBridgePorts(
           perform: () => sendAll(messages),
           async inPart(keeps) {
             const kept = messages.filter(keeps);
+            if (kept.length < messages.length) coverage.count('queue: refused in part');
             await sendAll(kept);
             return new Set(messages.filter((message) => !kept.includes(message)).map(({ key }) => key));
           },
@@ -130,10 +151,20 @@ export function createBridgePorts(
     deadLetters: {
       sendMalformed: call('deadLetters.sendMalformed', writes, async (letters) => {
         await queue.sendMalformed(letters);
-        history.counts.malformed += letters.length;
+        coverage.count('drain: malformed ID');
+        for (const { partnerAccount } of letters) {
+          const state = (await feedStates.list()).find((one) => one.partnerAccount === partnerAccount);
+          history.counted(partnerAccount ?? '', state?.generation ?? 0, 1);
+        }
       }),
     },
-    inbox: { receive: call('queue.receive', writes, queue.receive) },
+    inbox: {
+      receive: call('queue.receive', writes, async (options) => {
+        const deliveries = await queue.receive(options);
+        fanOut.received(deliveries);
+        return deliveries;
+      }),
+    },
     settler: {
       settle: (settlements) =>
         process.call({
@@ -164,16 +195,23 @@ export function createBridgePorts(
     application: { read: call('application.read', reads, state.applicationSecret.read) },
     budget: {
       read: call('budget.read', budgetCalls, budgetStore.read),
-      reserve: call('budget.reserve', budgetCalls, budgetStore.reserve),
+      reserve: call('budget.reserve', budgetCalls, async (request) => {
+        const reservation = await budgetStore.reserve(request);
+        const isTrial = reservation.granted === 1 && reservation.state.pauseReason === 'circuit';
+        if (isTrial) coverage.count('budget: trial');
+        return reservation;
+      }),
       suspect: call('budget.suspect', budgetCalls, (resource) => {
         traffic.answeredForbidden(resource);
         return budgetStore.suspect(resource);
       }),
       recover: call('budget.recover', budgetCalls, async () => {
         if ((await budgetStore.read()).pauseReason === 'circuit') traffic.circuitClosed();
+        coverage.count('budget: recovered');
         await budgetStore.recover();
       }),
       pause: (untilMs, reason) => {
+        coverage.count(`budget: ${reason}`);
         if (reason === 'circuit') traffic.circuitOpened();
         const perform = () => budgetStore.pause(untilMs, reason);
         const paused = process.call({

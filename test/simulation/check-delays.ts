@@ -11,7 +11,9 @@ export function checkDelays({ plan, history, service }: SimWorld): void {
   const isOrdinary = plan.temper === 'quiet' && plan.rejections.length === 0;
   if (!isOrdinary || plan.troubles.some(({ kind }) => ['outage', 'block', 'bus-down'].includes(kind))) return;
   const bad = new Set(
-    [...plan.troubles, ...plan.revocations].map(({ account }) => account).concat(plan.lostAccount ?? []),
+    [...plan.troubles, ...plan.revocations, ...plan.departures]
+      .map(({ account }) => account)
+      .concat(plan.lostAccount ?? []),
   );
   const isHealthy = (one: { readonly account: string; readonly advertId: string }) =>
     !bad.has(one.account) && !plan.badAdverts.has(subjectOf(one));

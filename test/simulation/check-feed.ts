@@ -2,6 +2,7 @@
 
 import type { FeedKey, FeedState, Progress } from '../../functions/drain/ports.ts';
 import { advertIdPattern } from '../../shared/contract/checks.ts';
+import type { PartnerAccount } from '../../shared/domain/ports.ts';
 import type { Process } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 
@@ -16,7 +17,7 @@ export function checkAdvance(world: SimWorld, process: Process, { key, progress,
   const { service, history } = world;
   const { partnerAccount: account } = key;
   const page = service.pages.get(progress.cursor);
-  history.counts.repeated += progress.repeated;
+  if (before) history.counted(account, before.generation, progress.repeated);
   if (!page) return;
 
   for (const entry of page.data) {
@@ -37,6 +38,17 @@ export function checkAdvance(world: SimWorld, process: Process, { key, progress,
     return;
   const message = `${process.name} stored ${page.cursor}, which follows ${page.askedWith}, over ${before?.cursor}: two pollers at once`;
   history.violated({ invariant: 'I5', subject: account, message });
+}
+
+/** I3: a generation never comes back, for its sequence numbers have been used. */
+export function checkGeneration(
+  { history }: SimWorld,
+  { name: account, generation }: PartnerAccount,
+  before: PartnerAccount | undefined,
+): void {
+  if (before || !history.isForgotten({ account, generation })) return;
+  const message = `${account} was connected anew with generation ${generation}, which it has had before`;
+  history.violated({ invariant: 'I3', subject: account, message });
 }
 
 function isAccepted({ history }: SimWorld, account: string, advertId: string, since: number): boolean {

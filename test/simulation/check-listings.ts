@@ -11,7 +11,8 @@ export async function checkListings(world: SimWorld): Promise<void> {
   }
 
   for (const change of service.changes) {
-    if (change.account === plan.lostAccount) continue;
+    if (change.account === plan.lostAccount || change.recordedAt <= history.startedAt(change.account))
+      continue;
     const subject = subjectOf(change);
     if (bySubject.get(subject)?.some(({ page }) => page && page.tick >= change.tick)) continue;
     const message = `the change of advert ${subject} to ${change.status} never came to the queue`;
@@ -30,7 +31,7 @@ export async function checkListings(world: SimWorld): Promise<void> {
   for (const [subject, listings] of bySubject) {
     const fetches = history.fetches.get(subject) ?? [];
     const events = [...(history.events.get(subject)?.values() ?? [])].sort((a, b) => a.sequence - b.sequence);
-    for (const { acceptedTick, key } of listings) {
+    for (const { acceptedTick, key } of listings.filter((one) => !history.isForgotten(one))) {
       if ((deadUntil.get(subject) ?? -1) >= acceptedTick) continue;
       const later = fetches.filter(({ beganTick }) => beganTick >= acceptedTick);
       if (later.some((fetch) => isTold(fetch, events))) continue;

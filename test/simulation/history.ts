@@ -1,5 +1,6 @@
 /** What the bridge really did, as an observer outside of it saw it. Moments are ticks: they order within a millisecond. */
 import type { AdvertEvent, Envelope } from '../../shared/contract/events.ts';
+import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Page } from './service.ts';
 
@@ -7,6 +8,7 @@ import type { Page } from './service.ts';
 export interface Listing {
   readonly key: string;
   readonly account: string;
+  readonly generation: number;
   readonly advertId: string;
   readonly acceptedTick: number;
   readonly acceptedAt: number;
@@ -64,7 +66,11 @@ export function createHistory(scheduler: Scheduler) {
   const settledAt = new Map<string, number>();
   const authorizations: Envelope[] = [];
   const violations: Violation[] = [];
-  const counts = { malformed: 0, repeated: 0, listed: 0 };
+  /** IDs that were listed, by account and generation. */
+  const listed = new Map<string, number>();
+  /** The generation of each account that is gone, up to which nothing is held to account. */
+  const forgotten = new Map<string, number>();
+  const startedAt = new Map<string, number>();
 
   return {
     listings: listings as ReadonlyMap<string, Listing>,
@@ -73,12 +79,41 @@ export function createHistory(scheduler: Scheduler) {
     authorizations: authorizations as readonly Envelope[],
     violations: violations as readonly Violation[],
     violated: (violation: Violation): void => void violations.push(violation),
-    counts,
+    isForgotten: ({
+      account,
+      generation,
+    }: {
+      readonly account: string;
+      readonly generation: number;
+    }): boolean => generation <= (forgotten.get(account) ?? 0),
+    /** A person begins to forget the account: its events so far are kept aside, to be checked as they are. */
+    forgets(account: string, generation: number): void {
+      forgotten.set(account, Math.max(generation, forgotten.get(account) ?? 0));
+      for (const [subject, numbered] of [...events]) {
+        if (!subject.startsWith(`${account}/`) || subject.includes('@')) continue;
+        events.delete(subject);
+        events.set(`${subject}@${generation}`, numbered);
+      }
+    },
+    /** Where reading began, for an account that was forgotten once and is there again. */
+    startedAt: (account: string): number =>
+      forgotten.has(account) ? (startedAt.get(account) ?? Number.POSITIVE_INFINITY) : 0,
+    registered: (account: string, since: string): void => void startedAt.set(account, Date.parse(since)),
 
-    accepted(key: string, account: string, advertId: string, page: Page | undefined): void {
+    listed: (account: string, generation: number): number => listed.get(`${account}/${generation}`) ?? 0,
+    counted(account: string, generation: number, ids: number): void {
+      const key = `${account}/${generation}`;
+      listed.set(key, (listed.get(key) ?? 0) + ids);
+    },
+
+    accepted(
+      { key, partnerAccount: account, generation, advertId }: ChangedAdvert,
+      page: Page | undefined,
+    ): void {
       if (listings.has(key)) return;
+      this.counted(account, generation, 1);
       const moment = { acceptedTick: scheduler.tick(), acceptedAt: scheduler.now() };
-      listings.set(key, { key, account, advertId, page, ...moment });
+      listings.set(key, { key, account, generation, advertId, page, ...moment });
     },
 
     /** When each message was done with, by its key. */
@@ -102,6 +137,8 @@ export function createHistory(scheduler: Scheduler) {
       if (!('advertId' in event.detail.data)) return void authorizations.push(event);
       const { metadata, data } = (event as AdvertEvent).detail;
       const { advertId, status, previousStatus } = data;
+      // A look that was under way may still end.
+      if (metadata.generation <= (forgotten.get(metadata.partnerAccount) ?? 0)) return;
       const subject = `${metadata.partnerAccount}/${advertId}`;
       const numbered = events.get(subject) ?? new Map<number, Published>();
       events.set(subject, numbered);

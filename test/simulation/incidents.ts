@@ -50,8 +50,12 @@ const scarce: ReadonlySet<IncidentKind> = new Set(['crash-before', 'crash-after'
 /** Whatever goes wrong between two workers takes one of them being late. */
 const delays: ReadonlySet<IncidentKind> = new Set(['late', 'answer-late', 'slow']);
 
-/** `quiet`: nothing goes wrong by itself. `late`: workers overtake one another all the time, and little else happens. */
-export type Temper = 'quiet' | 'late' | 'mixed';
+/**
+ * `quiet`: nothing goes wrong by itself. `late`: workers overtake one another all the time, and little else happens.
+ * `overtaken`: several deliveries of one message at work at once, slow to write and often refused by the bus: what takes
+ * three workers to be late at the same advert is too rare everywhere else.
+ */
+export type Temper = 'quiet' | 'late' | 'overtaken' | 'mixed';
 
 export function ratesOf(temper: Temper, seed: number): Rates {
   const random = streamOf(seed);
@@ -69,6 +73,8 @@ export function ratesOf(temper: Temper, seed: number): Rates {
       'crash-after': 0.01,
     };
   }
+  // An advert that cannot be read ends the tries of one worker, while another one goes on.
+  if (temper === 'overtaken') return { ...rates, 'wrong-shape': 0.15 };
   const general = pick(random, [0.3, 1, 1, 2]);
   for (const kind of allKinds) {
     const rate = pick(random, [0, 0, 0.004, 0.012, 0.03]) * general;
@@ -77,15 +83,26 @@ export function ratesOf(temper: Temper, seed: number): Rates {
   return rates;
 }
 
+/** Ports that fail at rates of their own. */
+export function ratesOfPorts(temper: Temper, seed: number): ReadonlyMap<string, Partial<Rates>> {
+  if (temper !== 'overtaken') return new Map();
+  return new Map([
+    // With a read that is answered late an older delivery's look may be the newer one.
+    ['histories.read', { 'answer-late': pick(streamOf(seed), [0, 0.3]) }],
+    ['histories.write', { late: 0.5 }],
+    ['events.publish', { refused: 0.4 }],
+  ]);
+}
+
 /** One of `allowed`, or nothing, as nearly always. Draws exactly once. */
 export function drawIncident<K extends IncidentKind>(
   random: Random,
-  rates: Rates,
+  rates: Partial<Rates>,
   allowed: readonly K[],
 ): K | undefined {
   let left = random();
   for (const kind of allowed) {
-    left -= rates[kind];
+    left -= rates[kind] ?? 0;
     if (left < 0) return kind;
   }
   return undefined;

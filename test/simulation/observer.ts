@@ -11,9 +11,15 @@ const everyNth = 8;
 export function createWatchedObserver({ plan, history }: SimWorld, process: Process): Observer {
   const isWatched = plan.seed % everyNth === 0;
   const at = (level: string) => (message: string, fields?: object) => {
-    process.trace(() => `${level}: ${message} ${inspect(fields, { breakLength: Infinity, depth: 1 })}`);
+    process.trace(() => `${level}: ${message} ${inOneLine(fields)}`);
     if (!isWatched || !inspect([message, fields], { depth: 8 }).includes(secretMark)) return;
     history.violated({ invariant: 'I6', message: `${process.name} logs a secret: ${message}` });
   };
   return { info: at('info'), warn: at('warn'), error: at('error'), count: () => undefined };
 }
+
+/** Without the places in the code, which differ from one call of the simulation to the other. */
+const inOneLine = (fields: object | undefined): string =>
+  inspect(fields, { breakLength: Infinity, compact: true, depth: 1 })
+    .replaceAll(/\n\s+at [^\n]*/g, '')
+    .replaceAll(/\s*\n\s*/g, ' ');

@@ -3,7 +3,13 @@ import { parseArgs } from 'node:util';
 export interface Options {
   readonly from: number;
   readonly count: number;
+  /** One seed, chosen: what it violates is told as a story. */
+  readonly isSingle: boolean;
   readonly isTraced: boolean;
+  /** Also tells how often each incident and branch occurred. */
+  readonly isCounted: boolean;
+  /** Writes the table of docs/reliability.md. */
+  readonly isTable: boolean;
   /** Names of planted faults, or `all`. */
   readonly planted: string | undefined;
   readonly isHelp: boolean;
@@ -19,10 +25,12 @@ Runs the bridge's use cases over the in-memory ports with everything going wrong
 
   --seeds N        how many seeds to run (1000)
   --from S         the first of them (1)
-  --seed S         just this one
-  --trace          the whole run, line by line, also when nothing is violated; with --seed
+  --seed S         just this one; what it violates is told as a story, shrunk to what has to happen for it
+  --trace          with --seed: the story with every line, also when nothing is violated
+  --coverage       how often each incident, and each branch of the protocol, occurred
   --planted NAMES  with planted faults, one after the other, each of which has to be found within N seeds (5000);
                    names separated by commas, or "all"
+  --table          with --planted all: from five starting seeds each, and writes the table of docs/reliability.md
   --help           this text
 
 Exit codes: 0 nothing violated (with --planted: found), 1 violated (with --planted: not found), 2 usage.
@@ -38,11 +46,15 @@ export function optionsOf(args: readonly string[]): Options {
     throw new UsageError('--seed runs a single seed: leave out --seeds and --from');
   }
   if (values.trace && seed === undefined) throw new UsageError('--trace needs --seed');
+  if (values.table && values.planted !== 'all') throw new UsageError('--table needs --planted all');
   if (seeds === 0) throw new UsageError('--seeds: expected at least 1');
   return {
     from: seed ?? from ?? 1,
     count: seed === undefined ? (seeds ?? (values.planted === undefined ? 1_000 : 5_000)) : 1,
+    isSingle: seed !== undefined,
     isTraced: values.trace ?? false,
+    isTable: values.table ?? false,
+    isCounted: values.coverage ?? false,
     planted: values.planted,
     isHelp: values.help ?? false,
   };
@@ -57,6 +69,8 @@ function parsed(args: readonly string[]) {
         from: { type: 'string' },
         seed: { type: 'string' },
         trace: { type: 'boolean' },
+        table: { type: 'boolean' },
+        coverage: { type: 'boolean' },
         planted: { type: 'string' },
         help: { type: 'boolean' },
       },

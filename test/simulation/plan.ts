@@ -1,5 +1,5 @@
 /** What a seed stands for: how big the world is, what changes in it and when, who works and what is broken. */
-import { type Rates, ratesOf, type Temper } from './incidents.ts';
+import { type Rates, ratesOf, ratesOfPorts, type Temper } from './incidents.ts';
 import { between, hashOf, pick, type Random, streamOf } from './random.ts';
 
 export interface PlannedChange {
@@ -24,6 +24,8 @@ export interface Plan {
   readonly seed: number;
   readonly temper: Temper;
   readonly rates: Rates;
+  /** Where a port has rates of its own. */
+  readonly ratesOfPorts: ReadonlyMap<string, Partial<Rates>>;
   readonly accounts: readonly string[];
   readonly chaosMs: number;
   readonly changes: readonly PlannedChange[];
@@ -39,6 +41,16 @@ export interface Plan {
     readonly account: string;
     readonly atMs: number;
     readonly backMs: number;
+    /** Only of the scope that the bridge needs. */
+    readonly isOfScope: boolean;
+  }[];
+  /** A person disconnects the account, or forgets it, and connects it again. */
+  readonly departures: readonly {
+    readonly key: string;
+    readonly account: string;
+    readonly atMs: number;
+    readonly backMs: number;
+    readonly forgets: boolean;
   }[];
   /** Stays revoked to the end. */
   readonly lostAccount: string | undefined;
@@ -50,6 +62,12 @@ export interface Plan {
   readonly visibilityMs: number;
   /** A message older than this over passing faults is dead-lettered. */
   readonly mostAgeMs: number;
+  /** Faults of an advert's own before its message is dead-lettered. */
+  readonly advertTries: number;
+  /** Adverts that a worker takes at once. */
+  readonly mostGroups: number;
+  /** Below a minute one run of the drain polls several times. */
+  readonly pollSeconds: number;
   readonly rejectionStyle: number;
   readonly sendsDate: boolean;
   readonly requestsPerSecond: number;
@@ -59,6 +77,7 @@ export interface Plan {
     readonly mostPerPage: number;
     readonly tokenLifeMs: number;
     readonly rotationMs: number;
+    readonly idleMs: number;
   };
 }
 
@@ -68,21 +87,35 @@ const statuses = ['new', 'active', 'limited'];
 
 export function planOf(seed: number): Plan {
   const random = streamOf(hashOf('plan', seed));
-  const chaosMs = between(random, 90, 260) * 1000;
-  const accounts = ['main', 'shop', 'beta'].slice(0, pick(random, [1, 2, 2, 3]));
+
   const some = (most: number) => Array.from({ length: between(random, 0, most) }, (_, index) => index);
   const moment = () => between(random, 0, chaosMs);
   const account = () => pick(random, accounts);
-  const temper: Temper = pick(random, ['quiet', 'late', 'late', 'mixed', 'mixed', 'mixed', 'mixed']);
+  const temper: Temper = pick(random, [
+    'quiet',
+    'late',
+    'late',
+    'overtaken',
+    'mixed',
+    'mixed',
+    'mixed',
+    'mixed',
+  ]);
+  const isOvertaken = temper === 'overtaken';
+  const chaosMs = between(random, isOvertaken ? 200 : 90, 260) * 1000;
+  const accounts = ['main', 'shop', 'beta'].slice(0, isOvertaken ? 1 : pick(random, [1, 2, 2, 3]));
+
+  const everyMs = pick(random, [5_000, 12_000, 25_000]);
 
   return {
     seed,
     temper,
     rates: ratesOf(temper, hashOf('rates', seed)),
+    ratesOfPorts: ratesOfPorts(temper, hashOf('ports', seed)),
     accounts,
     chaosMs,
-    changes: changesOf(random, accounts, chaosMs),
-    troubles: some(temper === 'late' ? 1 : 3).map((index) => {
+    changes: isOvertaken ? clustersOf(random, chaosMs) : changesOf(random, accounts, chaosMs),
+    troubles: some(isOvertaken ? 0 : temper === 'late' ? 1 : 3).map((index) => {
       const fromMs = moment();
       const kind = pick(random, [
         'outage',
@@ -101,7 +134,7 @@ export function planOf(seed: number): Plan {
       };
     }),
     badAdverts: new Map(
-      random() < 0.3
+      !isOvertaken && random() < 0.3
         ? [
             [
               `${account()}/${pick(random, advertIds)}`,
@@ -111,36 +144,53 @@ export function planOf(seed: number): Plan {
         : [],
     ),
     mends: random() < 0.5,
-    drains: drainsOf(random, chaosMs),
-    workers: between(random, temper === 'late' ? 3 : 1, 4),
+    drains: drainsOf(random, chaosMs, everyMs),
+    workers: isOvertaken ? 8 : between(random, temper === 'late' ? 3 : 1, 4),
     revocations:
-      random() < 0.4
+      !isOvertaken && random() < 0.4
         ? some(4).map((index) => ({
             key: `revocation-${index}`,
             account: account(),
             atMs: moment(),
             backMs: between(random, 0, pick(random, [500, 8_000, 60_000])),
+            isOfScope: random() < 0.3,
+          }))
+        : [],
+    departures:
+      !isOvertaken && random() < 0.3
+        ? some(3).map((index) => ({
+            key: `departure-${index}`,
+            account: account(),
+            atMs: moment(),
+            // A generation counts seconds, and clocks differ.
+            backMs: between(random, 6_000, 40_000),
+            forgets: random() < 0.6,
           }))
         : [],
     lostAccount: accounts.length > 1 && random() < 0.1 ? accounts.at(-1) : undefined,
     redrives: some(6).map((index) => ({ key: `redrive-${index}`, atMs: moment() })),
     rejections:
-      random() < 0.4
+      !isOvertaken && random() < 0.4
         ? some(3).map((index) => ({ key: `rejection-${index}`, account: account(), atMs: moment() }))
         : [],
     mostSkewMs: pick(random, [0, 0, 500, 2_500]),
-    mostLateMs: pick(random, [1_500, 6_000, 20_000]),
-    visibilityMs: pick(random, [2_000, 5_000, 20_000]),
-    mostAgeMs: temper === 'quiet' ? 150_000 : pick(random, [8_000, 30_000, 150_000]),
+    mostLateMs: isOvertaken ? 9_000 : pick(random, [1_500, 6_000, 20_000]),
+    visibilityMs: isOvertaken ? 800 : pick(random, [2_000, 5_000, 20_000]),
+    mostAgeMs: temper === 'quiet' || isOvertaken ? 150_000 : pick(random, [8_000, 30_000, 150_000]),
+    advertTries: isOvertaken ? 1 : 3,
+    mostGroups: isOvertaken ? 1 : 10,
+    // Runs that poll several times do so until the next one is due.
+    pollSeconds: everyMs === 25_000 ? pick(random, [60, 5, 10]) : 60,
     rejectionStyle: between(random, 0, 6),
     sendsDate: random() < 0.7,
     requestsPerSecond: pick(random, [4, 10, 50]),
-    confirmUnavailableSeconds: pick(random, [0, 5, 30]),
+    confirmUnavailableSeconds: pick(random, isOvertaken ? [0] : [0, 5, 30]),
     service: {
       mostVisibilityMs: pick(random, [0, 3_000, 9_000]),
       mostPerPage: pick(random, [1, 2, 5, 20]),
       tokenLifeMs: between(random, 40, 200) * 1000,
       rotationMs: 600_000,
+      idleMs: 900_000,
     },
   };
 }
@@ -160,10 +210,25 @@ function changesOf(random: Random, accounts: readonly string[], chaosMs: number)
   });
 }
 
+/** One advert three times within a quarter of a minute, then quiet: whoever is late meets what came of it, and no more. */
+function clustersOf(random: Random, chaosMs: number): PlannedChange[] {
+  return Array.from({ length: between(random, 28, 34) }, () => ({
+    fromMs: between(random, 0, chaosMs),
+    advertId: pick(random, advertIds),
+  })).flatMap(({ fromMs, advertId }, cluster) =>
+    [1, 2, 3].map((number) => ({
+      key: `change-${3 * cluster + number}`,
+      atMs: fromMs + between(random, 0, 15_000),
+      account: 'main',
+      advertId,
+      status: pick(random, statuses),
+    })),
+  );
+}
+
 /** Every quarter of a minute or so; sometimes two at a time. */
-function drainsOf(random: Random, chaosMs: number): Plan['drains'] {
+function drainsOf(random: Random, chaosMs: number, everyMs: number): Plan['drains'] {
   const drains: Plan['drains'][number][] = [];
-  const everyMs = pick(random, [5_000, 12_000, 25_000]);
   for (
     let atMs = between(random, 0, 5_000);
     atMs < chaosMs;

@@ -8,8 +8,6 @@ import { realUseCases } from './use-cases.ts';
 export interface PlantedFault {
   readonly name: string;
   readonly plant: () => Promise<SimulateOptions>;
-  /** Why no invariant is broken by it; it is run all the same. */
-  readonly isHarmless?: string;
 }
 
 /** A fault in the wiring: ports that do less than they should, or settings. */
@@ -30,11 +28,7 @@ export interface Mutation {
 }
 
 /** A fault in the source. */
-export const plantedSource = (
-  name: string,
-  mutations: readonly Mutation[],
-  isHarmless?: string,
-): PlantedFault => ({
+export const plantedSource = (name: string, mutations: readonly Mutation[]): PlantedFault => ({
   name,
   async plant() {
     const useCases: UseCases = { ...realUseCases };
@@ -50,5 +44,4 @@ export const plantedSource = (
     }
     return { wiring: { useCases }, ...(createState ? { createState } : {}) };
   },
-  ...(isHarmless === undefined ? {} : { isHarmless }),
 });

@@ -18,7 +18,7 @@ const inGate = (name: string, from: string, to: string) =>
 
 export const plantedInTokens: readonly PlantedFault[] = [
   inTokens('no-single-flight', {
-    file: 'refresh-token.ts',
+    file: 'refresh-lock.ts',
     from: 'const free = !now.refreshing || now.refreshing.until <= clock.now();',
     to: 'const free = true;',
   }),
@@ -36,6 +36,24 @@ export const plantedInTokens: readonly PlantedFault[] = [
     file: 'refresh-token.ts',
     from: 'const version = await vault.write(name, pair);',
     to: 'await changeAccount(accounts, name, (now) => withToken(now, current.version, pair));\n    const version = await vault.write(name, pair);',
+  }),
+  plantedSource('connect-without-lock', [
+    {
+      folder: 'functions/refresh-token',
+      entry: 'connect.ts',
+      replacements: [
+        {
+          file: 'connect.ts',
+          from: 'return alone(request.partnerAccount, options, () => exchange(request, options));',
+          to: 'return exchange(request, options);',
+        },
+      ],
+    },
+  ]),
+  inTokens('sweep-leaves-expired', {
+    file: 'refresh-token.ts',
+    from: 'if (token.expiresAt > clock.now()) return;',
+    to: 'return;',
   }),
   plantedWiring('budget-per-process', { isBudgetOwn: true }),
   inGate('pause-not-shared', 'return told(store.pause(untilMs, reason));', 'return undefined;'),

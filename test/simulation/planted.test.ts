@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { replaceOnce } from './mutants.ts';
+import { plantedRules } from './planted-rules.ts';
 
 /** A process of its own: sources changed for the occasion are imported by Node, not by vitest. */
 const simulateWith = (...args: string[]) =>
@@ -42,6 +43,18 @@ describe('the checker', () => {
 });
 
 describe('a planted fault', () => {
+  it('can be planted in the source as it is, and names the rule that it leaves out', () => {
+    const { stdout, stderr } = simulateWith('--planted', 'all', '--seeds', '1');
+
+    expect(stderr).toBe('');
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' ')[0]),
+    ).toEqual(Object.keys(plantedRules));
+  }, 60_000);
+
   it('is refused when the source it changes has changed', () => {
     const replacement = { file: 'a.ts', from: 'b', to: 'c' };
 
@@ -57,6 +70,7 @@ describe('npm run simulate', () => {
     [['--seeds', '0'], '--seeds: expected at least 1'],
     [['--trace'], '--trace needs --seed'],
     [['--seed', '1', '--seeds', '2'], 'leave out --seeds and --from'],
+    [['--table'], '--table needs --planted all'],
     [['--planted', 'nothing'], '--planted: expected all, cursor-before-sends'],
     [['--sedes', '2'], "Unknown option '--sedes'"],
   ])('says what is wrong with %j', (args, message) => {

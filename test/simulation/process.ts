@@ -1,5 +1,6 @@
 /** A process of the bridge: has a clock of its own, may die at every call, and then never does anything again. */
 import type { Clock } from '../../shared/domain/clock.ts';
+import type { Coverage } from './coverage.ts';
 import { type CallIncident, drawIncident, type Rates } from './incidents.ts';
 import { between, hashOf, type Random, streamOf } from './random.ts';
 import type { RunLog } from './run-log.ts';
@@ -14,7 +15,10 @@ export interface ProcessDeps {
   readonly scheduler: Scheduler;
   readonly log: RunLog;
   readonly phase: Phase;
+  readonly coverage: Coverage;
   readonly rates: Rates;
+  /** Where a port has rates of its own. */
+  readonly ratesOfPorts: ReadonlyMap<string, Partial<Rates>>;
   readonly seed: number;
   /** Clocks differ from the true time by at most this. */
   readonly mostSkewMs: number;
@@ -53,7 +57,7 @@ export class RemoteError extends Error {
 export const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 export function createProcess(deps: ProcessDeps, name: string): Process {
-  const { scheduler, log, phase, rates, mostSkewMs, mostLateMs } = deps;
+  const { scheduler, log, phase, rates, ratesOfPorts, mostSkewMs, mostLateMs } = deps;
   const seed = hashOf(name, deps.seed);
   const random = streamOf(seed);
   const skewMs = Math.round((random() * 2 - 1) * mostSkewMs);
@@ -77,7 +81,7 @@ export function createProcess(deps: ProcessDeps, name: string): Process {
   function call<T>({ name: port, allowed, perform, inPart, says }: Call<T>): Promise<T> {
     if (dead) return never();
     const { key, random: draw } = nextCall();
-    const drawn = phase.chaos ? drawIncident(draw, rates, allowed) : undefined;
+    const drawn = phase.chaos ? drawIncident(draw, ratesOfPorts.get(port) ?? rates, allowed) : undefined;
     const [requestMs, answerMs, lateMs] = [
       between(draw, 0, 12),
       between(draw, 0, 12),
@@ -85,6 +89,7 @@ export function createProcess(deps: ProcessDeps, name: string): Process {
     ];
     const what = () => (says ? `${port} ${says()}` : port);
     const incident = drawn && log.allows(key, () => `${name}: ${drawn} at ${what()}`) ? drawn : undefined;
+    if (incident) deps.coverage.count(`call: ${incident}`);
     if (incident === 'crash-before') {
       die(`before ${port}`);
       return never();

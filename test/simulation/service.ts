@@ -48,6 +48,7 @@ export interface ServiceOptions {
   readonly mostPerPage: number;
   readonly tokenLifeMs: number;
   readonly rotationMs: number;
+  readonly idleMs: number;
 }
 
 export type Service = ReturnType<typeof createService>;
@@ -116,6 +117,15 @@ export function createService({ scheduler, mostVisibilityMs, mostPerPage, ...tok
     /** Each page by the cursor that it gave. */
     pages: pages as ReadonlyMap<string, Page>,
     page,
+    /** Whether a page was given for the same cursor before. */
+    isPageAgain: ({ account, askedWith, since, cursor }: Page): boolean =>
+      [...pages.values()].some(
+        (one) =>
+          one.account === account &&
+          one.askedWith === askedWith &&
+          one.since === since &&
+          one.cursor !== cursor,
+      ),
     status: (account: string, advertId: string): string | null =>
       feedOf(account).statuses.get(advertId) ?? null,
     change(account: string, advertId: string, status: string | null, random: Random): void {

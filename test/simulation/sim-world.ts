@@ -3,6 +3,7 @@
 import { createInMemoryEvents } from '../../shared/in-memory/events.ts';
 import { createInMemoryState } from '../../shared/in-memory/state.ts';
 import type { WireRequest } from '../../shared/partner-api/transport.ts';
+import { createCoverage } from './coverage.ts';
 import { createHistory } from './history.ts';
 import type { Plan, Trouble } from './plan.ts';
 import type { Phase, Process } from './process.ts';
@@ -29,6 +30,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
   const scheduler = createScheduler(hashOf('scheduler', plan.seed));
   const log = createRunLog({ scheduler, without, isTraced });
   const phase: Phase = { chaos: true };
+  const coverage = createCoverage();
   const service = createService({ scheduler, ...plan.service });
   const history = createHistory(scheduler);
   const state = createState({
@@ -37,7 +39,11 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     random: streamOf(hashOf('queue', plan.seed)),
   });
   const events = createInMemoryEvents();
-  events.refuse(() => plan.troubles.some((trouble) => trouble.kind === 'bus-down' && isOn(trouble)));
+  events.refuse(() => {
+    const isDown = plan.troubles.some((trouble) => trouble.kind === 'bus-down' && isOn(trouble));
+    if (isDown) coverage.count('trouble: bus-down');
+    return isDown;
+  });
   const tokenWatch = createTokenWatch({ service, history });
   const traffic = createTrafficWatch({ plan, scheduler, history });
 
@@ -51,6 +57,8 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     for (const trouble of plan.troubles) {
       if (!isOn(trouble)) continue;
       const { kind, account: whose } = trouble;
+      const isOfAll = kind === 'outage' || kind === 'block';
+      if (isOfAll || (whose === account && kind !== 'bus-down')) coverage.count(`trouble: ${kind}`);
       if (kind === 'outage') return { status: random() < 0.5 ? 500 : 502, body: '<html>' };
       if (kind === 'block') return { status: 403, body: '<html>blocked</html>' };
       if (whose !== account || kind === 'bus-down') continue;
@@ -75,6 +83,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     scheduler,
     log,
     phase,
+    coverage,
     rates: plan.rates,
     service,
     history,

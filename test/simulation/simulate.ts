@@ -27,6 +27,8 @@ export interface Run {
   readonly incidents: readonly Incident[];
   readonly lines: readonly string[];
   readonly events: number;
+  /** How often each incident and each branch of the protocol occurred. */
+  readonly coverage: ReadonlyMap<string, number>;
 }
 
 const minuteMs = 60_000;
@@ -71,5 +73,6 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
     incidents: log.incidents,
     lines: log.lines,
     events: scheduler.tick(),
+    coverage: world.coverage.counts,
   };
 }

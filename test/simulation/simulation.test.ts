@@ -1,19 +1,24 @@
 import { describe, expect, it } from 'vitest';
+import { addCounts, missingOf } from './coverage.ts';
 import { simulate } from './simulate.ts';
 import { realUseCases } from './use-cases.ts';
 
 const options = { wiring: { useCases: realUseCases } };
 
 describe('the bridge, with everything going wrong', () => {
-  it('keeps its invariants in 300 seeds', async () => {
+  it('keeps its invariants in 300 seeds, in which everything occurs', async () => {
     const failing: string[] = [];
+    const counts = new Map<string, number>();
 
     for (let seed = 1; seed <= 300; seed += 1) {
-      const [violation] = (await simulate(seed, options)).violations;
+      const { violations, coverage } = await simulate(seed, options);
+      const [violation] = violations;
+      addCounts(counts, coverage);
       if (violation) failing.push(`--seed ${seed}: ${violation.invariant} ${violation.message}`);
     }
 
     expect(failing).toEqual([]);
+    expect(missingOf(counts)).toEqual([]);
   }, 60_000);
 
   it('does the same with the same seed', async () => {

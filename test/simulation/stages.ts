@@ -3,14 +3,14 @@ import type { createDrain } from '../../functions/drain/drain.ts';
 import type { createFanOut } from '../../functions/fan-out/fan-out.ts';
 import type { createConnect } from '../../functions/refresh-token/connect.ts';
 import type { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
-import { Secret } from '../../shared/domain/secret.ts';
+import type { Secret } from '../../shared/domain/secret.ts';
+import { createPartnerClient } from '../../shared/partner-api/client.ts';
 import type { createGate } from '../../shared/partner-api/gate.ts';
 import type { RefreshOutcome } from '../../shared/partner-api/ports.ts';
 import type { createPartnerReaders } from '../../shared/partner-api/readers.ts';
 import type { createTokenSource } from '../../shared/partner-api/token-source.ts';
 import { type BridgePorts, createBridgePorts } from './bridge-ports.ts';
 import { createWatchedObserver } from './observer.ts';
-import { createSimClient } from './partner-client.ts';
 import { createProcess, type Process, RemoteError } from './process.ts';
 import { hashOf } from './random.ts';
 import type { SimWorld } from './sim-world.ts';
@@ -39,6 +39,7 @@ export interface Wiring {
 /** Function timeouts and what hangs on them, shorter than in life, for a run is a few minutes long. */
 export const limits = {
   drainMs: 25_000,
+  nextRunMs: 22_000,
   leaseMs: 30_000,
   workerMs: 12_000,
   visibilityMs: 20_000,
@@ -46,6 +47,8 @@ export const limits = {
   lockMs: 30_000,
   overlapSeconds: 30,
 } as const;
+
+export type Credential = { readonly refreshToken: Secret } | { readonly code: Secret };
 
 export type Stages = ReturnType<typeof createStages>;
 
@@ -55,11 +58,14 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   const counts = new Map<string, number>();
 
   function start(name: string) {
-    const { log, phase, rates } = world;
-    const { mostSkewMs, mostLateMs } = plan;
+    const { log, phase, rates, coverage } = world;
+    const { mostSkewMs, mostLateMs, ratesOfPorts } = plan;
     const seed = hashOf('process', plan.seed);
-    const process = createProcess({ scheduler, log, phase, rates, seed, mostSkewMs, mostLateMs }, name);
-    const seen: Seen = { pages: new Map(), fetches: new Map() };
+    const process = createProcess(
+      { scheduler, log, phase, coverage, rates, ratesOfPorts, seed, mostSkewMs, mostLateMs },
+      name,
+    );
+    const seen: Seen = { pages: new Map(), fetches: new Map(), refusedCursors: new Set() };
     const real = createBridgePorts(world, process, seen, wiring.isBudgetOwn);
     const ports = wiring.ports?.(real, world) ?? real;
     const { clock, random } = process;
@@ -73,8 +79,10 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       random,
       observer,
     });
-    const client = createSimClient({
+    const client = createPartnerClient({
+      baseUrl: 'https://service.example',
       transport: createSimTransport(world, process, seen),
+      attemptTimeoutMs: 3_000,
       gate,
       clock,
       random,
@@ -94,7 +102,11 @@ export function createStages(world: SimWorld, wiring: Wiring) {
           process.call({
             name: 'invoke refresh-token',
             allowed: ['crash-before', 'crash-after', 'refused', 'answer-lost', 'answer-late'],
-            perform: () => invokeRefresh({ partnerAccount, rejectedVersion, because }, deadlineMs),
+            async perform() {
+              const outcome = await invokeRefresh({ partnerAccount, rejectedVersion, because }, deadlineMs);
+              world.coverage.count(`refresh: ${outcome.kind}`);
+              return outcome;
+            },
             says: () => `${partnerAccount} ${rejectedVersion}`,
           }),
       },
@@ -154,7 +166,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const started = start(name);
     const { process, ports, clock, observer } = started;
     const { accounts, feedStates, queue, deadLetters } = ports;
-    const { round } = useCases.createDrain({
+    const { run } = useCases.createDrain({
       accounts,
       feedStates,
       queue,
@@ -168,12 +180,22 @@ export function createStages(world: SimWorld, wiring: Wiring) {
         overlapSeconds: wiring.overlapSeconds ?? limits.overlapSeconds,
         leaseMs: limits.leaseMs,
         mostWaiting: 1_000,
-        pollSeconds: 60,
+        pollSeconds: plan.pollSeconds,
         feedsAtOnce: 2,
       },
     });
+    const poll = async () => {
+      const startedAt = clock.now();
+      const report = await run({
+        deadlineMs: startedAt + limits.drainMs,
+        nextRunMs: startedAt + limits.nextRunMs,
+      });
+      for (const { end } of report.polls) world.coverage.count(`poll ended: ${end}`);
+      if (clock.now() - startedAt >= 5_000 && plan.pollSeconds < 60)
+        world.coverage.count('drain: several rounds');
+    };
     // Not killed at a time limit: a drain that goes on after its lease is what the fence is for.
-    await within(started, 300_000, () => round({ deadlineMs: clock.now() + limits.drainMs }));
+    await within(started, 300_000, poll);
   }
 
   /** Takes batch after batch, as a Lambda instance does, until it dies. */
@@ -190,7 +212,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       clock,
       random,
       settings: {
-        advertTries: 3,
+        advertTries: plan.advertTries,
         mostAgeMs: plan.mostAgeMs,
         confirmUnavailableSeconds: plan.confirmUnavailableSeconds,
         fetchMs: 5_000,
@@ -199,7 +221,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const takeOne = async (): Promise<boolean> => {
       // In the end as it is meant to be: longer than a batch takes. Before that it is often shorter.
       const visibilityMs = world.phase.chaos ? plan.visibilityMs : limits.visibilityMs;
-      const deliveries = await inbox.receive({ maxGroups: 10, maxPerGroup: 10, visibilityMs });
+      const deliveries = await inbox.receive({ maxGroups: plan.mostGroups, maxPerGroup: 10, visibilityMs });
       if (deliveries.length === 0) return false;
       await settler.settle(await handle(deliveries, { deadlineMs: clock.now() + limits.workerMs }));
       return true;
@@ -221,26 +243,42 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     await within(started, limits.refreshMs, () => sweepAll({ deadlineMs }));
   }
 
-  /** A person connects the account with what the service gave for it. */
-  async function connect(name: string, partnerAccount: string, refreshToken: string): Promise<void> {
+  /** What a person asks of refresh-token: `work` has patience, for a refresh that died holds its lock for a while. */
+  async function asked<T>(
+    name: string,
+    work: (use: ReturnType<typeof createConnect>, started: Started, deadlineMs: number) => Promise<T>,
+  ): Promise<void> {
     const started = start(name);
-    const { ports } = started;
     const settings = {
       requiredScope: 'v2 read write',
       lockMs: limits.lockMs,
       overlapSeconds: limits.overlapSeconds,
     };
-    const { feedStates, histories: knownAdverts } = ports;
-    const { bookKeeper } = world.state;
-    const look = { feedLook: started.client, knownAdverts, bookKeeper };
+    const { feedStates, histories: knownAdverts } = started.ports;
+    const look = { feedLook: started.client, knownAdverts, bookKeeper: world.state.bookKeeper };
     const deps = { ...tokenDepsOf(started), feedStates, ...look, settings };
-    // The person knows who it is; the bridge could not, as long as fan-out is behind.
-    const request = { partnerAccount, refreshToken: new Secret(refreshToken), sameUser: true };
-    // A refresh that died holds its lock for a while, and a person has patience.
     const patienceMs = limits.refreshMs + 2 * limits.lockMs;
     const deadlineMs = started.clock.now() + patienceMs - 5_000;
-    await within(started, patienceMs, () => useCases.createConnect(deps).connect(request, { deadlineMs }));
+    await within(started, patienceMs, () => work(useCases.createConnect(deps), started, deadlineMs));
   }
 
-  return { drain, work, sweep, connect };
+  /** With what the service gave for it. */
+  const connect = (name: string, partnerAccount: string, credential: Credential) =>
+    asked(name, (use, _started, deadlineMs) =>
+      // The person knows who it is; the bridge could not, as long as fan-out is behind.
+      use.connect({ partnerAccount, ...credential, sameUser: true }, { deadlineMs }),
+    );
+
+  const disconnect = (name: string, partnerAccount: string) =>
+    asked(name, (use) => use.disconnect(partnerAccount));
+
+  /** In the order of the command line's `disconnect --forget`. */
+  const forget = (name: string, partnerAccount: string) =>
+    asked(name, async (use, { ports }) => {
+      await use.disconnect(partnerAccount);
+      await ports.histories.remove(partnerAccount);
+      await use.forget(partnerAccount);
+    });
+
+  return { drain, work, sweep, connect, disconnect, forget };
 }

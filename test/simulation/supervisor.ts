@@ -10,31 +10,74 @@ import { secretMark } from './token-desk.ts';
 export type Supervisor = ReturnType<typeof createSupervisor>;
 
 export function createSupervisor(world: SimWorld, stages: Stages) {
-  const { plan, scheduler, log, phase, service, state } = world;
+  const { plan, scheduler, log, phase, service, state, history } = world;
   const random = streamOf(hashOf('supervisor', plan.seed));
   /** Accounts that a person has to connect, since their authorization was taken back. */
   const unconnected = new Set<string>();
-  const connecting = new Set<string>();
-  let connects = 0;
+  /** Codes of commands that failed: they are given once more, though they may have been used up. */
+  const codes = new Map<string, string>();
+  const commanded = new Set<string>();
+  /** Accounts that a person has begun to forget: history and cursor may be gone in part. */
+  const forgetting = new Set<string>();
+  let commands = 0;
   let over = false;
 
   const quietly = (work: Promise<unknown>) => void work.catch(() => undefined);
   const atMoment = (atMs: number, event: () => void) =>
     scheduler.after(atMs - (scheduler.now() - epochMs), event);
 
-  /** One at a time for each account: nobody begins anew before the command has ended. */
-  async function connect(account: string, agedMs = 0): Promise<void> {
-    if (connecting.has(account)) return;
-    connecting.add(account);
-    connects += 1;
-    const refreshToken = service.tokens.authorize(account, agedMs);
+  /** One command at a time for each account: nobody begins anew before the one before has ended. */
+  async function alone(account: string, command: () => Promise<void>): Promise<void> {
+    if (commanded.has(account)) return;
+    commanded.add(account);
     try {
-      await stages.connect(`connect-${account}-${connects}`, account, refreshToken);
-      if (service.tokens.opens(refreshToken)) unconnected.delete(account);
+      await command();
     } finally {
-      connecting.delete(account);
+      commanded.delete(account);
     }
   }
+
+  const named = (command: string, account: string) => `${command}-${account}-${++commands}`;
+
+  /** With a refresh token, or with a code as the browser brings it. */
+  const connect = (account: string, agedMs = 0) =>
+    alone(account, async () => {
+      // Who began to forget it ends that first.
+      if (forgetting.has(account)) await forget(account);
+      const { tokens } = service;
+      const triedCode = codes.get(account);
+      codes.delete(account);
+      const isByCode = triedCode !== undefined || (phase.chaos && random() < 0.5);
+      const code = triedCode ?? tokens.code(account);
+      if (triedCode === undefined && isByCode) codes.set(account, code);
+      const credential = isByCode
+        ? { code: new Secret(code) }
+        : { refreshToken: new Secret(tokens.authorize(account, agedMs)) };
+      world.coverage.count(`person: connects by ${isByCode ? 'code' : 'refresh token'}`);
+      await stages.connect(named('connect', account), account, credential);
+      codes.delete(account);
+      if (tokens.isWhole(account)) unconnected.delete(account);
+    });
+
+  async function forget(account: string): Promise<void> {
+    await stages.forget(named('forget', account), account);
+    forgetting.delete(account);
+    world.coverage.count('person: forgets');
+  }
+
+  const leave = (account: string, forgets: boolean) =>
+    alone(account, async () => {
+      unconnected.add(account);
+      if (!forgets) {
+        await stages.disconnect(named('disconnect', account), account);
+        return world.coverage.count('person: disconnects');
+      }
+      const known = await state.partnerAccounts.read(account);
+      if (!known) return;
+      history.forgets(account, known.value.generation);
+      forgetting.add(account);
+      await forget(account);
+    });
 
   async function setUp(): Promise<void> {
     phase.chaos = false;
@@ -78,14 +121,23 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     while (letters.length > 0) {
       const [letter] = letters.splice(Math.floor(random() * letters.length), 1);
       if (letter?.letter.message) log.trace('a person', () => `redrives ${letter.letter.message?.key}`);
-      if (letter) await state.deadLetters.redrive(letter.id);
+      if (letter && (await state.deadLetters.redrive(letter.id)) === 'redriven')
+        world.coverage.count('queue: redriven');
     }
   }
 
   function revoke(account: string): void {
     service.tokens.revoke(account);
+    world.coverage.count('service: revoked');
     unconnected.add(account);
     log.trace('service', () => `revokes ${account}`);
+  }
+
+  function narrow(account: string): void {
+    service.tokens.narrow(account);
+    unconnected.add(account);
+    world.coverage.count('service: scope lost');
+    log.trace('service', () => `takes a scope of ${account} back`);
   }
 
   function begin(): void {
@@ -113,11 +165,22 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         () => log.allows(key, () => 'dead letters are redriven in part') && quietly(redrive(0.6)),
       );
     }
-    for (const { key, atMs, account, backMs } of plan.revocations) {
+    for (const { key, atMs, account, backMs, isOfScope } of plan.revocations) {
       atMoment(atMs, () => {
-        if (!log.allows(key, () => `${account} is revoked`)) return;
-        revoke(account);
+        if (!log.allows(key, () => `${account} ${isOfScope ? 'loses a scope' : 'is revoked'}`)) return;
+        if (isOfScope) narrow(account);
+        else revoke(account);
         scheduler.after(backMs, () => account !== plan.lostAccount && quietly(connect(account)));
+      });
+    }
+    for (const { key, atMs, account, backMs, forgets } of plan.departures) {
+      if (account === plan.lostAccount) continue;
+      atMoment(atMs, () => {
+        if (!log.allows(key, () => `a person ${forgets ? 'forgets' : 'disconnects'} ${account}`)) return;
+        log.trace('a person', () => `${forgets ? 'forgets' : 'disconnects'} ${account}`);
+        quietly(
+          leave(account, forgets).finally(() => scheduler.after(backMs, () => quietly(connect(account)))),
+        );
       });
     }
     for (const { key, kind, account, fromMs, untilMs } of plan.troubles) {
@@ -144,6 +207,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
 
   async function isIdle(): Promise<boolean> {
     if ((await state.bookKeeper.queue()).waiting > 0) return false;
+    if ([...unconnected].some((account) => account !== plan.lostAccount)) return false;
     const feeds = await state.feedStates.list();
     return feeds.every(
       ({ partnerAccount, cursor }) =>

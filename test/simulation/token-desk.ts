@@ -6,11 +6,15 @@ export interface TokenDeskOptions {
   readonly tokenLifeMs: number;
   /** Rule 3's day: a new refresh token at most so often, and so long the one before brings the latest again. */
   readonly rotationMs: number;
+  /** Rule 4's month: a refresh token that was not used for so long is dead. */
+  readonly idleMs: number;
 }
 
 interface Grant {
   readonly account: string;
   isRevoked: boolean;
+  scope: string;
+  usedAt: number;
   access: { readonly text: string; readonly expiresAt: number } | undefined;
   refresh: { readonly text: string; readonly issuedAt: number };
   before: string | undefined;
@@ -26,8 +30,16 @@ export type TokenDesk = ReturnType<typeof createTokenDesk>;
 /** Stands in every token, so that one that leaked can be found. */
 export const secretMark = 'TOKEN-OF';
 
-export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs }: TokenDeskOptions) {
+const wholeScope = 'v2 read write';
+const refused: TokenAnswer = {
+  status: 400,
+  body: { error: 'invalid_grant', error_description: 'no such token' },
+};
+
+export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs, idleMs }: TokenDeskOptions) {
   const grants: Grant[] = [];
+  /** One-time codes that were not used yet, with their accounts. */
+  const codes = new Map<string, string>();
   let issued = 0;
   const fresh = (kind: string, account: string) => `${secretMark}-${account}-${kind}-${++issued}`;
 
@@ -36,18 +48,78 @@ export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs }: TokenDes
 
   /** The grant that a refresh token still opens. */
   const opened = (text: string): Grant | undefined =>
-    grants.find((grant) => !grant.isRevoked && isLatestOrJustBefore(grant, text));
+    grants.find(
+      (grant) =>
+        !grant.isRevoked && scheduler.now() - grant.usedAt < idleMs && isLatestOrJustBefore(grant, text),
+    );
 
   const latestOf = (account: string): Grant | undefined =>
     grants.findLast((grant) => grant.account === account);
 
+  function grantTo(account: string, agedMs = 0): Grant {
+    const usedAt = scheduler.now();
+    const refresh = { text: fresh('refresh', account), issuedAt: usedAt - agedMs };
+    const grant: Grant = {
+      account,
+      isRevoked: false,
+      scope: wholeScope,
+      usedAt,
+      access: undefined,
+      refresh,
+      before: undefined,
+    };
+    grants.push(grant);
+    return grant;
+  }
+
+  function pairOf(grant: Grant): TokenAnswer {
+    const now = scheduler.now();
+    grant.usedAt = now;
+    if (!grant.access || grant.access.expiresAt <= now) {
+      grant.access = { text: fresh('access', grant.account), expiresAt: now + tokenLifeMs };
+    }
+    if (now - grant.refresh.issuedAt >= rotationMs) {
+      grant.before = grant.refresh.text;
+      grant.refresh = { text: fresh('refresh', grant.account), issuedAt: now };
+    }
+    return {
+      status: 200,
+      body: {
+        access_token: grant.access.text,
+        expires_in: Math.floor((grant.access.expiresAt - now) / 1000),
+        token_type: 'bearer',
+        scope: grant.scope,
+        refresh_token: grant.refresh.text,
+      },
+    };
+  }
+
   return {
     /** A user authorizes the application: the refresh token that `connect` is given. */
-    authorize(account: string, agedMs = 0): string {
-      const refresh = { text: fresh('refresh', account), issuedAt: scheduler.now() - agedMs };
-      grants.push({ account, isRevoked: false, access: undefined, refresh, before: undefined });
-      return refresh.text;
+    authorize: (account: string, agedMs = 0): string => grantTo(account, agedMs).refresh.text,
+    /** The same in the browser: a code that is good for one exchange. */
+    code(account: string): string {
+      const text = fresh('code', account);
+      codes.set(text, account);
+      return text;
     },
+    exchange(code: string): TokenAnswer {
+      const account = codes.get(code);
+      codes.delete(code);
+      return account === undefined ? refused : pairOf(grantTo(account));
+    },
+    /** Whether what the user granted last holds, with all of its scope. */
+    isWhole(account: string): boolean {
+      const grant = latestOf(account);
+      return grant !== undefined && !grant.isRevoked && grant.scope === wholeScope;
+    },
+    /** The user takes a part of the authorization back. */
+    narrow(account: string): void {
+      for (const grant of grants) if (grant.account === account) grant.scope = 'v2 read';
+    },
+    /** Whether the scope of this access token is enough for what the bridge asks. */
+    suffices: (access: string): boolean =>
+      grants.find((grant) => grant.access?.text === access)?.scope === wholeScope,
     /** The user, or the service, takes the authorization back: every grant so far is dead. */
     revoke(account: string): void {
       for (const grant of grants) if (grant.account === account) grant.isRevoked = true;
@@ -55,10 +127,6 @@ export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs }: TokenDes
     isRevoked: (account: string): boolean => latestOf(account)?.isRevoked ?? true,
     opens: (text: string): boolean => opened(text) !== undefined,
     accountOf: (text: string): string | undefined => new RegExp(`^${secretMark}-([^-]+)-`).exec(text)?.[1],
-    /** Access tokens stop working before their time. */
-    expireAccess(account: string): void {
-      for (const grant of grants) if (grant.account === account) grant.access = undefined;
-    },
     accepts(account: string, access: string): boolean {
       const now = scheduler.now();
       return grants.some(
@@ -71,26 +139,7 @@ export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs }: TokenDes
     },
     refresh(text: string): TokenAnswer {
       const grant = opened(text);
-      if (!grant)
-        return { status: 400, body: { error: 'invalid_grant', error_description: 'no such token' } };
-      const now = scheduler.now();
-      if (!grant.access || grant.access.expiresAt <= now) {
-        grant.access = { text: fresh('access', grant.account), expiresAt: now + tokenLifeMs };
-      }
-      if (now - grant.refresh.issuedAt >= rotationMs) {
-        grant.before = grant.refresh.text;
-        grant.refresh = { text: fresh('refresh', grant.account), issuedAt: now };
-      }
-      return {
-        status: 200,
-        body: {
-          access_token: grant.access.text,
-          expires_in: Math.floor((grant.access.expiresAt - now) / 1000),
-          token_type: 'bearer',
-          scope: 'v2 read write',
-          refresh_token: grant.refresh.text,
-        },
-      };
+      return grant ? pairOf(grant) : refused;
     },
   };
 }

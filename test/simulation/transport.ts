@@ -16,12 +16,20 @@ import type { SimWorld } from './sim-world.ts';
 export interface Seen {
   readonly pages: Map<string, Page>;
   readonly fetches: Map<string, Fetch>;
+  /** Accounts whose cursor was not taken when their feed was asked for last. */
+  readonly refusedCursors: Set<string>;
 }
 
 export interface Told {
   readonly status: number;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Circumstances {
+  readonly incident: AnswerIncident | undefined;
+  readonly random: Random;
+  readonly beganTick: number;
 }
 
 /** The service takes the request and says nothing. */
@@ -75,17 +83,38 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     incident: AnswerIncident | undefined,
     random: Random,
     beganTick: number,
-  ) {
+  ): { told: Told; page?: Page; fetch?: Fetch } {
     const url = new URL(wire.path, 'http://service');
     if (url.pathname.endsWith('/oauth/token')) return { told: tokens(wire, incident, random) };
     const access =
       /^Bearer (.*)/.exec(wire.headers[wire.headers.indexOf('Authorization') + 1] ?? '')?.[1] ?? '';
     const account = service.tokens.accountOf(access) ?? '';
+    const given = judged(account, access, url, { incident, random, beganTick });
+    if (url.pathname.includes('/status/')) noteRestart(account, url, given.told);
+    return given;
+  }
+
+  /** Whether reading started over, and that failed, too: then it was not the cursor. */
+  function noteRestart(account: string, url: URL, { status }: Told): void {
+    const hadCursor = url.searchParams.has('cursor');
+    if (!hadCursor && status !== 200 && seen.refusedCursors.has(account))
+      world.coverage.count('drain: started over in vain');
+    if (hadCursor && [400, 403, 404, 409, 410, 422].includes(status)) seen.refusedCursors.add(account);
+    else seen.refusedCursors.delete(account);
+  }
+
+  function judged(
+    account: string,
+    access: string,
+    url: URL,
+    { incident, random, beganTick }: Circumstances,
+  ): { told: Told; page?: Page; fetch?: Fetch } {
     const trouble = world.troubleOf(account, url.pathname, random);
     if (trouble) return { told: trouble };
     const spoil = incident && spoiled[incident];
     if (spoil) return { told: spoil(random) };
     if (!service.tokens.accepts(account, access)) return { told: own(401, 'invalid_token') };
+    if (!service.tokens.suffices(access)) return { told: own(403, 'insufficient_scope') };
     return url.pathname.includes('/status/')
       ? feed(account, url, incident, random)
       : advert(account, url.pathname.split('/').at(-1) ?? '', incident, beganTick);
@@ -97,8 +126,12 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     const spoil =
       incident && incident !== 'wrong-shape' && incident !== 'not-json' ? spoiled[incident] : undefined;
     if (spoil) return spoil(random);
-    const { refresh_token: text } = JSON.parse(wire.body ?? '{}') as { refresh_token: string };
-    const { status, body } = service.tokens.refresh(text);
+    const { refresh_token: text, code } = JSON.parse(wire.body ?? '{}') as Record<string, string | undefined>;
+    const { status, body } =
+      code === undefined ? service.tokens.refresh(text ?? '') : service.tokens.exchange(code);
+    if (code !== undefined && status !== 200) world.coverage.count('service: one-time code refused');
+    if (text !== undefined && body.refresh_token !== undefined && body.refresh_token !== text)
+      world.coverage.count('service: refresh token rotated');
     return json(status, body);
   }
 
@@ -107,6 +140,9 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     const cursor = asked.get('cursor') ?? undefined;
     if (incident === 'cursor-rejected' && cursor !== undefined) service.rejectCursors(account);
     const page = service.page(account, asked.get('since') ?? '', cursor, random);
+    if (!page) world.coverage.count('service: cursors rejected');
+    else if (page.data.length > 0 && service.isPageAgain(page))
+      world.coverage.count('drain: page read again');
     if (!page) return { told: rejections[world.rejectionStyle % rejections.length] as Told };
     const { data, hasMore, cursor: nextCursor } = page;
     return { told: json(200, { data, hasMore, nextCursor }), page };
@@ -140,6 +176,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
       const what = () => `${wire.method} ${decodeURIComponent(wire.path)}`;
       const incident =
         drawn && log.allows(key, () => `${process.name}: ${drawn} at ${what()}`) ? drawn : undefined;
+      if (incident) world.coverage.count(`request: ${incident}`);
       process.trace(() => `${what()}${incident ? `  [${incident}]` : ''}`);
       const beganTick = scheduler.tick();
       const endOfRequest = world.requestStarted(process, wire);
