@@ -22,4 +22,4 @@ export interface Deployment {
 }
 
 /** How long an event may be on its way: FIFO queue, function, service, bus and rule, on a machine that is busy. */
-export const onItsWayMs = 30_000;
+export const onItsWayMs = 45_000;

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { startSandbox } from '../../sandbox/server.ts';
 import { connectSteps, disconnectSteps, statusSteps, tokenSteps } from './account-steps.ts';
 import { advertBridgeOn } from './advert-bridge.ts';
@@ -76,6 +77,11 @@ export async function journey(around: Surroundings): Promise<void> {
   const outputs = await steps.need('cdk deploy', () => cdk.deploy(settings));
   await steps.need('what the emulator drops is set', async () => {
     for (const line of await setWhatWasDropped(cloud, await cdk.template())) say(line);
+  });
+  await steps.need('a batch whose worker dies comes back soon', async () => {
+    // Six minutes as the stack has it, which on a busy machine would hold up everything after the first worker lost.
+    const Attributes = { VisibilityTimeout: '20' };
+    await cloud.sqs.send(new SetQueueAttributesCommand({ QueueUrl: outputs.queueUrl, Attributes }));
   });
   const subscriber = await steps.need('another team puts a rule on the bus, with a queue of theirs', () =>
     subscribe(cloud, outputs.eventBusName),
