@@ -68,6 +68,8 @@ export interface SandboxControl {
   expireAccessTokens(user?: string): number;
   /** Withdraws what the user granted: refresh tokens give invalid_grant, access tokens 401. @returns how many grants */
   revoke(user?: string): number;
+  /** From now on the application has to show this secret; its old one is worthless. */
+  replaceClientSecret(clientSecret: string): void;
   /** A refresh token as a fresh authorization of the user would give it. */
   issueRefreshToken(user?: string, scope?: string): string;
   /** A one-time code as the consent page would give it. */
@@ -185,6 +187,10 @@ export function createControl(world: World): SandboxControl {
     },
     expireAccessTokens: (user) => world.tokens.expireAccessTokens(user),
     revoke: (user) => world.tokens.revoke(account(user).name),
+    replaceClientSecret(clientSecret) {
+      world.application.clientSecret = clientSecret;
+    },
+
     issueRefreshToken: (user, scope) =>
       world.tokens.openGrant(account(user).name, checkedScope(scope)).refresh.value,
     issueCode: ({ user, scope, redirectUri } = {}) => {

@@ -14,7 +14,8 @@ import { TokenStore } from './tokens.ts';
 /** The application that the partner registered with the service. @see partner-api.md §5.1 */
 export interface Application {
   readonly clientId: string;
-  readonly clientSecret: string;
+  /** Changes when the partner has it replaced. */
+  clientSecret: string;
   readonly name: string;
   readonly callbackUrls: readonly string[];
   /** The closed set of scopes this partner may ask for, space separated. */

@@ -12,7 +12,8 @@ import { payOwedEvents, restored } from './account-writes.ts';
 import type { FeedRegister, Grant } from './ports.ts';
 import { busy, withRefreshLock } from './refresh-lock.ts';
 import type { CallOptions, RefreshDeps } from './refresh-token.ts';
-import { missingScopes, pairOf } from './tokens.ts';
+import { createTokenRequests } from './token-requests.ts';
+import { missingScopes, pairOf, warnOfType } from './tokens.ts';
 
 export interface ConnectDeps extends Omit<RefreshDeps, 'settings' | 'random'> {
   readonly feedStates: FeedRegister;
@@ -40,6 +41,7 @@ const disconnectMs = 15_000;
 
 export function createConnect(deps: ConnectDeps) {
   const { accounts, vault, feedStates, clock, observer, settings } = deps;
+  const requestTokens = createTokenRequests(deps);
 
   /** @throws {PartnerFault} `grant-rejected`, `client-rejected`, `scope-refused`, or a passing one: nothing is stored then */
   async function connect(request: ConnectRequest, options: CallOptions): Promise<Connected> {
@@ -67,14 +69,13 @@ export function createConnect(deps: ConnectDeps) {
 
   async function exchange(request: ConnectRequest, options: CallOptions): Promise<Connected> {
     const { partnerAccount: name } = request;
-    const application = await deps.application.read();
-    const received = await deps.endpoint.requestTokens(
-      application,
-      grantOf(request, settings.requiredScope),
-      options,
-    );
+    const received = await requestTokens(grantOf(request, settings.requiredScope), options);
     const pair = pairOf(received, 'refreshToken' in request ? { refreshToken: request.refreshToken } : {});
-    if (!pair) throw new PartnerFault('contract-broken', 'the token endpoint returned no refresh_token');
+    if (!pair) {
+      const lacking = received.answer.access_token === undefined ? 'access_token' : 'refresh_token';
+      throw new PartnerFault('contract-broken', `the token endpoint returned no usable ${lacking}`);
+    }
+    warnOfType(received, name, observer);
     refuseSmallScope(pair, settings.requiredScope);
 
     const known = (await accounts.read(name))?.value;

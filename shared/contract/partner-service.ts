@@ -26,32 +26,40 @@ export const advert = v.object({
 });
 export type Advert = v.InferOutput<typeof advert>;
 
-/** Whole seconds, as a number or a numeric string: services of this kind are known to send either. */
-const seconds = v.union(
-  [
-    v.pipe(v.number(), v.minValue(0, 'expected 0 or more seconds'), v.maxValue(1e10)),
+/** Seconds, as a number or a numeric string: services of this kind are known to send either. */
+const seconds = v.pipe(
+  v.union([
+    v.number(),
     v.pipe(v.string(), v.regex(/^\s*\d{1,10}(\.\d+)?\s*$/, 'expected seconds'), v.transform(Number)),
-  ],
-  'expected 0 or more seconds',
+  ]),
+  // A token that is given with no time left says nothing of how long it lives.
+  v.gtValue(0, 'expected more than 0 seconds'),
+  v.maxValue(1e10),
 );
 
-const token = v.pipe(
+/** What may stand in an HTTP header. */
+const accessToken = v.pipe(
   v.string(),
-  // What may stand in an HTTP header and in a JSON string without escapes.
   v.regex(/^[\x21-\x7e]{1,8192}$/, 'expected 1 to 8192 visible ASCII characters'),
 );
 
+/** It travels in JSON alone: any text that comes back from a store as it went in. */
+const refreshToken = v.pipe(
+  v.string(),
+  v.maxLength(8192, 'expected 1 to 8192 characters'),
+  v.check((text) => text.trim() !== '' && text.isWellFormed(), 'expected 1 to 8192 characters'),
+);
+
 /**
- * An answer of the token endpoint (§2.3). Only the access token must be right: a fault in any other field may not
- * cost a new refresh token that stands beside it. `refresh_token` and `scope` missing: the old ones stay.
+ * An answer of the token endpoint (§2.3). A fault in one field may not cost a new refresh token that stands beside it,
+ * so each field that is missing or makes no sense is `undefined`: then what was before stays.
  */
 export const tokenAnswer = v.object({
-  access_token: token,
-  /** `undefined` where it is missing or makes no sense. */
+  access_token: v.fallback(v.optional(accessToken), undefined),
   expires_in: v.fallback(v.optional(seconds), undefined),
   token_type: v.fallback(v.optional(v.pipe(v.string(), v.toLowerCase())), undefined),
   scope: v.fallback(v.optional(v.string()), undefined),
-  refresh_token: v.fallback(v.optional(token), undefined),
+  refresh_token: v.fallback(v.optional(refreshToken), undefined),
 });
 export type TokenAnswer = v.InferOutput<typeof tokenAnswer>;
 

@@ -17,7 +17,7 @@ const action = <const A extends string>(name: A) => ({
 });
 const since = v.optional(instant);
 
-const request = v.union([
+const request = v.variant('action', [
   v.object({
     ...action('refresh'),
     rejectedVersion: v.string(),

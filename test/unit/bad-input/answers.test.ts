@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { pairOf } from '../../../functions/refresh-token/tokens.ts';
 import { faultKinds, PartnerFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { textOfPair } from '../../../shared/domain/secret-text.ts';
+import { pairOfText, textOfPair } from '../../../shared/domain/secret-text.ts';
 import { statusIn, tokensIn } from '../../../shared/partner-api/answers.ts';
 import { readErrorBody } from '../../../shared/partner-api/error-body.ts';
 import { knownCodes } from '../../../shared/partner-api/fault-table.ts';
@@ -119,8 +119,33 @@ describe('an answer of the token endpoint, nearly right', () => {
     );
   });
 
-  it('keeps the old refresh token where the new one makes no sense', async () => {
+  it('keeps its refresh token beside an access token that makes no sense, and the old access token', async () => {
     const nonsense = oddValue.filter((value) => typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value));
+    await fc.assert(
+      fc.asyncProperty(nonsense, async (access_token) => {
+        const pair = pairOf(received(JSON.stringify({ ...right, access_token })), tokenPair());
+
+        expect(pair?.refreshToken.reveal()).toBe(right.refresh_token);
+        expect(pair?.accessToken.reveal()).toBe('access-1');
+      }),
+      fixed(150),
+    );
+  });
+
+  it.each(['with a space', ' spaces at its ends ', 'quo"te\\and\nline', 'ünïcode ✓'])(
+    'keeps a refresh token of any text to the last character: %j',
+    (refresh_token) => {
+      const pair = pairOf(received(JSON.stringify({ ...right, refresh_token })), tokenPair());
+
+      const again = pairOfText(textOfPair(pair ?? tokenPair()), 'main');
+      expect(again.refreshToken.reveal()).toBe(refresh_token);
+    },
+  );
+
+  it('keeps the old refresh token where the new one makes no sense', async () => {
+    const isText = (value: unknown) =>
+      typeof value === 'string' && value.trim() !== '' && value.isWellFormed() && value.length <= 8192;
+    const nonsense = oddValue.filter((value) => !isText(value));
     await fc.assert(
       fc.asyncProperty(nonsense, async (refresh_token) => {
         const pair = pairOf(received(JSON.stringify({ ...right, refresh_token })), tokenPair());

@@ -317,13 +317,21 @@ describe('requestTokens', () => {
   });
 
   it('names the place alone when the answer has another shape', async () => {
-    service.next({ body: { ...tokens, access_token: 17, refresh_token: 'precious' } });
+    service.next({ body: { ...tokens, access_token: ['precious'] } });
 
     const fault = await faultOf(client.requestTokens(application, refresh, soon()));
 
     expect(fault.code).toBe('contract-broken');
     expect(fault.message).toContain('access_token');
     expect(JSON.stringify([fault.message, String(fault.cause)])).not.toContain('precious');
+  });
+
+  it('gives a refresh token whose access token makes no sense, for it is the newest', async () => {
+    service.next({ body: { ...tokens, access_token: 17, refresh_token: 'with a space' } });
+
+    const { answer } = await client.requestTokens(application, refresh, soon());
+
+    expect(answer).toMatchObject({ access_token: undefined, refresh_token: 'with a space' });
   });
 
   it('keeps an answer that is no JSON out of the fault', async () => {

@@ -44,7 +44,7 @@ function tokensOf() {
         const { answer } = await client.requestTokens(application, grant, { deadlineMs });
         pair = {
           ...pair,
-          accessToken: new Secret(answer.access_token),
+          accessToken: new Secret(answer.access_token ?? ''),
           refreshToken: new Secret(answer.refresh_token ?? ''),
         };
         version += 1;
