@@ -126,7 +126,7 @@ export const serviceRoutes: readonly ControlRoute[] = [
     does: 'gives the application another client secret; the old one is refused from now on',
     body: { clientSecret: 'another-secret' },
     run: ({ control, input }) => {
-      control.changeClientSecret(input.text('clientSecret') ?? '');
+      control.replaceClientSecret(input.text('clientSecret') ?? '');
       return {};
     },
   },

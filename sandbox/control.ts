@@ -73,7 +73,7 @@ export interface SandboxControl {
   /** A one-time code as the consent page would give it. */
   issueCode(options?: { user?: string; scope?: string; redirectUri?: string }): string;
   /** The application gets another secret; the old one is refused from now on, what was granted stays. */
-  changeClientSecret(clientSecret: string): void;
+  replaceClientSecret(clientSecret: string): void;
   /** Who answers on the consent page. */
   setConsent(mode: ConsentMode): void;
 }
@@ -199,7 +199,7 @@ export function createControl(world: World): SandboxControl {
       }
       return world.consent.issueCode(account(user).name, checkedScope(scope), redirectUri);
     },
-    changeClientSecret: (clientSecret) => {
+    replaceClientSecret: (clientSecret) => {
       if (clientSecret === '') throw new RangeError('the client secret is empty');
       world.application.clientSecret = clientSecret;
     },

@@ -14,6 +14,7 @@ import { TokenStore } from './tokens.ts';
 /** The application that the partner registered with the service. @see partner-api.md §5.1 */
 export interface Application {
   readonly clientId: string;
+  /** Changes when the partner has it replaced. */
   clientSecret: string;
   readonly name: string;
   readonly callbackUrls: readonly string[];

@@ -13,7 +13,8 @@ import { createFirstLook, type FirstLookDeps, type FirstPage } from './first-loo
 import type { FeedLook, FeedRegister, Grant, KnownAdverts } from './ports.ts';
 import { busy, withRefreshLock } from './refresh-lock.ts';
 import type { CallOptions, RefreshDeps } from './refresh-token.ts';
-import { missingScopes, pairOf } from './tokens.ts';
+import { createTokenRequests } from './token-requests.ts';
+import { missingScopes, pairOf, warnOfType } from './tokens.ts';
 
 export interface ConnectDeps extends Omit<RefreshDeps, 'settings' | 'random'> {
   readonly feedStates: FeedRegister;
@@ -48,6 +49,7 @@ const disconnectMs = 15_000;
 export function createConnect(deps: ConnectDeps) {
   const { accounts, vault, feedStates, clock, observer, settings } = deps;
   const { firstPage, refuseOtherUser } = createFirstLook(deps);
+  const requestTokens = createTokenRequests(deps);
 
   /**
    * @throws {PartnerFault} `grant-rejected`, `client-rejected`, `scope-refused`, `other-user`, or a passing one: nothing
@@ -78,16 +80,13 @@ export function createConnect(deps: ConnectDeps) {
 
   async function exchange(request: ConnectRequest, options: CallOptions): Promise<Connected> {
     const { partnerAccount: name } = request;
-    const application = await deps.application.read();
-    const received = await deps.endpoint.requestTokens(
-      application,
-      grantOf(request, settings.requiredScope),
-      options,
-    );
+    const received = await requestTokens(grantOf(request, settings.requiredScope), options);
     const pair = pairOf(received, 'refreshToken' in request ? { refreshToken: request.refreshToken } : {});
     if (!pair) {
-      throw new PartnerFault('contract-broken', 'the token endpoint did not return both of the tokens');
+      const lacking = received.answer.access_token === undefined ? 'access_token' : 'refresh_token';
+      throw new PartnerFault('contract-broken', `the token endpoint returned no usable ${lacking}`);
     }
+    warnOfType(received, name, observer);
     refuseSmallScope(pair, settings.requiredScope);
 
     const look = { partnerAccount: name, token: pair.accessToken, deadlineMs: options.deadlineMs };

@@ -6,14 +6,15 @@
 import { metrics } from '../../shared/contract/names.ts';
 import { changeAccount, pauseOf, stopOf } from '../../shared/domain/accounts.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
-import { asFault, PartnerFault } from '../../shared/domain/faults.ts';
+import { asFault, type PartnerFault } from '../../shared/domain/faults.ts';
 import type { EventPublisher, Observer, PartnerAccount, TokenPair } from '../../shared/domain/ports.ts';
-import { sideBySide } from '../../shared/domain/side-by-side.ts';
 import type { RefreshOutcome, Rejection } from '../../shared/partner-api/ports.ts';
 import { payOwedEvents, stopped } from './account-writes.ts';
 import type { ApplicationSecret, TokenEndpoint, TokenVault } from './ports.ts';
 import { busy, type LockDeps, withRefreshLock } from './refresh-lock.ts';
-import { missingScopes, pairOf } from './tokens.ts';
+import { createSweep } from './sweep.ts';
+import { createTokenRequests } from './token-requests.ts';
+import { missingScopes, pairOf, warnOfType } from './tokens.ts';
 
 export interface RefreshDeps extends LockDeps {
   readonly vault: TokenVault;
@@ -29,27 +30,24 @@ export interface RefreshRequest {
   readonly partnerAccount: string;
   /** The version whose token was rejected; nothing happens when a newer one is current. */
   readonly rejectedVersion: string;
-  readonly because: Rejection;
+  /** `unused`: nothing is wrong with the token, but its refresh token has to be used so that it lives on. */
+  readonly because: Rejection | 'unused';
 }
 
 export interface CallOptions {
   readonly deadlineMs: number;
 }
 
-export interface SweepReport {
-  readonly refreshed: readonly string[];
-  readonly failed: readonly string[];
-}
-
 const busyMs = 500;
 /** Short at first: the service may only be slow to tell its own parts of a new token. */
 const pauseBackoff = { baseMs: 5_000, capMs: 3_600_000 };
-const dayMs = 86_400_000;
-/** A refresh token unused for 30 days dies (partner-api.md §5.3 rule 4); a person hears of it a week before. */
-const idleAlarmMs = 23 * dayMs;
+/** Nothing makes an access token of this answer; to ask at once would bring the same. */
+const brokenAnswer = 'token-answer-broken';
+const sameAnswer = 'token-rejected-again';
 
 export function createRefreshToken(deps: RefreshDeps) {
   const { accounts, vault, observer, clock, settings } = deps;
+  const requestTokens = createTokenRequests(deps);
 
   async function refresh(request: RefreshRequest, options: CallOptions): Promise<RefreshOutcome> {
     try {
@@ -74,7 +72,9 @@ export function createRefreshToken(deps: RefreshDeps) {
       return { kind: 'renewed' };
     }
     const pause = pauseOf(account, clock.now());
-    if (pause) return { kind: 'paused', untilMs: pause.until, reason: pause.reason };
+    // A pause keeps the account from being polled; its refresh token would die of it.
+    if (pause && request.because !== 'unused')
+      return { kind: 'paused', untilMs: pause.until, reason: pause.reason };
 
     const outcome = await withRefreshLock(deps, name, () => refreshLocked(request, options));
     return outcome === busy ? { kind: 'busy', retryAfterMs: busyMs } : outcome;
@@ -90,27 +90,21 @@ export function createRefreshToken(deps: RefreshDeps) {
     );
     if (current.version !== rejectedVersion) return { kind: 'renewed' };
     if (because === 'scope-insufficient') return stopAccount(name, 'scope-insufficient', current.version);
-    const application = await deps.application.read();
     const grant = { type: 'refresh_token', refreshToken: current.pair.refreshToken } as const;
-    const received = await deps.endpoint.requestTokens(application, grant, options).catch(asFault);
+    const received = await requestTokens(grant, options).catch(asFault);
     if (received instanceof Error) return refused(name, current.version, received);
 
     // Stored before anything else is done with it (I6); the verdicts on it come after.
     const pair = pairOf(received, current.pair) as TokenPair;
     const version = await vault.write(name, pair);
-    if (received.answer.access_token === undefined) return withoutAccess(name, version, pair);
-    // What has run out by our clock alone may come back with a moment left: the service has not rejected it.
-    const sameAgain = because === 'token-rejected' && pair.accessToken.equals(current.pair.accessToken);
-    return judge(name, version, pair, sameAgain);
-  }
-
-  /** The refresh token that the answer had is kept; it is tried again with that. */
-  async function withoutAccess(name: string, version: string, pair: TokenPair): Promise<RefreshOutcome> {
-    await changeAccount(accounts, name, (now) => withToken(now, version, pair));
-    return failed(
-      name,
-      new PartnerFault('contract-broken', 'the token endpoint returned a refresh token, but no access token'),
-    );
+    warnOfType(received, name, observer);
+    const isSame = pair.accessToken.equals(current.pair.accessToken);
+    return judge(name, version, pair, {
+      // What has run out by our clock alone may come back with a moment left: the service has not rejected it.
+      ...(because === 'token-rejected' && isSame ? { pauseFor: sameAnswer } : {}),
+      ...(received.answer.access_token === undefined ? { pauseFor: brokenAnswer } : {}),
+      keepsPause: because === 'unused' && isSame,
+    });
   }
 
   /** What the new pair is good for. */
@@ -118,31 +112,44 @@ export function createRefreshToken(deps: RefreshDeps) {
     name: string,
     version: string,
     pair: TokenPair,
-    sameAgain: boolean,
+    { pauseFor, keepsPause }: { readonly pauseFor?: string; readonly keepsPause: boolean },
   ): Promise<RefreshOutcome> {
     const missing = missingScopes(pair.scope, settings.requiredScope);
     const account = await changeAccount(accounts, name, (now) => {
       const told = withToken(now, version, pair);
       if (missing.length > 0) return stopped(told, 'scope-insufficient', version, clock.now());
-      return sameAgain ? paused(told, now.pause?.attempts ?? 0) : told;
+      if (pauseFor) return paused(told, pauseFor, now.pause?.attempts ?? 0);
+      return keepsPause && now.pause ? { ...told, pause: now.pause } : told;
     });
     if (account) await payOwedEvents(deps, account);
     if (missing.length > 0) {
       observer.error('the scope granted no longer suffices', { partnerAccount: name, missing });
       return { kind: 'stopped', reason: 'scope-insufficient' };
     }
-    if (sameAgain && account?.pause) {
-      observer.warn('the service returned the very token that it rejects', { partnerAccount: name });
+    if (pauseFor && account?.pause) {
+      tellPause(name, pauseFor);
       return { kind: 'paused', untilMs: account.pause.until, reason: account.pause.reason };
     }
     observer.info('token refreshed', { partnerAccount: name, tokenVersion: version });
     return { kind: 'renewed' };
   }
 
-  function paused(account: PartnerAccount, earlierAttempts: number): PartnerAccount {
+  function tellPause(name: string, reason: string): void {
+    if (reason === sameAnswer) {
+      observer.warn('the service returned the very token that it rejects', { partnerAccount: name });
+      return;
+    }
+    observer.count(metrics.needsAttention, 1);
+    observer.error('the token endpoint gave no access token that can be sent: its refresh token is kept', {
+      partnerAccount: name,
+      fault: 'contract-broken',
+    });
+  }
+
+  function paused(account: PartnerAccount, reason: string, earlierAttempts: number): PartnerAccount {
     const attempts = earlierAttempts + 1;
     const waitMs = pauseBackoff.baseMs / 2 + backoffMs(attempts, { ...pauseBackoff, random: deps.random });
-    return { ...account, pause: { until: clock.now() + waitMs, reason: 'token-rejected-again', attempts } };
+    return { ...account, pause: { until: clock.now() + waitMs, reason, attempts } };
   }
 
   async function refused(name: string, version: string, fault: PartnerFault): Promise<RefreshOutcome> {
@@ -179,36 +186,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     return { kind: 'failed', fault: fault.code, reason: fault.message };
   }
 
-  /** On schedule: publishes what is owed and refreshes every token that has run out, a paused account's too. */
-  async function sweep(options: CallOptions): Promise<SweepReport> {
-    const report = { refreshed: [] as string[], failed: [] as string[] };
-    const known = await accounts.list(({ message }) => {
-      observer.count(metrics.needsAttention, 1);
-      observer.error('a stored row cannot be read: that token is not looked after', { reason: message });
-    });
-    await sideBySide(known, 5, async (account) => {
-      const { name, token } = account;
-      await payOwedEvents(deps, account);
-      if (!token || stopOf(account)) return;
-      warnOfIdleness(account);
-      if (token.expiresAt > clock.now()) return;
-      const outcome = await refresh(
-        { partnerAccount: name, rejectedVersion: token.version, because: 'expired' },
-        options,
-      );
-      if (outcome.kind === 'renewed') report.refreshed.push(name);
-      if (outcome.kind === 'failed' || outcome.kind === 'stopped') report.failed.push(name);
-    });
-    return report;
-  }
-
-  function warnOfIdleness({ name, token }: PartnerAccount): void {
-    if (!token || clock.now() - token.usedAt < idleAlarmMs) return;
-    observer.count(metrics.needsAttention, 1);
-    observer.error('the refresh token dies within a week unless it is used', { partnerAccount: name });
-  }
-
-  return { refresh, sweep };
+  return { refresh, sweep: createSweep(deps, refresh) };
 }
 
 export type RefreshToken = ReturnType<typeof createRefreshToken>;

@@ -1,16 +1,15 @@
-import type { TokenPair } from '../../shared/domain/ports.ts';
+import type { Observer, TokenPair } from '../../shared/domain/ports.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import type { ReceivedTokens } from './ports.ts';
 
-/** Where the answer does not say how long its token lives, it is taken for an hour: a 401 corrects that sooner. */
+/** Where the answer does not say how long its token lives, it is taken for an hour; a 401 corrects that. */
 const assumedLifetimeSeconds = 3600;
 
 /**
  * The pair that an answer brings. What it leaves out stays as it was (partner-api.md §5.3: the newest refresh token is
- * the one to keep). Expiry counts from before the request, so that it is never too late; that of an old access token
- * stays.
+ * the one to keep). Expiry counts from before the request, so that it is never too late.
  *
- * @returns undefined when one of the tokens is neither in the answer nor known from before
+ * @returns undefined when a token is neither in the answer nor before
  */
 export function pairOf(
   { answer, sentAt, receivedAt }: ReceivedTokens,
@@ -27,6 +26,14 @@ export function pairOf(
     expiresAt: answer.access_token ? sentAt + lifetimeSeconds * 1000 : (before.expiresAt ?? sentAt),
     obtainedAt: receivedAt,
   };
+}
+
+/** Says so where the service gives another type than the one that the document knows: it is sent as a bearer token. */
+export function warnOfType({ answer }: ReceivedTokens, partnerAccount: string, observer: Observer): void {
+  if (answer.token_type === undefined || answer.token_type === 'bearer') return;
+  observer.warn('the token endpoint names a type other than bearer: the token is used as one', {
+    partnerAccount,
+  });
 }
 
 /** Scopes in any order, separated by spaces or plus signs (§5.3), as one space-separated text. */

@@ -26,49 +26,41 @@ export const advert = v.object({
 });
 export type Advert = v.InferOutput<typeof advert>;
 
-/** Whole seconds, as a number or a numeric string: services of this kind are known to send either. */
-const seconds = v.union(
-  [
-    v.pipe(v.number(), v.minValue(0, 'expected 0 or more seconds'), v.maxValue(1e10)),
+/** Seconds, as a number or a numeric string: services of this kind are known to send either. */
+const seconds = v.pipe(
+  v.union([
+    v.number(),
     v.pipe(v.string(), v.regex(/^\s*\d{1,10}(\.\d+)?\s*$/, 'expected seconds'), v.transform(Number)),
-  ],
-  'expected 0 or more seconds',
+  ]),
+  // 0 is what is left of a token that the service returns again in its last second (§5.3).
+  v.minValue(0, 'expected 0 or more seconds'),
+  v.maxValue(1e10),
 );
 
+/** What may stand in an HTTP header. */
 const accessToken = v.pipe(
   v.string(),
-  // What may stand in an HTTP header.
   v.regex(/^[\x21-\x7e]{1,8192}$/, 'expected 1 to 8192 visible ASCII characters'),
 );
-/** Only ever goes back as it came, in JSON: so nothing is expected of it. */
+
+/** It travels in JSON alone: any text that comes back from a store as it went in. */
 const refreshToken = v.pipe(
   v.string(),
-  v.minLength(1),
-  v.maxLength(8192),
-  v.check((text) => text.isWellFormed()),
+  v.maxLength(8192, 'expected 1 to 8192 characters'),
+  v.check((text) => text.trim() !== '' && text.isWellFormed(), 'expected 1 to 8192 characters'),
 );
 
 /**
- * An answer of the token endpoint (§2.3): with at least one token that makes sense. Any other field is `undefined` where
- * it is missing or makes none, for no fault may cost a new refresh token that stands beside it: also not one in the access
- * token. `refresh_token` and `scope` missing: the old ones stay.
+ * An answer of the token endpoint (§2.3). A fault in one field may not cost a new refresh token that stands beside it,
+ * so each field that is missing or makes no sense is `undefined`: then what was before stays.
  */
-export const tokenAnswer = v.pipe(
-  v.object({
-    access_token: v.fallback(v.optional(accessToken), undefined),
-    expires_in: v.fallback(v.optional(seconds), undefined),
-    token_type: v.fallback(v.optional(v.pipe(v.string(), v.toLowerCase())), undefined),
-    scope: v.fallback(v.optional(v.string()), undefined),
-    refresh_token: v.fallback(v.optional(refreshToken), undefined),
-  }),
-  v.forward(
-    v.check(
-      ({ access_token, refresh_token }) => (access_token ?? refresh_token) !== undefined,
-      'expected 1 to 8192 visible ASCII characters',
-    ),
-    ['access_token'],
-  ),
-);
+export const tokenAnswer = v.object({
+  access_token: v.fallback(v.optional(accessToken), undefined),
+  expires_in: v.fallback(v.optional(seconds), undefined),
+  token_type: v.fallback(v.optional(v.pipe(v.string(), v.toLowerCase())), undefined),
+  scope: v.fallback(v.optional(v.string()), undefined),
+  refresh_token: v.fallback(v.optional(refreshToken), undefined),
+});
 export type TokenAnswer = v.InferOutput<typeof tokenAnswer>;
 
 const text = v.optional(v.string());

@@ -7,14 +7,19 @@ import { instant } from './checks.ts';
 
 const filled = v.pipe(v.string(), v.trim(), v.minLength(1, 'expected a non-empty string'));
 
+/** Kept to the last character, as the service gave it; spaces belong to it. */
+const exact = v.pipe(
+  v.string(),
+  v.check((text) => text.trim() !== '', 'expected a non-empty string'),
+);
+
 /** `advert-bridge/application`. */
 export const applicationSecret = v.object({ clientId: filled, clientSecret: filled });
 
 /** `advert-bridge/partner-accounts/<name>`: the newest pair that the service returned. */
 export const partnerAccountSecret = v.object({
   accessToken: filled,
-  /** To the letter as the service gave it. */
-  refreshToken: v.pipe(v.string(), v.minLength(1, 'expected a non-empty string')),
+  refreshToken: exact,
   /** As granted, space separated. */
   scope: v.string(),
   /** By the clock of the bridge, from the arrival of the answer less the round trip. */

@@ -25,6 +25,12 @@ export async function changeAccount(
   throw new Error(`partner account ${name}: too many conflicting writes`);
 }
 
+const dayMs = 86_400_000;
+/** A refresh token dies when it was not used for so long (partner-api.md §8). */
+export const refreshTokenLifetimeMs = 30 * dayMs;
+/** Unused for so long it is a person's business: a week before it dies. */
+export const refreshTokenAlarmMs = refreshTokenLifetimeMs - 7 * dayMs;
+
 /** The stop that holds: one for a token version that has been replaced does not. */
 export function stopOf({ stop, token }: PartnerAccount): PartnerAccount['stop'] {
   return stop && (!token || token.version === stop.tokenVersion) ? stop : undefined;

@@ -1,7 +1,7 @@
 /** Successful answers, checked: what does not have the agreed shape is a fault, which names places, never contents. */
 import * as v from 'valibot';
 import { checked, ShapeError } from '../contract/checks.ts';
-import { advert, feedPage, tokenAnswer } from '../contract/partner-service.ts';
+import { advert, feedPage, type TokenAnswer, tokenAnswer } from '../contract/partner-service.ts';
 import { PartnerFault } from '../domain/faults.ts';
 import type { Answer } from './transport.ts';
 
@@ -47,8 +47,17 @@ function exactIds({ body = '' }: Answer): unknown {
   }
 }
 
-/** Tokens. @throws {PartnerFault} `passing`, `contract-broken`. @see partner-api.md §2.3 */
-export const tokensIn = (answer: Answer, what: string) => bodyAs(tokenAnswer, answer, what);
+/**
+ * Tokens: an access token, a refresh token or both.
+ *
+ * @throws {PartnerFault} `passing`, `contract-broken`
+ * @see partner-api.md §2.3
+ */
+export function tokensIn(answer: Answer, what: string): TokenAnswer {
+  const tokens = bodyAs(tokenAnswer, answer, what);
+  if (tokens.access_token !== undefined || tokens.refresh_token !== undefined) return tokens;
+  throw broken(what, answer, 'access_token: expected 1 to 8192 visible ASCII characters');
+}
 
 /** The list of adverts, in its assumed shape. @see partner-api.md §4.2 */
 export function listIn(answer: Answer, what: string): AdvertList {

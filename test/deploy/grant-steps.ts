@@ -70,7 +70,7 @@ export async function grantSteps(deployment: Deployment): Promise<void> {
     'a changed client secret stops nobody, and is taken up as soon as it is stored',
     async () => {
       const secret = 'the-application-has-another-secret-now';
-      control.changeClientSecret(secret);
+      control.replaceClientSecret(secret);
       control.expireAccessTokens();
       control.setStatus(first, 'sold');
       await poll();

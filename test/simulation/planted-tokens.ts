@@ -51,9 +51,9 @@ export const plantedInTokens: readonly PlantedFault[] = [
     },
   ]),
   inTokens('sweep-leaves-expired', {
-    file: 'refresh-token.ts',
-    from: 'if (token.expiresAt > clock.now()) return;',
-    to: 'return;',
+    file: 'sweep.ts',
+    from: "return token.expiresAt <= clock.now() ? 'expired' : undefined;",
+    to: 'return undefined;',
   }),
   plantedWiring('budget-per-process', { isBudgetOwn: true }),
   inGate('pause-not-shared', 'return told(store.pause(untilMs, reason));', 'return undefined;'),

@@ -118,6 +118,7 @@ describe('an event of the refresh-token function, nearly right', () => {
     );
   });
 
+  // A union would have one issue for all of its members, "expected Object", and no place.
   it('says which field is of another type', async () => {
     const error = await errorOf(() => refreshTokenRequest({ ...requests[0], rejectedVersion: 5 }));
 

@@ -64,17 +64,6 @@ describe('refresh-token', () => {
     expect(await stored()).toEqual({ access: 'access-new', refresh: 'refresh-1', scope: 'v2 read write' });
   });
 
-  it('keeps a refresh token that comes without an access token, and gets that with the next try', async () => {
-    answer({ access_token: undefined });
-    expect(await refresh()).toMatchObject({ kind: 'failed', fault: 'contract-broken' });
-    expect(await stored()).toMatchObject({ access: 'access-1', refresh: 'refresh-new' });
-
-    answer({});
-    expect(await refresh()).toEqual({ kind: 'renewed' });
-    expect(world.service.grants.at(-1)).toMatchObject({ refreshToken: new Secret('refresh-new') });
-    expect(await stored()).toMatchObject({ access: 'access-new' });
-  });
-
   it('does nothing when the rejected token has been replaced already', async () => {
     const old = await version();
     await refresh();

@@ -338,6 +338,14 @@ describe('requestTokens', () => {
     expect(JSON.stringify([fault.message, String(fault.cause)])).not.toContain('precious');
   });
 
+  it('gives a refresh token whose access token makes no sense, for it is the newest', async () => {
+    service.next({ body: { ...tokens, access_token: 17, refresh_token: 'with a space' } });
+
+    const { answer } = await client.requestTokens(application, refresh, soon());
+
+    expect(answer).toMatchObject({ access_token: undefined, refresh_token: 'with a space' });
+  });
+
   it('keeps an answer that is no JSON out of the fault', async () => {
     service.next({ body: '{"access_token":"precious"' });
 

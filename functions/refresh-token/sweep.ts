@@ -1,0 +1,73 @@
+/** What refresh-token does on schedule, for all partner accounts. */
+import { metrics } from '../../shared/contract/names.ts';
+import { refreshTokenAlarmMs, stopOf } from '../../shared/domain/accounts.ts';
+import type { PartnerAccount } from '../../shared/domain/ports.ts';
+import { sideBySide } from '../../shared/domain/side-by-side.ts';
+import type { RefreshOutcome } from '../../shared/partner-api/ports.ts';
+import { payOwedEvents } from './account-writes.ts';
+import type { CallOptions, RefreshDeps, RefreshRequest } from './refresh-token.ts';
+
+export interface SweepReport {
+  readonly refreshed: readonly string[];
+  readonly failed: readonly string[];
+}
+
+const dayMs = 86_400_000;
+/**
+ * A refresh token unused for a month dies (partner-api.md §5.3 rule 4). Where its access token lives longer than this,
+ * or rests with a paused account, it is used all the same.
+ */
+const usedWithinMs = 7 * dayMs;
+const atOnce = 5;
+/** No refresh is begun that has no time to end. */
+const leastMs = 5_000;
+
+type Refresh = (request: RefreshRequest, options: CallOptions) => Promise<RefreshOutcome>;
+
+/** @param refresh never rejects */
+export function createSweep(deps: RefreshDeps, refresh: Refresh) {
+  const { accounts, observer, clock } = deps;
+
+  /** Why the refresh token is to be used now, if it is. */
+  function reasonFor({ token }: PartnerAccount): 'expired' | 'unused' | undefined {
+    if (!token) return undefined;
+    if (clock.now() - token.usedAt >= usedWithinMs) return 'unused';
+    return token.expiresAt <= clock.now() ? 'expired' : undefined;
+  }
+
+  function warnOfIdleness({ name, token }: PartnerAccount): void {
+    if (!token || clock.now() - token.usedAt < refreshTokenAlarmMs) return;
+    observer.count(metrics.needsAttention, 1);
+    observer.error('the refresh token dies within a week unless it is used', { partnerAccount: name });
+  }
+
+  /**
+   * Publishes what is owed, and uses every refresh token whose access token has run out or that was not used for a week,
+   * a paused account's too; the one unused longest first. What there is no time for is left to the next sweep.
+   */
+  return async function sweep(options: CallOptions): Promise<SweepReport> {
+    const report = { refreshed: [] as string[], failed: [] as string[] };
+    let left = 0;
+    const known = await accounts.list(({ message }) => {
+      observer.count(metrics.needsAttention, 1);
+      observer.error('a stored row cannot be read: that token is not looked after', { reason: message });
+    });
+    const all = known.toSorted((a, b) => (a.token?.usedAt ?? 0) - (b.token?.usedAt ?? 0));
+    await sideBySide(all, atOnce, async (account) => {
+      const { name, token } = account;
+      await payOwedEvents(deps, account);
+      const because = reasonFor(account);
+      if (!token || !because || stopOf(account)) return;
+      const isTime = clock.now() + leastMs <= options.deadlineMs;
+      const outcome = isTime
+        ? await refresh({ partnerAccount: name, rejectedVersion: token.version, because }, options)
+        : undefined;
+      if (!outcome) left += 1;
+      if (outcome?.kind === 'renewed') report.refreshed.push(name);
+      else warnOfIdleness(account);
+      if (outcome?.kind === 'failed' || outcome?.kind === 'stopped') report.failed.push(name);
+    });
+    if (left > 0) observer.warn('no time left: tokens wait for the next sweep', { count: left });
+    return report;
+  };
+}

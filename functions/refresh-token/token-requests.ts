@@ -1,0 +1,51 @@
+/** Token requests with the application's credentials, which may be replaced at any time. */
+import type { Clock } from '../../shared/domain/clock.ts';
+import { PartnerFault } from '../../shared/domain/faults.ts';
+import type { Application, ApplicationSecret, Grant, ReceivedTokens, TokenEndpoint } from './ports.ts';
+
+export interface TokenRequestDeps {
+  readonly application: ApplicationSecret;
+  readonly endpoint: TokenEndpoint;
+  readonly clock: Clock;
+}
+
+/** Tokens of a thousand partner accounts are refreshed with one reading of the secret. */
+const maxAgeMs = 5 * 60_000;
+
+/**
+ * Asks the token endpoint in the application's name. Its credentials are kept for five minutes; when the service
+ * rejects them they are read again at once, and the request is made again if somebody has replaced them: so a rotation
+ * needs no restart and leaves no gap.
+ */
+export function createTokenRequests({ application, endpoint, clock }: TokenRequestDeps) {
+  let kept: { readonly credentials: Promise<Application>; readonly readAt: number } | undefined;
+
+  function read(): Promise<Application> {
+    const credentials = application.read();
+    const reading = { credentials, readAt: clock.now() };
+    kept = reading;
+    credentials.catch(() => {
+      if (kept === reading) kept = undefined;
+    });
+    return credentials;
+  }
+
+  const current = (): Promise<Application> =>
+    kept && clock.now() - kept.readAt < maxAgeMs ? kept.credentials : read();
+
+  /** @throws {PartnerFault} as the endpoint; `client-rejected` only for the credentials that are stored now */
+  return async (grant: Grant, options: { readonly deadlineMs: number }): Promise<ReceivedTokens> => {
+    const used = await current();
+    try {
+      return await endpoint.requestTokens(used, grant, options);
+    } catch (error) {
+      if (!(error instanceof PartnerFault) || error.code !== 'client-rejected') throw error;
+      const stored = await read();
+      if (isSame(stored, used)) throw error;
+      return endpoint.requestTokens(stored, grant, options);
+    }
+  };
+}
+
+const isSame = (a: Application, b: Application): boolean =>
+  a.clientId.equals(b.clientId) && a.clientSecret.equals(b.clientSecret);
