@@ -12,8 +12,8 @@ export function mayEditSecret(world: SimWorld, process: Process, { path, body }:
   if (!plan.editsSecrets || !phase.chaos || !path.endsWith('/oauth/token')) return;
   const { refresh_token: text } = JSON.parse(body ?? '{}') as { refresh_token?: string };
   const account = service.tokens.accountOf(text ?? '');
-  // `connect` brings credentials of its own.
-  if (account === undefined || account === plan.lostAccount || process.name.startsWith('connect')) return;
+  // Whoever runs a command brings credentials of his own.
+  if (account === undefined || account === plan.lostAccount || world.commanded.has(account)) return;
   const { key, random } = process.nextCall();
   if (random() >= share) return;
   const what = () => `${account}: new credentials are put into the secret by hand`;
