@@ -36,7 +36,14 @@ export const expectedOccurrences: readonly string[] = [
     'one-time code refused',
     'refresh token rotated',
   ),
-  ...named('person', 'connects by code', 'connects by refresh token', 'disconnects', 'forgets'),
+  ...named(
+    'person',
+    'connects by code',
+    'connects by refresh token',
+    'disconnects',
+    'forgets',
+    'edits a secret',
+  ),
   ...named('budget', 'slow-down', 'circuit', 'trial', 'recovered'),
 ];
 

@@ -68,6 +68,8 @@ export interface Plan {
   readonly mostGroups: number;
   /** Below a minute one run of the drain polls several times. */
   readonly pollSeconds: number;
+  /** Somebody gets new credentials and puts them into the secret by hand, just when a refresh has read the old ones. */
+  readonly editsSecrets: boolean;
   readonly rejectionStyle: number;
   readonly sendsDate: boolean;
   readonly requestsPerSecond: number;
@@ -181,6 +183,7 @@ export function planOf(seed: number): Plan {
     mostGroups: isOvertaken ? 1 : 10,
     // Runs that poll several times do so until the next one is due.
     pollSeconds: everyMs === 25_000 ? pick(random, [60, 5, 10]) : 60,
+    editsSecrets: !isOvertaken && random() < 0.15,
     rejectionStyle: between(random, 0, 6),
     sendsDate: random() < 0.7,
     requestsPerSecond: pick(random, [4, 10, 50]),

@@ -83,6 +83,8 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     scheduler,
     log,
     phase,
+    /** Accounts that a person is at work on with a command. */
+    commanded: new Set<string>(),
     coverage,
     rates: plan.rates,
     service,

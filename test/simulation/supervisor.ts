@@ -10,13 +10,12 @@ import { secretMark } from './token-desk.ts';
 export type Supervisor = ReturnType<typeof createSupervisor>;
 
 export function createSupervisor(world: SimWorld, stages: Stages) {
-  const { plan, scheduler, log, phase, service, state, history } = world;
+  const { plan, scheduler, log, phase, service, state, history, commanded } = world;
   const random = streamOf(hashOf('supervisor', plan.seed));
   /** Accounts that a person has to connect, since their authorization was taken back. */
   const unconnected = new Set<string>();
   /** Codes of commands that failed: they are given once more, though they may have been used up. */
   const codes = new Map<string, string>();
-  const commanded = new Set<string>();
   /** Accounts that a person has begun to forget: history and cursor may be gone in part. */
   const forgetting = new Set<string>();
   let commands = 0;

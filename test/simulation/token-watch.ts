@@ -24,6 +24,13 @@ export function createTokenWatch({ service, history }: TokenWatchDeps) {
   const unstored = new Map<string, Set<Process>>();
   let order = 0;
 
+  function becameCurrent(account: string, version: string): void {
+    order += 1;
+    const before = current.get(account);
+    if (before !== undefined) replaced.set(`${account} ${before}`, order);
+    current.set(account, version);
+  }
+
   const isRefresh = (process: Process) =>
     process.name.startsWith('refresh') || process.name.startsWith('sweep');
 
@@ -54,12 +61,11 @@ export function createTokenWatch({ service, history }: TokenWatchDeps) {
       unstored.get(account)?.delete(process);
     },
     stored(process: Process, account: string, version: string): void {
-      order += 1;
       refreshing.get(account)?.delete(process);
-      const before = current.get(account);
-      if (before !== undefined) replaced.set(`${account} ${before}`, order);
-      current.set(account, version);
+      becameCurrent(account, version);
     },
+    /** By a person's hand. */
+    edited: becameCurrent,
     accountWritten(
       process: Process,
       { name, stop, refreshing: lock }: PartnerAccount,

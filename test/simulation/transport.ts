@@ -9,6 +9,7 @@ import type { Fetch } from './history.ts';
 import { type AnswerIncident, answerIncidents, drawIncident } from './incidents.ts';
 import { never, type Process } from './process.ts';
 import { between, type Random } from './random.ts';
+import { mayEditSecret } from './secret-editor.ts';
 import type { Page } from './service.ts';
 import type { SimWorld } from './sim-world.ts';
 
@@ -179,6 +180,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
       if (incident) world.coverage.count(`request: ${incident}`);
       process.trace(() => `${what()}${incident ? `  [${incident}]` : ''}`);
       const beganTick = scheduler.tick();
+      mayEditSecret(world, process, wire);
       const endOfRequest = world.requestStarted(process, wire);
 
       return new Promise<Answer>((resolve, reject) => {

@@ -1,0 +1,32 @@
+/** A person who does not know `connect`: puts new credentials into the secret by hand, in the middle of a refresh. */
+import { Secret } from '../../shared/domain/secret.ts';
+import type { WireRequest } from '../../shared/partner-api/transport.ts';
+import type { Process } from './process.ts';
+import type { SimWorld } from './sim-world.ts';
+
+const share = 0.3;
+
+/** To be asked when a token request is sent: until then the refresh has read the old secret. */
+export function mayEditSecret(world: SimWorld, process: Process, { path, body }: WireRequest): void {
+  const { plan, phase, service, state, scheduler, log, tokenWatch, coverage } = world;
+  if (!plan.editsSecrets || !phase.chaos || !path.endsWith('/oauth/token')) return;
+  const { refresh_token: text } = JSON.parse(body ?? '{}') as { refresh_token?: string };
+  const account = service.tokens.accountOf(text ?? '');
+  // Whoever runs a command brings credentials of his own.
+  if (account === undefined || account === plan.lostAccount || world.commanded.has(account)) return;
+  const { key, random } = process.nextCall();
+  if (random() >= share) return;
+  const what = () => `${account}: new credentials are put into the secret by hand`;
+  if (!log.allows(`${key}-edit`, what)) return;
+  log.trace('a person', what);
+  const { access, refresh, expiresAt } = service.tokens.renew(account);
+  const pair = {
+    accessToken: new Secret(access),
+    refreshToken: new Secret(refresh),
+    scope: 'v2 read write',
+    expiresAt,
+    obtainedAt: scheduler.now(),
+  };
+  void state.vault.write(account, pair).then((version) => tokenWatch.edited(account, version));
+  coverage.count('person: edits a secret');
+}
