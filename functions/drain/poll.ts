@@ -38,7 +38,18 @@ export interface PollDeps {
 }
 
 export type PollReport = { readonly pages: number; readonly listed: number } & (
-  | { readonly end: 'up-to-date' | 'out-of-time' | 'backlog' | 'lease-lost' | 'unknown-feed' }
+  | {
+      readonly end:
+        | 'up-to-date'
+        | 'out-of-time'
+        | 'backlog'
+        | 'lease-lost'
+        | 'unknown-feed'
+        /** Another run was here since the feeds were listed. */
+        | 'just-polled'
+        /** There is more; it is the others' turn. */
+        | 'turn-over';
+    }
   | { readonly end: 'held'; readonly by: string }
   | { readonly end: 'fault'; readonly fault: PartnerFault }
 );
@@ -48,8 +59,14 @@ export interface PollOptions {
   readonly deadlineMs: number;
   /** Ends the poll after the page in hand. */
   readonly signal?: AbortSignal;
+  /** The feed as it was listed: not polled where another run has done so since. */
+  readonly listed?: Pick<FeedState, 'lastPolled'>;
 }
 
+/** Pages read in one turn: an account with a backlog does not stand in front of all others. */
+const pagesATurn = 10;
+/** For one page with all its attempts: a service that hangs for one account costs the others no more. */
+const pageMs = 20_000;
 /** Resets without an accepted page in between, after which a person is called and the feed is left alone a while. */
 const mostResetsInARow = 3;
 const stuckPauseMs = 5 * 60_000;
@@ -64,7 +81,7 @@ export async function pollFeed(
   deps: PollDeps,
   feed: Feed,
   partnerAccount: string,
-  { deadlineMs, signal }: PollOptions,
+  { deadlineMs, signal, listed }: PollOptions,
 ): Promise<PollReport> {
   const { feedStates, clock, holder, settings } = deps;
   const key = { partnerAccount, feed: feed.name };
@@ -72,9 +89,10 @@ export async function pollFeed(
   const isOver = () => clock.now() >= deadlineMs || signal?.aborted === true;
   // Before the lease: taking it counts as a turn, and who gets nothing of his turn would wait for another round.
   if (isOver()) return { ...counts, end: 'out-of-time' };
-  const lease = await feedStates.acquire(key, holder, clock.now(), settings.leaseMs);
+  const lease = await feedStates.acquire(key, holder, clock.now(), settings.leaseMs, listed);
   if (!lease) return { ...counts, end: 'unknown-feed' };
   if ('heldBy' in lease) return { ...counts, end: 'held', by: lease.heldBy };
+  if ('polledAt' in lease) return { ...counts, end: 'just-polled' };
 
   const { fence } = lease;
   const poll = { deps, feed, fence };
@@ -83,10 +101,11 @@ export async function pollFeed(
   try {
     for (let state = lease.state; ; ) {
       if (isOver()) return { ...counts, end: 'out-of-time' };
+      if (counts.pages >= pagesATurn) return { ...counts, end: 'turn-over' };
       if ((await deps.queue.depth(partnerAccount)) > settings.mostWaiting)
         return { ...counts, end: 'backlog' };
       const page = await readPage(deps.reader, feed, state, {
-        deadlineMs: Math.min(deadlineMs, leasedUntil - leaseMarginMs),
+        deadlineMs: Math.min(deadlineMs, leasedUntil - leaseMarginMs, clock.now() + pageMs),
         overlapMs: settings.overlapSeconds * 1000,
       });
       const accepted = await acceptPage(poll, state, page);
@@ -101,6 +120,10 @@ export async function pollFeed(
   } catch (error) {
     const fault = asFault(error);
     end = endOf(fault, clock.now());
+    // Not sent, for the budget has no slot in time or the service wants to be left alone.
+    if (fault.code === 'paused' && counts.pages === 0 && listed) {
+      end = { ...end, unasked: { lastPolled: listed.lastPolled } };
+    }
     tell(deps.observer, fault, key);
     return { ...counts, end: 'fault', fault };
   } finally {
