@@ -17,17 +17,19 @@ const countedForMs = 5_000;
 /** The FIFO queue between drain and fan-out: one message group for each advert of a partner account. */
 export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): ChangedAdvertsQueue {
   const { queue, clock = systemClock } = options;
-  let counted: { readonly waiting: number; readonly at: number } | undefined;
+  let counted: { readonly waiting: Promise<number>; readonly at: number } | undefined;
   let sentSince = 0;
 
   async function total(): Promise<number> {
     if (!counted || clock.now() - counted.at >= countedForMs) {
-      const at = clock.now();
-      const waiting = await countMessages(queue);
-      counted = { waiting, at };
+      const counting = { waiting: countMessages(queue), at: clock.now() };
+      counted = counting;
       sentSince = 0;
+      counting.waiting.catch(() => {
+        if (counted === counting) counted = undefined;
+      });
     }
-    return counted.waiting + sentSince;
+    return (await counted.waiting) + sentSince;
   }
 
   return {
