@@ -155,6 +155,7 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
       settings: {
         overlapSeconds: settings.overlapSeconds,
         pollSeconds: settings.pollSeconds,
+        maxRequestsPerSecond: settings.maxRequestsPerSecond,
         leaseMs: 90_000,
         mostWaiting: 20_000,
         feedsAtOnce: 10,

@@ -61,20 +61,29 @@ export function createDrain(deps: DrainDeps) {
 
   async function round(options: RoundOptions): Promise<DrainReport> {
     const { due, stopped, paused } = await sortFeeds(deps);
-    const polls: DrainReport['polls'][number][] = [];
+    const polls = new Map<FeedState, DrainReport['polls'][number]>();
     const lastSuccess = new Map(
       due.map(({ state, connectedAt }) => [state, state.lastSuccess ?? connectedAt]),
     );
-    await sideBySide(due, settings.feedsAtOnce, async ({ state }) => {
+    const turns = [...due];
+    await sideBySide(turns, settings.feedsAtOnce, async (turn) => {
+      const { state } = turn;
       const feed = feedNamed(state.feed);
       if (!feed) return;
       const { partnerAccount } = state;
-      const report = await pollFeed(deps, feed, partnerAccount, options);
+      const before = polls.get(state);
+      const report = await pollFeed(deps, feed, partnerAccount, {
+        ...options,
+        ...(before ? {} : { listed: state }),
+      });
       if (report.end === 'up-to-date') lastSuccess.set(state, clock.now());
-      polls.push({ partnerAccount, feed: feed.name, ...report });
+      polls.set(state, { partnerAccount, feed: feed.name, ...added(report, before) });
+      // At the end of the line; who takes what is in it looks again.
+      if (report.end === 'turn-over') turns.push(turn);
     });
-    const oldest = Math.min(clock.now(), ...lastSuccess.values());
-    const report = { polls, stopped, paused, lagSeconds: (clock.now() - oldest) / 1000 };
+    const oldest = [...lastSuccess.values()].reduce((least, at) => Math.min(least, at), clock.now());
+    const lagSeconds = (clock.now() - oldest) / 1000;
+    const report = { polls: [...polls.values()], stopped, paused, lagSeconds };
     deps.observer.count(metrics.feedLagSeconds, report.lagSeconds);
     deps.observer.count(metrics.stoppedPartnerAccounts, stopped.length);
     return report;
@@ -97,6 +106,13 @@ export function createDrain(deps: DrainDeps) {
 
   return { round, run };
 }
+
+/** The turns of a feed in one round as one report. */
+const added = (report: PollReport, before: PollReport | undefined): PollReport => ({
+  ...report,
+  pages: report.pages + (before?.pages ?? 0),
+  listed: report.listed + (before?.listed ?? 0),
+});
 
 export type Drain = ReturnType<typeof createDrain>;
 

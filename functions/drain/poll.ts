@@ -17,6 +17,8 @@ import type {
 import { type PageRead, readPage } from './read-page.ts';
 
 export interface PollSettings {
+  /** Of the whole bridge; default 10. */
+  readonly maxRequestsPerSecond?: number;
   readonly overlapSeconds: number;
   /** How long the lease runs; renewed with each page. */
   readonly leaseMs: number;
@@ -39,7 +41,18 @@ export interface PollDeps {
 }
 
 export type PollReport = { readonly pages: number; readonly listed: number } & (
-  | { readonly end: 'up-to-date' | 'out-of-time' | 'backlog' | 'lease-lost' | 'unknown-feed' }
+  | {
+      readonly end:
+        | 'up-to-date'
+        | 'out-of-time'
+        | 'backlog'
+        | 'lease-lost'
+        | 'unknown-feed'
+        /** Another run was here since the feeds were listed. */
+        | 'just-polled'
+        /** There is more; it is the others' turn. */
+        | 'turn-over';
+    }
   | { readonly end: 'held'; readonly by: string }
   | { readonly end: 'fault'; readonly fault: PartnerFault }
 );
@@ -51,8 +64,18 @@ export interface PollOptions {
   readonly signal?: AbortSignal;
   /** Reads the feed again from `since`, without its cursor; without `since` goes on with that. */
   readonly resync?: { readonly since?: string };
+  /** The feed as it was listed: not polled where another run has done so since. */
+  readonly listed?: Pick<FeedState, 'lastPolled'>;
 }
 
+/** Pages read in one turn: an account with a backlog does not stand in front of all others. */
+const pagesATurn = 10;
+/**
+ * For one page with all its attempts: a service that hangs for one account costs the others no more. On top of the time
+ * that the adverts take which stand before it in the rate budget, three batches of them.
+ */
+const pageMs = 20_000;
+const slotsBefore = 30;
 /** Resets without an accepted page in between, after which a person is called and the feed is left alone a while. */
 const mostResetsInARow = 3;
 const stuckPauseMs = 5 * 60_000;
@@ -67,17 +90,19 @@ export async function pollFeed(
   deps: PollDeps,
   feed: Feed,
   partnerAccount: string,
-  { deadlineMs, signal, resync }: PollOptions,
+  { deadlineMs, signal, resync, listed }: PollOptions,
 ): Promise<PollReport> {
   const { feedStates, clock, holder, settings } = deps;
+  const slotsMs = (slotsBefore * 1000) / (settings.maxRequestsPerSecond ?? 10);
   const key = { partnerAccount, feed: feed.name };
   const counts = { pages: 0, listed: 0 };
   const isOver = () => clock.now() >= deadlineMs || signal?.aborted === true;
   // Before the lease: taking it counts as a turn, and who gets nothing of his turn would wait for another round.
   if (isOver()) return { ...counts, end: 'out-of-time' };
-  const lease = await feedStates.acquire(key, holder, clock.now(), settings.leaseMs);
+  const lease = await feedStates.acquire(key, holder, clock.now(), settings.leaseMs, listed);
   if (!lease) return { ...counts, end: 'unknown-feed' };
   if ('heldBy' in lease) return { ...counts, end: 'held', by: lease.heldBy };
+  if ('polledAt' in lease) return { ...counts, end: 'just-polled' };
 
   const { fence } = lease;
   const poll: Poll = { deps, feed, fence, cause: resync ? 'resync' : 'feed' };
@@ -87,10 +112,11 @@ export async function pollFeed(
     // Only read: what is stored changes with the first page that the queue has accepted.
     for (let state = restarted(lease.state, resync?.since); ; ) {
       if (isOver()) return { ...counts, end: 'out-of-time' };
+      if (counts.pages >= pagesATurn) return { ...counts, end: 'turn-over' };
       if ((await deps.queue.depth(partnerAccount)) > settings.mostWaiting)
         return { ...counts, end: 'backlog' };
       const page = await readPage(deps.reader, feed, state, {
-        deadlineMs: Math.min(deadlineMs, leasedUntil - leaseMarginMs),
+        deadlineMs: Math.min(deadlineMs, leasedUntil - leaseMarginMs, clock.now() + pageMs + slotsMs),
         overlapMs: settings.overlapSeconds * 1000,
       });
       const accepted = await acceptPage(poll, state, page);
@@ -105,6 +131,10 @@ export async function pollFeed(
   } catch (error) {
     const fault = asFault(error);
     end = endOf(fault, clock.now());
+    // Not sent, for the budget has no slot in time or the service wants to be left alone.
+    if (fault.code === 'paused' && counts.pages === 0 && listed) {
+      end = { ...end, unasked: { lastPolled: listed.lastPolled } };
+    }
     tell(deps.observer, fault, key);
     return { ...counts, end: 'fault', fault };
   } finally {

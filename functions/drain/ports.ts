@@ -52,7 +52,8 @@ export interface Progress {
 
 export type Lease =
   | { readonly fence: number; readonly state: FeedState }
-  | { readonly heldBy: string; readonly untilMs: number };
+  | { readonly heldBy: string; readonly untilMs: number }
+  | { readonly polledAt: number };
 
 /** The feed-state table. Every write but the first is refused once the lease is lost or has run out. */
 export interface FeedStates {
@@ -60,8 +61,19 @@ export interface FeedStates {
   list(onUnreadable?: OnUnreadable): Promise<FeedState[]>;
   /** Makes the feed known; keeps what is there when the generation is the same. */
   register(state: FeedState): Promise<void>;
-  /** Takes the lease (fence + 1) and reads the state, strongly consistent; undefined for an unknown feed. */
-  acquire(key: FeedKey, holder: string, nowMs: number, leaseMs: number): Promise<Lease | undefined>;
+  /**
+   * Takes the lease (fence + 1) and reads the state, strongly consistent; undefined for an unknown feed.
+   *
+   * @param listed the feed as it was listed: where somebody has polled it since, the lease is not taken. Default: taken
+   * all the same
+   */
+  acquire(
+    key: FeedKey,
+    holder: string,
+    nowMs: number,
+    leaseMs: number,
+    listed?: Pick<FeedState, 'lastPolled'>,
+  ): Promise<Lease | undefined>;
   /**
    * Stores a page's progress, ends what was wrong with the feed, and renews the lease.
    *
@@ -75,6 +87,8 @@ export interface FeedStates {
 }
 
 export interface PollEnd {
+  /** Nothing was asked of the service: the feed waits on as it was listed, and has not had its turn. */
+  readonly unasked?: Pick<FeedState, 'lastPolled'>;
   readonly fault?: string;
   readonly needsPerson?: boolean;
   readonly pausedUntil?: number;

@@ -113,8 +113,8 @@ interface PageLine {
   readonly correlationId?: string;
   /** Advert IDs by what became of their messages. */
   readonly adverts: Record<string, (string | undefined)[]>;
-  /** Those that were delivered before. */
-  readonly redelivered?: (string | undefined)[];
+  /** How often those were delivered that had been so before, by advert ID. */
+  readonly redelivered?: Record<string, number>;
 }
 
 /** What a log says of a batch: enough to follow each message from the page of the feed that named it to its event. */
@@ -130,10 +130,14 @@ function linesOf(settlements: readonly Settlement[]): PageLine[] {
       const became = verdict.kind === 'done' ? verdict.outcome : verdict.kind;
       adverts[became] = [...(adverts[became] ?? []), delivery.message?.advertId];
     }
-    const redelivered = page
-      .filter(({ delivery }) => delivery.receives > 1)
-      .map(({ delivery }) => delivery.message?.advertId);
-    return { partnerAccount, correlationId, adverts, ...(redelivered.length > 0 ? { redelivered } : {}) };
+    const again = page.filter(({ delivery }) => delivery.receives > 1);
+    const redelivered = again.map(({ delivery }) => [delivery.message?.advertId ?? '', delivery.receives]);
+    return {
+      partnerAccount,
+      correlationId,
+      adverts,
+      ...(again.length > 0 ? { redelivered: Object.fromEntries(redelivered) } : {}),
+    };
   });
 }
 

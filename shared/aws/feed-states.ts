@@ -17,6 +17,10 @@ export const feedItemKey = ({ partnerAccount, feed }: FeedKey): Item => ({
 /** Generations count seconds: more fences than this cannot be given out in one. */
 const fencesPerGeneration = 1_000_000;
 
+/** Nobody has polled it since it was listed so. */
+const unpolled = ({ lastPolled }: Pick<FeedState, 'lastPolled'>): string =>
+  ` AND (attribute_not_exists(#lastPolled)${lastPolled === undefined ? '' : ' OR #lastPolled = :listed'})`;
+
 const ours = '#fence = :fence AND #leaseUntil > :now';
 
 /**
@@ -53,19 +57,21 @@ export function createFeedStates(table: Table): FeedStates {
       });
     },
 
-    async acquire(key, holder, nowMs, leaseMs): Promise<Lease | undefined> {
+    async acquire(key, holder, nowMs, leaseMs, listed): Promise<Lease | undefined> {
       const result = await updateItem(table, feedItemKey(key), {
         set: { holder, leaseUntil: nowMs + leaseMs, lastPolled: nowMs },
         add: { fence: 1 },
-        condition: `attribute_exists(#${pk}) AND (attribute_not_exists(#leaseUntil) OR #leaseUntil <= :now)`,
-        values: { now: nowMs },
+        condition: `attribute_exists(#${pk}) AND (attribute_not_exists(#leaseUntil) OR #leaseUntil <= :now)${listed ? unpolled(listed) : ''}`,
+        values: { now: nowMs, ...(listed?.lastPolled === undefined ? {} : { listed: listed.lastPolled }) },
       });
       if (result.written) {
         const item = result.item ?? {};
         return { fence: numberIn(item, 'fence'), state: stateOf(item) };
       }
       if (!result.found) return undefined;
-      return { heldBy: result.found.holder?.S ?? '', untilMs: numberIn(result.found, 'leaseUntil') };
+      const untilMs = numberIn(result.found, 'leaseUntil');
+      if (untilMs > nowMs) return { heldBy: result.found.holder?.S ?? '', untilMs };
+      return { polledAt: numberIn(result.found, 'lastPolled') };
     },
 
     async advance(key, fence, { listed, malformed, repeated, lastSuccess, ...progress }, nowMs, leaseMs) {
@@ -85,9 +91,9 @@ export function createFeedStates(table: Table): FeedStates {
       return written;
     },
 
-    async release(key, fence, { fault, needsPerson, pausedUntil }, nowMs) {
+    async release(key, fence, { unasked, fault, needsPerson, pausedUntil }, nowMs) {
       await updateItem(table, feedItemKey(key), {
-        set: { fault, needsPerson, pausedUntil, holder: undefined, leaseUntil: undefined },
+        set: { fault, needsPerson, pausedUntil, ...unasked, holder: undefined, leaseUntil: undefined },
         condition: ours,
         values: { fence, now: nowMs },
       });

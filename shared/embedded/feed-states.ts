@@ -51,12 +51,16 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
         put(state, firstFence(state.generation), null, null);
       }),
 
-    acquire: (key, holder, nowMs, leaseMs) =>
+    acquire: (key, holder, nowMs, leaseMs, listed) =>
       store.write(() => {
         const row = rowOf(key);
         if (!row) return undefined;
         if (isLeased(row, nowMs)) return { heldBy: row.holder ?? '', untilMs: row.leased_until ?? 0 };
-        const lease = { fence: row.fence + 1, state: { ...stateOf(row), lastPolled: nowMs } };
+        const state = stateOf(row);
+        if (listed && state.lastPolled !== undefined && state.lastPolled !== listed.lastPolled) {
+          return { polledAt: state.lastPolled };
+        }
+        const lease = { fence: row.fence + 1, state: { ...state, lastPolled: nowMs } };
         put(lease.state, lease.fence, holder, nowMs + leaseMs);
         return lease;
       }),
@@ -79,11 +83,11 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
         return true;
       }),
 
-    release: (key, fence, end, nowMs) =>
+    release: (key, fence, { unasked, ...end }, nowMs) =>
       store.write(() => {
         const row = leased(key, fence, nowMs);
         if (!row) return;
-        put({ ...wellOf(row), ...end }, fence, null, null);
+        put({ ...wellOf(row), ...unasked, ...end }, fence, null, null);
       }),
 
     async remove(partnerAccount) {

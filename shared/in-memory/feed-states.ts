@@ -30,11 +30,14 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
       books.opened(state.partnerAccount, state.generation);
     },
 
-    async acquire(key, holder, nowMs, leaseMs) {
+    async acquire(key, holder, nowMs, leaseMs, listed) {
       const row = rows.get(keyOf(key));
       if (!row) return undefined;
       if (row.lease && row.lease.untilMs > nowMs)
         return { heldBy: row.lease.holder, untilMs: row.lease.untilMs };
+      const { lastPolled } = row.state;
+      if (listed && lastPolled !== undefined && lastPolled !== listed.lastPolled)
+        return { polledAt: lastPolled };
       row.fence += 1;
       row.lease = { holder, untilMs: nowMs + leaseMs };
       row.state = { ...row.state, lastPolled: nowMs };
@@ -62,10 +65,10 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
       return true;
     },
 
-    async release(key, fence, end, nowMs) {
+    async release(key, fence, { unasked, ...end }, nowMs) {
       const row = leased(key, fence, nowMs);
       if (!row) return;
-      row.state = { ...wellOf(row.state), ...end };
+      row.state = { ...wellOf(row.state), ...unasked, ...end };
       delete row.lease;
     },
 

@@ -14,10 +14,13 @@ import { createRefusals, notRenewedFault, pausedFault, refreshFault, stoppedFaul
 export interface TokenSourceOptions {
   readonly reader: TokenReader;
   readonly requester: RefreshRequester;
-  /** Where given, a stop or a pause is seen there first, without asking for a refresh. */
+  /**
+   * Where given, a stop or a pause is seen there first, without asking for a refresh; and a token is used as long as its
+   * version is the one that stands there, so that each version of a secret is read once.
+   */
   readonly accounts?: Pick<PartnerAccounts, 'read'>;
   readonly clock?: Clock;
-  /** How long a token that works is used before the secret is looked at again. Default 300,000. */
+  /** How long a token that works is used before it is looked whether there is a newer one. Default 300,000. */
   readonly maxAgeMs?: number;
 }
 
@@ -43,6 +46,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   /** The version that was rejected last, and why: not to be tried again. */
   const rejections = new Map<string, { readonly version: string; readonly because: Rejection }>();
   const reads = new Map<string, Promise<Kept>>();
+  const looks = new Map<string, Promise<boolean>>();
   const renewals = new Map<string, Renewal>();
 
   /** Reads the secret; callers side by side share one read. */
@@ -67,9 +71,22 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const isUsable = (name: string, found: Kept) =>
     isGood(found) && rejections.get(name)?.version !== found.version;
 
+  const isCurrent = (name: string, known: Kept): Promise<boolean> =>
+    shared(looks, name, () => confirm(name, known));
+
+  /** A reading of the account's row costs a fortieth of one of the secret. */
+  async function confirm(name: string, known: Kept): Promise<boolean> {
+    const account = await accounts?.read(name).catch(() => undefined);
+    if (account?.value.token?.version !== known.version) return false;
+    if (kept.get(name) === known) kept.set(name, { ...known, readAt: clock.now() });
+    return true;
+  }
+
   async function current(name: string, deadlineMs: number): Promise<AccessToken> {
     const known = kept.get(name);
-    if (known && clock.now() - known.readAt < maxAgeMs && isUsable(name, known)) return known;
+    if (known && isUsable(name, known)) {
+      if (clock.now() - known.readAt < maxAgeMs || (await isCurrent(name, known))) return known;
+    }
     refusals.check(name);
     const found = await read(name);
     if (isUsable(name, found)) return found;

@@ -10,8 +10,8 @@ export const drainLimits = {
   leaseMs: 90_000,
   /** SQS lets 20,000 messages of a FIFO queue be in flight, and looks for free groups among the first of a backlog. */
   mostWaiting: 10_000,
-  /** Feeds share the rate budget with fetching: more of them side by side would not be read faster. */
-  feedsAtOnce: 5,
+  /** As many as there are connections. Each waits for its slot of the rate budget beside what fan-out fetches. */
+  feedsAtOnce: 10,
 } as const;
 
 export const fanOutLimits = {
@@ -27,7 +27,7 @@ export const refreshLimits = {
   lockMs: 2 * minuteMs,
 } as const;
 
-/** Connections kept open to the partner service: a batch is ten adverts, a drain reads five feeds. */
+/** Connections kept open to the partner service: a batch is ten adverts, a drain reads ten feeds. */
 export const partnerConnections = 10;
 
 /**

@@ -131,7 +131,7 @@ export async function catchingUpSteps(deployment: Deployment): Promise<void> {
     const others = subscriber.received.length;
     const published = new Set(subscriber.received.map(idOf));
     const [from = '', to = ''] = [begun - 600_000, Date.now()].map((time) => new Date(time).toISOString());
-    const rule = ['--rule', 'a-later-teams-rule'];
+    const rule = ['--archive', 'adverts-archive', '--rule', 'a-later-teams-rule'];
     const { stdout } = await advertBridge.run(['replay', '--from', from, '--to', to, ...rule, '--json']);
     say(stdout.trim());
     assert.equal(JSON.parse(stdout).state, 'COMPLETED');

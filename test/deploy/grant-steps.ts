@@ -59,7 +59,7 @@ export async function grantSteps(deployment: Deployment): Promise<void> {
       assert.deepEqual(histories.get(second), ['limited']);
       const polls = control.journal.list(from).filter(({ endpoint }) => endpoint === 'feed');
       assert.ok(
-        polls.some(({ path }) => path.includes('cursor=')),
+        polls.some(({ query }) => query.includes('cursor=')),
         'the feed was asked with its cursor',
       );
       assert.equal(await state(), 'polling');

@@ -58,6 +58,34 @@ export function feedStatesSuite(name: string, make: () => Promise<FeedStatesSubj
       expect(second.fence).toBe(first.fence + 1);
     });
 
+    it('gives no lease on a feed that was polled since it was listed', async () => {
+      const feedStates = await registered();
+      const [never = {}] = await feedStates.list();
+      const { fence } = taken(await feedStates.acquire(key, 'a', now, leaseMs, never));
+      expect(await feedStates.acquire(key, 'b', now + 1, leaseMs, never)).toMatchObject({ heldBy: 'a' });
+      await feedStates.release(key, fence, {}, now + 1);
+
+      expect(await feedStates.acquire(key, 'b', now + 2, leaseMs, never)).toEqual({ polledAt: now });
+      const [once = {}] = await feedStates.list();
+      expect(taken(await feedStates.acquire(key, 'b', now + 2, leaseMs, once)).fence).toBe(fence + 1);
+    });
+
+    it('gives a turn back in which nothing was asked', async () => {
+      const feedStates = await registered();
+      const first = taken(await feedStates.acquire(key, 'a', now, leaseMs));
+      await feedStates.release(key, first.fence, { unasked: { lastPolled: undefined } }, now + 1);
+      expect((await feedStates.list())[0]?.lastPolled).toBeUndefined();
+
+      const second = taken(await feedStates.acquire(key, 'a', now + 2, leaseMs));
+      await feedStates.release(
+        key,
+        second.fence,
+        { unasked: { lastPolled: now }, fault: 'not sent' },
+        now + 3,
+      );
+      expect((await feedStates.list())[0]).toMatchObject({ lastPolled: now, fault: 'not sent' });
+    });
+
     it('stores progress and renews the lease', async () => {
       const feedStates = await registered();
       const { fence } = taken(await feedStates.acquire(key, 'a', now, leaseMs));

@@ -11,13 +11,30 @@ export interface Handled {
   readonly verdict: string;
 }
 
+/** What the line says of one page's messages. */
+interface Page {
+  readonly partnerAccount: string;
+  readonly correlationId: string;
+  /** Advert IDs by verdict. */
+  readonly adverts: Readonly<Record<string, readonly string[]>>;
+  readonly redelivered?: Readonly<Record<string, number>>;
+}
+
 /** What all fan-outs say that they have handled, the killed ones' last batch apart. */
 export async function handledMessages(endpoint: string): Promise<Handled[]> {
   const lines = [...(await functionLogs(endpoint)).values()].flat();
   return lines.flatMap((line): Handled[] => {
     if (!line.includes('"batch handled"')) return [];
-    const { timestamp, adverts } = JSON.parse(line);
-    return adverts.map((advert: Omit<Handled, 'at'>) => ({ ...advert, at: Date.parse(timestamp) }));
+    const { timestamp, pages } = JSON.parse(line) as { timestamp: string; pages: Page[] };
+    return pages.flatMap(({ partnerAccount, correlationId, adverts, redelivered = {} }) =>
+      Object.entries(adverts).flatMap(([verdict, ids]) =>
+        ids.map((advertId) => ({
+          ...{ partnerAccount, advertId, correlationId, verdict },
+          at: Date.parse(timestamp),
+          receives: redelivered[advertId] ?? 1,
+        })),
+      ),
+    );
   });
 }
 

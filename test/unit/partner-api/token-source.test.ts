@@ -76,6 +76,27 @@ describe('the current token', () => {
     expect(await revealed(source.current('main', deadlineMs))).toBe('access-2');
   });
 
+  it('is not read again as long as the account has its version', async () => {
+    const account = (version: string): PartnerAccount => ({
+      ...{ name: 'main', generation: 1, connectedAt: '2026-11-20T12:00:00Z' },
+      token: { version, expiresAt: 0, usedAt: 0 },
+    });
+    let told = '1';
+    const accounts = { read: async () => ({ value: account(told), version: 1 }) };
+    const { source, state, clock, revealed } = setUp({ accounts });
+    for (let minute = 0; minute < 30; minute += 1) {
+      await Promise.all([source.current('main', deadlineMs), source.current('main', deadlineMs)]);
+      clock.advance(60_000);
+    }
+    expect(state.reads).toBe(1);
+
+    state.version = 2;
+    told = '2';
+    clock.advance(300_000);
+    expect(await revealed(source.current('main', deadlineMs))).toBe('access-2');
+    expect(state.reads).toBe(2);
+  });
+
   it('stays the very same object while its version does', async () => {
     const { source, clock } = setUp();
     const first = await source.current('main', deadlineMs);

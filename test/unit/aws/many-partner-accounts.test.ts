@@ -1,0 +1,165 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDrain } from '../../../functions/drain/drain.ts';
+import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
+import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
+import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
+import { createFeedStates } from '../../../shared/aws/feed-states.ts';
+import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
+import { createTokenReader, createTokenVault } from '../../../shared/aws/token-vault.ts';
+import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
+import { createTokenSource } from '../../../shared/partner-api/token-source.ts';
+import { drainLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
+import { createFakeService } from '../../helpers/fake-service.ts';
+import { createManualClock } from '../../helpers/manual-clock.ts';
+import { createRecordingObserver } from '../../helpers/recording-observer.ts';
+import { feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
+import { startDynamo, startSqs } from './emulators.ts';
+import { fakeSecretsManager } from './fake-secrets-manager.ts';
+
+/** Enough to tell what is paid once from what is paid for each. */
+const all = Array.from({ length: 100 }, (_, index) => `user-${1000 + index}`);
+
+type Counts = Record<string, number>;
+
+/** What docs/many-partner-accounts.md says of calls: counted on the wire, adapters and use cases as the functions have them. */
+describe('the calls of a run over 100 partner accounts', () => {
+  const fake = fakeSecretsManager();
+  let dynamo: Awaited<ReturnType<typeof startDynamo>>;
+  let sqs: Awaited<ReturnType<typeof startSqs>>;
+  let container: Awaited<ReturnType<typeof setUp>>;
+  let calls: Counts = {};
+  const count = (command: string) => {
+    const name = command.replace('Command', '');
+    calls[name] = (calls[name] ?? 0) + 1;
+  };
+  const counted = (dynamoDb: DynamoDBClient, queues: SQSClient) => {
+    const at = { step: 'initialize', name: 'counted' } as const;
+    dynamoDb.middlewareStack.add((next, { commandName = '' }) => {
+      count(commandName);
+      return next;
+    }, at);
+    queues.middlewareStack.add((next, { commandName = '' }) => {
+      count(commandName);
+      return next;
+    }, at);
+  };
+
+  beforeAll(async () => {
+    [dynamo, sqs] = await Promise.all([startDynamo(), startSqs()]);
+    container = await setUp();
+  });
+  afterAll(() => Promise.all([dynamo.stop(), sqs.stop()]));
+
+  async function setUp() {
+    const table = await dynamo.feedStateTable();
+    const queue = sqs.createQueue();
+    counted(table.client, queue.client);
+    fake.start();
+    fake.set('advert-bridge/application', '{"clientId":"client","clientSecret":"hush"}');
+    const secrets = new SecretsManagerClient({ region: 'eu-central-1' });
+    const clock = createManualClock();
+    const service = createFakeService(clock);
+    const observer = createRecordingObserver();
+    const accounts = createPartnerAccounts(table);
+    const feedStates = createFeedStates(table);
+    const vault = createTokenVault(secrets);
+    const dayMs = 86_400_000;
+    const pair = tokenPair({ expiresAt: clock.now() + dayMs, obtainedAt: clock.now() });
+    await Promise.all(
+      all.map(async (name) => {
+        const version = await vault.write(name, pair);
+        const token = { version, expiresAt: pair.expiresAt, usedAt: clock.now() };
+        await accounts.write(partnerAccount({ name, token }), 0);
+        await feedStates.register(feedState({ partnerAccount: name }));
+      }),
+    );
+    const edges = { clock, random: () => 0.5 };
+    const tokens = createTokenSource({
+      reader: createTokenReader(secrets),
+      requester: { refresh: () => Promise.reject(new Error('nothing has run out')) },
+      accounts,
+      clock,
+    });
+    const client = {
+      feedPage: () => service.readPage('', { since: '' } as never, { deadlineMs: 0 }),
+      advert: () => Promise.reject(new Error('nothing changed')),
+    };
+    let ids = 0;
+    const newId = () => `id-${++ids}`;
+    const drain = createDrain({
+      accounts,
+      feedStates,
+      reader: createPartnerReaders({ client, tokens }),
+      queue: createChangedAdvertsQueue({
+        queue,
+        mostWaiting: drainLimits.mostWaiting,
+        inFlightOf: async () => 0,
+        ...edges,
+      }),
+      deadLetters: { sendMalformed: async () => undefined },
+      observer,
+      clock,
+      newId,
+      holder: 'drain',
+      settings: { ...drainLimits, overlapSeconds: 300, pollSeconds: 60 },
+    });
+    const refreshToken = createRefreshToken({
+      ...{ accounts, vault, observer, ...edges, newId },
+      application: createApplicationSecret(secrets),
+      endpoint: service,
+      events: { publish: async () => undefined },
+      settings: { requiredScope: 'v2 read write', ...refreshLimits },
+    });
+    return { clock, drain, refreshToken };
+  }
+
+  async function callsOf(work: () => Promise<unknown>): Promise<Counts> {
+    calls = {};
+    fake.mock.resetHistory();
+    await work();
+    for (const call of fake.mock.calls()) count(call.args[0].constructor.name);
+    return calls;
+  }
+  const round = () => container.drain.round({ deadlineMs: container.clock.now() + 57_000 });
+  const sweep = () => container.refreshToken.sweep({ deadlineMs: container.clock.now() + 57_000 });
+
+  it('of a new container: each secret once, and two conditional writes for each feed that has nothing', async () => {
+    expect(await callsOf(round)).toEqual({
+      Query: 2,
+      GetSecretValue: 100,
+      UpdateItem: 200,
+      GetQueueAttributes: 1,
+    });
+  });
+
+  it('of the same container a minute later: no secret at all', async () => {
+    container.clock.advance(60_000);
+    expect(await callsOf(round)).toEqual({ Query: 2, UpdateItem: 200, GetQueueAttributes: 1 });
+  });
+
+  it('once in five minutes: a row for each instead, to see whether there is a newer token', async () => {
+    container.clock.advance(300_000);
+    expect(await callsOf(round)).toEqual({ Query: 2, GetItem: 100, UpdateItem: 200, GetQueueAttributes: 1 });
+  });
+
+  it('of a sweep that finds nothing to do: one query', async () => {
+    expect(await callsOf(sweep)).toEqual({ Query: 1 });
+  });
+
+  it('of a sweep after all tokens ran out: the application once, each secret read and written once', async () => {
+    container.clock.advance(86_400_000);
+    expect(await callsOf(sweep)).toEqual({
+      Query: 1,
+      // The application's secret once, and each pair.
+      GetSecretValue: 1 + 100,
+      PutSecretValue: 100,
+      // The row for the request, for the lock, before the request, for the verdict, for the lock again.
+      GetItem: 500,
+      PutItem: 300,
+    });
+    expect(await callsOf(sweep)).toEqual({ Query: 1 });
+  });
+});

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
+import type { FeedReader } from '../../../functions/drain/ports.ts';
+import { createInMemoryBudgetStore } from '../../../shared/in-memory/budget-store.ts';
+import { createInMemoryState } from '../../../shared/in-memory/state.ts';
+import { createGate } from '../../../shared/partner-api/gate.ts';
+import { drainLimits, scheduleMs } from '../../../shared/runtime/limits.ts';
+import { createRecordingObserver } from '../../helpers/recording-observer.ts';
+import { feedState, partnerAccount } from '../../helpers/records.ts';
+import { createVirtualClock } from '../partner-api/virtual-clock.ts';
+
+/** What the service takes for an answer. */
+const answerMs = 200;
+/** The function's timeout less its margin. */
+const runMs = 87_000;
+
+const names = (count: number) => Array.from({ length: count }, (_, index) => `user-${10_000 + index}`);
+
+/** Scheduled drains, each a process of its own, over one state and one rate budget, in virtual time. */
+async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
+  const clock = createVirtualClock();
+  const state = createInMemoryState({ clock });
+  const store = createInMemoryBudgetStore();
+  const observer = createRecordingObserver();
+  const begun = clock.now();
+  for (const name of all) {
+    await state.partnerAccounts.write(partnerAccount({ name, connectedAt: '2026-11-20T12:00:00Z' }), 0);
+    await state.feedStates.register(feedState({ partnerAccount: name }));
+  }
+  const newGate = () =>
+    createGate({ store, clock, random: () => 0.5, maxRequestsPerSecond, circuitSeconds: 1800 });
+  /** When each feed was asked for a page, ms from the beginning. */
+  const asked = new Map<string, number[]>(all.map((name) => [name, []]));
+  /** Pages that a feed has to give; the others have one without an ID. */
+  const backlog = new Map<string, number>();
+  let ids = 0;
+
+  function reader(): FeedReader {
+    const gate = newGate();
+    return {
+      async readPage(name, { cursor = '0' }, { deadlineMs }) {
+        await gate.enter(name, deadlineMs);
+        asked.get(name)?.push(clock.now() - begun);
+        await clock.sleep(answerMs);
+        const left = backlog.get(name) ?? 0;
+        backlog.set(name, Math.max(0, left - 1));
+        const page = {
+          data: [],
+          hasMore: left > 1,
+          nextCursor: left > 0 ? String(Number(cursor) + 1) : cursor,
+        };
+        return { page, receivedAt: clock.now(), serviceTime: clock.now() };
+      },
+    };
+  }
+
+  function run(): Promise<DrainReport> {
+    ids += 1;
+    const drain = createDrain({
+      accounts: state.partnerAccounts,
+      feedStates: state.feedStates,
+      reader: reader(),
+      queue: state.queue,
+      deadLetters: state.queue,
+      observer,
+      clock,
+      newId: () => `id${++ids}`,
+      holder: `drain-${ids}`,
+      settings: { ...drainLimits, overlapSeconds: 300, pollSeconds: 60 },
+    });
+    return drain.run({ deadlineMs: clock.now() + runMs, nextRunMs: clock.now() + scheduleMs });
+  }
+
+  /** As the schedule has it: a run begins every minute, whether the one before has ended or not. */
+  async function pass(minutes: number): Promise<DrainReport[]> {
+    const runs: Promise<DrainReport>[] = [];
+    for (let minute = 1; minute <= minutes; minute += 1) {
+      runs.push(run());
+      await clock.run(clock.now() + scheduleMs);
+    }
+    await clock.run();
+    return Promise.all(runs);
+  }
+
+  return { clock, observer, asked, backlog, newGate, pass, begun };
+}
+
+/** Longest wait of any feed between two polls, and before its first, in seconds. */
+function longestGap(asked: ReadonlyMap<string, readonly number[]>): number {
+  const gaps = [...asked.values()].flatMap((times) => times.map((at, index) => at - (times[index - 1] ?? 0)));
+  return Math.max(...gaps) / 1000;
+}
+
+describe('a thousand partner accounts', () => {
+  const all = names(1000);
+
+  it('take turns within the budget: each is polled again when all others were, none twice, none never', async () => {
+    const crowd = await setUp(all);
+
+    await crowd.pass(10);
+
+    const turns = [...crowd.asked.values()].map((times) => times.length);
+    // Ten requests a second, 5 % apart, over the ten minutes and what the last run takes beyond them.
+    expect(turns.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual((627 * 10) / 1.05 + 1);
+    expect(Math.max(...turns) - Math.min(...turns)).toBeLessThanOrEqual(1);
+    expect(Math.min(...turns)).toBeGreaterThanOrEqual(5);
+    // 1000 feeds at 9.5 requests a second.
+    expect(longestGap(crowd.asked)).toBeLessThanOrEqual(110);
+  });
+
+  it('are polled every minute where the budget allows it', async () => {
+    const crowd = await setUp(all, 25);
+
+    const reports = await crowd.pass(5);
+
+    for (const { polls } of reports) expect(polls.every(({ end }) => end === 'up-to-date')).toBe(true);
+    expect([...crowd.asked.values()].every((times) => times.length === 5)).toBe(true);
+    expect(longestGap(crowd.asked)).toBeLessThanOrEqual(61);
+  });
+
+  it('do not wait for twenty of them that have a backlog without an end', async () => {
+    const crowd = await setUp(all);
+    for (const name of all.slice(0, 20)) crowd.backlog.set(name, 1_000_000);
+
+    await crowd.pass(10);
+
+    const others = new Map([...crowd.asked].filter(([name]) => !crowd.backlog.get(name)));
+    expect(others.size).toBe(980);
+    // A turn of ten pages for each of the twenty comes in between.
+    expect(longestGap(others)).toBeLessThanOrEqual(110 + (20 * 10) / 9.5);
+    const rich = all.slice(0, 20).map((name) => crowd.asked.get(name)?.length ?? 0);
+    expect(Math.max(...rich) - Math.min(...rich)).toBeLessThanOrEqual(10);
+  });
+
+  it('are written about in a handful of lines and figures a run, not in a thousand', async () => {
+    const crowd = await setUp(all, 25);
+
+    await crowd.pass(1);
+
+    expect(crowd.observer.lines).toEqual([]);
+    expect(crowd.observer.counted('StoppedPartnerAccounts')).toBe(0);
+  });
+});
