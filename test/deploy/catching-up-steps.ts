@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { CreateArchiveCommand, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
 import { CreateQueueCommand, GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
-import { eventSource } from '../../shared/contract/names.ts';
+import { detailTypes, eventSource } from '../../shared/contract/names.ts';
 import type { Cloud } from './cloud.ts';
 import { deliver } from './delivery-steps.ts';
 import { type Deployment, onItsWayMs } from './deployment.ts';
@@ -100,7 +100,10 @@ export async function catchingUpSteps(deployment: Deployment): Promise<void> {
         new PutRuleCommand({
           Name: 'a-later-teams-rule',
           EventBusName: outputs.eventBusName,
-          EventPattern: JSON.stringify({ source: [eventSource] }),
+          EventPattern: JSON.stringify({
+            source: [eventSource],
+            'detail-type': [detailTypes.statusChanged, detailTypes.unavailable],
+          }),
         }),
       );
       await cloud.eventBridge.send(
