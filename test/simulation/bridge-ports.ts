@@ -184,6 +184,7 @@ export function createBridgePorts(
       remove: call('vault.remove', writes, state.vault.remove),
       write(account, pair) {
         tokenWatch.storing(process, account);
+        for (const tell of world.storing) tell(process, account);
         const perform = async () => {
           const version = await state.vault.write(account, pair);
           tokenWatch.stored(process, account, version);

@@ -68,6 +68,8 @@ export interface Plan {
   readonly mostGroups: number;
   /** Below a minute one run of the drain polls several times. */
   readonly pollSeconds: number;
+  /** An account is revoked, and connected again, just when a refresh is about to store its pair. */
+  readonly revokesWhileStoring: boolean;
   /** Somebody gets new credentials and puts them into the secret by hand, just when a refresh has read the old ones. */
   readonly editsSecrets: boolean;
   readonly rejectionStyle: number;
@@ -107,13 +109,16 @@ export function planOf(seed: number): Plan {
   const chaosMs = between(random, isOvertaken ? 200 : 90, 260) * 1000;
   const accounts = ['main', 'shop', 'beta'].slice(0, isOvertaken ? 1 : pick(random, [1, 2, 2, 3]));
 
+  const revokesWhileStoring = (temper === 'late' || temper === 'mixed') && random() < 0.15;
   const everyMs = pick(random, [5_000, 12_000, 25_000]);
 
   return {
     seed,
     temper,
     rates: ratesOf(temper, hashOf('rates', seed)),
-    ratesOfPorts: ratesOfPorts(temper, hashOf('ports', seed)),
+    ratesOfPorts: revokesWhileStoring
+      ? new Map([['vault.write', { late: 0.3 }]])
+      : ratesOfPorts(temper, hashOf('ports', seed)),
     accounts,
     chaosMs,
     changes: isOvertaken ? clustersOf(random, chaosMs) : changesOf(random, accounts, chaosMs),
@@ -183,6 +188,7 @@ export function planOf(seed: number): Plan {
     mostGroups: isOvertaken ? 1 : 10,
     // Runs that poll several times do so until the next one is due.
     pollSeconds: everyMs === 25_000 ? pick(random, [60, 5, 10]) : 60,
+    revokesWhileStoring,
     editsSecrets: !isOvertaken && random() < 0.15,
     rejectionStyle: between(random, 0, 6),
     sendsDate: random() < 0.7,

@@ -83,6 +83,8 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     scheduler,
     log,
     phase,
+    /** Told when a process is about to store a pair. */
+    storing: new Set<(process: Process, account: string) => void>(),
     /** Accounts that a person is at work on with a command. */
     commanded: new Set<string>(),
     coverage,

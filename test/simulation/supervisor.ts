@@ -172,6 +172,17 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         scheduler.after(backMs, () => account !== plan.lostAccount && quietly(connect(account)));
       });
     }
+    let storings = 0;
+    if (plan.revokesWhileStoring) {
+      world.storing.add((process, account) => {
+        if (!phase.chaos || account === plan.lostAccount || commanded.has(account) || random() >= 0.4) return;
+        storings += 1;
+        const says = () => `${account} is revoked while ${process.name} stores its pair`;
+        if (!log.allows(`storing-${storings}`, says)) return;
+        revoke(account);
+        quietly(connect(account));
+      });
+    }
     for (const { key, atMs, account, backMs, forgets } of plan.departures) {
       if (account === plan.lostAccount) continue;
       atMoment(atMs, () => {
