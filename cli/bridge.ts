@@ -20,7 +20,8 @@ export interface Bridge {
    * @returns whether the name was known; if not, nothing happens
    */
   disconnect(partnerAccount: string, options: { readonly forget: boolean }): Promise<boolean>;
-  status(): Promise<Status>;
+  /** @param partnerAccount only this one; default: all */
+  status(partnerAccount?: string): Promise<Status>;
   close(): Promise<void>;
 }
 
@@ -100,6 +101,10 @@ export interface AccountStatus {
   readonly lagSeconds: number | null;
   readonly lastSuccess: string | null;
   readonly tokenExpiresAt: string | null;
+  /** When the refresh token dies unless it is used before; each use puts it off by a month. */
+  readonly refreshTokenExpiresAt: string | null;
+  /** Something about it is left for a person, dead letters apart. */
+  readonly needsPerson: boolean;
   readonly cursorResets: number;
   readonly books: Omit<Books, 'redelivered'>;
   /** Of a stack alone: there outcomes are counted per delivery, and so many deliveries were repeated. */

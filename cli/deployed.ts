@@ -89,7 +89,7 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
       return true;
     },
 
-    status: () => readStatus(ports, Date.now()),
+    status: (partnerAccount) => readStatus(ports, Date.now(), partnerAccount),
 
     async close() {
       for (const client of Object.values(clients)) client.destroy();

@@ -125,7 +125,7 @@ function createLocalBridge(target: LocalTarget, state: EmbeddedState, options: L
         local.close();
       }
     },
-    status: () => readStatus(state, clock.now()),
+    status: (partnerAccount) => readStatus(state, clock.now(), partnerAccount),
     close: async () => state.close(),
   };
 }
