@@ -68,6 +68,8 @@ export interface SandboxControl {
   expireAccessTokens(user?: string): number;
   /** Withdraws what the user granted: refresh tokens give invalid_grant, access tokens 401. @returns how many grants */
   revoke(user?: string): number;
+  /** Every access and refresh token that there ever was, dead or alive. */
+  issuedTokens(): string[];
   /** From now on the application has to show this secret; its old one is worthless. */
   replaceClientSecret(clientSecret: string): void;
   /** A refresh token as a fresh authorization of the user would give it. */
@@ -187,6 +189,8 @@ export function createControl(world: World): SandboxControl {
     },
     expireAccessTokens: (user) => world.tokens.expireAccessTokens(user),
     revoke: (user) => world.tokens.revoke(account(user).name),
+    issuedTokens: () => world.tokens.issued(),
+
     replaceClientSecret(clientSecret) {
       world.application.clientSecret = clientSecret;
     },
