@@ -11,6 +11,7 @@ import { type MiniStack, startMiniStack } from './ministack.ts';
 import { portConformance } from './ports.ts';
 import type { Processes } from './processes.ts';
 import { pythonEnvironment } from './python.ts';
+import { revocationSteps } from './revocation-steps.ts';
 import { secrecySteps } from './secrecy-steps.ts';
 import { destroySteps, updateSteps } from './stack-steps.ts';
 import type { Steps } from './steps.ts';
@@ -82,6 +83,7 @@ export async function journey(around: Surroundings): Promise<void> {
   await statusSteps(deployment);
   await updateSteps(deployment);
   await disconnectSteps(deployment);
+  await revocationSteps(deployment);
   await secrecySteps(deployment);
   // Before the functions' log groups go, and the emulator's own log fills with the ports' thousands of calls.
   await showLogs();

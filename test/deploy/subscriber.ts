@@ -22,20 +22,24 @@ export interface Subscriber {
  * The part of another team: a queue of theirs, and a rule on the bus that fills it. Nothing of the bridge's is
  * changed for it.
  */
-export async function subscribe(cloud: Cloud, busName: string): Promise<Subscriber> {
+export async function subscribe(
+  cloud: Cloud,
+  busName: string,
+  { name = 'another-teams', wanted = [detailTypes.statusChanged, detailTypes.unavailable] as string[] } = {},
+): Promise<Subscriber> {
   const { eventBridge, sqs } = cloud;
-  const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: 'another-teams-adverts' }));
+  const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `${name}-adverts` }));
   const { Attributes } = await sqs.send(
     new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }),
   );
   const queueArn = Attributes?.QueueArn;
   const { RuleArn } = await eventBridge.send(
     new PutRuleCommand({
-      Name: 'another-teams-rule',
+      Name: `${name}-rule`,
       EventBusName: busName,
       EventPattern: JSON.stringify({
         source: [eventSource],
-        'detail-type': [detailTypes.statusChanged, detailTypes.unavailable],
+        'detail-type': wanted,
       }),
     }),
   );
@@ -44,7 +48,7 @@ export async function subscribe(cloud: Cloud, busName: string): Promise<Subscrib
   );
   const { FailedEntryCount } = await eventBridge.send(
     new PutTargetsCommand({
-      Rule: 'another-teams-rule',
+      Rule: `${name}-rule`,
       EventBusName: busName,
       Targets: [{ Id: 'queue', Arn: queueArn }],
     }),
