@@ -11,6 +11,8 @@ export interface Bridge {
   names(): Promise<readonly string[]>;
   /** Stores the application's credentials. @param baseUrl only of an embedded bridge; a stack has it as a setting */
   storeApplication(application: ApplicationInput): Promise<void>;
+  /** Whether the service takes the stored credentials. @returns the scope granted to the application, if it is told */
+  checkApplication(): Promise<{ readonly scope: string }>;
   connect(request: ConnectInput): Promise<ConnectedAccount>;
   readonly deadLetters: DeadLetters;
   /**

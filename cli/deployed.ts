@@ -62,6 +62,12 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
         });
     },
 
+    async checkApplication() {
+      const answer = checkedJson(checkAnswer, await ask({ action: 'check' }), 'answer of refresh-token');
+      if (answer.kind === 'refused') throw refusalOf(answer, target);
+      return { scope: answer.scope };
+    },
+
     async connect({ partnerAccount, refreshToken: secret, since }) {
       const answer = await ask({
         action: 'connect',
@@ -96,6 +102,11 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
     },
   };
 }
+
+const checkAnswer = v.variant('kind', [
+  v.object({ kind: v.literal('accepted'), scope: v.string() }),
+  v.object({ kind: v.literal('refused'), fault: v.string(), reason: v.string() }),
+]);
 
 const connectAnswer = v.variant('kind', [
   v.object({

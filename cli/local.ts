@@ -103,6 +103,14 @@ function createLocalBridge(target: LocalTarget, state: EmbeddedState, options: L
 
   return {
     storeApplication,
+    async checkApplication() {
+      const local = connectTo(await baseUrlOf(state, target));
+      try {
+        return await local.check({ deadlineMs: clock.now() + connectMs });
+      } finally {
+        local.close();
+      }
+    },
     async connect(input) {
       const local = connectTo(await baseUrlOf(state, target));
       try {

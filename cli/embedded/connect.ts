@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createClientCheck } from '../../functions/refresh-token/client-check.ts';
 import { createConnect } from '../../functions/refresh-token/connect.ts';
 import type { BridgeSettings } from '../../shared/contract/settings.ts';
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
@@ -62,7 +63,7 @@ const untilStopped = (gate: Gate, stopped: AbortSignal | undefined): Gate => ({
 export function createLocalConnect(options: LocalPartnerOptions) {
   const { state, settings, observer, clock = systemClock } = options;
   const client = createLocalClient(options);
-  const connect = createConnect({
+  const deps = {
     accounts: state.partnerAccounts,
     feedStates: state.feedStates,
     vault: state.vault,
@@ -73,8 +74,8 @@ export function createLocalConnect(options: LocalPartnerOptions) {
     clock,
     newId: () => `connect-${randomUUID()}`,
     settings: { ...settings, lockMs: refreshLockMs },
-  });
-  return { ...connect, close: () => client.close() };
+  };
+  return { ...createConnect(deps), ...createClientCheck(deps), close: () => client.close() };
 }
 
 const noSubscriberYet: EventPublisher = {

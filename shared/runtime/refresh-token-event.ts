@@ -26,6 +26,7 @@ const request = v.variant('action', [
   v.object({ ...action('connect'), refreshToken: secret, since }),
   v.object({ ...action('connect'), code: secret, redirectUri: v.optional(v.string()), since }),
   v.object({ ...action('disconnect'), forget: v.optional(v.boolean(), false) }),
+  v.object({ action: v.literal('check') }),
 ]);
 
 export type RefreshTokenRequest = v.InferOutput<typeof request> | { readonly action: 'sweep' };
@@ -48,6 +49,7 @@ export interface RefreshTokenStage {
   refresh(request: Of<'refresh'>, options: Runtime): Promise<object>;
   connect(request: Of<'connect'>, options: Runtime): Promise<object>;
   disconnect(partnerAccount: string): Promise<boolean>;
+  check(options: Runtime): Promise<object>;
   forget(partnerAccount: string): Promise<void>;
 }
 
@@ -71,6 +73,11 @@ export async function answerRefreshToken(
     case 'connect':
       return stage.connect(request, options).then(
         (connected) => ({ kind: 'connected', ...connected }),
+        (error: unknown) => refusal(error),
+      );
+    case 'check':
+      return stage.check(options).then(
+        (accepted) => ({ kind: 'accepted', ...accepted }),
         (error: unknown) => refusal(error),
       );
     case 'disconnect': {

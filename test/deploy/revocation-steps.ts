@@ -55,7 +55,10 @@ export async function revocationSteps(deployment: Deployment): Promise<void> {
       assert.equal((await account())?.state, 'polling');
       assert.equal((await account())?.cursorResets, 0);
       const since = feedRequests().slice(asked);
-      assert.ok(since.length > 0 && since.every(({ query }) => query.includes('cursor=')), 'asked with the cursor');
+      assert.ok(
+        since.length > 0 && since.every(({ query }) => query.includes('cursor=')),
+        'asked with the cursor',
+      );
     },
   );
 

@@ -5,6 +5,7 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
+import { createClientCheck } from '../../../functions/refresh-token/client-check.ts';
 import { createConnect } from '../../../functions/refresh-token/connect.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { startSandbox } from '../../../sandbox/server.ts';
@@ -76,7 +77,11 @@ async function startBridge() {
     ...{ ...edges, accounts, feedStates, vault, application, endpoint: client, events, observer },
     settings: { requiredScope: 'v2 read write', overlapSeconds: 300, ...refreshLimits },
   };
-  const stage = { ...createRefreshToken(tokenDeps), ...createConnect(tokenDeps) };
+  const stage = {
+    ...createRefreshToken(tokenDeps),
+    ...createConnect(tokenDeps),
+    ...createClientCheck(tokenDeps),
+  };
   const options = () => ({ deadlineMs: clock.now() + 57_000 });
   /** What the function answers goes over the wire, and perhaps into somebody's log. */
   async function ask(event: object) {
@@ -161,6 +166,10 @@ it('no secret leaves the deployed bridge through a whole life with faults that r
     refuse('token', 400, 'invalid_grant', text);
     expect(await connect({ code, redirectUri })).toMatchObject({ kind: 'refused' });
   }
+  expect(await bridge.ask({ action: 'check' })).toEqual({ kind: 'accepted', scope: 'v2 read write' });
+  refuse('token', 401, 'unauthorized_client', echoesOf(clientSecret).join(' '), { count: 2 });
+  expect(await bridge.ask({ action: 'check' })).toMatchObject({ kind: 'refused', fault: 'client-rejected' });
+  control.faults.clear();
   const used = control.issueCode({ redirectUri });
   expect(await connect({ code: used, redirectUri })).toMatchObject({ kind: 'connected' });
 
