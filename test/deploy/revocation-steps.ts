@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { detailTypes } from '../../shared/contract/names.ts';
 import { deliver } from './delivery-steps.ts';
 import { type Deployment, onItsWayMs } from './deployment.ts';
@@ -7,6 +8,9 @@ import { subscribe } from './subscriber.ts';
 
 /** Time enough for an event that should not exist to show itself. */
 const silenceMs = 1500;
+
+/** So long a warm function believes that a partner account is stopped (shared/partner-api/refusals.ts). */
+const believedMs = 5_000;
 
 /** What was granted is withdrawn and granted again, and the application's own secret is replaced. */
 export async function revocationSteps(deployment: Deployment): Promise<void> {
@@ -48,6 +52,7 @@ export async function revocationSteps(deployment: Deployment): Promise<void> {
         control.issueRefreshToken(),
         [0, 3],
       );
+      await sleep(believedMs);
       await deliver(deployment, 1);
       await authorizations.readUntil(({ length }) => length >= 2, onItsWayMs);
       await authorizations.readUntil(({ length }) => length > 2, silenceMs);
