@@ -1,7 +1,8 @@
 import type { FeedState, FeedStates } from '../functions/drain/ports.ts';
-import { pauseOf, stopOf } from '../shared/domain/accounts.ts';
+import { pauseOf, refreshTokenAlarmMs, refreshTokenLifetimeMs, stopOf } from '../shared/domain/accounts.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import type { BookKeeper, Books, PartnerAccount, PartnerAccounts } from '../shared/domain/ports.ts';
+import { sideBySide } from '../shared/domain/side-by-side.ts';
 import type { BudgetStore } from '../shared/partner-api/ports.ts';
 import type { AccountStatus, Status } from './bridge.ts';
 
@@ -12,26 +13,34 @@ export interface StatusPorts {
   readonly budgetStore: Pick<BudgetStore, 'read'>;
 }
 
-/** How the bridge is, from the same ports whichever kind it is. */
-export async function readStatus(ports: StatusPorts, nowMs: number): Promise<Status> {
+/** Readings of books side by side: a thousand partner accounts are not to be asked for all at once. */
+const booksAtOnce = 25;
+
+/**
+ * How the bridge is, from the same ports whichever kind it is.
+ *
+ * @param only this partner account; default: all, by name
+ */
+export async function readStatus(ports: StatusPorts, nowMs: number, only?: string): Promise<Status> {
   const [accounts, states, queue, budget] = await Promise.all([
     ports.partnerAccounts.list(),
     ports.feedStates.list(),
     ports.bookKeeper.queue(),
     ports.budgetStore.read(),
   ]);
-  const partnerAccounts = await Promise.all(
-    accounts
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-      .map(async (account) => {
-        const feeds = states.filter(
-          ({ partnerAccount, generation }) =>
-            partnerAccount === account.name && generation === account.generation,
-        );
-        const books = await ports.bookKeeper.read(account.name, account.generation);
-        return { ...statusOf(account, feeds, nowMs), ...entryOf(books) };
-      }),
-  );
+  const feedsOf = Map.groupBy(states, ({ partnerAccount, generation }) => `${partnerAccount}/${generation}`);
+  const wanted = accounts
+    .filter(({ name }) => only === undefined || name === only)
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const read = new Map<string, Books>();
+  await sideBySide(wanted, booksAtOnce, async ({ name, generation }) => {
+    read.set(name, await ports.bookKeeper.read(name, generation));
+  });
+  const partnerAccounts = wanted.map((account) => {
+    const { name, generation } = account;
+    const status = statusOf(account, feedsOf.get(`${name}/${generation}`) ?? [], nowMs);
+    return { ...status, ...entryOf(read.get(name) as Books) };
+  });
   const { waiting, deadLetters } = queue;
   const { pausedUntilMs } = budget;
   return {
@@ -64,11 +73,15 @@ function statusOf(
     name,
     generation,
     ...whereabouts,
-    needsPerson: isLeftForPerson(whereabouts) || (isPolling && feeds.some(({ needsPerson }) => needsPerson)),
     // By the service's clock, which may be ahead of this machine's.
     lagSeconds: behindSince === null ? null : Math.max(0, nowMs - behindSince) / 1000,
     lastSuccess: lastSuccess === null ? null : toInstant(lastSuccess),
     tokenExpiresAt: token ? toInstant(token.expiresAt) : null,
+    refreshTokenExpiresAt: token ? toInstant(token.usedAt + refreshTokenLifetimeMs) : null,
+    needsPerson:
+      isLeftForPerson(whereabouts) ||
+      (isPolling && feeds.some(({ needsPerson }) => needsPerson)) ||
+      (whereabouts.state !== 'stopped' && isDying(account, nowMs)),
     cursorResets: feeds.reduce((sum, { resets }) => sum + resets, 0),
   };
 }
@@ -100,6 +113,9 @@ export function needsPerson({ partnerAccounts, queue }: Status): boolean {
 
 /** A pause of this kind ends by itself; a feed is paused only when it cannot be read on as it is. */
 const passingPause = 'token-rejected-again';
+
+const isDying = ({ token }: PartnerAccount, nowMs: number): boolean =>
+  token !== undefined && nowMs - token.usedAt >= refreshTokenAlarmMs;
 
 const isLeftForPerson = ({ state, reason }: Pick<AccountStatus, 'state' | 'reason'>): boolean =>
   (state === 'stopped' && reason !== 'disconnected') || (state === 'paused' && reason !== passingPause);

@@ -14,6 +14,8 @@ export interface Bridge {
   storeApplication(application: ApplicationInput): Promise<void>;
   /** Where a user is sent to authorize the application. @returns a URL of the partner service */
   authorizeUrl(request: { readonly state: string; readonly redirectUri: string }): Promise<string>;
+  /** Whether the service takes the stored credentials. @returns the scope granted to the application, if it is told */
+  checkApplication(): Promise<{ readonly scope: string }>;
   connect(request: ConnectInput): Promise<ConnectedAccount>;
   readonly deadLetters: DeadLetters;
   /**
@@ -23,7 +25,8 @@ export interface Bridge {
    * @returns whether the name was known; if not, nothing happens
    */
   disconnect(partnerAccount: string, options: { readonly forget: boolean }): Promise<boolean>;
-  status(): Promise<Status>;
+  /** @param partnerAccount only this one; default: all */
+  status(partnerAccount?: string): Promise<Status>;
   close(): Promise<void>;
 }
 
@@ -109,12 +112,14 @@ export interface AccountStatus {
   readonly state: 'polling' | 'paused' | 'stopped';
   /** Why it is paused or stopped, or what went wrong with the last poll; null when all is well. */
   readonly reason: string | null;
-  /** Whether it does not go on by itself. */
-  readonly needsPerson: boolean;
   /** Seconds since the feed was last read to its end, or since `connect`; null where there is no feed. */
   readonly lagSeconds: number | null;
   readonly lastSuccess: string | null;
   readonly tokenExpiresAt: string | null;
+  /** When the refresh token dies unless it is used before; each use puts it off by a month. */
+  readonly refreshTokenExpiresAt: string | null;
+  /** Something about it is left for a person, dead letters apart. */
+  readonly needsPerson: boolean;
   readonly cursorResets: number;
   readonly books: Omit<Books, 'redelivered'>;
   /** Of a stack alone: there outcomes are counted per delivery, and so many deliveries were repeated. */

@@ -62,6 +62,10 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
         });
     },
 
+    async checkApplication() {
+      return { scope: answerOf(checkAnswer, await ask({ action: 'check' }), target).scope };
+    },
+
     async authorizeUrl(request) {
       const answer = await ask({ action: 'authorize', ...request });
       return answerOf(authorizeAnswer, answer, target).url;
@@ -96,7 +100,7 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
       return true;
     },
 
-    status: () => readStatus(ports, Date.now()),
+    status: (partnerAccount) => readStatus(ports, Date.now(), partnerAccount),
 
     async close() {
       for (const client of Object.values(clients)) client.destroy();
@@ -108,6 +112,7 @@ const revealed = (credential: Credential) =>
   'code' in credential
     ? { code: credential.code.reveal(), redirectUri: credential.redirectUri }
     : { refreshToken: credential.refreshToken.reveal() };
+const checkAnswer = v.object({ kind: v.literal('accepted'), scope: v.string() });
 
 const authorizeAnswer = v.object({ kind: v.literal('authorize'), url: v.string() });
 const connectAnswer = v.object({
@@ -125,7 +130,7 @@ const connectAnswer = v.object({
 const refusedAnswer = v.object({ kind: v.literal('refused'), fault: v.string(), reason: v.string() });
 
 /** @throws what the function was refused for; {ShapeError} when it answers otherwise than agreed */
-function answerOf<S extends typeof authorizeAnswer | typeof connectAnswer>(
+function answerOf<S extends typeof authorizeAnswer | typeof connectAnswer | typeof checkAnswer>(
   schema: S,
   text: string,
   target: StackTarget,

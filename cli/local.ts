@@ -114,6 +114,7 @@ function createLocalBridge(target: LocalTarget, state: EmbeddedState, options: L
   return {
     storeApplication,
     authorizeUrl: (request) => withService(async (local) => (await local.authorize(request)).url),
+    checkApplication: () => withService((local) => local.check({ deadlineMs: clock.now() + connectMs })),
     connect: (input) => withService((local) => local.connect(input, { deadlineMs: clock.now() + connectMs })),
     deadLetters,
     names: async () => (await partnerAccounts.list()).map(({ name }) => name),
@@ -129,7 +130,7 @@ function createLocalBridge(target: LocalTarget, state: EmbeddedState, options: L
         local.close();
       }
     },
-    status: () => readStatus(state, clock.now()),
+    status: (partnerAccount) => readStatus(state, clock.now(), partnerAccount),
     close: async () => state.close(),
   };
 }

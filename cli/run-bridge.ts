@@ -1,5 +1,6 @@
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock, toInstant } from '../shared/domain/clock.ts';
+import { exposureOf } from '../shared/embedded/exposure.ts';
 import { takeRunLock } from '../shared/embedded/run-lock.ts';
 import type { EmbeddedState } from '../shared/embedded/state.ts';
 import { createEmbeddedBridge, type RunResult } from './embedded/bridge.ts';
@@ -42,6 +43,7 @@ export interface EndedRun extends RunResult {
 export async function runBridge(io: Io, target: LocalTarget, options: BridgeRun): Promise<EndedRun> {
   let baseUrl: string | undefined;
   try {
+    const exposure = exposureOf(target.dir);
     // Opened first: a folder without a bridge gets no lock file either.
     const broken = new AbortController();
     const state = openState(target, {
@@ -49,6 +51,7 @@ export async function runBridge(io: Io, target: LocalTarget, options: BridgeRun)
       onFault: (fault) => fault.code !== 'state-in-use' && broken.abort(fault),
     });
     try {
+      if (exposure !== undefined) say(io, exposure);
       baseUrl = await baseUrlOf(state, target);
       await state.applicationSecret.read();
       const webhooks = secretsOf(state.outbox, options.webhooks, target);

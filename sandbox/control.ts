@@ -68,6 +68,8 @@ export interface SandboxControl {
   expireAccessTokens(user?: string): number;
   /** Withdraws what the user granted: refresh tokens give invalid_grant, access tokens 401. @returns how many grants */
   revoke(user?: string): number;
+  /** Every access and refresh token that there ever was, dead or alive. */
+  issuedTokens(): string[];
   /** A refresh token as a fresh authorization of the user would give it. */
   issueRefreshToken(user?: string, scope?: string): string;
   /** A one-time code as the consent page would give it. */
@@ -187,6 +189,7 @@ export function createControl(world: World): SandboxControl {
     },
     expireAccessTokens: (user) => world.tokens.expireAccessTokens(user),
     revoke: (user) => world.tokens.revoke(account(user).name),
+    issuedTokens: () => world.tokens.issued(),
     issueRefreshToken: (user, scope) =>
       world.tokens.openGrant(account(user).name, checkedScope(scope)).refresh.value,
     issueCode: ({ user, scope, redirectUri } = {}) => {

@@ -58,6 +58,11 @@ export class TokenStore {
     return grant;
   }
 
+  /** Every access and refresh token that there ever was. */
+  issued(): string[] {
+    return [...this.#access.keys(), ...this.#refresh.keys()];
+  }
+
   /** Whose refresh token this is, dead or alive. */
   ownerOfRefreshToken(value: string): string | null | undefined {
     return this.#refresh.get(value)?.grant.user;

@@ -13,7 +13,10 @@ const help = `
 Examples:
   advert-bridge application --local .advert-bridge --base-url https://partner.example \\
     --client-id my-client --client-secret-stdin < client-secret.txt
-  advert-bridge application --client-id my-client --client-secret-file client-secret.txt   (the deployed stack)`;
+  advert-bridge application --client-id my-client --client-secret-file client-secret.txt --check   (the deployed stack)
+
+A bridge that runs takes new credentials up by itself: at the latest after five minutes, at once when the old ones are
+rejected.`;
 
 export const addApplication: AddCommand = (program, io, end) =>
   withJson(withTarget(program.command('application')))
@@ -28,6 +31,10 @@ export const addApplication: AddCommand = (program, io, end) =>
       '--base-url <URL>',
       'where the partner service is (with --local, required; a stack has it as a setting)',
     )
+    .option(
+      '--check',
+      'ask the partner service for a token of the application itself, to see whether it takes them',
+    )
     .addHelpText('after', help)
     .action(async (options: ApplicationOptions) => {
       await storeApplication(io, options);
@@ -39,6 +46,7 @@ interface ApplicationOptions extends TargetOptions {
   readonly clientSecretStdin?: boolean;
   readonly clientSecretFile?: string;
   readonly baseUrl?: string;
+  readonly check?: boolean;
   readonly json?: boolean;
 }
 
@@ -68,12 +76,20 @@ async function storeApplication(io: Io, options: ApplicationOptions): Promise<vo
   checkSecretSource(source);
   const clientSecret = await readSecret(io, source);
 
-  await withBridge(target, (bridge) => bridge.storeApplication({ ...given, clientSecret }), { create: true });
+  const accepted = await withBridge(
+    target,
+    async (bridge) => {
+      await bridge.storeApplication({ ...given, clientSecret });
+      return options.check ? bridge.checkApplication() : undefined;
+    },
+    { create: true },
+  );
 
-  if (options.json) give(io, { ...given, stored: true });
+  if (options.json) give(io, { ...given, stored: true, ...(accepted ? { accepted: true } : {}) });
   else {
     const where = isLocal ? target.dir : `stack ${target.stack}`;
     say(io, `Stored the application's credentials in ${where}.`);
+    if (accepted) say(io, 'The partner service takes them.');
     say(io, `Next: \`${commandFor(target, 'connect NAME')}\``);
   }
 }

@@ -1,5 +1,5 @@
 import { needsPerson } from '../account-status.ts';
-import type { Status } from '../bridge.ts';
+import type { Bridge, Status } from '../bridge.ts';
 import type { AddCommand } from '../cli.ts';
 import { type ExitCode, exitCodes, give, type Io, say } from '../io.ts';
 import { withBridge } from '../open-bridge.ts';
@@ -8,8 +8,9 @@ import { type TargetOptions, targetOf, withJson, withTarget } from '../target.ts
 import { unknownAccount } from '../unknown-account.ts';
 
 const help = `
-Exit code 3 says that something is left for a person: a stopped partner account, a feed that
-cannot be read until somebody acts, dead letters.
+Exit code 3 says that something is left for a person: a stopped partner account, a feed that cannot be read until somebody
+acts, a refresh token about to die, dead letters. Of more than 20 partner accounts it tells a summary, first those that
+need a person; --json has them all.
 
 Examples:
   advert-bridge status --local .advert-bridge
@@ -33,15 +34,14 @@ interface StatusOptions extends TargetOptions {
 
 async function showStatus(io: Io, name: string | undefined, options: StatusOptions): Promise<ExitCode> {
   const target = targetOf(options);
-  const status = await withBridge(target, async (bridge) => only(await bridge.status(), name));
+  const status = await withBridge(target, (bridge) => statusOf(bridge, name));
   if (options.json) give(io, status);
   else say(io, statusText(status, target, Date.now()));
   return needsPerson(status) ? exitCodes.needsPerson : exitCodes.done;
 }
 
-function only(status: Status, name: string | undefined): Status {
-  if (name === undefined) return status;
-  const partnerAccounts = status.partnerAccounts.filter((account) => account.name === name);
-  if (partnerAccounts.length > 0) return { ...status, partnerAccounts };
-  throw unknownAccount(status.partnerAccounts.map((account) => account.name));
+async function statusOf(bridge: Bridge, name: string | undefined): Promise<Status> {
+  const status = await bridge.status(name);
+  if (name === undefined || status.partnerAccounts.length > 0) return status;
+  throw unknownAccount(await bridge.names());
 }

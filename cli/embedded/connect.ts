@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createAuthorize } from '../../functions/refresh-token/authorize.ts';
+import { createClientCheck } from '../../functions/refresh-token/client-check.ts';
 import { createConnect } from '../../functions/refresh-token/connect.ts';
 import type { BridgeSettings } from '../../shared/contract/settings.ts';
 import { type Clock, systemClock } from '../../shared/domain/clock.ts';
@@ -63,7 +64,7 @@ const untilStopped = (gate: Gate, stopped: AbortSignal | undefined): Gate => ({
 export function createLocalConnect(options: LocalPartnerOptions) {
   const { state, settings, observer, clock = systemClock } = options;
   const client = createLocalClient(options);
-  const connect = createConnect({
+  const deps = {
     accounts: state.partnerAccounts,
     feedStates: state.feedStates,
     vault: state.vault,
@@ -77,13 +78,18 @@ export function createLocalConnect(options: LocalPartnerOptions) {
     clock,
     newId: () => `connect-${randomUUID()}`,
     settings: { ...settings, lockMs: refreshLockMs },
-  });
+  };
   const { authorize } = createAuthorize({
     application: state.applicationSecret,
     consentPage: client,
     settings,
   });
-  return { ...connect, authorize, close: () => client.close() };
+  return {
+    ...createConnect(deps),
+    ...createClientCheck(deps),
+    authorize,
+    close: () => client.close(),
+  };
 }
 
 export const noSubscriberYet: EventPublisher = {

@@ -15,6 +15,7 @@ import { observer } from '../../shared/runtime/observer.ts';
 import { partnerClient } from '../../shared/runtime/partner.ts';
 import { answerRefreshToken } from '../../shared/runtime/refresh-token-event.ts';
 import { createAuthorize } from './authorize.ts';
+import { createClientCheck } from './client-check.ts';
 import { createConnect } from './connect.ts';
 import { createRefreshToken } from './refresh-token.ts';
 
@@ -39,9 +40,14 @@ const deps = {
   newId: randomUUID,
   settings: { ...config, ...refreshLimits },
 };
-const stage = { ...createRefreshToken(deps), ...createAuthorize(deps), ...createConnect(deps) };
+const stage = {
+  ...createRefreshToken(deps),
+  ...createAuthorize(deps),
+  ...createConnect(deps),
+  ...createClientCheck(deps),
+};
 
-/** Sweeps on schedule, and refreshes, connects or disconnects one partner account when it is asked to. */
+/** Sweeps on schedule; refreshes, connects or disconnects a partner account, or checks the application, when asked to. */
 export const handler = withRuntime('refresh-token', (event: unknown, options) =>
   answerRefreshToken(stage, event, options),
 );

@@ -41,6 +41,9 @@ const normalScope = (scope: string): string => scopesOf(scope).join(' ');
 
 const scopesOf = (scope: string): string[] => scope.split(/[\s+]+/).filter((part) => part !== '');
 
+/** The scope of an answer; empty where it tells none. */
+export const scopeTold = ({ answer }: ReceivedTokens): string => normalScope(answer.scope ?? '');
+
 /** Which of the required scopes were not granted. A scope that nobody told us of counts as granted. */
 export function missingScopes(granted: string, required: string): string[] {
   if (granted === '') return [];

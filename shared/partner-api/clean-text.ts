@@ -17,6 +17,20 @@ const tokenLike = /(?=[\w.~+/=-]*\d)(?=[\w.~+/=-]*[A-Za-z])[\w.~+/=-]{20,}/g;
 /** Shorter secrets would blot out half of every text. */
 const minSecretChars = 4;
 
+/** As an echo may have it: as it is, in a URL, in a form, in JSON within JSON, in base64. */
+function formsOf(value: string): string[] {
+  const inUrl = value.isWellFormed() ? encodeURIComponent(value) : value;
+  const bytes = Buffer.from(value);
+  return [
+    value,
+    inUrl,
+    inUrl.replaceAll('%20', '+'),
+    JSON.stringify(value).slice(1, -1),
+    bytes.toString('base64'),
+    bytes.toString('base64url'),
+  ];
+}
+
 /**
  * One line of at most 300 characters, without the given secrets and without whatever else looks like one.
  *
@@ -32,7 +46,7 @@ export function cleanText(text: string, secrets: readonly Secret[]): string {
   for (const secret of secrets) {
     const value = secret.reveal();
     if (value.length < minSecretChars) continue;
-    clean = clean.replaceAll(value, redacted).replaceAll(encodeURIComponent(value), redacted);
+    for (const form of formsOf(value)) clean = clean.replaceAll(form, redacted);
   }
   clean = clean.replace(named, `$1$2${redacted}`).replace(tokenLike, redacted).toWellFormed();
   return clean.length > maxChars ? `${clean.slice(0, maxChars - 1).toWellFormed()}…` : clean;

@@ -29,6 +29,7 @@ const request = v.variant('action', [
   v.object({ ...action('connect'), refreshToken: secret, since, sameUser }),
   v.object({ ...action('connect'), code: secret, redirectUri: v.optional(redirectUri), since, sameUser }),
   v.object({ ...action('disconnect'), forget: v.optional(v.boolean(), false) }),
+  v.object({ action: v.literal('check') }),
 ]);
 
 export type RefreshTokenRequest = v.InferOutput<typeof request> | { readonly action: 'sweep' };
@@ -52,6 +53,7 @@ export interface RefreshTokenStage {
   authorize(request: Of<'authorize'>): Promise<object>;
   connect(request: Of<'connect'>, options: Runtime): Promise<object>;
   disconnect(partnerAccount: string): Promise<boolean>;
+  check(options: Runtime): Promise<object>;
   forget(partnerAccount: string): Promise<void>;
 }
 
@@ -78,6 +80,8 @@ export async function answerRefreshToken(
       return stage
         .connect(request, options)
         .then((connected) => ({ kind: 'connected', ...connected }), refusal);
+    case 'check':
+      return stage.check(options).then((accepted) => ({ kind: 'accepted', ...accepted }), refusal);
     case 'disconnect': {
       if (request.forget) {
         await stage.forget(request.partnerAccount);

@@ -23,7 +23,7 @@ export async function invoke(cloud: Cloud, functionName: string, event: object =
 }
 
 /**
- * Does what the schedule does, again for as long as another run has the lease: the schedule runs here too.
+ * Does what the schedule does, again for as long as another run is at it: the schedule runs here too.
  *
  * @throws {Error} unless every feed was read to its end
  */
@@ -33,7 +33,7 @@ export async function drain(cloud: Cloud, functionName: string, timeoutMs = 60_0
     const report = (await attempt(cloud, functionName)) as DrainReport | undefined;
     const open = report?.polls.filter(({ end }) => end !== 'up-to-date') ?? [];
     if (report && open.length === 0) return report;
-    const busy = open.every(({ end }) => end === 'held' || end === 'lease-lost');
+    const busy = open.every(({ end }) => ['held', 'lease-lost', 'just-polled'].includes(end));
     if (!busy || Date.now() > until) throw new Error(`the drain did not end well: ${JSON.stringify(report)}`);
     await sleep(500);
   }

@@ -37,7 +37,8 @@ function statusOf({ account, feed, pausedUntilMs = 0, redelivered }: Given) {
 }
 
 const stop = { reason: 'refresh-token-rejected', tokenVersion: '1', at: '2026-11-20T11:00:00.000Z' };
-const token = { version: '1', expiresAt: nowMs, usedAt: 0 };
+const token = { version: '1', expiresAt: nowMs, usedAt: nowMs };
+const dayMs = 86_400_000;
 
 describe('the status of a partner account', () => {
   it.each<[string, Given, object, boolean]>([
@@ -97,6 +98,18 @@ describe('the status of a partner account', () => {
       { state: 'paused', reason: 'three cursors rejected' },
       true,
     ],
+    [
+      'has a refresh token that will die within a week',
+      { account: { token: { ...token, usedAt: nowMs - 23 * dayMs } } },
+      { state: 'polling', needsPerson: true, refreshTokenExpiresAt: '2026-11-27T12:00:00.000Z' },
+      true,
+    ],
+    [
+      'has a refresh token with time enough',
+      { account: { token: { ...token, usedAt: nowMs - 23 * dayMs + 1 } } },
+      { state: 'polling', needsPerson: false },
+      false,
+    ],
     ['is not paused any more', { feed: { pausedUntil: nowMs } }, { state: 'polling' }, false],
     ['has no feed of an earlier life', { feed: { generation: 1, resets: 3 } }, { cursorResets: 0 }, false],
   ])('%s', async (_title, given, expected, isLeftForPerson) => {
@@ -123,4 +136,77 @@ it('says until when the service wants to be left alone', async () => {
   expect(status.pausedUntil).toBe('2026-11-20T12:00:30.000Z');
   expect(statusText(status, { kind: 'local', dir: 'x' }, nowMs)).toContain('2026-11-20T12:00:30.000Z (30 s)');
   expect((await statusOf({ pausedUntilMs: nowMs })).pausedUntil).toBeNull();
+});
+
+it('says when a refresh token that is not used will die', async () => {
+  const status = await statusOf({ account: { token: { ...token, usedAt: nowMs - 25 * dayMs } } });
+
+  expect(statusText(status, { kind: 'local', dir: 'x' }, nowMs)).toContain(
+    'it dies at 2026-11-25T12:00:00.000Z',
+  );
+});
+
+describe('the status of a thousand partner accounts', () => {
+  const names = Array.from({ length: 1000 }, (_, index) => `user-${1000 + index}`);
+  const stopped = names.filter((_, index) => index % 70 === 69);
+  const paused = ['user-1003'];
+  const reads: string[] = [];
+  const ports: StatusPorts = {
+    partnerAccounts: {
+      list: async () =>
+        names.map((name) =>
+          partnerAccount({
+            name,
+            token,
+            ...(stopped.includes(name) ? { stop } : {}),
+            ...(paused.includes(name)
+              ? { pause: { until: nowMs + 1, reason: 'token-rejected-again', attempts: 1 } }
+              : {}),
+          }),
+        ),
+    },
+    feedStates: {
+      list: async () =>
+        names.map((partnerAccount, index) => feedState({ partnerAccount, lastSuccess: nowMs - index * 100 })),
+    },
+    bookKeeper: {
+      read: async (name) => {
+        reads.push(name);
+        return { ...books, listed: 3, events: 2 };
+      },
+      queue: async () => ({ waiting: 5, deadLetters: 0 }),
+    },
+    budgetStore: { read: async () => ({ nextSlotMs: 0, pausedUntilMs: 0 }) },
+  };
+
+  it('is a page for a person: those that need one first, the rest summed up', async () => {
+    const text = statusText(await readStatus(ports, nowMs), { kind: 'local', dir: 'x' }, nowMs);
+    const lines = text.split('\n');
+
+    expect(lines[0]).toBe('1,000 partner accounts: 985 polling, 1 paused, 14 stopped');
+    expect(lines[1]).toBe('14 of them need a person:');
+    expect(lines[2]).toBe('  user-1069: stopped (refresh-token-rejected)');
+    expect(text).toContain(
+      '  and 4 more\n1 wait or fail for now:\n  user-1003: paused (token-rejected-again)',
+    );
+    expect(text).toContain('furthest behind: user-1999, 100 s');
+    expect(text).toContain('3,000 listed = 2,000 events');
+    expect(lines.length).toBeLessThan(40);
+  });
+
+  it('has all of them as data', async () => {
+    const { partnerAccounts } = await readStatus(ports, nowMs);
+
+    expect(partnerAccounts.map(({ name }) => name)).toEqual(names);
+    expect(partnerAccounts.filter((account) => account.needsPerson).map(({ name }) => name)).toEqual(stopped);
+  });
+
+  it('reads the books of one alone when only that is asked for', async () => {
+    reads.length = 0;
+
+    const { partnerAccounts } = await readStatus(ports, nowMs, 'user-1500');
+
+    expect(partnerAccounts.map(({ name }) => name)).toEqual(['user-1500']);
+    expect(reads).toEqual(['user-1500']);
+  });
 });

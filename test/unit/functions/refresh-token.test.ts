@@ -172,27 +172,33 @@ describe('refresh-token', () => {
       expect(types()).toEqual(['PartnerAuthorizationRequired']);
     });
 
-    it('goes on when the account is connected again, tells of it once, and delivers what changed in between', async () => {
-      await world.round();
-      refuse('grant-rejected');
-      await refresh();
-      world.service.change('1', 'active');
-      answer({});
-      const request = { partnerAccount: 'main', refreshToken: new Secret('fresh') };
+    it.each<[string, () => unknown]>([
+      ['the refresh token was rejected', () => refuse('grant-rejected')],
+      ['the scope no longer sufficed', () => answer({ scope: 'v2 read' })],
+    ])(
+      'goes on, after %s, when it is connected again: told once, and nothing that changed in between is missing',
+      async (_why, happen) => {
+        await world.round();
+        happen();
+        expect(await refresh()).toMatchObject({ kind: 'stopped' });
+        world.service.change('1', 'active');
+        answer({});
+        const request = { partnerAccount: 'main', refreshToken: new Secret('fresh') };
 
-      const connected = await world.connect.connect(request, world.options());
-      await world.connect.connect(request, world.options());
-      await world.round();
-      await world.handleBatch();
+        const connected = await world.connect.connect(request, world.options());
+        await world.connect.connect(request, world.options());
+        await world.round();
+        await world.handleBatch();
 
-      expect(connected).toMatchObject({ isNew: false });
-      expect(types()).toEqual([
-        'PartnerAuthorizationRequired',
-        'PartnerAuthorizationRestored',
-        'AdvertStatusChanged',
-      ]);
-      expect(world.service.feedRequests.at(-1)?.cursor).toBe('0');
-    });
+        expect(connected).toMatchObject({ isNew: false });
+        expect(types()).toEqual([
+          'PartnerAuthorizationRequired',
+          'PartnerAuthorizationRestored',
+          'AdvertStatusChanged',
+        ]);
+        expect(world.service.feedRequests.at(-1)?.cursor).toBe('0');
+      },
+    );
   });
 
   it.each(['passing', 'slow-down', 'paused', 'client-rejected'] as const)(

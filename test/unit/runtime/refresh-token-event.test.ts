@@ -12,6 +12,7 @@ function aStage() {
     connect: vi.fn(async () => ({ partnerAccount: 'main' })),
     disconnect: vi.fn(async () => true),
     forget: vi.fn(async () => {}),
+    check: vi.fn(async () => ({ scope: 'v2' })),
   };
 }
 
@@ -54,6 +55,19 @@ describe('the event of refresh-token', () => {
     });
     stage.connect.mockRejectedValueOnce(new Error('table gone'));
     await expect(answerRefreshToken(stage, event, options)).rejects.toThrow('table gone');
+  });
+
+  it('checks the application, and gives its refusal as data', async () => {
+    const stage = aStage();
+    expect(await answerRefreshToken(stage, { action: 'check' }, options)).toEqual({
+      kind: 'accepted',
+      scope: 'v2',
+    });
+    stage.check.mockRejectedValueOnce(new PartnerFault('client-rejected', 'wrong secret'));
+    expect(await answerRefreshToken(stage, { action: 'check' }, options)).toMatchObject({
+      kind: 'refused',
+      fault: 'client-rejected',
+    });
   });
 
   it('disconnects, and forgets only when asked to', async () => {

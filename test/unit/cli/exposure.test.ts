@@ -1,0 +1,22 @@
+import { chmodSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startLocal } from './local-bridge.ts';
+
+describe('a state folder that others can reach', () => {
+  it('is warned of, and its file is made private', async () => {
+    const { dir, application, connect, run } = await startLocal();
+    await application();
+    await connect();
+    const file = path.join(dir, 'bridge.db');
+    expect((await run('run --until-idle')).stderr).not.toContain('Warning');
+
+    chmodSync(file, 0o640);
+    expect((await run('run --until-idle')).stderr).toContain(`others on this machine could read ${file}`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await run('run --until-idle')).stderr).not.toContain('Warning');
+
+    chmodSync(dir, 0o777);
+    expect((await run('run --until-idle')).stderr).toContain(`chmod 700 ${dir}`);
+  });
+});

@@ -1,0 +1,42 @@
+import { format, inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../../shared/domain/secret.ts';
+
+const secret = new Secret('hush-hush-1');
+
+describe('a secret', () => {
+  it.each<[string, () => unknown]>([
+    ['a template string', () => `${secret}`],
+    ['a concatenation', () => `say ${String(secret)}`],
+    ['JSON', () => JSON.stringify({ secret, list: [secret] })],
+    ['util.inspect', () => inspect({ secret, nested: { deeper: [secret] } }, { depth: 9, showHidden: true })],
+    ['util.format', () => format('%s %o %O %j', secret, secret, secret, { secret })],
+    ['an error and its cause', () => inspect(new Error(`no ${secret}`, { cause: { secret } }))],
+    [
+      'its keys',
+      () => [Object.keys(secret), Object.entries(secret), Object.getOwnPropertyNames(secret)].join(),
+    ],
+    ['a map and a set', () => inspect([new Map([['a', secret]]), new Set([secret])])],
+  ])('does not show itself in %s', (_where, print) => {
+    expect(String(print())).not.toContain('hush');
+  });
+
+  it('says that something was left out', () => {
+    expect([`${secret}`, inspect(secret), JSON.stringify(secret)]).toEqual([
+      '[redacted]',
+      '[redacted]',
+      '"[redacted]"',
+    ]);
+  });
+
+  it('cannot be copied out by a structured clone or a spread', () => {
+    expect(inspect({ ...secret }, { showHidden: true })).not.toContain('hush');
+    expect(inspect(structuredClone(secret), { showHidden: true })).not.toContain('hush');
+  });
+
+  it('is revealed and compared on purpose alone', () => {
+    expect(secret.reveal()).toBe('hush-hush-1');
+    expect(secret.equals(new Secret('hush-hush-1'))).toBe(true);
+    expect(secret.equals(new Secret('hush-hush-2'))).toBe(false);
+  });
+});
