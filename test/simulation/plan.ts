@@ -221,7 +221,7 @@ function changesOf(random: Random, accounts: readonly string[], chaosMs: number)
 
 /** One advert three times within a quarter of a minute, then quiet: whoever is late meets what came of it, and no more. */
 function clustersOf(random: Random, chaosMs: number): PlannedChange[] {
-  return Array.from({ length: between(random, 28, 34) }, () => ({
+  return Array.from({ length: between(random, 56, 68) }, () => ({
     fromMs: between(random, 0, chaosMs),
     advertId: pick(random, advertIds),
   })).flatMap(({ fromMs, advertId }, cluster) =>
