@@ -102,7 +102,7 @@ export function createBatchSettler(options: BatchSettlerOptions) {
       if (delivery.receives > 1) entry.redelivered = (entry.redelivered ?? 0) + 1;
       entries.set(key, { account, generation, entry });
     }
-    await sideBySide(entries.values(), 4, ({ account, generation, entry }) =>
+    await sideBySide([...entries.values()], 4, ({ account, generation, entry }) =>
       options.books.add(account, generation, entry),
     );
   }

@@ -1,17 +1,19 @@
 /**
- * Calls `work` for every item, at most `limit` at a time, in order of the items. A rejection does not stop the others;
- * the first one is thrown when all have ended.
+ * Calls `work` for every item, at most `limit` at a time, in order of the items; also for those that are put at the end
+ * of the list meanwhile. A rejection does not stop the others; the first one is thrown when all have ended.
  */
 export async function sideBySide<T>(
-  items: Iterable<T>,
+  items: readonly T[],
   limit: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  const rest = items[Symbol.iterator]();
+  let begun = 0;
   const failures: unknown[] = [];
   const worker = async () => {
-    for (let next = rest.next(); !next.done; next = rest.next()) {
-      await work(next.value).catch((error: unknown) => failures.push(error));
+    while (begun < items.length) {
+      const item = items[begun] as T;
+      begun += 1;
+      await work(item).catch((error: unknown) => failures.push(error));
     }
   };
   await Promise.all(Array.from({ length: limit }, worker));

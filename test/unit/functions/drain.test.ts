@@ -45,6 +45,13 @@ describe('drain', () => {
     expect(await waiting()).toBe(5);
   });
 
+  it('reads a backlog of several turns to its end in one round', async () => {
+    for (let id = 1; id <= 25; id += 1) world.service.change(String(id), 'active');
+    world.service.state.pageSize = 1;
+
+    expect(await end()).toMatchObject({ end: 'up-to-date', pages: 25, listed: 25 });
+  });
+
   it('stores nothing when the queue did not accept everything, and reads the page again', async () => {
     world.service.change('1', 'active');
     world.service.change('2', 'active');
