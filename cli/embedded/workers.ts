@@ -42,7 +42,8 @@ export function startWorkers(deps: WorkerDeps): Workers {
   let busy = 0;
   let wakeUp = new AbortController();
 
-  const wake = () => wakeUp.abort();
+  // With a reason, for making one is what costs.
+  const wake = () => wakeUp.abort('woken');
 
   async function work(group: Delivery[]): Promise<void> {
     const settlements = await fanOut.handle(group, { deadlineMs: clock.now() + handleMs });

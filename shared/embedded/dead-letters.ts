@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../contract/messages.ts';
 import type { EmbeddedBooks } from './books.ts';
-import { createMessageGroups } from './message-groups.ts';
+import { createMessages } from './messages.ts';
 import type { Store } from './store.ts';
 
 interface Row {
@@ -20,7 +20,7 @@ export type EmbeddedDeadLetters = ReturnType<typeof createDeadLetters>;
 
 /** Dead letters in the state file, with the entry of the books that each is counted in. */
 export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { now(): number }) {
-  const groups = createMessageGroups(store);
+  const messages = createMessages(store);
   const insert = store.prepare(
     'INSERT INTO dead_letters (partner_account, generation, letter) VALUES (?, ?, ?)',
   );
@@ -57,7 +57,7 @@ export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { n
     const { message } = letterOf(row);
     if (!message) return 'nothing-to-send';
     remove.run(row.id);
-    groups.add(message, clock.now());
+    messages.add(message, clock.now());
     books.add(row.partner_account, row.generation, { deadLettered: -1, inFlight: 1 });
     return 'redriven';
   }

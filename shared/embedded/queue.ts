@@ -1,14 +1,19 @@
 import type { ChangedAdvertsQueue, DeadLetters } from '../../functions/drain/ports.ts';
-import type { Inbox, ReceiveOptions, Settlement, Settler, Verdict } from '../../functions/fan-out/ports.ts';
-import type { ChangedAdvert } from '../contract/messages.ts';
+import type {
+  Delivery,
+  Inbox,
+  ReceiveOptions,
+  Settlement,
+  Settler,
+  Verdict,
+} from '../../functions/fan-out/ports.ts';
+import { type ChangedAdvert, type MessageRead, messageIn } from '../contract/messages.ts';
+import { createMessageGroups, type Queued } from '../domain/message-groups.ts';
+import { positionOf } from '../domain/position.ts';
 import type { Counts, EmbeddedBooks } from './books.ts';
 import type { EmbeddedDeadLetters } from './dead-letters.ts';
-import { deliveryNamed, deliveryOf, type MessageRow } from './deliveries.ts';
-import { createMessageGroups } from './message-groups.ts';
+import { createMessages, type MessageRow } from './messages.ts';
 import type { Store } from './store.ts';
-
-/** As long as SQS remembers a deduplication ID. */
-const dedupWindowMs = 5 * 60_000;
 
 export interface QueueParts {
   readonly store: Store;
@@ -19,88 +24,159 @@ export interface QueueParts {
 
 export type EmbeddedQueue = ChangedAdvertsQueue & DeadLetters & Inbox & Settler;
 
-interface Leaver {
-  readonly group_key: string;
-  readonly partner_account: string;
+interface QueuedRow extends Queued {
+  readonly group: string;
+  readonly partnerAccount: string;
   readonly generation: number;
+  readonly sentAt: number;
+  readonly read: MessageRead;
 }
 
+/** As long as SQS remembers a deduplication ID. */
+const dedupWindowMs = 5 * 60_000;
+/** Messages read ahead, so that those of one advert are found and handed out together. */
+const readAhead = 1_000;
+
 /**
- * The queue between drain and fan-out, in the state file: FIFO by advert, with the visibility timeouts, receive counts
- * and deduplication of SQS. Sending, receiving and settling cost O(log n) of the messages waiting.
+ * The queue between drain and fan-out, FIFO by advert, with the visibility timeouts, receive counts and deduplication of
+ * SQS. What is sent in one call is accepted as a whole, so a call that comes again is known by its first key.
+ *
+ * Its rows stand in the state file; the order in which they are handed out is kept in memory, of those from the head of
+ * the queue to where it has been read. Only one process may receive and settle (run-lock.ts); any may send.
  */
 export function createQueue({ store, books, deadLetters, clock }: QueueParts): EmbeddedQueue {
-  const groups = createMessageGroups(store);
-  const rememberKey = store.prepare(
-    `INSERT INTO sent_keys (key, sent_at) VALUES (?1, ?2)
-     ON CONFLICT (key) DO UPDATE SET sent_at = ?2 WHERE sent_at <= ?2 - ${dedupWindowMs}`,
+  const messages = createMessages(store);
+  const rememberCall = store.prepare(
+    'INSERT INTO sent_keys (key, sent_at) VALUES (?, ?) ON CONFLICT (key) DO NOTHING',
   );
-  const forgetKeys = store.prepare(
-    'DELETE FROM sent_keys WHERE key IN (SELECT key FROM sent_keys WHERE sent_at <= ? ORDER BY sent_at LIMIT ?)',
-  );
-  const remove = store.prepare(
-    `DELETE FROM messages WHERE sequence_number = ? AND receives = ?
-     RETURNING group_key, partner_account, generation`,
-  );
+  const forgetCalls = store.prepare('DELETE FROM sent_keys WHERE sent_at <= ?');
+  const known = new Map<number, QueuedRow>();
+  const groups = createMessageGroups<QueuedRow>({
+    groupOf: ({ group }) => group,
+    rankOf: ({ sequenceNumber }) => sequenceNumber,
+  });
+  let readTo = 0;
 
-  function accept(messages: readonly ChangedAdvert[]): void {
+  function accept(firstKey: string, changes: readonly ChangedAdvert[]): void {
     const now = clock.now();
+    forgetCalls.run(now - dedupWindowMs);
+    if (rememberCall.run(firstKey, now).changes === 0) return;
     const counts = createTally();
-    for (const message of messages) {
-      if (rememberKey.run(message.key, now).changes === 0) continue;
-      groups.add(message, now);
+    for (const message of changes) {
+      messages.add(message, now);
       counts.add(message.partnerAccount, message.generation, { listed: 1, inFlight: 1 });
     }
     counts.enter(books);
-    // Twice as many as can have come, so that what is old goes even when sending stops for a while.
-    forgetKeys.run(now - dedupWindowMs, 2 * messages.length);
   }
 
-  function receive({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions): MessageRow[] {
+  /** Reads on in the queue. @returns whether there was anything */
+  function readOn(): boolean {
+    const rows = store.read(() => messages.after(readTo, readAhead));
+    for (const row of rows) {
+      readTo = row.sequence_number;
+      const queued = queuedOf(row);
+      known.set(readTo, queued);
+      groups.add(queued);
+    }
+    return rows.length > 0;
+  }
+
+  function take({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions): QueuedRow[] {
     const now = clock.now();
-    groups.wake(now);
-    return groups.take(maxGroups, maxPerGroup, now + visibilityMs);
+    const taken: QueuedRow[] = [];
+    if (known.size < readAhead) readOn();
+    let left = maxGroups;
+    do {
+      const next = groups.take(left, maxPerGroup, now, now + visibilityMs);
+      left -= new Set(next.map(({ group }) => group)).size;
+      taken.push(...next);
+      // What is known may all wait for something, and others stand farther on.
+    } while (left > 0 && readOn());
+    return taken;
   }
 
-  function settle(settlements: readonly Settlement[]): void {
+  async function receive(options: ReceiveOptions): Promise<Delivery[]> {
+    const taken = take(options);
+    if (taken.length === 0) return [];
+    try {
+      await store.write(() => {
+        for (const { sequenceNumber, receives } of taken) messages.handedOut(sequenceNumber, receives);
+      });
+    } catch (error) {
+      for (const queued of taken) groups.putOff(queued, clock.now());
+      throw error;
+    }
+    return taken.map(deliveryOf);
+  }
+
+  /** The message, if `id` is the receipt of its latest delivery: what an earlier one says goes. */
+  function withReceipt(id: string): QueuedRow | undefined {
+    const queued = known.get(Number(id.split(':')[0]));
+    return queued && receiptOf(queued) === id ? queued : undefined;
+  }
+
+  /** @returns what is to be noted in memory once this is written */
+  function carryOut(settlements: readonly Settlement[]): (() => void)[] {
     const counts = createTally();
-    const touched = new Set<string>();
+    const notes: (() => void)[] = [];
     for (const { delivery, verdict } of settlements) {
-      const { sequenceNumber, receives } = deliveryNamed(delivery.id);
+      const queued = withReceipt(delivery.id);
+      if (!queued) continue;
+      const { sequenceNumber, partnerAccount, generation } = queued;
       if (verdict.kind === 'again') {
-        groups.putOff(sequenceNumber, receives, clock.now() + verdict.delayMs);
+        const visibleAt = clock.now() + verdict.delayMs;
+        if (messages.putOff(sequenceNumber, visibleAt)) notes.push(() => groups.putOff(queued, visibleAt));
         continue;
       }
-      // No row: another delivery has followed this one, and what it says goes.
-      const left = remove.get(sequenceNumber, receives) as Leaver | undefined;
-      if (!left) continue;
-      touched.add(left.group_key);
-      counts.add(left.partner_account, left.generation, countsOf(verdict));
-      if (verdict.kind === 'dead-letter') {
-        deadLetters.add(verdict.letter, left.partner_account, left.generation);
-      }
+      if (!messages.remove(sequenceNumber)) continue;
+      counts.add(partnerAccount, generation, countsOf(verdict));
+      if (verdict.kind === 'dead-letter') deadLetters.add(verdict.letter, partnerAccount, generation);
+      notes.push(() => {
+        known.delete(sequenceNumber);
+        groups.remove(queued);
+      });
     }
-    for (const group of touched) groups.promote(group);
     counts.enter(books);
+    return notes;
   }
 
   return {
-    async send(messages) {
-      if (messages.length > 0) await store.write(() => accept(messages));
+    async send(changes) {
+      const [first] = changes;
+      if (first) await store.write(() => accept(first.key, changes));
       return new Set();
     },
     depth: async (partnerAccount) => books.depth(partnerAccount),
     sendMalformed: deadLetters.sendMalformed,
-    async receive(options) {
-      // Asked many times a second, and mostly in vain: that costs no write.
-      if (!store.read(() => groups.hasAny(clock.now()))) return [];
-      return (await store.write(() => receive(options))).map(deliveryOf);
-    },
+    receive,
     async settle(settlements) {
-      if (settlements.length > 0) await store.write(() => settle(settlements));
+      if (settlements.length === 0) return;
+      for (const note of await store.write(() => carryOut(settlements))) note();
     },
   };
 }
+
+const queuedOf = (row: MessageRow): QueuedRow => ({
+  group: row.group_key,
+  partnerAccount: row.partner_account,
+  generation: row.generation,
+  sequenceNumber: row.sequence_number,
+  sentAt: row.sent_at,
+  receives: row.receives,
+  read: messageIn(row.body),
+  handedOut: false,
+  ...(row.visible_at === null ? {} : { visibleAt: row.visible_at }),
+});
+
+const receiptOf = ({ sequenceNumber, receives }: QueuedRow): string => `${sequenceNumber}:${receives}`;
+
+const deliveryOf = (queued: QueuedRow): Delivery => ({
+  id: receiptOf(queued),
+  ...queued.read,
+  position: positionOf(String(queued.sequenceNumber), queued.receives),
+  receives: queued.receives,
+  sentAt: queued.sentAt,
+});
 
 function countsOf(verdict: Exclude<Verdict, { kind: 'again' }>): Counts {
   switch (verdict.kind) {

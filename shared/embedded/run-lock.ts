@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { PartnerAccount } from '../domain/ports.ts';
-import { place } from './schema.ts';
 import { guarded, StateError } from './state-error.ts';
 import { makeFolder, makePrivate, openStateFile, stateFileIn } from './state-file.ts';
 
@@ -26,7 +25,7 @@ const holderPrefix = 'run-';
  * Makes this process the only one that runs the bridge of `dir`, until it releases the lock or dies, however it dies:
  * the lock is one of the operating system's on `DIR/run.lock`, held by an open transaction.
  *
- * What an earlier run had in hand is free at once: messages that it had taken, leases of feeds, refresh locks.
+ * What an earlier run had in hand is free at once: messages, leases of feeds, refresh locks.
  *
  * @throws {StateError} `state-in-use`, naming the run that has it
  * @see https://sqlite.org/lockingv3.html
@@ -68,9 +67,8 @@ function lockFile(dir: string): DatabaseSync {
   }
 }
 
-/** What a dead run left in hand; messages that a verdict has put off keep their delay. */
+/** What a dead run left in hand in the file. Messages that it had in hand are free with its death. */
 function freeWhatWasHeld(db: DatabaseSync): void {
-  db.exec(`UPDATE messages SET visible_at = 0 WHERE visible_at IS NOT NULL AND place = ${place.handedOut}`);
   db.exec('UPDATE feeds SET holder = NULL, leased_until = NULL WHERE holder IS NOT NULL');
   const rows = db.prepare('SELECT account FROM partner_accounts').all() as { account: string }[];
   const update = db.prepare('UPDATE partner_accounts SET version = version + 1, account = ? WHERE name = ?');

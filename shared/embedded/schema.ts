@@ -2,17 +2,6 @@
 export const applicationId = 0x41644272;
 
 /**
- * The place of a message: what it waits for.
- *
- * A group whose messages all wait has exactly one that is first in line, its oldest. A group of which something is
- * handed out or put off has none, and so hands out nothing more.
- */
-export const place = { firstInLine: 0, waiting: 1, handedOut: 2, putOff: 3 } as const;
-
-/**
- * Each index is what keeps one question cheap however long the queue is: who is next, what of a group waits or is
- * taken, whose time has come, which keys may be forgotten.
- *
  * Histories have a row ID and a separate index, for their rows are long: without a row ID they would lie in the index
  * itself, few to a page.
  */
@@ -69,7 +58,7 @@ CREATE TABLE messages (
   place INTEGER NOT NULL,
   visible_at INTEGER
 ) STRICT;
-CREATE INDEX messages_first ON messages (place) WHERE place = ${place.firstInLine};
+CREATE INDEX messages_first ON messages (place) WHERE place = 0;
 CREATE INDEX messages_of_group ON messages (group_key, place);
 CREATE INDEX messages_due ON messages (visible_at) WHERE visible_at IS NOT NULL;
 
@@ -130,8 +119,20 @@ CREATE INDEX outbox_due ON outbox (webhook, due_at) WHERE head = 1;
 CREATE INDEX outbox_by_age ON outbox (webhook, accepted_at);
 `;
 
+/**
+ * The order of the queue is kept in memory (queue.ts): its rows need no index and no place in line. What somebody had in
+ * hand is free now.
+ */
+const leanQueue = `
+DROP INDEX messages_first;
+DROP INDEX messages_of_group;
+DROP INDEX messages_due;
+UPDATE messages SET visible_at = NULL WHERE place = 2;
+ALTER TABLE messages DROP COLUMN place;
+`;
+
 /** What brings the file from each version to the next: the first makes an empty file a state. */
-export const migrations: readonly string[] = [firstSchema, outboxSchema];
+export const migrations: readonly string[] = [firstSchema, outboxSchema, leanQueue];
 
 /** Version of the tables; stands in the file as `user_version`. */
 export const schemaVersion = migrations.length;

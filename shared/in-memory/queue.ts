@@ -8,11 +8,11 @@ import type {
   Verdict,
 } from '../../functions/fan-out/ports.ts';
 import type { ChangedAdvert, DeadLetter } from '../contract/messages.ts';
+import { createMessageGroups, type Queued } from '../domain/message-groups.ts';
 import type { BookKeeper } from '../domain/ports.ts';
 import { positionOf } from '../domain/position.ts';
 import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
 import { createLetterStore, type LetterQuery } from './dead-letters.ts';
-import { createMessageGroups, type Queued } from './message-groups.ts';
 
 /** As long as SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
@@ -27,16 +27,21 @@ export interface InMemoryQueueOptions {
   readonly random?: () => number;
 }
 
+interface QueuedMessage extends Queued {
+  readonly message: ChangedAdvert;
+  readonly sentAt: number;
+}
+
 export type InMemoryQueue = ReturnType<typeof createInMemoryQueue>;
 
 /** The queue between drain and fan-out, its dead letters and its books, with the behaviour of SQS FIFO. */
 export function createInMemoryQueue(options: InMemoryQueueOptions) {
   const { clock, books = createInMemoryBooks(), fifo = true, random } = options;
   const letters = createLetterStore();
-  const messages = new Map<number, Queued>();
+  const messages = new Map<number, QueuedMessage>();
   const sentAtByKey = new Map<string, number>();
   let lastSequenceNumber = 0;
-  const groups = createMessageGroups(
+  const groups = createMessageGroups<QueuedMessage>(
     fifo
       ? {
           groupOf: ({ message }) => `${message.partnerAccount}/${message.advertId}`,
@@ -61,7 +66,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
 
   function enqueue(message: ChangedAdvert): void {
     lastSequenceNumber += 1;
-    const queued: Queued = {
+    const queued: QueuedMessage = {
       message,
       sequenceNumber: lastSequenceNumber,
       sentAt: clock.now(),
@@ -73,15 +78,15 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     countsOf(queued).inFlight += 1;
   }
 
-  const countsOf = ({ message }: Queued) => books.of(message.partnerAccount, message.generation);
+  const countsOf = ({ message }: QueuedMessage) => books.of(message.partnerAccount, message.generation);
 
-  function leave(queued: Queued): void {
+  function leave(queued: QueuedMessage): void {
     messages.delete(queued.sequenceNumber);
     groups.remove(queued);
     countsOf(queued).inFlight -= 1;
   }
 
-  function carryOut(queued: Queued, verdict: Verdict): void {
+  function carryOut(queued: QueuedMessage, verdict: Verdict): void {
     const counts = countsOf(queued);
     switch (verdict.kind) {
       case 'again':
@@ -100,7 +105,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     leave(queued);
   }
 
-  function deliveryOf(queued: Queued): Delivery {
+  function deliveryOf(queued: QueuedMessage): Delivery {
     const { message, sequenceNumber, receives, sentAt } = queued;
     return {
       id: receiptOf(queued),
@@ -112,7 +117,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
   }
 
   /** The message, if `id` is the receipt of its latest delivery. */
-  function withReceipt(id: string): Queued | undefined {
+  function withReceipt(id: string): QueuedMessage | undefined {
     const queued = messages.get(Number(id.split(':')[0]));
     return queued && receiptOf(queued) === id ? queued : undefined;
   }

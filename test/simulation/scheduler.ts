@@ -2,7 +2,7 @@
  * Virtual time. Whatever happens is an event at a moment; between two events only microtasks run, so the same seed gives
  * the same run. Events of one moment come in random order.
  */
-import { createHeap } from '../../shared/in-memory/heap.ts';
+import { createHeap } from '../../shared/domain/heap.ts';
 import { type Random, streamOf } from './random.ts';
 
 export interface Scheduled {

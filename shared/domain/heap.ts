@@ -4,7 +4,7 @@ export interface Ranked {
 
 /** A priority queue: the item of the lowest rank first, by pushes and pops of O(log n). */
 export function createHeap<T extends Ranked>() {
-  const items: T[] = [];
+  let items: T[] = [];
   const rankAt = (index: number): number => items[index]?.rank ?? Number.POSITIVE_INFINITY;
 
   function swap(a: number, b: number): void {
@@ -37,5 +37,11 @@ export function createHeap<T extends Ranked>() {
     }
   }
 
-  return { push, pop, peek: (): T | undefined => items[0] };
+  /** Drops all others, in O(n log n). */
+  function keep(isKept: (item: T) => boolean): void {
+    // A sorted array is a heap.
+    items = items.filter(isKept).sort((a, b) => a.rank - b.rank);
+  }
+
+  return { push, pop, keep, peek: (): T | undefined => items[0], size: (): number => items.length };
 }

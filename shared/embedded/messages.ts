@@ -1,0 +1,61 @@
+import type { ChangedAdvert } from '../contract/messages.ts';
+import type { Store } from './store.ts';
+
+export interface MessageRow {
+  readonly sequence_number: number;
+  /** What waits for one another. */
+  readonly group_key: string;
+  readonly partner_account: string;
+  readonly generation: number;
+  readonly body: string;
+  readonly sent_at: number;
+  readonly receives: number;
+  /** When it can be had again, of one that a verdict has put off; null of all others. */
+  readonly visible_at: number | null;
+}
+
+/**
+ * The rows of the queue: what must be there again after a crash. Who has a message in hand is not: that ends with the
+ * process. Each function costs the same however long the queue is, and is to be called within a read or write of the store.
+ */
+export function createMessages(store: Store) {
+  const insert = store.prepare(
+    `INSERT INTO messages (group_key, partner_account, generation, body, sent_at, receives) VALUES (?, ?, ?, ?, ?, 0)`,
+  );
+  const selectAfter = store.prepare(
+    'SELECT * FROM messages WHERE sequence_number > ? ORDER BY sequence_number LIMIT ?',
+  );
+  const noteReceives = store.prepare(
+    'UPDATE messages SET receives = ?, visible_at = NULL WHERE sequence_number = ?',
+  );
+  const putOff = store.prepare('UPDATE messages SET visible_at = ? WHERE sequence_number = ?');
+  const remove = store.prepare('DELETE FROM messages WHERE sequence_number = ?');
+
+  return {
+    add(message: ChangedAdvert, sentAt: number): void {
+      const { partnerAccount, generation, advertId } = message;
+      insert.run(
+        `${partnerAccount}/${advertId}`,
+        partnerAccount,
+        generation,
+        JSON.stringify(message),
+        sentAt,
+      );
+    },
+
+    /** The next ones in the order in which they were sent. */
+    after: (sequenceNumber: number, limit: number) =>
+      selectAfter.all(sequenceNumber, limit) as unknown as MessageRow[],
+
+    handedOut(sequenceNumber: number, receives: number): void {
+      noteReceives.run(receives, sequenceNumber);
+    },
+
+    /** @returns whether it is still there */
+    putOff: (sequenceNumber: number, visibleAt: number): boolean =>
+      putOff.run(visibleAt, sequenceNumber).changes === 1,
+
+    /** @returns whether it was still there */
+    remove: (sequenceNumber: number): boolean => remove.run(sequenceNumber).changes === 1,
+  };
+}
