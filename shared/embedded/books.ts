@@ -1,3 +1,4 @@
+import { emptyBooks } from '../domain/books.ts';
 import type { BookKeeper, Books } from '../domain/ports.ts';
 import type { Store } from './store.ts';
 
@@ -56,7 +57,7 @@ export function createBooks(store: Store) {
   const keeper: BookKeeper = {
     async read(partnerAccount, generation) {
       const row = store.read(() => select.get(partnerAccount, generation)) as Row | undefined;
-      if (!row) return nothing;
+      if (!row) return emptyBooks;
       const { dead_lettered: deadLettered, in_flight: inFlight, ...rest } = row;
       return { ...rest, deadLettered, inFlight };
     },
@@ -74,15 +75,5 @@ export function createBooks(store: Store) {
     depth: (partnerAccount: string): number => store.read(() => depthOf(selectDepth.get(partnerAccount))),
   };
 }
-
-const nothing: Books = {
-  listed: 0,
-  events: 0,
-  unchanged: 0,
-  coalesced: 0,
-  unavailable: 0,
-  deadLettered: 0,
-  inFlight: 0,
-};
 
 const depthOf = (row: unknown): number => (row as { depth: number | null }).depth ?? 0;

@@ -1,3 +1,4 @@
+import { emptyBooks } from '../domain/books.ts';
 import type { Books } from '../domain/ports.ts';
 
 /** One set of books, to be counted up and down; `inFlight` is kept by the queue. */
@@ -12,7 +13,7 @@ export function createInMemoryBooks() {
 
   function of(partnerAccount: string, generation: number): Counts {
     const generations = accounts.get(partnerAccount) ?? new Map<number, Counts>();
-    const counts = generations.get(generation) ?? emptyCounts();
+    const counts = generations.get(generation) ?? { ...emptyBooks };
     accounts.set(partnerAccount, generations.set(generation, counts));
     return counts;
   }
@@ -29,7 +30,7 @@ export function createInMemoryBooks() {
       current.delete(partnerAccount);
     },
     read: (partnerAccount: string, generation: number): Books => ({
-      ...(accounts.get(partnerAccount)?.get(generation) ?? emptyCounts()),
+      ...(accounts.get(partnerAccount)?.get(generation) ?? emptyBooks),
     }),
     /** Messages of the partner account in the queue, of all its generations. */
     depth: (partnerAccount: string): number => waitingIn(accounts.get(partnerAccount)),
@@ -37,16 +38,6 @@ export function createInMemoryBooks() {
       [...accounts.values()].reduce((sum, generations) => sum + waitingIn(generations), 0),
   };
 }
-
-const emptyCounts = (): Counts => ({
-  listed: 0,
-  events: 0,
-  unchanged: 0,
-  coalesced: 0,
-  unavailable: 0,
-  deadLettered: 0,
-  inFlight: 0,
-});
 
 const waitingIn = (generations: ReadonlyMap<number, Counts> = new Map()): number =>
   [...generations.values()].reduce((sum, { inFlight }) => sum + inFlight, 0);

@@ -1,9 +1,11 @@
 /** Chaos on the embedded bridge as it is used: real processes, a real disk, real HTTP, and SIGKILL. */
+
+import { UsageError } from '../helpers/options.ts';
 import type { Verdict } from './check-bridge.ts';
 import { runFullDisk } from './full-disk.ts';
 import { runKills } from './kills.ts';
 import { runLockedState } from './locked-state.ts';
-import { type Options, optionsOf, type Part, UsageError, usage } from './options.ts';
+import { type Options, optionsOf, type Part, usage } from './options.ts';
 import { createProgress, type Progress } from './progress.ts';
 
 const runs: Record<Part, (options: Options, progress: Progress) => Promise<Verdict>> = {

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { freshSeed, partsOf, valuesOf, wholeNumber } from '../helpers/options.ts';
 
 export const parts = ['kills', 'disk', 'lock'] as const;
 export type Part = (typeof parts)[number];
@@ -11,10 +11,6 @@ export interface Options {
   /** Leaves the folder with state and output behind. */
   readonly keep: boolean;
   readonly isHelp: boolean;
-}
-
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
 }
 
 export const usage = `Usage: npm run chaos -- [options]
@@ -34,45 +30,20 @@ Exit codes: 0 all right, 1 not, 2 usage.
 
 /** @throws {UsageError} */
 export function optionsOf(args: readonly string[]): Options {
-  const { values } = parsed(args);
+  const values = valuesOf(args, {
+    kills: { type: 'string' },
+    changes: { type: 'string' },
+    seed: { type: 'string' },
+    only: { type: 'string' },
+    keep: { type: 'boolean' },
+    help: { type: 'boolean' },
+  });
   return {
     kills: wholeNumber('kills', values.kills) ?? 200,
     changes: wholeNumber('changes', values.changes) ?? 5_000,
-    seed: wholeNumber('seed', values.seed) ?? Math.floor(Math.random() * 2 ** 31),
-    parts: partsOf(values.only),
+    seed: wholeNumber('seed', values.seed) ?? freshSeed(),
+    parts: partsOf(parts, values.only),
     keep: values.keep ?? false,
     isHelp: values.help ?? false,
   };
-}
-
-function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        kills: { type: 'string' },
-        changes: { type: 'string' },
-        seed: { type: 'string' },
-        only: { type: 'string' },
-        keep: { type: 'boolean' },
-        help: { type: 'boolean' },
-      },
-    });
-  } catch (cause) {
-    throw new UsageError((cause as Error).message, { cause });
-  }
-}
-
-function partsOf(text: string | undefined): readonly Part[] {
-  if (text === undefined) return parts;
-  const names = text.split(',');
-  const unknown = names.find((name) => !parts.some((part) => part === name));
-  if (unknown !== undefined) throw new UsageError(`--only: expected some of ${parts.join(', ')}`);
-  return parts.filter((part) => names.includes(part));
-}
-
-function wholeNumber(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name}: expected a whole number`);
-  return Number(text);
 }

@@ -7,10 +7,11 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { UsageError } from '../helpers/options.ts';
 import { journey } from './journey.ts';
 import { logTails } from './logs.ts';
 import type { MiniStack } from './ministack.ts';
-import { type Options, optionsOf, UsageError, usage } from './options.ts';
+import { type Options, optionsOf, usage } from './options.ts';
 import { leftOver } from './process-table.ts';
 import { Processes } from './processes.ts';
 import { RunEndedError, Steps } from './steps.ts';

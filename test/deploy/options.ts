@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { freshSeed, partsOf, valuesOf, wholeNumber } from '../helpers/options.ts';
 
 export const parts = ['journey', 'chaos', 'ports'] as const;
 export type Part = (typeof parts)[number];
@@ -10,10 +10,6 @@ export interface Options {
   readonly changes: number;
   readonly seed: number;
   readonly isHelp: boolean;
-}
-
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
 }
 
 export const usage = `Usage: npm run test:deploy -- [options]
@@ -38,43 +34,18 @@ Exit codes: 0 all right, 1 not, 2 usage.
 
 /** @throws {UsageError} */
 export function optionsOf(args: readonly string[]): Options {
-  const { values } = parsed(args);
+  const values = valuesOf(args, {
+    only: { type: 'string' },
+    faults: { type: 'string' },
+    changes: { type: 'string' },
+    seed: { type: 'string' },
+    help: { type: 'boolean' },
+  });
   return {
-    parts: partsOf(values.only),
-    faults: wholeNumber('faults', values.faults) ?? 50,
-    changes: wholeNumber('changes', values.changes) ?? 1_000,
-    seed: wholeNumber('seed', values.seed) ?? Math.floor(Math.random() * 2 ** 31),
+    parts: partsOf(parts, values.only),
+    faults: wholeNumber('faults', values.faults, { least: 1 }) ?? 50,
+    changes: wholeNumber('changes', values.changes, { least: 1 }) ?? 1_000,
+    seed: wholeNumber('seed', values.seed) ?? freshSeed(),
     isHelp: values.help ?? false,
   };
-}
-
-function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        only: { type: 'string' },
-        faults: { type: 'string' },
-        changes: { type: 'string' },
-        seed: { type: 'string' },
-        help: { type: 'boolean' },
-      },
-    });
-  } catch (cause) {
-    throw new UsageError((cause as Error).message, { cause });
-  }
-}
-
-function partsOf(text: string | undefined): readonly Part[] {
-  if (text === undefined) return parts;
-  const names = text.split(',');
-  const unknown = names.find((name) => !parts.some((part) => part === name));
-  if (unknown !== undefined) throw new UsageError(`--only: expected some of ${parts.join(', ')}`);
-  return parts.filter((part) => names.includes(part));
-}
-
-function wholeNumber(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`--${name}: expected a whole number above 0`);
-  return Number(text);
 }

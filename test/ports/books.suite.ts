@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ChangedAdvertsQueue, DeadLetters, FeedStates } from '../../functions/drain/ports.ts';
 import type { Inbox, Settler } from '../../functions/fan-out/ports.ts';
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
+import { emptyBooks } from '../../shared/domain/books.ts';
 import type { BookKeeper, Books } from '../../shared/domain/ports.ts';
 import { changedAdvert, deadLetter, feedState, letterOf, progress, settlement } from '../helpers/records.ts';
 import { type Capabilities, type Cleaned, subjects } from './harness.ts';
@@ -28,16 +29,6 @@ const many = { maxGroups: 10, maxPerGroup: 10, visibilityMs: 30_000 };
 const { partnerAccount, generation } = changedAdvert();
 const key = { partnerAccount, feed: 'adverts' };
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
-
-const nothing: Books = {
-  listed: 0,
-  events: 0,
-  unchanged: 0,
-  coalesced: 0,
-  unavailable: 0,
-  deadLettered: 0,
-  inFlight: 0,
-};
 
 /** Whether the books balance (design, I9). */
 export const balances = (books: Books): boolean =>
@@ -69,7 +60,7 @@ export function booksSuite(
 
     it('are empty at first', async () => {
       const { bookKeeper } = await subject();
-      expect(await read(bookKeeper)).toEqual(nothing);
+      expect(await read(bookKeeper)).toEqual(emptyBooks);
       expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 0 });
     });
 
@@ -78,7 +69,7 @@ export function booksSuite(
       const message = changedAdvert();
       await queue.send([message, changedAdvert()]);
       await queue.send([message]);
-      expect(await read(bookKeeper)).toEqual({ ...nothing, listed: 2, inFlight: 2 });
+      expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 2, inFlight: 2 });
       expect(await bookKeeper.queue()).toEqual({ waiting: 2, deadLetters: 0 });
     });
 
@@ -93,7 +84,7 @@ export function booksSuite(
       await queue.settle(settlements);
       await queue.settle(settlements);
       expect(await read(bookKeeper)).toEqual({
-        ...nothing,
+        ...emptyBooks,
         listed: 4,
         events: 1,
         unchanged: 1,
@@ -108,7 +99,7 @@ export function booksSuite(
         changedAdvert({ generation: generation + 1 }),
         changedAdvert({ partnerAccount: 'other' }),
       ]);
-      expect(await read(bookKeeper)).toEqual(nothing);
+      expect(await read(bookKeeper)).toEqual(emptyBooks);
       expect(await bookKeeper.read(partnerAccount, generation + 1)).toMatchObject({ listed: 1, inFlight: 1 });
       expect(await queue.depth(partnerAccount)).toBe(1);
     });
@@ -118,7 +109,7 @@ export function booksSuite(
       await queue.send([changedAdvert()]);
       const [delivery] = await queue.receive(many);
       await queue.settle([settlement(delivery, { kind: 'forgotten' })]);
-      expect(await read(bookKeeper)).toEqual(nothing);
+      expect(await read(bookKeeper)).toEqual(emptyBooks);
     });
 
     it('count IDs that a page names twice with the cursor, and not without it', async () => {
@@ -128,7 +119,7 @@ export function booksSuite(
       const fence = lease && 'fence' in lease ? lease.fence : 0;
       await feedStates.advance(key, fence, progress({ listed: 10, repeated: 3 }), nowMs, 90_000);
       await feedStates.advance(key, fence + 1, progress({ listed: 10, repeated: 3 }), nowMs, 90_000);
-      expect(await read(bookKeeper)).toEqual({ ...nothing, listed: 3, coalesced: 3 });
+      expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 3, coalesced: 3 });
     });
 
     it('count a malformed ID as listed and dead-lettered', async () => {
@@ -136,7 +127,7 @@ export function booksSuite(
       await feedStates.register(feedState());
       const letter = deadLetter({ advertId: '../12', fault: 'malformed-id' });
       await queue.sendMalformed([letter]);
-      expect(await read(bookKeeper)).toEqual({ ...nothing, listed: 1, deadLettered: 1 });
+      expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 1, deadLettered: 1 });
       const [stored] = await deadLetters.list();
       expect(stored?.letter).toEqual(letter);
       expect(await deadLetters.redrive(stored?.id ?? '')).toBe('nothing-to-send');
@@ -148,7 +139,7 @@ export function booksSuite(
       const { queue, bookKeeper, deadLetters } = await deadLettered(message);
       const [stored] = await deadLetters.list();
       expect(stored?.letter).toEqual(letterOf(message));
-      expect(await read(bookKeeper)).toEqual({ ...nothing, listed: 1, deadLettered: 1 });
+      expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 1, deadLettered: 1 });
       expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 1 });
       expect(await queue.receive(many)).toEqual([]);
     });
@@ -163,7 +154,7 @@ export function booksSuite(
       expect(await deadLetters.redrive(stored?.id ?? '')).toBe('redriven');
 
       expect(await deadLetters.count()).toBe(0);
-      expect(await read(bookKeeper)).toEqual({ ...nothing, listed: 2, inFlight: 2 });
+      expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 2, inFlight: 2 });
       const deliveries = await queue.receive(many);
       expect(deliveries.map((delivery) => delivery.message)).toEqual([waiting, message]);
       expect(deliveries.map(({ receives }) => receives)).toEqual([1, 1]);
@@ -177,7 +168,7 @@ export function booksSuite(
       expect(await deadLetters.take(stored?.id ?? '')).toEqual(letterOf(message));
       expect(await deadLetters.take(stored?.id ?? '')).toBeUndefined();
       expect(await deadLetters.count()).toBe(0);
-      expect(await read(bookKeeper)).toEqual({ ...nothing, listed: 1, deadLettered: 1 });
+      expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 1, deadLettered: 1 });
     });
 
     it('list letters by partner account, oldest first, as many as asked for', async () => {

@@ -1,6 +1,8 @@
 /** `npm run simulate`: runs seeds, and tells the story of the first that fails. */
+
+import { UsageError } from '../helpers/options.ts';
 import { addCounts, coverageTable } from './coverage.ts';
-import { type Options, optionsOf, UsageError, usage } from './options.ts';
+import { type Options, optionsOf, usage } from './options.ts';
 import { plantedFaults, seedsUntilFound } from './planted.ts';
 import { measure, type Row, tableOf, writeTable } from './planted-table.ts';
 import { shrink } from './shrink.ts';

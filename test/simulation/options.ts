@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { UsageError, valuesOf, wholeNumber } from '../helpers/options.ts';
 
 export interface Options {
   readonly from: number;
@@ -13,10 +13,6 @@ export interface Options {
   /** Names of planted faults, or `all`. */
   readonly planted: string | undefined;
   readonly isHelp: boolean;
-}
-
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
 }
 
 export const usage = `Usage: npm run simulate -- [options]
@@ -38,7 +34,16 @@ Exit codes: 0 nothing violated (with --planted: found), 1 violated (with --plant
 
 /** @throws {UsageError} */
 export function optionsOf(args: readonly string[]): Options {
-  const { values } = parsed(args);
+  const values = valuesOf(args, {
+    seeds: { type: 'string' },
+    from: { type: 'string' },
+    seed: { type: 'string' },
+    trace: { type: 'boolean' },
+    table: { type: 'boolean' },
+    coverage: { type: 'boolean' },
+    planted: { type: 'string' },
+    help: { type: 'boolean' },
+  });
   const seed = wholeNumber('seed', values.seed);
   const from = wholeNumber('from', values.from);
   const seeds = wholeNumber('seeds', values.seeds);
@@ -58,31 +63,4 @@ export function optionsOf(args: readonly string[]): Options {
     planted: values.planted,
     isHelp: values.help ?? false,
   };
-}
-
-function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        seeds: { type: 'string' },
-        from: { type: 'string' },
-        seed: { type: 'string' },
-        trace: { type: 'boolean' },
-        table: { type: 'boolean' },
-        coverage: { type: 'boolean' },
-        planted: { type: 'string' },
-        help: { type: 'boolean' },
-      },
-    });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function wholeNumber(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (/^\d{1,10}$/.test(text) && value < 2 ** 32) return value;
-  throw new UsageError(`--${name}: expected a whole number, 0 to ${2 ** 32 - 1}`);
 }

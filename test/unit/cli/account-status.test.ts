@@ -2,19 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { needsPerson, readStatus, type StatusPorts } from '../../../cli/account-status.ts';
 import { statusText } from '../../../cli/status-text.ts';
 import type { FeedState } from '../../../functions/drain/ports.ts';
+import { emptyBooks } from '../../../shared/domain/books.ts';
 import type { PartnerAccount } from '../../../shared/domain/ports.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00.000Z');
-const books = {
-  events: 1,
-  listed: 1,
-  unchanged: 0,
-  coalesced: 0,
-  unavailable: 0,
-  deadLettered: 0,
-  inFlight: 0,
-};
+const books = { ...emptyBooks, events: 1, listed: 1 };
 
 interface Given {
   readonly account?: Partial<PartnerAccount>;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { pollForEver, pollUntilIdle } from '../../../cli/embedded/poller.ts';
 import type { DrainReport } from '../../../functions/drain/drain.ts';
+import { emptyBooks } from '../../../shared/domain/books.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
@@ -36,15 +37,6 @@ function runUntilIdle(rounds: readonly DrainReport[], waiting: (now: number) => 
     round = Math.min(round + 1, rounds.length - 1);
     return rounds[round] ?? reportOf({});
   };
-  const books = {
-    listed: 0,
-    events: 0,
-    unchanged: 0,
-    coalesced: 0,
-    unavailable: 0,
-    deadLettered: 0,
-    inFlight: 0,
-  };
   const ended = pollUntilIdle(
     {
       drain: { round: reportNext, run: reportNext },
@@ -52,7 +44,7 @@ function runUntilIdle(rounds: readonly DrainReport[], waiting: (now: number) => 
       observer,
       pollSeconds: 60,
       bookKeeper: {
-        read: async () => books,
+        read: async () => emptyBooks,
         queue: async () => ({ waiting: waiting(clock.now() - startedAt), deadLetters: 0 }),
       },
       pausedUntil: async () => 0,
