@@ -78,6 +78,8 @@ const connectCodes: ReadonlySet<unknown> = new Set([
 export function createTransport({ origin, concurrency, maxAnswerBytes }: TransportOptions): Transport {
   const scheme = origin.protocol === 'https:' ? https : http;
   const agent = new scheme.Agent({ keepAlive: true, maxSockets: concurrency, maxFreeSockets: concurrency });
+  // It knows one origin, and need not put a name together from thirty options four times a request.
+  agent.getName = () => origin.host;
   const host = origin.hostname.replace(/^\[|\]$/g, '');
   const { port } = origin;
 
