@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { partnerAccountName } from '../../shared/contract/checks.ts';
 import { bridgeSettings } from '../../shared/contract/settings.ts';
-import { type Authorization, connectByCode } from '../authorize/authorize.ts';
+import type { Authorization } from '../authorize/authorize.ts';
 import { defaultPort, flawOf, listenAt, loopbackRedirect } from '../authorize/redirect-uri.ts';
 import type { ConnectedAccount } from '../bridge.ts';
 import { checkedOptions, momentOption, optionOf, wholeOption } from '../check-options.ts';
@@ -136,8 +136,10 @@ async function connect(io: Io, name: string, options: ConnectOptions): Promise<E
     async (bridge, place) => {
       let account: ConnectedAccount;
       if (refreshToken) account = await bridge.connect({ ...common, refreshToken });
-      else if (flow) account = await connectByCode(io, { bridge, place }, { ...common, ...flow });
-      else throw new Error('neither a refresh token nor a flow');
+      else if (flow) {
+        const { connectByCode } = await import('../authorize/authorize.ts');
+        account = await connectByCode(io, { bridge, place }, { ...common, ...flow });
+      } else throw new Error('neither a refresh token nor a flow');
       if (options.json) give(io, account);
       tellConnected(io, target, account, { since, isQuiet: options.json ?? false });
       // What was given up while it was stopped; told on its own, for the account is connected by now whatever comes.

@@ -1,0 +1,28 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+
+/** What Node itself has loaded when the process that runs `code` ends. */
+function loadedBy(code: string): string[] {
+  const told = execFileSync(
+    process.execPath,
+    ['--input-type=module', '--eval', `${code}; console.log(JSON.stringify(process.moduleLoadList))`],
+    { encoding: 'utf8' },
+  );
+  return JSON.parse(told);
+}
+
+const undiciOfNode = /deps\/undici/;
+
+describe('what is loaded', () => {
+  it('can be seen by this test', () => {
+    expect(loadedBy("import 'node:http'")).toContainEqual(expect.stringMatching(undiciOfNode));
+  });
+
+  // The drain and the fan-out load the client with every cold start, the command line with every command.
+  it.each(['shared/partner-api/client.ts', 'cli/cli.ts', 'cli/run-bridge.ts'])(
+    'for %s has no HTTP client beside ours',
+    (file) => {
+      expect(loadedBy(`import './${file}'`)).not.toContainEqual(expect.stringMatching(undiciOfNode));
+    },
+  );
+});
