@@ -16,9 +16,10 @@ export function lettersText({ letters, unseen }: LetterList, target: Target): st
   if (unseen > 0) lines.push(unseenText(unseen));
   if (letters.length > 0) {
     const command = (words: string) => `\`${commandFor(target, `dead-letters ${words}`)}\``;
+    const redrives = `When the cause is mended: ${command('redrive ID')} or ${command('redrive --all')}. `;
     lines.push(
-      `One of them whole: ${command('show ID')}. When the cause is mended: ${command('redrive ID')} or ` +
-        `${command('redrive --all')}. What nobody needs: ${command('drop ID')}.`,
+      `One of them whole: ${command('show ID')}. ${letters.some(({ letter }) => letter.message) ? redrives : ''}` +
+        `What nobody needs: ${command('drop ID')}.`,
     );
   }
   return lines.join('\n');

@@ -182,6 +182,8 @@ async function acceptPage(
   const leaseMs = foundNothing ? 0 : settings.leaseMs;
   if (!(await feedStates.advance(state, fence, progress, now, leaseMs))) return undefined;
   observer.count(metrics.listed, page.data.length);
+  observer.count(metrics.coalesced, found.repeated);
+  observer.count(metrics.deadLettered, found.malformed.length);
   if (startedOver) {
     observer.count(metrics.cursorResets, 1);
     observer.warn('cursor rejected: reading starts over', {
@@ -214,7 +216,6 @@ async function enqueue(
       correlationId: readId,
       count: found.malformed.length,
     });
-    deps.observer.count(metrics.deadLettered, found.malformed.length);
   }
   const messages = found.ids.map(
     (advertId): ChangedAdvert => ({

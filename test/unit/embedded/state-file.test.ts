@@ -74,6 +74,17 @@ describe('the state file', () => {
     state.close();
   });
 
+  it('keeps the pause that the service asked for over a restart', async () => {
+    const dir = folder();
+    const before = openEmbeddedState(dir);
+    await before.budgetStore.pause(5_000_000, 'slow-down');
+    before.close();
+
+    const after = openEmbeddedState(dir);
+    expect(await after.budgetStore.read()).toMatchObject({ pausedUntilMs: 5_000_000 });
+    after.close();
+  });
+
   it('can be opened by several at once', async () => {
     const dir = folder();
     const [first, second] = [openEmbeddedState(dir), openEmbeddedState(dir)];

@@ -103,6 +103,23 @@ describe('drain', () => {
     },
   );
 
+  it('counts a page in the metrics when its cursor is stored: every ID listed, repeats and malformed ones settled', async () => {
+    for (const id of ['1', '1', 'abc']) world.service.list(id);
+    const stuck = createDrain({
+      ...world.drainDeps,
+      queue: { ...world.state.queue, send: async () => new Set(['id:1']) },
+    });
+    await stuck.round(world.options());
+    const { counted } = world.observer;
+    expect(counted(metrics.deadLettered)).toBe(0);
+
+    await world.round();
+
+    expect(counted(metrics.listed)).toBe(3);
+    expect(counted(metrics.coalesced)).toBe(1);
+    expect(counted(metrics.deadLettered)).toBe(1);
+  });
+
   it('takes a whole number for an ID', async () => {
     world.service.list(12);
     await world.round();
