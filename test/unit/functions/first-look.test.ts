@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createConnect } from '../../../functions/refresh-token/connect.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
+import { createTokenWorld } from '../../helpers/token-world.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
 /** `main` is connected and has published an event of advert 1; then somebody authorizes under its name. */
@@ -174,5 +176,57 @@ describe('the first request for the feed', () => {
       reason: 'insufficient_scope',
     });
     expect(await world.state.vault.read('second')).toBeDefined();
+  });
+});
+
+/** The rules of the feed itself: the sandbox, over HTTP, with adverts by the thousand. */
+describe('connect on a name that has been polled for a month', () => {
+  const dayMs = 86_400_000;
+
+  /** `main` and `other` have changed many adverts every day; that of `main` was read until a day ago. */
+  async function monthLater() {
+    const world = await createTokenWorld({ users: [{ name: 'main' }, { name: 'other' }] });
+    const { control } = world.sandbox;
+    const known = new Set<string>();
+    for (let day = 0; day < 30; day += 1) {
+      for (const id of control.createAdverts(300, { user: 'main' })) if (day < 29) known.add(id);
+      control.createAdverts(200, { user: 'other' });
+      world.clock.advance(dayMs);
+    }
+    const [registered] = await world.state.feedStates.list();
+    if (!registered) throw new Error('no feed');
+    const lastSuccess = world.clock.now() - dayMs;
+    const stage = createConnect({
+      ...world.deps,
+      feedStates: { ...world.state.feedStates, list: async () => [{ ...registered, lastSuccess }] },
+      knownAdverts: { read: async ({ advertId }) => (known.has(advertId) ? {} : undefined) },
+      bookKeeper: {
+        read: async (...key) => ({ ...(await world.state.bookKeeper.read(...key)), events: known.size }),
+      },
+    });
+    const again = (user: string) =>
+      stage.connect(
+        { partnerAccount: 'main', refreshToken: new Secret(control.issueRefreshToken(user)) },
+        world.options(),
+      );
+    return { world, again };
+  }
+
+  it('knows the user again', async () => {
+    const { again } = await monthLater();
+
+    const connected = await again('main');
+
+    expect(connected).toMatchObject({ isNew: false, feed: { kind: 'read' } });
+    expect(connected.userUnverified).toBeUndefined();
+  });
+
+  it('refuses another one', async () => {
+    const { world, again } = await monthLater();
+    const before = await world.stored();
+
+    await expect(again('other')).rejects.toMatchObject({ code: 'other-user' });
+
+    expect(await world.stored()).toEqual(before);
   });
 });
