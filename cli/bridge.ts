@@ -92,6 +92,8 @@ export interface ConnectedAccount {
   readonly scope: string;
   readonly tokenExpiresAt: string;
   readonly isNew: boolean;
+  /** For a known name: why it could not be told whether the same user authorized; absent where it was told. */
+  readonly userUnverified?: string;
   /** What the first request for the feed brought. */
   readonly feed:
     | { readonly kind: 'read'; readonly listed: number; readonly hasMore: boolean }

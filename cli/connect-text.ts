@@ -9,10 +9,17 @@ export function tellConnected(
   account: ConnectedAccount,
   { since, isQuiet }: { readonly since: string | undefined; readonly isQuiet: boolean },
 ): void {
-  const { partnerAccount, isNew, feed } = account;
+  const { partnerAccount, isNew, userUnverified, feed } = account;
   if (!isQuiet) {
     for (const line of connectedLines(account, since)) say(io, line);
     if (target.kind === 'local') say(io, `Next: \`${commandFor(target, 'run')}\``);
+  }
+  if (userUnverified !== undefined) {
+    say(
+      io,
+      `Note: it could not be told whether this is the user of before: ${userUnverified}. If it may be another one: ` +
+        `\`${commandFor(target, `disconnect ${partnerAccount}`)}\`, and connect again as the right user.`,
+    );
   }
   if (feed.kind === 'read') return;
   say(

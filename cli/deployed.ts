@@ -122,6 +122,7 @@ const connectAnswer = v.object({
   scope: v.string(),
   tokenExpiresAt: v.string(),
   isNew: v.boolean(),
+  userUnverified: v.exactOptional(v.string()),
   feed: v.variant('kind', [
     v.object({ kind: v.literal('read'), listed: v.number(), hasMore: v.boolean() }),
     v.object({ kind: v.literal('failed'), fault: v.picklist(faultKinds), reason: v.string() }),

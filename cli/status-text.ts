@@ -79,10 +79,10 @@ const sumOf = (a: Sums, b: Sums): Sums =>
     Object.entries(a).map(([term, value]) => [term, value + b[term as keyof Sums]]),
   ) as unknown as Sums;
 
-const connectCommand = (target: Target, name: string): string => commandFor(target, `connect ${name}`);
+const connectCommand = (target: Target, name: string): string => commandFor(target, `connect ${name} --open`);
 
 function accountLines(account: AccountStatus, target: Target): string[] {
-  const { lastSuccess, lagSeconds, tokenExpiresAt, cursorResets } = account;
+  const { lastSuccess, lagSeconds, cursorResets } = account;
   const read =
     lagSeconds === null
       ? 'none'
@@ -92,10 +92,15 @@ function accountLines(account: AccountStatus, target: Target): string[] {
   return [
     headLine(account),
     `  feed:  ${read}${cursorResets === 0 ? '' : `, cursor rejected ${count(cursorResets)} times`}`,
-    `  token: ${tokenExpiresAt === null ? 'none' : `until ${tokenExpiresAt}, then refreshed`}`,
+    `  token: ${tokenText(account)}`,
     `  books: ${booksText(account)}`,
     ...forPerson(account, target),
   ];
+}
+
+function tokenText({ state, tokenExpiresAt }: AccountStatus): string {
+  if (tokenExpiresAt === null) return 'none';
+  return state === 'stopped' ? 'not used any more' : `until ${tokenExpiresAt}, then refreshed`;
 }
 
 /** What it is that somebody has to do. */

@@ -54,7 +54,7 @@ async function disconnect(io: Io, given: string, options: DisconnectOptions): Pr
   else if (forget) say(io, `Disconnected ${name}, and forgot its cursor, history and books.`);
   else {
     say(io, `Disconnected ${name}: its credentials are removed, its cursor and history are kept.`);
-    say(io, `To go on one day: \`${commandFor(target, `connect ${name} --refresh-token-stdin`)}\``);
+    say(io, `To go on one day: \`${commandFor(target, `connect ${name} --open`)}\``);
   }
 }
 

@@ -6,7 +6,13 @@ import type { StopReason } from '../../shared/contract/events.ts';
 import { changeAccount, stopOf } from '../../shared/domain/accounts.ts';
 import { authorizationEvent } from '../../shared/domain/advert-event.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
-import type { EventPublisher, Observer, PartnerAccount, PartnerAccounts } from '../../shared/domain/ports.ts';
+import type {
+  EventPublisher,
+  Observer,
+  PartnerAccount,
+  PartnerAccounts,
+  TokenPair,
+} from '../../shared/domain/ports.ts';
 
 /** Waits for a person, and owes the event that says so; once for each token version. */
 export function stopped(
@@ -30,7 +36,7 @@ export function stopped(
 /** Goes on; owes the event that says so where one had told of the stop. */
 export function restored(account: PartnerAccount, tokenVersion: string, nowMs: number): PartnerAccount {
   const { stop, pause: _pause, ...rest } = account;
-  if (!stop || stop.reason === 'disconnected') return rest;
+  if (!isUnanswered(stop)) return rest;
   const { name: partnerAccount, generation } = account;
   const event = authorizationEvent('restored', {
     partnerAccount,
@@ -41,6 +47,31 @@ export function restored(account: PartnerAccount, tokenVersion: string, nowMs: n
   });
   return owing(rest, JSON.stringify(event));
 }
+
+/** Waits until it is connected again, as a person asked for; what the bus was told before is answered then. */
+export function disconnected(account: PartnerAccount, nowMs: number): PartnerAccount {
+  const { token, pause: _pause, stop, ...rest } = account;
+  const tokenVersion = token?.version ?? stop?.tokenVersion ?? '';
+  const at = toInstant(nowMs);
+  const unanswered = isUnanswered(stop) ? { unanswered: true } : {};
+  return { ...rest, stop: { reason: 'disconnected', tokenVersion, at, ...unanswered } };
+}
+
+/** Knows of a newer pair, by which a stop ends; but one that a person asked for ends by `connect` alone. */
+export function withToken(
+  account: PartnerAccount,
+  version: string,
+  pair: TokenPair,
+  nowMs: number,
+): PartnerAccount {
+  if (account.stop?.reason === 'disconnected') return account;
+  const token = { version, expiresAt: pair.expiresAt, usedAt: pair.obtainedAt };
+  return { ...restored(account, version, nowMs), token };
+}
+
+/** Whether the bus was told of a stop, and not yet that it is over. */
+const isUnanswered = (stop: PartnerAccount['stop']): boolean =>
+  stop !== undefined && (stop.reason !== 'disconnected' || stop.unanswered === true);
 
 const owing = (account: PartnerAccount, envelope: string): PartnerAccount => ({
   ...account,

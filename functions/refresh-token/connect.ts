@@ -8,7 +8,7 @@ import { PartnerFault } from '../../shared/domain/faults.ts';
 import { feeds } from '../../shared/domain/feed.ts';
 import type { PartnerAccount, TokenPair } from '../../shared/domain/ports.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
-import { payOwedEvents, restored } from './account-writes.ts';
+import { disconnected, payOwedEvents, restored } from './account-writes.ts';
 import { createFirstLook, type FirstLookDeps, type FirstPage } from './first-look.ts';
 import type { FeedLook, FeedRegister, Grant, KnownAdverts } from './ports.ts';
 import { busy, withRefreshLock } from './refresh-lock.ts';
@@ -39,6 +39,8 @@ export interface Connected {
   readonly tokenExpiresAt: string;
   /** False: the name was known already, its cursor and generation stay. */
   readonly isNew: boolean;
+  /** For a known name: why it could not be told whether the same user authorized; absent where it was told. */
+  readonly userUnverified?: string;
   readonly feed: FirstPage;
 }
 
@@ -48,7 +50,7 @@ const disconnectMs = 15_000;
 
 export function createConnect(deps: ConnectDeps) {
   const { accounts, vault, feedStates, clock, observer, settings } = deps;
-  const { firstPage, refuseOtherUser } = createFirstLook(deps);
+  const { firstPage, verifyUser } = createFirstLook(deps);
   const requestTokens = createTokenRequests(deps);
 
   /**
@@ -91,7 +93,7 @@ export function createConnect(deps: ConnectDeps) {
 
     const look = { partnerAccount: name, token: pair.accessToken, deadlineMs: options.deadlineMs };
     const known = (await accounts.read(name))?.value;
-    if (known && !request.sameUser) await refuseOtherUser(known, look);
+    const userUnverified = known && !request.sameUser ? await verifyUser(known, look) : undefined;
     const version = await vault.write(name, pair);
     const generation = known?.generation ?? Math.floor(clock.now() / 1000);
     const recently = toInstant(received.serviceTime - settings.overlapSeconds * 1000);
@@ -116,6 +118,7 @@ export function createConnect(deps: ConnectDeps) {
       scope: pair.scope,
       tokenExpiresAt: toInstant(pair.expiresAt),
       isNew: !known,
+      ...(userUnverified === undefined ? {} : { userUnverified }),
       feed: await firstPage(known ? recently : since, look),
     };
   }
@@ -144,11 +147,7 @@ export function createConnect(deps: ConnectDeps) {
   }
 
   async function removeCredentials(name: string): Promise<boolean> {
-    const account = await changeAccount(accounts, name, (now) => {
-      const { token: _token, pause: _pause, ...rest } = now;
-      const tokenVersion = now.token?.version ?? now.stop?.tokenVersion ?? '';
-      return { ...rest, stop: { reason: 'disconnected', tokenVersion, at: toInstant(clock.now()) } };
-    });
+    const account = await changeAccount(accounts, name, (now) => disconnected(now, clock.now()));
     await vault.remove(name);
     return account !== undefined;
   }

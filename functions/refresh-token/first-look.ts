@@ -1,11 +1,11 @@
 /** What `connect` asks of the service with an access token that it was just given. */
 import { advertIdPattern } from '../../shared/contract/checks.ts';
-import type { Clock } from '../../shared/domain/clock.ts';
+import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { asFault, type FaultKind, PartnerFault } from '../../shared/domain/faults.ts';
 import { advertsFeed, pageLimit } from '../../shared/domain/feed.ts';
 import type { BookKeeper, Observer, PartnerAccount } from '../../shared/domain/ports.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
-import type { FeedLook, FeedRegister, KnownAdverts } from './ports.ts';
+import type { FeedLook, FeedRegister, KnownAdverts, KnownFeed } from './ports.ts';
 
 export interface FirstLookDeps {
   readonly feedStates: FeedRegister;
@@ -14,6 +14,7 @@ export interface FirstLookDeps {
   readonly bookKeeper: Pick<BookKeeper, 'read'>;
   readonly clock: Clock;
   readonly observer: Observer;
+  readonly settings: { readonly overlapSeconds: number };
 }
 
 /** What the first request for the feed brought. */
@@ -31,9 +32,11 @@ export interface Look {
 const lookUpAtOnce = 100;
 /** A slow service must not keep a pair from being stored. */
 const mostMs = 10_000;
+/** Most users change an advert within a week, and a feed that is read every minute is kept as long. */
+const lookBackMs = 7 * 86_400_000;
 
 export function createFirstLook(deps: FirstLookDeps) {
-  const { feedStates, feedLook, knownAdverts, bookKeeper, clock, observer } = deps;
+  const { feedStates, feedLook, knownAdverts, bookKeeper, clock, observer, settings } = deps;
 
   const pageSince = (since: string, { partnerAccount, token, deadlineMs }: Look) =>
     feedLook.feedPage(
@@ -55,37 +58,75 @@ export function createFirstLook(deps: FirstLookDeps) {
 
   /**
    * Refuses a user other than the one whose history stands under the name, where that can be told. No answer of the
-   * service says who a token is for; but from the same `since` the feed lists again what it has listed before
-   * (partner-api.md §4.1). When it names none of the adverts that have a history here, it is another user's.
+   * service says who a token is for; but the feed lists again what it has listed before (partner-api.md §4.1). When it
+   * names none of the adverts that have a history here, it is another user's.
    *
+   * @returns why it could not be told; undefined for the same user
    * @throws {PartnerFault} `other-user`
    */
-  async function refuseOtherUser({ generation }: PartnerAccount, look: Look): Promise<void> {
+  async function verifyUser({ generation }: PartnerAccount, look: Look): Promise<string | undefined> {
     const { partnerAccount } = look;
-    const { events, unavailable } = await bookKeeper.read(partnerAccount, generation);
+    const books = await bookKeeper.read(partnerAccount, generation);
     const state = (await feedStates.list()).find(
       (feed) => feed.partnerAccount === partnerAccount && feed.feed === advertsFeed.name,
     );
-    if (events + unavailable === 0 || !state) return;
-    const ids = await listedSince(state.since, look);
-    if (!ids || (await isAnyKnown({ partnerAccount, generation }, ids))) return;
+    if (books.events + books.unavailable === 0 || !state) return 'no event of it was published so far';
+    const since = recentlyRead(state);
+    const listed = await listedSince(since, look);
+    if (listed instanceof Error) return untold(listed, look);
+    if (await isAnyKnown({ partnerAccount, generation }, listed.ids)) return undefined;
+    if (listed.ids.length === 0) return `its feed names no advert since ${since}`;
+    // From its beginning to its end: its histories would have to be among them.
+    if (since !== state.since || listed.hasMore) {
+      const read = await listedBefore(state, listed.ids, look);
+      if (read instanceof Error) return untold(read, look);
+      // What is under way or was given up has no history yet.
+      if (new Set(read).size <= books.inFlight + books.deadLettered) {
+        return 'its feed names too little of the time when it was read';
+      }
+    }
     throw new PartnerFault(
       'other-user',
-      `of what changed since ${state.since} no advert is known under ${partnerAccount}`,
+      `of what changed since ${since} no advert is known under ${partnerAccount}`,
     );
   }
 
-  /** All of the feed's adverts, when there are some and they fit on one page; else nothing can be told by them. */
-  async function listedSince(since: string, look: Look): Promise<readonly string[] | undefined> {
+  /** Where to ask from: a time that the bridge has read whole, near enough for the service to know it still. */
+  function recentlyRead({ since, lastSuccess }: KnownFeed): string {
+    const recentMs = (lastSuccess ?? 0) - lookBackMs;
+    return recentMs > Date.parse(since) ? toInstant(recentMs) : since;
+  }
+
+  /** The beginning of `ids` that the bridge was told of: what changed before it last read the feed to its end. */
+  async function listedBefore(
+    { lastSuccess }: KnownFeed,
+    ids: readonly string[],
+    look: Look,
+  ): Promise<readonly string[] | PartnerFault> {
+    if (lastSuccess === undefined) return [];
+    const listed = await listedSince(toInstant(lastSuccess - settings.overlapSeconds * 1000), look);
+    if (listed instanceof Error) return listed;
+    const later = new Set(listed.ids);
+    const end = ids.findIndex((id) => later.has(id));
+    return end < 0 ? ids : ids.slice(0, end);
+  }
+
+  async function listedSince(
+    since: string,
+    look: Look,
+  ): Promise<{ readonly ids: readonly string[]; readonly hasMore: boolean } | PartnerFault> {
     try {
       const { page } = await pageSince(since, look);
       const ids = page.data.filter((id): id is string => typeof id === 'string' && advertIdPattern.test(id));
-      return ids.length > 0 && !page.hasMore ? ids : undefined;
+      return { ids, hasMore: page.hasMore };
     } catch (error) {
-      const { partnerAccount } = look;
-      observer.info('not told whether the same user authorized', { partnerAccount, error });
-      return undefined;
+      return asFault(error);
     }
+  }
+
+  function untold(error: PartnerFault, { partnerAccount }: Look): string {
+    observer.info('not told whether the same user authorized', { partnerAccount, error });
+    return `its feed did not answer: ${error.message}`;
   }
 
   async function isAnyKnown(
@@ -100,5 +141,5 @@ export function createFirstLook(deps: FirstLookDeps) {
     return false;
   }
 
-  return { firstPage, refuseOtherUser };
+  return { firstPage, verifyUser };
 }

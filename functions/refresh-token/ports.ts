@@ -73,6 +73,8 @@ export interface KnownFeed {
   readonly partnerAccount: string;
   readonly feed: string;
   readonly since: string;
+  /** When the last up-to-date page was asked for, by the service's clock, ms since 1970. */
+  readonly lastSuccess?: number;
 }
 
 /** The feed, read with an access token that is not stored yet. */

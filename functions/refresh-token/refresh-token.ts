@@ -9,7 +9,7 @@ import { backoffMs } from '../../shared/domain/backoff.ts';
 import { asFault, type PartnerFault } from '../../shared/domain/faults.ts';
 import type { EventPublisher, Observer, PartnerAccount, TokenPair } from '../../shared/domain/ports.ts';
 import type { RefreshOutcome, Rejection } from '../../shared/partner-api/ports.ts';
-import { payOwedEvents, stopped } from './account-writes.ts';
+import { payOwedEvents, stopped, withToken } from './account-writes.ts';
 import type { ApplicationSecret, TokenEndpoint, TokenVault } from './ports.ts';
 import { busy, type LockDeps, withRefreshLock } from './refresh-lock.ts';
 import { createSweep } from './sweep.ts';
@@ -30,8 +30,11 @@ export interface RefreshRequest {
   readonly partnerAccount: string;
   /** The version whose token was rejected; nothing happens when a newer one is current. */
   readonly rejectedVersion: string;
-  /** `unused`: nothing is wrong with the token, but its refresh token has to be used so that it lives on. */
-  readonly because: Rejection | 'unused';
+  /**
+   * `unused`: nothing is wrong with the token, but its refresh token has to be used so that it lives on. `stopped`: it is
+   * dead, but somebody may have put another one into the secret by hand.
+   */
+  readonly because: Rejection | 'unused' | 'stopped';
 }
 
 export interface CallOptions {
@@ -61,12 +64,19 @@ export function createRefreshToken(deps: RefreshDeps) {
     return (await vault.read(name))?.version === version;
   }
 
+  async function isReplaced(name: string, version: string): Promise<boolean> {
+    const current = await vault.read(name);
+    return current !== undefined && current.version !== version;
+  }
+
   async function refreshOnce(request: RefreshRequest, options: CallOptions): Promise<RefreshOutcome> {
     const { partnerAccount: name, rejectedVersion } = request;
     const account = (await accounts.read(name))?.value;
     if (!account) return { kind: 'stopped', reason: `partner account ${name} is not connected` };
     const stop = stopOf(account);
-    if (stop) return { kind: 'stopped', reason: stop.reason };
+    if (stop && !(request.because === 'stopped' && (await isReplaced(name, stop.tokenVersion)))) {
+      return { kind: 'stopped', reason: stop.reason };
+    }
     // The account may not have been told of the newest secret (a crash in between), or not yet: the secret decides.
     if (account.token?.version !== rejectedVersion && !(await isCurrent(name, rejectedVersion))) {
       return { kind: 'renewed' };
@@ -84,10 +94,16 @@ export function createRefreshToken(deps: RefreshDeps) {
     const { partnerAccount: name, rejectedVersion, because } = request;
     const current = await vault.read(name);
     if (!current) return stopAccount(name, 'refresh-token-rejected', rejectedVersion);
-    // After a crash between the two writes the account is told now.
-    await changeAccount(accounts, name, (now) =>
-      now.token?.version === current.version ? undefined : withToken(now, current.version, current.pair),
+    // After a crash between the two writes, or an edit by hand, the account is told now.
+    const told = await changeAccount(accounts, name, (now) =>
+      now.token?.version === current.version
+        ? undefined
+        : withToken(now, current.version, current.pair, clock.now()),
     );
+    if (told) await payOwedEvents(deps, told);
+    // Disconnected, or stopped, since it was looked at.
+    const stop = told && stopOf(told);
+    if (stop) return { kind: 'stopped', reason: stop.reason };
     if (current.version !== rejectedVersion) return { kind: 'renewed' };
     if (because === 'scope-insufficient') return stopAccount(name, 'scope-insufficient', current.version);
     const grant = { type: 'refresh_token', refreshToken: current.pair.refreshToken } as const;
@@ -116,7 +132,7 @@ export function createRefreshToken(deps: RefreshDeps) {
   ): Promise<RefreshOutcome> {
     const missing = missingScopes(pair.scope, settings.requiredScope);
     const account = await changeAccount(accounts, name, (now) => {
-      const told = withToken(now, version, pair);
+      const told = withToken(now, version, pair, clock.now());
       if (missing.length > 0) return stopped(told, 'scope-insufficient', version, clock.now());
       if (pauseFor) return paused(told, pauseFor, now.pause?.attempts ?? 0);
       return keepsPause && now.pause ? { ...told, pause: now.pause } : told;
@@ -190,8 +206,3 @@ export function createRefreshToken(deps: RefreshDeps) {
 }
 
 export type RefreshToken = ReturnType<typeof createRefreshToken>;
-
-function withToken(account: PartnerAccount, version: string, pair: TokenPair): PartnerAccount {
-  const { pause: _pause, ...rest } = account;
-  return { ...rest, token: { version, expiresAt: pair.expiresAt, usedAt: pair.obtainedAt } };
-}

@@ -43,7 +43,8 @@ export function createSweep(deps: RefreshDeps, refresh: Refresh) {
 
   /**
    * Publishes what is owed, and uses every refresh token whose access token has run out or that was not used for a week,
-   * a paused account's too; the one unused longest first. What there is no time for is left to the next sweep.
+   * a paused account's too; the one unused longest first. Takes up what somebody put into the secret of a stopped one.
+   * What there is no time for is left to the next sweep.
    */
   return async function sweep(options: CallOptions): Promise<SweepReport> {
     const report = { refreshed: [] as string[], failed: [] as string[] };
@@ -56,15 +57,17 @@ export function createSweep(deps: RefreshDeps, refresh: Refresh) {
     await sideBySide(all, atOnce, async (account) => {
       const { name, token } = account;
       await payOwedEvents(deps, account);
-      const because = reasonFor(account);
-      if (!token || !because || stopOf(account)) return;
+      const isStopped = stopOf(account) !== undefined;
+      const because = isStopped ? 'stopped' : reasonFor(account);
+      if (!token || !because) return;
       const isTime = clock.now() + leastMs <= options.deadlineMs;
       const outcome = isTime
         ? await refresh({ partnerAccount: name, rejectedVersion: token.version, because }, options)
         : undefined;
       if (!outcome) left += 1;
+      if (isStopped && outcome?.kind === 'stopped') return;
       if (outcome?.kind === 'renewed') report.refreshed.push(name);
-      else warnOfIdleness(account);
+      else if (!isStopped) warnOfIdleness(account);
       if (outcome?.kind === 'failed' || outcome?.kind === 'stopped') report.failed.push(name);
     });
     if (left > 0) observer.warn('no time left: tokens wait for the next sweep', { count: left });

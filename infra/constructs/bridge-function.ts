@@ -1,6 +1,12 @@
 import { join } from 'node:path';
 import { type Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
-import { PolicyStatement, type PolicyStatementProps, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import {
+  type IRole,
+  PolicyStatement,
+  type PolicyStatementProps,
+  Role,
+  ServicePrincipal,
+} from 'aws-cdk-lib/aws-iam';
 import { ApplicationLogLevel, Architecture, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Charset, LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -31,6 +37,7 @@ export interface BridgeFunctionProps {
  */
 export class BridgeFunction extends Construct {
   readonly function: NodejsFunction;
+  readonly role: IRole;
   readonly timeout: Duration;
 
   constructor(scope: Construct, id: string, props: BridgeFunctionProps) {
@@ -49,6 +56,7 @@ export class BridgeFunction extends Construct {
         resources: [logGroup.logGroupArn],
       }),
     );
+    this.role = role;
     this.timeout = timeout;
     this.function = new NodejsFunction(this, 'Function', {
       description,
@@ -84,7 +92,7 @@ export class BridgeFunction extends Construct {
 
   /** Writes down why a finding of cdk-nag about the function's grants is as it has to be. */
   acknowledges(id: string, reason: string): this {
-    if (this.function.role) Validations.of(this.function.role).acknowledge({ id, reason });
+    Validations.of(this.role).acknowledge({ id, reason });
     return this;
   }
 }

@@ -1,6 +1,7 @@
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
-import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
+import { AnyPrincipal, Effect, type IRole, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { CfnResourcePolicy, CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { secretNames } from '../../shared/contract/names.ts';
 import type { StackSettings } from '../../shared/contract/settings.ts';
@@ -47,10 +48,12 @@ export class RefreshToken extends Construct {
       'RestoreSecret',
       'DeleteSecret',
     ]);
+    const application = this.#applicationSecret();
     this.function.may('ApplicationSecret', {
       actions: ['secretsmanager:GetSecretValue'],
-      resources: [this.#applicationSecret().ref],
+      resources: [application.ref],
     });
+    this.#readOnlyBy(this.function.role, application);
     publishesOn(this.function, bus);
     this.schedule = new Schedule(this, 'EveryQuarter', {
       description: 'Refreshes tokens that have run out',
@@ -83,5 +86,27 @@ export class RefreshToken extends Construct {
         'The partner service gives client secrets out by hand: there is nothing that could rotate this one.',
     });
     return secret;
+  }
+
+  /**
+   * Nobody else reads the application's credentials, whatever their own policies allow. Writing is left to those: it is
+   * done by a person's role, which no deploy knows (docs/decisions/tokens.md).
+   *
+   * @see https://docs.aws.amazon.com/secretsmanager/latest/userguide/auth-and-access_resource-policies.html
+   */
+  #readOnlyBy(role: IRole, secret: CfnSecret): void {
+    const nobodyElse = new PolicyStatement({
+      sid: 'ReadOnlyByRefreshToken',
+      effect: Effect.DENY,
+      principals: [new AnyPrincipal()],
+      actions: ['secretsmanager:GetSecretValue'],
+      resources: ['*'],
+      conditions: { ArnNotEquals: { 'aws:PrincipalArn': role.roleArn } },
+    });
+    new CfnResourcePolicy(this, 'ApplicationReaders', {
+      secretId: secret.ref,
+      resourcePolicy: new PolicyDocument({ statements: [nobodyElse] }),
+      blockPublicPolicy: true,
+    });
   }
 }

@@ -41,7 +41,9 @@ export const partnerAccountRow = v.looseObject({
   name: partnerAccountName,
   generation,
   connectedAt: text,
-  stop: v.exactOptional(v.object({ reason: text, tokenVersion: v.string(), at: text })),
+  stop: v.exactOptional(
+    v.object({ reason: text, tokenVersion: v.string(), at: text, unanswered: v.exactOptional(v.boolean()) }),
+  ),
   pause: v.exactOptional(v.object({ until: moment, reason: text, attempts: wholeNumber(0) })),
   refreshing: v.exactOptional(v.object({ holder: text, startedAt: moment, until: moment })),
   token: v.exactOptional(v.object({ version: text, expiresAt: moment, usedAt: moment })),

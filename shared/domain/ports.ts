@@ -19,6 +19,8 @@ export interface PartnerAccount {
     /** The token version that died: the stop holds only while that version is current. */
     readonly tokenVersion: string;
     readonly at: string;
+    /** Disconnected after the bus was told that a person is needed: who connects it again answers that too. */
+    readonly unanswered?: boolean;
   };
   /** Waits a while. */
   readonly pause?: { readonly until: number; readonly reason: string; readonly attempts: number };

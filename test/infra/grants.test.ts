@@ -75,6 +75,30 @@ describe('what each function may do', () => {
     ]);
   });
 
+  it('is to read the application’s credentials for refresh-token alone, whatever others are allowed', () => {
+    const [[, policy] = ['', undefined], ...others] = ofType('AWS::SecretsManager::ResourcePolicy');
+
+    expect(others).toEqual([]);
+    expect(inShort(policy?.Properties)).toEqual({
+      SecretId: '${RefreshTokenApplication}',
+      BlockPublicPolicy: true,
+      ResourcePolicy: {
+        Version: '2012-10-17',
+        Statement: [
+          {
+            Sid: 'ReadOnlyByRefreshToken',
+            Effect: 'Deny',
+            Principal: { AWS: '*' },
+            // Not PutSecretValue: `advert-bridge application` writes them with the role of whoever runs it.
+            Action: 'secretsmanager:GetSecretValue',
+            Resource: '*',
+            Condition: { ArnNotEquals: { 'aws:PrincipalArn': '${RefreshTokenKeeperRole.Arn}' } },
+          },
+        ],
+      },
+    });
+  });
+
   it('is for the schedules: to invoke their function', () => {
     expect(grantsOf('DrainEveryMinute')).toEqual([': lambda:InvokeFunction on ${DrainReaderFunction.Arn}']);
     expect(grantsOf('RefreshTokenEveryQuarter')).toEqual([

@@ -41,8 +41,10 @@ export const expectedOccurrences: readonly string[] = [
     'connects by code',
     'connects by refresh token',
     'disconnects',
+    'disconnects what is stopped',
     'forgets',
     'edits a secret',
+    'edits the secret of a stopped account',
   ),
   ...named('budget', 'slow-down', 'circuit', 'trial', 'recovered'),
 ];

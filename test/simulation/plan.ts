@@ -51,6 +51,8 @@ export interface Plan {
     readonly atMs: number;
     readonly backMs: number;
     readonly forgets: boolean;
+    /** The authorization is taken back so long before the person leaves; 0: it is not. */
+    readonly revokedMs: number;
   }[];
   /** Stays revoked to the end. */
   readonly lostAccount: string | undefined;
@@ -172,6 +174,7 @@ export function planOf(seed: number): Plan {
             // A generation counts seconds, and clocks differ.
             backMs: between(random, 6_000, 40_000),
             forgets: random() < 0.6,
+            revokedMs: pick(streamOf(hashOf(`departure-${index}`, seed)), [0, 8_000, 40_000]),
           }))
         : [],
     lostAccount: accounts.length > 1 && random() < 0.1 ? accounts.at(-1) : undefined,

@@ -37,6 +37,19 @@ export const plantedInTokens: readonly PlantedFault[] = [
     from: 'const version = await vault.write(name, pair);',
     to: 'await changeAccount(accounts, name, (now) => withToken(now, current.version, pair));\n    const version = await vault.write(name, pair);',
   }),
+  plantedSource('disconnect-forgets-stop', [
+    {
+      folder: 'functions/refresh-token',
+      entry: 'connect.ts',
+      replacements: [
+        {
+          file: 'account-writes.ts',
+          from: 'const unanswered = isUnanswered(stop) ? { unanswered: true } : {};',
+          to: 'const unanswered = {};',
+        },
+      ],
+    },
+  ]),
   plantedSource('connect-without-lock', [
     {
       folder: 'functions/refresh-token',
@@ -50,6 +63,11 @@ export const plantedInTokens: readonly PlantedFault[] = [
       ],
     },
   ]),
+  inTokens('stop-outlives-its-version', {
+    file: 'sweep.ts',
+    from: "const because = isStopped ? 'stopped' : reasonFor(account);",
+    to: 'const because = isStopped ? undefined : reasonFor(account);',
+  }),
   inTokens('sweep-leaves-expired', {
     file: 'sweep.ts',
     from: "return token.expiresAt <= clock.now() ? 'expired' : undefined;",

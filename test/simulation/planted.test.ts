@@ -23,6 +23,7 @@ const quick = [
   'standard-queue',
   'old-refresh-token-kept',
   'told-before-stored',
+  'disconnect-forgets-stop',
   'budget-per-process',
   'pause-not-shared',
   'one-403-opens-circuit',

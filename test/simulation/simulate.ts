@@ -1,5 +1,6 @@
 /** One run: a seed in, what was violated out. */
 import type { createInMemoryState } from '../../shared/in-memory/state.ts';
+import { checkAuthorizations } from './check-authorizations.ts';
 import { checkBooks } from './check-books.ts';
 import { checkDelays } from './check-delays.ts';
 import { checkEvents } from './check-events.ts';
@@ -60,6 +61,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
     checkDelays(world);
     await checkBooks(world);
     await supervisor.letDaysPass();
+    await checkAuthorizations(world);
     await checkTokens(world, await supervisor.stoppedAccounts());
     // Last, for where there is a reason it has been named by now.
     if (!isDone) violated('I1', 'half an hour after the last fault there is still work');

@@ -3,6 +3,7 @@ import { stopOf } from '../../shared/domain/accounts.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { between, hashOf, streamOf } from './random.ts';
 import { epochMs } from './scheduler.ts';
+import { editsSecretOfStopped } from './secret-editor.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { Stages } from './stages.ts';
 import { secretMark } from './token-desk.ts';
@@ -68,6 +69,9 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     alone(account, async () => {
       unconnected.add(account);
       if (!forgets) {
+        const stop = (await state.partnerAccounts.read(account))?.value.stop;
+        if (stop && stop.reason !== 'disconnected')
+          world.coverage.count('person: disconnects what is stopped');
         await stages.disconnect(named('disconnect', account), account);
         return world.coverage.count('person: disconnects');
       }
@@ -77,6 +81,11 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       forgetting.add(account);
       await forget(account);
     });
+
+  async function authorizeAgain(account: string): Promise<void> {
+    if (await editsSecretOfStopped(world, account)) unconnected.delete(account);
+    else await connect(account);
+  }
 
   async function setUp(): Promise<void> {
     phase.chaos = false;
@@ -169,7 +178,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         if (!log.allows(key, () => `${account} ${isOfScope ? 'loses a scope' : 'is revoked'}`)) return;
         if (isOfScope) narrow(account);
         else revoke(account);
-        scheduler.after(backMs, () => account !== plan.lostAccount && quietly(connect(account)));
+        scheduler.after(backMs, () => account !== plan.lostAccount && quietly(authorizeAgain(account)));
       });
     }
     let storings = 0;
@@ -183,14 +192,17 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         quietly(connect(account));
       });
     }
-    for (const { key, atMs, account, backMs, forgets } of plan.departures) {
+    for (const { key, atMs, account, backMs, forgets, revokedMs } of plan.departures) {
       if (account === plan.lostAccount) continue;
       atMoment(atMs, () => {
         if (!log.allows(key, () => `a person ${forgets ? 'forgets' : 'disconnects'} ${account}`)) return;
-        log.trace('a person', () => `${forgets ? 'forgets' : 'disconnects'} ${account}`);
-        quietly(
-          leave(account, forgets).finally(() => scheduler.after(backMs, () => quietly(connect(account)))),
-        );
+        if (revokedMs > 0) revoke(account);
+        scheduler.after(revokedMs, () => {
+          log.trace('a person', () => `${forgets ? 'forgets' : 'disconnects'} ${account}`);
+          quietly(
+            leave(account, forgets).finally(() => scheduler.after(backMs, () => quietly(connect(account)))),
+          );
+        });
       });
     }
     for (const { key, kind, account, fromMs, untilMs } of plan.troubles) {

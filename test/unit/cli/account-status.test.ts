@@ -139,6 +139,16 @@ it('says when a refresh token that is not used will die', async () => {
   );
 });
 
+it('does not promise a refresh to a partner account that is stopped', async () => {
+  const target = { kind: 'local', dir: 'x' } as const;
+  const polled = statusText(await statusOf({ account: { token } }), target, nowMs);
+  const ended = statusText(await statusOf({ account: { token, stop } }), target, nowMs);
+
+  expect(polled).toMatch(/token: until .+, then refreshed/);
+  expect(ended).toContain('token: not used any more');
+  expect(ended).toContain('to go on: `advert-bridge connect main --open --local x`');
+});
+
 describe('the status of a thousand partner accounts', () => {
   const names = Array.from({ length: 1000 }, (_, index) => `user-${1000 + index}`);
   const stopped = names.filter((_, index) => index % 70 === 69);

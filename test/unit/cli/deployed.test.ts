@@ -9,7 +9,7 @@ import {
   ResourceNotFoundException,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { GetQueueAttributesCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
@@ -129,6 +129,31 @@ describe('connect', () => {
         },
       },
     ]);
+  });
+
+  it('says when it cannot be told whether the same user authorized', async () => {
+    const account = {
+      partnerAccount: 'main',
+      generation: 7,
+      scope: 'v2 read write',
+      tokenExpiresAt: '2026-11-20T12:00:00.000Z',
+      isNew: false,
+      userUnverified: 'its feed did not answer: no answer',
+      feed: { kind: 'read', listed: 0, hasMore: false },
+    };
+    lambda.on(InvokeCommand).resolves(answer({ kind: 'connected', ...account }));
+    sqs.on(ReceiveMessageCommand).resolves({});
+
+    const asJson = await connect(' --json');
+
+    expect(JSON.parse(asJson.stdout)).toEqual(account);
+    for (const { stderr, exitCode } of [asJson, await connect()]) {
+      expect(exitCode).toBe(0);
+      expect(stderr).toContain(
+        'could not be told whether this is the user of before: its feed did not answer',
+      );
+      expect(stderr).toContain('`advert-bridge disconnect main`');
+    }
   });
 
   it('has it make the address and hands it the code that the browser brings, in no other way', async () => {

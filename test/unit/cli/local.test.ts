@@ -217,6 +217,7 @@ describe('disconnect', () => {
     const ended = await run('disconnect main');
 
     expect(ended).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(ended.stderr).toContain('connect main --open');
     expect(await status()).toMatchObject({
       partnerAccounts: [{ state: 'stopped', reason: 'disconnected', tokenExpiresAt: null }],
     });

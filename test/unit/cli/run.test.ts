@@ -58,7 +58,7 @@ describe('run --until-idle', () => {
     expect(exitCode).toBe(3);
     expect(eventsIn(stdout)).toMatchObject([{ 'detail-type': 'PartnerAuthorizationRequired' }]);
     expect(status).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('main: stopped') });
-    expect(status.stderr).toContain(`advert-bridge connect main --local ${dir}`);
+    expect(status.stderr).toContain(`advert-bridge connect main --open --local ${dir}`);
   });
 
   it('says how to connect where no partner account is', async () => {

@@ -199,6 +199,123 @@ describe('refresh-token', () => {
         expect(world.service.feedRequests.at(-1)?.cursor).toBe('0');
       },
     );
+
+    describe('and the account is disconnected before it is connected again', () => {
+      const connect = () =>
+        world.connect.connect({ partnerAccount: 'main', refreshToken: new Secret('fresh') }, world.options());
+
+      beforeEach(async () => {
+        refuse('grant-rejected');
+        await refresh();
+        answer({});
+      });
+
+      it('tells once that it goes on, however often it was disconnected', async () => {
+        await world.connect.disconnect('main');
+        await world.connect.disconnect('main');
+        expect(types()).toEqual(['PartnerAuthorizationRequired']);
+
+        await connect();
+        await world.connect.disconnect('main');
+        await connect();
+
+        expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
+        expect(checked(envelope, world.published()[1], 'event')).toMatchObject({
+          detail: { data: { reason: 'connected-again' } },
+        });
+        expect(await world.round()).toMatchObject({ stopped: [], polls: [{ end: 'up-to-date' }] });
+      });
+
+      it('tells so later when the bus refuses it now', async () => {
+        await world.connect.disconnect('main');
+        world.events.refuse();
+        await connect();
+        world.events.accept();
+        await world.refreshToken.sweep(world.options());
+        await world.refreshToken.sweep(world.options());
+
+        expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
+      });
+
+      it('tells nothing when it was forgotten: its generation is over', async () => {
+        const before = await world.account();
+        await world.connect.forget('main');
+        const again = await connect();
+
+        expect(types()).toEqual(['PartnerAuthorizationRequired']);
+        expect(again.generation).toBeGreaterThan(before?.generation ?? 0);
+      });
+    });
+
+    describe('and somebody puts another token into the secret by hand', () => {
+      const put = async (refreshToken: string) => {
+        const pair = (await world.state.vault.read('main'))?.pair;
+        if (!pair) throw new Error('no pair');
+        await world.state.vault.write('main', { ...pair, refreshToken: new Secret(refreshToken) });
+      };
+      const sweep = () => world.refreshToken.sweep(world.options());
+
+      beforeEach(async () => {
+        refuse('grant-rejected');
+        await refresh();
+        world.service.grants.length = 0;
+      });
+
+      it('goes on at the next sweep, which tells so once', async () => {
+        await put('by hand');
+        answer({});
+
+        expect(await sweep()).toEqual({ refreshed: ['main'], failed: [] });
+        await sweep();
+
+        expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
+        expect(await world.round()).toMatchObject({ stopped: [], polls: [{ end: 'up-to-date' }] });
+      });
+
+      it('stops again when that one is dead, too', async () => {
+        await put('dead as well');
+        await sweep();
+
+        expect(await refresh()).toEqual({ kind: 'stopped', reason: 'refresh-token-rejected' });
+
+        expect(types()).toEqual([
+          'PartnerAuthorizationRequired',
+          'PartnerAuthorizationRestored',
+          'PartnerAuthorizationRequired',
+        ]);
+        const ids = world.published().map(({ detail }) => (detail.metadata as { eventId?: string }).eventId);
+        expect(new Set(ids).size).toBe(3);
+      });
+
+      it('asks the service for nothing while the token that died is current', async () => {
+        expect(await sweep()).toEqual({ refreshed: [], failed: [] });
+        await world.state.vault.remove('main');
+        expect(await sweep()).toEqual({ refreshed: [], failed: [] });
+
+        expect(world.service.grants).toEqual([]);
+        expect((await world.account())?.stop).toBeDefined();
+      });
+
+      it('reports what cannot be read', async () => {
+        world.state.vault.edit('main', '{"accessToken": "x"');
+
+        expect(await sweep()).toEqual({ refreshed: [], failed: ['main'] });
+        expect(world.observer.counted(metrics.needsAttention)).toBe(1);
+      });
+
+      it('stays disconnected where that was what a person asked for', async () => {
+        await world.connect.disconnect('main');
+        const pair = { scope: '', expiresAt: 0, obtainedAt: 0 };
+        await world.state.vault.write('main', {
+          ...pair,
+          accessToken: new Secret('a'),
+          refreshToken: new Secret('r'),
+        });
+
+        expect(await sweep()).toEqual({ refreshed: [], failed: [] });
+        expect((await world.account())?.stop).toMatchObject({ reason: 'disconnected' });
+      });
+    });
   });
 
   it.each(['passing', 'slow-down', 'paused', 'client-rejected'] as const)(

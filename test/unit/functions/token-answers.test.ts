@@ -1,8 +1,11 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { metrics } from '../../../shared/contract/names.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { createTokenStage } from '../../helpers/token-world.ts';
 import {
+  cutOff,
   hang,
+  reset,
   type Scripted,
   type ScriptedService,
   startScriptedService,
@@ -67,6 +70,96 @@ describe('an answer of the token endpoint', () => {
     expect(await answered({ body: { ...right, scope: 17 } })).toMatchObject({ ...fresh, scope: right.scope });
   });
 
+  it.each<[string, object]>([
+    ['missing', { scope: undefined }],
+    ['no text', { scope: ['v2'] }],
+  ])(
+    'of a new partner account with its scope %s is taken to grant what is needed',
+    async (_title, change) => {
+      service.next({ body: { ...right, ...change } });
+      const request = { partnerAccount: 'second', refreshToken: new Secret('refresh-0') };
+
+      expect(await world.stage.connect(request, world.options())).toMatchObject({ isNew: true, scope: '' });
+
+      service.next({ body: { ...right, ...change } });
+      const version = (await world.state.partnerAccounts.read('second'))?.value.token?.version ?? '';
+      expect(
+        await world.stage.refresh(
+          { partnerAccount: 'second', rejectedVersion: version, because: 'expired' },
+          world.options(),
+        ),
+      ).toEqual({ kind: 'renewed' });
+    },
+  );
+
+  it('with a scope too small is stored, and stops the account', async () => {
+    expect(await answered({ body: { ...right, scope: 'v2 read' } })).toMatchObject({
+      ...fresh,
+      outcome: { kind: 'stopped', reason: 'scope-insufficient' },
+      scope: 'v2 read',
+    });
+    expect((await world.account())?.stop).toMatchObject({ reason: 'scope-insufficient' });
+  });
+
+  it('with a scope too small connects nobody, and costs a known account nothing', async () => {
+    service.next({ body: { ...right, scope: 'v2 read' } });
+
+    await expect(world.connect('refresh-9')).rejects.toMatchObject({
+      code: 'scope-refused',
+      message: expect.stringContaining('write'),
+    });
+
+    expect((await world.stored())?.refreshToken.reveal()).toBe('refresh-1');
+    expect((await world.account())?.stop).toBeUndefined();
+  });
+
+  it.each<[string, object]>([
+    ['missing', { refresh_token: undefined }],
+    ['empty', { refresh_token: '' }],
+  ])('with refresh_token %s keeps the old one beside the new access token', async (_title, change) => {
+    expect(await answered({ body: { ...right, ...change } })).toMatchObject({
+      access: 'access-2',
+      refresh: 'refresh-1',
+      outcome: { kind: 'renewed' },
+    });
+    await answered({ body: right });
+    expect(JSON.parse(service.seen.at(-1)?.body ?? '{}')).toMatchObject({ refresh_token: 'refresh-1' });
+  });
+
+  it.each<[string, string]>([
+    ['of 8,192 characters', 'r'.repeat(8192)],
+    ['with spaces, quotes and more', ` a "b" 'c' \\ {"d":1} \u00fc\u{1f600}\n `],
+  ])('may have a refresh token %s: it is kept, and sent, to the last character', async (_title, text) => {
+    expect(await answered({ body: { ...right, refresh_token: text } })).toMatchObject({ refresh: text });
+    await answered({ body: right });
+    expect(JSON.parse(service.seen.at(-1)?.body ?? '{}')).toMatchObject({ refresh_token: text });
+  });
+
+  it('may not have a longer one: the old one stays, for that is no token', async () => {
+    expect(await answered({ body: { ...right, refresh_token: 'r'.repeat(8193) } })).toMatchObject({
+      refresh: 'refresh-1',
+    });
+  });
+
+  it('with the token that was rejected is stored, and the account waits longer each time', async () => {
+    const first = await answered({ body: { ...right, access_token: 'access-1' } });
+    expect(first).toMatchObject({
+      access: 'access-1',
+      refresh: 'refresh-2',
+      outcome: { kind: 'paused', reason: 'token-rejected-again' },
+    });
+    const untilOf = ({ outcome }: typeof first) => (outcome.kind === 'paused' ? outcome.untilMs : 0);
+    const waits = [untilOf(first) - world.clock.now()];
+    world.clock.advance(waits[0] ?? 0);
+
+    const second = await answered({
+      body: { ...right, access_token: 'access-1', refresh_token: 'refresh-3' },
+    });
+
+    expect(second).toMatchObject({ refresh: 'refresh-3', outcome: { kind: 'paused' } });
+    expect(untilOf(second) - world.clock.now()).toBeGreaterThan(waits[0] ?? 0);
+  });
+
   it('may write its type in capitals', async () => {
     expect(await answered({ body: { ...right, token_type: 'BEARER' } })).toMatchObject(fresh);
     expect(world.observer.lines.filter(({ level }) => level === 'warn')).toEqual([]);
@@ -81,6 +174,11 @@ describe('an answer of the token endpoint', () => {
   it.each<[string, Scripted, string]>([
     ['is HTML', { body: '<html>Maintenance</html>' }, 'passing'],
     ['is HTML with an error status', { status: 400, body: '<html>Blocked</html>' }, 'passing'],
+    ['is cut-off JSON', { body: JSON.stringify(right).slice(0, -20) }, 'passing'],
+    ['is a 500', { status: 500, body: { error: 'server_error' } }, 'passing'],
+    ['is a 503 that looks like a refusal', { status: 503, body: { error: 'invalid_grant' } }, 'passing'],
+    ['ends half-way', cutOff, 'passing'],
+    ['is no answer', reset, 'passing'],
     ['is JSON of another shape', { body: { data: right.scope } }, 'contract-broken'],
     ['has neither token', { body: { ...right, access_token: '', refresh_token: ' ' } }, 'contract-broken'],
     ['comes after the deadline', hang, 'passing'],
