@@ -50,6 +50,19 @@ describe('dead-letters list', () => {
     expect(stderr).not.toContain('\u001b');
   });
 
+  it('offers a redrive only where there is something to send', async () => {
+    const { letters, ids } = await withLetters();
+    expect((await letters('list')).stderr).toContain('dead-letters redrive');
+
+    const [first, second] = await ids();
+    await letters(`drop ${first} ${second} --yes`);
+
+    const { exitCode, stderr } = await letters('list');
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain('dead-letters drop ID');
+    expect(stderr).not.toContain('redrive');
+  });
+
   it('gives all of them as JSON, or those of one partner account', async () => {
     const { letters, ids } = await withLetters();
 

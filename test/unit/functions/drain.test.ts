@@ -120,6 +120,17 @@ describe('drain', () => {
     expect(counted(metrics.deadLettered)).toBe(1);
   });
 
+  it('counts nothing in the metrics of a page whose cursor was not stored', async () => {
+    for (const id of ['1', '1', 'abc']) world.service.list(id);
+    world.service.state.beforePage = () => world.clock.advance(90_001);
+
+    expect(await end()).toMatchObject({ end: 'lease-lost' });
+
+    for (const metric of [metrics.listed, metrics.coalesced, metrics.deadLettered]) {
+      expect(world.observer.counted(metric)).toBe(0);
+    }
+  });
+
   it('takes a whole number for an ID', async () => {
     world.service.list(12);
     await world.round();

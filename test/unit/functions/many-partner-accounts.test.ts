@@ -4,6 +4,7 @@ import type { FeedReader } from '../../../functions/drain/ports.ts';
 import { createInMemoryBudgetStore } from '../../../shared/in-memory/budget-store.ts';
 import { createInMemoryState } from '../../../shared/in-memory/state.ts';
 import { createGate } from '../../../shared/partner-api/gate.ts';
+import type { BudgetStore } from '../../../shared/partner-api/ports.ts';
 import { drainLimits, scheduleMs } from '../../../shared/runtime/limits.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
@@ -20,7 +21,15 @@ const names = (count: number) => Array.from({ length: count }, (_, index) => `us
 async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
   const clock = createVirtualClock();
   const state = createInMemoryState({ clock });
-  const store = createInMemoryBudgetStore();
+  const inner = createInMemoryBudgetStore();
+  let reservations = 0;
+  const store: BudgetStore = {
+    ...inner,
+    reserve: (request) => {
+      reservations += 1;
+      return inner.reserve(request);
+    },
+  };
   const observer = createRecordingObserver();
   const begun = clock.now();
   for (const name of all) {
@@ -82,7 +91,7 @@ async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
     return Promise.all(runs);
   }
 
-  return { clock, observer, asked, backlog, newGate, pass, begun };
+  return { clock, observer, asked, backlog, newGate, pass, begun, reservations: () => reservations };
 }
 
 /** Longest wait of any feed between two polls, and before its first, in seconds. */
@@ -117,6 +126,19 @@ describe('a thousand partner accounts', () => {
     expect([...crowd.asked.values()].every((times) => times.length === 5)).toBe(true);
     expect(longestGap(crowd.asked)).toBeLessThanOrEqual(61);
   });
+
+  it.each([10, 25])(
+    'take a reservation for nearly every poll, where a budget of %i is what they wait for',
+    async (rate) => {
+      const crowd = await setUp(all, rate);
+
+      await crowd.pass(5);
+
+      const polls = [...crowd.asked.values()].reduce((sum, times) => sum + times.length, 0);
+      expect(crowd.reservations() / polls).toBeGreaterThan(0.9);
+      expect(crowd.reservations() / polls).toBeLessThanOrEqual(1);
+    },
+  );
 
   it('do not wait for twenty of them that have a backlog without an end', async () => {
     const crowd = await setUp(all);
