@@ -8,7 +8,7 @@
  *     npm run generate -- --release     writes them, and makes them the released ones (docs/schemas/released)
  */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { schemaVersion } from '../shared/contract/names.ts';
 import { asyncApiDocument } from './contract/asyncapi.ts';
@@ -42,14 +42,21 @@ const filesIn = (folder: string): Map<string, string> =>
     Object.entries(current.schemas).map(([type, schema]) => [join(folder, fileName(type)), textOf(schema)]),
   );
 
-function releasedContract(): Contract | undefined {
-  const version = read(join(released, 'version.json'));
-  if (version === undefined) return undefined;
-  const found = globSync(join(released, '*.schema.json')).map((file) => [
-    basename(file, '.schema.json'),
-    JSON.parse(read(file) ?? '') as JsonSchema,
-  ]);
-  return { ...JSON.parse(version), schemas: Object.fromEntries(found) };
+interface ReleasedVersion {
+  readonly schemaVersion: string;
+  readonly detailTypes: readonly string[];
+}
+
+/** With the schemas that are there: of one that is missing, what is removed would not be noticed. */
+function releasedContract(): { contract: Contract; missing: string[] } | undefined {
+  const text = read(join(released, 'version.json'));
+  if (text === undefined) return undefined;
+  const { schemaVersion, detailTypes } = JSON.parse(text) as ReleasedVersion;
+  const found = new Map(detailTypes.map((type) => [join(released, fileName(type)), type]));
+  const missing = [...found.keys()].filter((file) => read(file) === undefined);
+  for (const file of missing) found.delete(file);
+  const schemas = [...found].map(([file, type]) => [type, JSON.parse(read(file) ?? '') as JsonSchema]);
+  return { contract: { schemaVersion, schemas: Object.fromEntries(schemas) }, missing };
 }
 
 function write(files: Map<string, string>): void {
@@ -74,20 +81,21 @@ if (options.check) {
 } else write(files);
 
 const before = releasedContract();
-if (!before && !options.release) {
+const missing = before ? before.missing : options.release ? [] : [join(released, 'version.json')];
+const broken = before ? incompatibilities(before.contract, current) : [];
+if (missing.length > 0) {
   fail(
-    'There is no released contract to compare with:',
-    [relative('', released)],
+    'The released contract cannot be compared with:',
+    missing.map((file) => relative('', file)),
     'Restore it from version control.',
   );
-}
-const broken = before ? incompatibilities(before, current) : [];
-if (broken.length > 0) {
+} else if (broken.length > 0) {
   fail(
-    `Subscribers rely on the contract as it was released (${before?.schemaVersion}), and this is more than an addition:`,
+    `Subscribers rely on the contract as it was released (${before?.contract.schemaVersion}), and this is more than an addition:`,
     broken,
     'Add an optional field, or publish a new detail type beside the old one.',
   );
 } else if (options.release) {
-  write(filesIn(released).set(join(released, 'version.json'), textOf({ schemaVersion })));
+  const version: ReleasedVersion = { schemaVersion, detailTypes: eventDetailTypes };
+  write(filesIn(released).set(join(released, 'version.json'), textOf(version)));
 }

@@ -15,7 +15,7 @@ export class SearchIndexStack extends Stack {
     const adverts = new Table(this, 'Adverts', {
       partitionKey: { name: 'pk', type: AttributeType.STRING },
       billingMode: BillingMode.PAY_PER_REQUEST,
-      removalPolicy: RemovalPolicy.DESTROY, // All of it comes again with a replay.
+      removalPolicy: RemovalPolicy.DESTROY, // A snapshot brings all of it again.
     });
     const subscription = new AdvertSubscription(this, 'AdvertEvents', {
       bus: EventBus.fromEventBusName(this, 'Bus', props.busName),
@@ -30,7 +30,7 @@ export class SearchIndexStack extends Stack {
       },
       bundling: { bundleAwsSDK: true },
     });
-    adverts.grant(indexer, 'dynamodb:UpdateItem');
+    adverts.grant(indexer, 'dynamodb:UpdateItem', 'dynamodb:GetItem');
     subscription.deadLetters.grantSendMessages(indexer);
 
     indexer.addEventSource(new SqsEventSource(subscription.queue, { reportBatchItemFailures: true }));

@@ -53,7 +53,10 @@ export function openStateFile(dir: string): DatabaseSync {
 
 /** Makes the folder and those above it. Not by `recursive`, which never ends where the system denies that it is there. */
 export function makeFolder(dir: string): void {
-  if (statSync(dir, { throwIfNoEntry: false })?.isDirectory()) return;
+  const found = statSync(dir, { throwIfNoEntry: false });
+  if (found?.isDirectory()) return;
+  if (found)
+    throw new StateError('state-not-writable', `${dir} is a file, expected a folder. Name another one`);
   const parent = path.dirname(dir);
   if (parent !== dir) makeFolder(parent);
   try {

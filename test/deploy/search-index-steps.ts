@@ -38,6 +38,12 @@ export async function searchIndexSteps(deployment: Deployment, searchIndex: Sear
     await expectRight();
   });
 
+  await steps.check('… and what is no event goes to its dead letters, with the reason', async () => {
+    await searchIndex.sendBody('no event');
+    assert.deepEqual(await searchIndex.takeDeadLetter(), { body: 'no event', errorCode: 'not-an-event' });
+    await expectRight();
+  });
+
   await steps.check(
     '… and after a replay of the archive, into the full table and into an empty one',
     async () => {

@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeleteItemCommand, paginateScan } from '@aws-sdk/client-dynamodb';
 import { CreateArchiveCommand, DescribeReplayCommand, StartReplayCommand } from '@aws-sdk/client-eventbridge';
-import { GetQueueAttributesCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import {
+  DeleteMessageCommand,
+  GetQueueAttributesCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+} from '@aws-sdk/client-sqs';
 import type { Outputs } from './cdk.ts';
 import { type Cloud, repository } from './cloud.ts';
 import type { Processes } from './processes.ts';
@@ -21,8 +26,12 @@ export interface SearchIndex {
   replay(name: string): Promise<string>;
   /** @returns whether its queue was empty, and nothing in hand, before the time was over */
   idle(timeoutMs: number): Promise<boolean>;
+  /** Puts a body into its queue as it is. */
+  sendBody(body: string): Promise<void>;
   /** How many messages it has given up. */
   deadLetters(): Promise<number>;
+  /** Takes the next of them out: its body, and why it was given up. */
+  takeDeadLetter(): Promise<{ readonly body: string; readonly errorCode: string | undefined } | undefined>;
 }
 
 const archive = 'everything';
@@ -95,6 +104,10 @@ function searchIndexOn(
     return kept;
   }
 
+  async function sendBody(body: string): Promise<void> {
+    await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: body }));
+  }
+
   async function messagesIn(queueUrl: string): Promise<number> {
     const { Attributes = {} } = await sqs.send(
       new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['All'] }),
@@ -106,10 +119,22 @@ function searchIndexOn(
   return {
     statuses,
     deadLetters: () => messagesIn(DeadLetterQueueUrl),
+    async takeDeadLetter() {
+      const { Messages: [letter] = [] } = await sqs.send(
+        new ReceiveMessageCommand({
+          QueueUrl: DeadLetterQueueUrl,
+          MessageAttributeNames: ['All'],
+          WaitTimeSeconds: 20,
+        }),
+      );
+      if (!letter) return undefined;
+      const { Body: body = '', MessageAttributes, ReceiptHandle } = letter;
+      await sqs.send(new DeleteMessageCommand({ QueueUrl: DeadLetterQueueUrl, ReceiptHandle }));
+      return { body, errorCode: MessageAttributes?.errorCode?.StringValue };
+    },
+    sendBody,
     async sendAgain(events) {
-      for (const event of events) {
-        await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify(event) }));
-      }
+      for (const event of events) await sendBody(JSON.stringify(event));
     },
     async empty() {
       for (const pk of Object.keys(await statuses())) {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, expectTypeOf, it } from 'vitest';
 import {
+  type AdvertFilter,
   contradictionsOf,
   type DetailType,
   detailTypesOf,
@@ -90,5 +91,12 @@ describe('the patterns of a subscription', () => {
         `^advertIds: expected an event pattern of at most ${maxPatternLength} characters`,
       ),
     ]);
+  });
+
+  it('are typed: the compiler refuses another field, another detail type, a number for an ID', () => {
+    type Fields = 'partnerAccounts' | 'statuses' | 'advertIds' | 'detailTypes';
+    expectTypeOf<keyof AdvertFilter>().toEqualTypeOf<Fields>();
+    expectTypeOf<'AdvertDeleted'>().not.toExtend<DetailType>();
+    expectTypeOf<AdvertFilter['advertIds']>().toEqualTypeOf<readonly string[] | undefined>();
   });
 });

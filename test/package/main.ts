@@ -5,9 +5,11 @@
  *     npm run test:package        needs the npm registry, or a filled npm cache
  */
 import { spawn } from 'node:child_process';
+import { existsSync, globSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { startDynamo } from '../unit/aws/emulators.ts';
 
 const repository = join(import.meta.dirname, '../..');
@@ -71,6 +73,11 @@ const expect = (holds: boolean, what: string): void => {
   if (!holds) throw new Error(what);
 };
 
+const versioned = (name: string): string => `${name}@${devDependencies[name]}`;
+
+const installs = (cwd: string, env: NodeJS.ProcessEnv, ...packages: string[]): Promise<string> =>
+  succeeds(cwd, env, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', ...packages);
+
 const dynamo = await startDynamo();
 const aws = {
   AWS_ENDPOINT_URL_DYNAMODB: dynamo.url,
@@ -107,9 +114,7 @@ try {
       JSON.stringify({ name: 'search', private: true, type: 'module' }),
     );
     const others = ['typescript', '@types/node', '@aws-sdk/client-dynamodb', 'aws-cdk-lib', 'constructs'];
-    const named = others.map((name) => `${name}@${devDependencies[name]}`);
-    const flags = ['--no-audit', '--no-fund', '--prefer-offline'];
-    await succeeds(project, atHome, 'npm', 'install', ...flags, tarball, ...named);
+    await installs(project, atHome, tarball, ...others.map(versioned));
   });
   await step('it brings the schema library and nothing else', async () => {
     const installed = JSON.parse(
@@ -145,6 +150,42 @@ try {
       file,
     );
     await succeeds(project, atHome, 'node', 'out/docs/subscription-elsewhere.js');
+  });
+  await step('every snippet of the pages compiles there', async () => {
+    const others = ['@types/aws-lambda', '@aws-sdk/client-sqs', '@middy/core'];
+    await installs(project, atHome, ...others.map(versioned));
+    const files = globSync('test/docs/*.ts', { cwd: repository, exclude: ['**/*.test.ts'] });
+    for (const file of files) await cp(join(repository, file), join(project, file));
+    const flags = ['--strict', '--noEmit', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2024'];
+    await succeeds(project, atHome, 'npx', 'tsc', ...flags, '--types', 'node', ...files);
+    return `${files.length} of them`;
+  });
+  await step('its pages link only to what it has', async () => {
+    const installed = join(project, 'node_modules/advert-bridge');
+    const pages = globSync('{*.md,docs/**/*.md}', { cwd: installed });
+    const missing: string[] = [];
+    for (const page of pages) {
+      const text = await readFile(join(installed, page), 'utf8');
+      for (const [, target = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)(#[^)]*)?\)/g)) {
+        if (!existsSync(join(installed, dirname(page), target))) missing.push(`${page}: ${target}`);
+      }
+    }
+    expect(missing.length === 0, missing.join('\n'));
+    return `${pages.length} pages`;
+  });
+  const example = join(folder, 'search-index');
+  // The other team's Node: it runs TypeScript as it is.
+  const withNode24 = { PATH: `${join(repository, 'node_modules/node/bin')}${delimiter}${path}` };
+  await step('examples/search-index: copied out of the repository, its tests pass', async () => {
+    await cp(join(repository, 'examples/search-index'), example, { recursive: true });
+    await installs(example, withNode24, tarball);
+    await succeeds(example, withNode24, 'npx', 'tsc', '-p', '.');
+    const said = await succeeds(example, withNode24, 'npm', 'test');
+    return /Tests .*passed.*/.exec(stripVTControlCharacters(said))?.[0];
+  });
+  await step('… and it synthesizes', async () => {
+    const template = await succeeds(example, withNode24, 'npx', 'cdk', 'synth', '--no-notices');
+    expect(template.includes('AWS::Events::Rule'), template);
   });
   await step('npx advert-bridge --help', async () => {
     const help = await succeeds(project, atHome, 'npx', 'advert-bridge', '--help');
