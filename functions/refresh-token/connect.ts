@@ -2,7 +2,7 @@
  * Makes a partner account known, or gives a known one new credentials. Nothing is stored unless the service gave a pair
  * whose scope suffices.
  */
-import { changeAccount } from '../../shared/domain/accounts.ts';
+import { changeAccount, stopOf } from '../../shared/domain/accounts.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerFault } from '../../shared/domain/faults.ts';
 import { feeds } from '../../shared/domain/feed.ts';
@@ -111,6 +111,8 @@ export function createConnect(deps: ConnectDeps) {
     // Last, for it is what makes the drain poll the feed.
     const account = await tell(name, generation, version, pair);
     await payOwedEvents(deps, account);
+    const stop = stopOf(account);
+    if (stop) throw stoppedMeanwhile(name, stop.reason);
     observer.info('partner account connected', { partnerAccount: name, generation });
     return {
       partnerAccount: name,
@@ -167,6 +169,13 @@ export function createConnect(deps: ConnectDeps) {
 }
 
 export type Connect = ReturnType<typeof createConnect>;
+
+/** Others had it in hand while this one was slow. */
+const stoppedMeanwhile = (name: string, reason: string): PartnerFault =>
+  new PartnerFault(
+    'account-stopped',
+    `partner account ${name} was stopped again while it was being connected (${reason}): connect it once more`,
+  );
 
 function grantOf(request: ConnectRequest, scope: string): Grant {
   if ('refreshToken' in request) return { type: 'refresh_token', refreshToken: request.refreshToken };

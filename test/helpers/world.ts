@@ -69,14 +69,15 @@ export async function createWorld() {
   const drain = createDrain(drainDeps);
   const fanOut = createFanOut(fanOutDeps);
   const refreshToken = createRefreshToken(tokenDeps);
-  const connect = createConnect({
+  const connectDeps = {
     ...tokenDeps,
     feedStates: state.feedStates,
     feedLook: service,
     knownAdverts: state.advertHistories,
     bookKeeper: state.bookKeeper,
     settings: { ...tokenDeps.settings, overlapSeconds: 300 },
-  });
+  };
+  const connect = createConnect(connectDeps);
   const options = () => ({ deadlineMs: clock.now() + 60_000 });
 
   await connect.connect({ partnerAccount: 'main', refreshToken: new Secret('refresh-0') }, options());
@@ -95,6 +96,7 @@ export async function createWorld() {
     refreshToken,
     tokenDeps,
     connect,
+    connectDeps,
     options,
     round: () => drain.round(options()),
     /** Takes one batch, has it handled and settled, and returns what was decided. */

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createConnect } from '../../../functions/refresh-token/connect.ts';
 import { checked } from '../../../shared/contract/checks.ts';
 import { envelope } from '../../../shared/contract/events.ts';
 import { metrics } from '../../../shared/contract/names.ts';
@@ -429,6 +430,29 @@ describe('refresh-token', () => {
 
       expect(world.clock.now() - startedAt).toBeGreaterThanOrEqual(20_000);
       expect((await world.account('other'))?.refreshing).toBeUndefined();
+    });
+
+    it('that was overtaken takes no stop for over that its own token met meanwhile', async () => {
+      const { feedStates } = world.connectDeps;
+      const slow = createConnect({
+        ...world.connectDeps,
+        feedStates: {
+          ...feedStates,
+          async register(feed) {
+            await feedStates.register(feed);
+            world.clock.advance(world.connectDeps.settings.lockMs);
+            expect(await refresh()).toEqual({ kind: 'renewed' });
+            expect(await refresh(undefined, 'scope-insufficient')).toMatchObject({ kind: 'stopped' });
+          },
+        },
+      });
+      const request = { partnerAccount: 'main', refreshToken: new Secret('theirs'), sameUser: true };
+
+      await expect(slow.connect(request, world.options())).rejects.toMatchObject({ code: 'account-stopped' });
+      expect(types()).toEqual(['PartnerAuthorizationRequired']);
+
+      await world.connect.connect(request, world.options());
+      expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
     });
 
     it('stores nothing when the scope granted is too small', async () => {
