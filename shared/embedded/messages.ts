@@ -25,6 +25,9 @@ export function createMessages(store: Store) {
   const selectAfter = store.prepare(
     'SELECT * FROM messages WHERE sequence_number > ? ORDER BY sequence_number LIMIT ?',
   );
+  const selectOfGroup = store.prepare(
+    'SELECT * FROM messages WHERE group_key = ? AND sequence_number > ? ORDER BY sequence_number LIMIT ?',
+  );
   const noteReceives = store.prepare(
     'UPDATE messages SET receives = ?, visible_at = NULL WHERE sequence_number = ?',
   );
@@ -46,6 +49,10 @@ export function createMessages(store: Store) {
     /** The next ones in the order in which they were sent. */
     after: (sequenceNumber: number, limit: number) =>
       selectAfter.all(sequenceNumber, limit) as unknown as MessageRow[],
+
+    /** The next ones of what waits for one another. */
+    ofGroup: (group: string, sequenceNumber: number, limit: number) =>
+      selectOfGroup.all(group, sequenceNumber, limit) as unknown as MessageRow[],
 
     handedOut(sequenceNumber: number, receives: number): void {
       noteReceives.run(receives, sequenceNumber);

@@ -34,8 +34,10 @@ interface QueuedRow extends Queued {
 
 /** As long as SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
-/** Messages read ahead, so that those of one advert are found and handed out together. */
-const readAhead = 1_000;
+/** Messages read at a time, and at least known while there are more. */
+const readAhead = 200;
+/** Of the same advert, wherever they stand, so that they are handed out together. */
+const mostOfGroup = 9;
 
 /**
  * The queue between drain and fan-out, FIFO by advert, with the visibility timeouts, receive counts and deduplication of
@@ -74,11 +76,19 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
     const rows = store.read(() => messages.after(readTo, readAhead));
     for (const row of rows) {
       readTo = row.sequence_number;
-      const queued = queuedOf(row);
-      known.set(readTo, queued);
-      groups.add(queued);
+      if (known.has(readTo)) continue;
+      learn(row);
+      for (const later of store.read(() => messages.ofGroup(row.group_key, readTo, mostOfGroup)))
+        learn(later);
     }
     return rows.length > 0;
+  }
+
+  function learn(row: MessageRow): void {
+    if (known.has(row.sequence_number)) return;
+    const queued = queuedOf(row);
+    known.set(queued.sequenceNumber, queued);
+    groups.add(queued);
   }
 
   function take({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions): QueuedRow[] {

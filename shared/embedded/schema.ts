@@ -120,8 +120,8 @@ CREATE INDEX outbox_by_age ON outbox (webhook, accepted_at);
 `;
 
 /**
- * The order of the queue is kept in memory (queue.ts): its rows need no index and no place in line. What somebody had in
- * hand is free now.
+ * The order of the queue is kept in memory (queue.ts): its rows need no place in line, and one index, by which the messages
+ * of one advert find each other. What somebody had in hand is free now.
  */
 const leanQueue = `
 DROP INDEX messages_first;
@@ -129,6 +129,7 @@ DROP INDEX messages_of_group;
 DROP INDEX messages_due;
 UPDATE messages SET visible_at = NULL WHERE place = 2;
 ALTER TABLE messages DROP COLUMN place;
+CREATE INDEX messages_of_group ON messages (group_key);
 `;
 
 /** What brings the file from each version to the next: the first makes an empty file a state. */

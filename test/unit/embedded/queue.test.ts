@@ -34,6 +34,21 @@ describe('the queue in the state file', () => {
     command.close();
   });
 
+  it('hands out the messages of one advert together, however far apart they stand', async () => {
+    const state = openEmbeddedState(folder());
+    for (let page = 0; page < 3; page += 1) {
+      await state.queue.send(
+        Array.from({ length: 1_000 }, (_, index) => changedAdvert({ advertId: String(index) })),
+      );
+    }
+    const deliveries = await state.queue.receive({ ...many, maxGroups: 2 });
+
+    expect(advertsOf(deliveries).map(([advert]) => advert)).toEqual(['0', '0', '0', '1', '1', '1']);
+    await state.queue.settle(deliveries.map((one) => settlement(one, { kind: 'done', outcome: 'events' })));
+    expect(await state.queue.depth('main')).toBe(2_994);
+    state.close();
+  });
+
   it('finds what may be had behind thousands of messages that may not', async () => {
     const clock = createManualClock();
     const state = openEmbeddedState(folder(), { clock });
