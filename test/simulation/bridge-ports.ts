@@ -86,6 +86,7 @@ export function createBridgePorts(
         const before = (await partnerAccounts.read(account.name))?.value;
         const isWritten = await partnerAccounts.write(account, expected);
         if (isWritten) checkGeneration(world, account, before);
+        if (isWritten) history.connected(account);
         if (isWritten) tokenWatch.accountWritten(process, account, before);
         return isWritten;
       }),

@@ -28,10 +28,11 @@ export async function checkListings(world: SimWorld): Promise<void> {
     deadUntil.set(subject, Math.max(deadUntil.get(subject) ?? 0, listing.acceptedTick));
   }
 
+  const isPromised = (one: Listing) => history.wasConnected(one) && !history.isForgotten(one);
   for (const [subject, listings] of bySubject) {
     const fetches = history.fetches.get(subject) ?? [];
     const events = [...(history.events.get(subject)?.values() ?? [])].sort((a, b) => a.sequence - b.sequence);
-    for (const { acceptedTick, key } of listings.filter((one) => !history.isForgotten(one))) {
+    for (const { acceptedTick, key } of listings.filter(isPromised)) {
       if ((deadUntil.get(subject) ?? -1) >= acceptedTick) continue;
       const later = fetches.filter(({ beganTick }) => beganTick >= acceptedTick);
       if (later.some((fetch) => isTold(fetch, events))) continue;

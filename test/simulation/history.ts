@@ -1,6 +1,7 @@
 /** What the bridge really did, as an observer outside of it saw it. Moments are ticks: they order within a millisecond. */
 import type { AdvertEvent, Envelope } from '../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
+import type { PartnerAccount } from '../../shared/domain/ports.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Page } from './service.ts';
 
@@ -70,6 +71,7 @@ export function createHistory(scheduler: Scheduler) {
   const listed = new Map<string, number>();
   /** The generation of each account that is gone, up to which nothing is held to account. */
   const forgotten = new Map<string, number>();
+  const connected = new Set<string>();
   const startedAt = new Map<string, number>();
 
   return {
@@ -95,6 +97,11 @@ export function createHistory(scheduler: Scheduler) {
         events.set(`${subject}@${generation}`, numbered);
       }
     },
+    /** The account's row says that this generation is polled. */
+    connected: ({ name, generation }: PartnerAccount): void => void connected.add(`${name}/${generation}`),
+    /** A `connect` that failed half-way may leave a feed of a generation that its account never had. */
+    wasConnected: ({ account, generation }: Pick<Listing, 'account' | 'generation'>): boolean =>
+      connected.has(`${account}/${generation}`),
     /** Where reading began, for an account that was forgotten once and is there again. */
     startedAt: (account: string): number =>
       forgotten.has(account) ? (startedAt.get(account) ?? Number.POSITIVE_INFINITY) : 0,
