@@ -46,7 +46,7 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
 }
 
 async function peakOf(changes: number) {
-  const service = await startService(0);
+  const service = await startService({});
   try {
     const since = new Date(Date.now() - 60_000).toISOString();
     for (let made = 0; made < changes; made += 10_000) {
