@@ -19,7 +19,7 @@ export interface RunSettings {
 type Books = Readonly<Record<'events' | 'unchanged' | 'coalesced', number>>;
 
 /** The command line as the repository runs it. */
-const source = 'cli/main.ts';
+export const source = 'cli/main.ts';
 
 /** Arguments of `run` that keep the rate budget out of the way. */
 export const runArguments = (dir: string, { concurrency }: RunSettings): readonly string[] => [

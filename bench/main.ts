@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { bundles } from './bundles.ts';
 import { coldStart } from './cold-start.ts';
 import { cost } from './cost.ts';
+import { latency } from './latency.ts';
 import { memory } from './memory.ts';
 import { writePage } from './page.ts';
 import { queue } from './queue.ts';
@@ -21,6 +22,7 @@ const benches: Readonly<Record<string, Bench>> = {
   requests,
   queue,
   throughput,
+  latency,
   memory,
 };
 

@@ -92,8 +92,8 @@ function cpuOfEnded(): number {
 
 export interface Service {
   readonly url: string;
-  /** Posts to a control endpoint of the sandbox. @returns its answer */
-  control(path: string, body: unknown): Promise<unknown>;
+  /** Asks a control endpoint of the sandbox: by POST where there is a body. @returns its answer */
+  control(path: string, body?: unknown): Promise<unknown>;
   /** The requests that it keeps, in the order of their arrival. */
   journal(): Promise<readonly JournalEntry[]>;
   /** Connections taken since it started. */
@@ -108,21 +108,16 @@ export async function startService(options: SandboxOptions): Promise<Service> {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const [{ url }] = (await once(child, 'message')) as [{ url: string }];
-  const answered = async (answer: Response) => {
-    if (!answer.ok) throw new Error(`${answer.url}: ${answer.status} ${await answer.text()}`);
+  async function control(path: string, body?: unknown): Promise<unknown> {
+    const request = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+    const answer = await fetch(`${url}/_sandbox${path}`, request);
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
     return answer.json();
-  };
+  }
   return {
     url,
-    async control(path, body) {
-      return answered(await fetch(`${url}/_sandbox${path}`, { method: 'POST', body: JSON.stringify(body) }));
-    },
-    async journal() {
-      const { entries } = (await answered(await fetch(`${url}/_sandbox/journal`))) as {
-        entries: JournalEntry[];
-      };
-      return entries;
-    },
+    control,
+    journal: async () => ((await control('/journal')) as { entries: JournalEntry[] }).entries,
     async connections() {
       child.send('connections');
       const [answer] = (await once(child, 'message')) as [{ connections: number }];
