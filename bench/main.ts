@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { bundles } from './bundles.ts';
 import { coldStart } from './cold-start.ts';
 import { cost } from './cost.ts';
+import { idlePoll } from './idle-poll.ts';
 import { latency } from './latency.ts';
 import { memory } from './memory.ts';
 import { writePage } from './page.ts';
@@ -23,6 +24,7 @@ const benches: Readonly<Record<string, Bench>> = {
   queue,
   throughput,
   latency,
+  'idle-poll': idlePoll,
   memory,
 };
 
