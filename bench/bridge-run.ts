@@ -9,6 +9,8 @@ export interface BridgeRun extends Finished {
   readonly settled: number;
   /** Connections that the run opened to the service. */
   readonly connections: number;
+  /** Requests that it made, of any kind. */
+  readonly requests: number;
 }
 
 export interface RunSettings {
@@ -42,23 +44,18 @@ export async function withFolder<T>(work: (dir: string) => Promise<T>): Promise<
   }
 }
 
-/** Sets up an embedded bridge in `dir` by its command line, with the partner account `main`. */
+/** Makes an embedded bridge of `dir`, by its command line; no partner account is connected yet. */
+export async function storeApplication({ url }: Service, dir: string): Promise<void> {
+  const credentials = ['--client-id', 'sandbox-client', '--client-secret-stdin'];
+  await measure(source, ['application', '--local', dir, '--base-url', url, ...credentials], {
+    input: 'sandbox-client-secret',
+  });
+}
+
+/** The same with the partner account `main`. */
 export async function setUpBridge(service: Service, dir: string, since: string): Promise<void> {
-  const local = ['--local', dir];
-  await measure(
-    source,
-    [
-      'application',
-      ...local,
-      '--base-url',
-      service.url,
-      '--client-id',
-      'sandbox-client',
-      '--client-secret-stdin',
-    ],
-    { input: 'sandbox-client-secret' },
-  );
-  await measure(source, ['connect', 'main', ...local, '--refresh-token-stdin', '--since', since], {
+  await storeApplication(service, dir);
+  await measure(source, ['connect', 'main', '--local', dir, '--refresh-token-stdin', '--since', since], {
     input: 'sandbox-refresh-token-main',
   });
 }
@@ -66,14 +63,19 @@ export async function setUpBridge(service: Service, dir: string, since: string):
 /** Runs the bridge of `dir` until it is idle; `run` alone is measured. */
 export async function runUntilIdle(service: Service, dir: string, settings: RunSettings): Promise<BridgeRun> {
   const connections = await service.connections();
+  const requests = await service.requests();
   const { onLine } = settings;
   const run = await measure(
     source,
     [...runArguments(dir, settings), '--until-idle'],
     onLine ? { onLine } : {},
   );
-  const opened = (await service.connections()) - connections;
-  return { ...run, ...(await booksOf(dir)), connections: opened };
+  return {
+    ...run,
+    ...(await booksOf(dir)),
+    connections: (await service.connections()) - connections,
+    requests: (await service.requests()) - requests,
+  };
 }
 
 /** What became of all that was listed, over all partner accounts. */

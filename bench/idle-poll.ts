@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { runArguments, runUntilIdle, setUpBridge, withFolder } from './bridge-run.ts';
-import { measure, type Service, startService } from './processes.ts';
+import { measure, startService } from './processes.ts';
 import { type Bench, type BenchOptions, median, type Report } from './report.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -48,19 +48,16 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
         sourceVersion: [source, '--version'],
         source: [source, ...poll],
       };
-      const requestsBefore = (await service.journal()).length;
+      const before = await service.requests();
       const taken = await measured(programs, { rounds, starts, progress });
       const polls = 2 * rounds * starts;
-      return reportOf(taken, (await requestsOf(service, requestsBefore)) / polls);
+      // Of any kind: a token request would count.
+      return reportOf(taken, ((await service.requests()) - before) / polls);
     });
   } finally {
     await service.stop();
   }
 }
-
-/** Of any kind: a token request would count. */
-const requestsOf = async (service: Service, before: number): Promise<number> =>
-  (await service.journal()).length - before;
 
 interface Taken {
   /** Medians, one a round. */

@@ -6,9 +6,9 @@ import { parseArgs } from 'node:util';
 import { bundles } from './bundles.ts';
 import { coldStart } from './cold-start.ts';
 import { cost } from './cost.ts';
+import { growth } from './growth.ts';
 import { idlePoll } from './idle-poll.ts';
 import { latency } from './latency.ts';
-import { memory } from './memory.ts';
 import { writePage } from './page.ts';
 import { queue } from './queue.ts';
 import { type Bench, isMet, shownTarget, shownValue } from './report.ts';
@@ -25,7 +25,7 @@ const benches: Readonly<Record<string, Bench>> = {
   throughput,
   latency,
   'idle-poll': idlePoll,
-  memory,
+  growth,
 };
 
 const usage = `npm run bench [-- NAME … [--rounds N] [--short] [--no-page]]

@@ -96,6 +96,8 @@ export interface Service {
   control(path: string, body?: unknown): Promise<unknown>;
   /** The requests that it keeps, in the order of their arrival. */
   journal(): Promise<readonly JournalEntry[]>;
+  /** Requests taken since it started; those to its control endpoints apart. */
+  requests(): Promise<number>;
   /** Connections taken since it started. */
   connections(): Promise<number>;
   stop(): Promise<void>;
@@ -118,6 +120,7 @@ export async function startService(options: SandboxOptions): Promise<Service> {
     url,
     control,
     journal: async () => ((await control('/journal')) as { entries: JournalEntry[] }).entries,
+    requests: async () => ((await control('/journal?limit=0')) as { nextIndex: number }).nextIndex,
     async connections() {
       child.send('connections');
       const [answer] = (await once(child, 'message')) as [{ connections: number }];
