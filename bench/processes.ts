@@ -47,8 +47,8 @@ export async function measure(
   if (onLine) createInterface({ input: child.stdout }).on('line', onLine);
   else {
     child.stdout.on('data', (chunk: Buffer) => {
-      // Events are counted by the books, not kept.
-      if (stdout.length < 100_000) stdout += chunk;
+      // Events are counted by the books, not kept; the status of a thousand partner accounts is.
+      if (stdout.length < 10_000_000) stdout += chunk;
     });
   }
   let peakMb = 0;
