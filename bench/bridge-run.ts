@@ -1,56 +1,99 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type Finished, measure, type Service } from './processes.ts';
+import { type Finished, type MeasureOptions, measure, type Service } from './processes.ts';
 
 export interface BridgeRun extends Finished {
   readonly events: number;
   /** Listed IDs with an outcome, by the books. */
   readonly settled: number;
+  /** Connections that the run opened to the service. */
+  readonly connections: number;
+  /** Requests that it made, of any kind. */
+  readonly requests: number;
+}
+
+export interface RunSettings {
+  readonly concurrency: number;
+  readonly onLine?: MeasureOptions['onLine'];
 }
 
 type Books = Readonly<Record<'events' | 'unchanged' | 'coalesced', number>>;
 
-/** A fresh embedded bridge, set up by its command line, run until it is idle; only `run` is measured. */
-export async function runBridge(
-  service: Service,
-  options: { readonly concurrency: number; readonly since: string },
-): Promise<BridgeRun> {
+/** The command line as the repository runs it. */
+export const source = 'cli/main.ts';
+
+/** Arguments of `run` that keep the rate budget out of the way. */
+export const runArguments = (dir: string, { concurrency }: RunSettings): readonly string[] => [
+  'run',
+  '--local',
+  dir,
+  '--concurrency',
+  String(concurrency),
+  '--max-requests-per-second',
+  '100000',
+];
+
+/** A folder that is gone afterwards. */
+export async function withFolder<T>(work: (dir: string) => Promise<T>): Promise<T> {
   const dir = mkdtempSync(path.join(tmpdir(), 'advert-bridge-bench-'));
-  const local = ['--local', dir];
   try {
-    await measure(
-      'cli/main.ts',
-      [
-        'application',
-        ...local,
-        '--base-url',
-        service.url,
-        '--client-id',
-        'sandbox-client',
-        '--client-secret-stdin',
-      ],
-      'sandbox-client-secret',
-    );
-    await measure(
-      'cli/main.ts',
-      ['connect', 'main', ...local, '--refresh-token-stdin', '--since', options.since],
-      'sandbox-refresh-token-main',
-    );
-    const run = await measure('cli/main.ts', [
-      'run',
-      ...local,
-      '--until-idle',
-      '--concurrency',
-      String(options.concurrency),
-      '--max-requests-per-second',
-      '100000',
-    ]);
-    const status = await measure('cli/main.ts', ['status', ...local, '--json']);
-    const [account] = (JSON.parse(status.stdout) as { partnerAccounts: { books: Books }[] }).partnerAccounts;
-    const { events = 0, unchanged = 0, coalesced = 0 } = account?.books ?? {};
-    return { ...run, events, settled: events + unchanged + coalesced };
+    return await work(dir);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+/** Makes an embedded bridge of `dir`, by its command line; no partner account is connected yet. */
+export async function storeApplication({ url }: Service, dir: string): Promise<void> {
+  const credentials = ['--client-id', 'sandbox-client', '--client-secret-stdin'];
+  await measure(source, ['application', '--local', dir, '--base-url', url, ...credentials], {
+    input: 'sandbox-client-secret',
+  });
+}
+
+/** The same with the partner account `main`. */
+export async function setUpBridge(service: Service, dir: string, since: string): Promise<void> {
+  await storeApplication(service, dir);
+  await measure(source, ['connect', 'main', '--local', dir, '--refresh-token-stdin', '--since', since], {
+    input: 'sandbox-refresh-token-main',
+  });
+}
+
+/** Runs the bridge of `dir` until it is idle; `run` alone is measured. */
+export async function runUntilIdle(service: Service, dir: string, settings: RunSettings): Promise<BridgeRun> {
+  const connections = await service.connections();
+  const requests = await service.requests();
+  const { onLine } = settings;
+  const run = await measure(
+    source,
+    [...runArguments(dir, settings), '--until-idle'],
+    onLine ? { onLine } : {},
+  );
+  return {
+    ...run,
+    ...(await booksOf(dir)),
+    connections: (await service.connections()) - connections,
+    requests: (await service.requests()) - requests,
+  };
+}
+
+/** What became of all that was listed, over all partner accounts. */
+async function booksOf(dir: string): Promise<Pick<BridgeRun, 'events' | 'settled'>> {
+  const { stdout } = await measure(source, ['status', '--local', dir, '--json']);
+  const { partnerAccounts } = JSON.parse(stdout) as { partnerAccounts: { books: Books }[] };
+  const sum = (name: keyof Books) => partnerAccounts.reduce((total, { books }) => total + books[name], 0);
+  const events = sum('events');
+  return { events, settled: events + sum('unchanged') + sum('coalesced') };
+}
+
+/** A fresh embedded bridge, run until it is idle. */
+export function runBridge(
+  service: Service,
+  { since, ...settings }: RunSettings & { readonly since: string },
+): Promise<BridgeRun> {
+  return withFolder(async (dir) => {
+    await setUpBridge(service, dir, since);
+    return runUntilIdle(service, dir, settings);
+  });
 }

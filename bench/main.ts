@@ -6,7 +6,9 @@ import { parseArgs } from 'node:util';
 import { bundles } from './bundles.ts';
 import { coldStart } from './cold-start.ts';
 import { cost } from './cost.ts';
-import { memory } from './memory.ts';
+import { growth } from './growth.ts';
+import { idlePoll } from './idle-poll.ts';
+import { latency } from './latency.ts';
 import { writePage } from './page.ts';
 import { queue } from './queue.ts';
 import { type Bench, isMet, shownTarget, shownValue } from './report.ts';
@@ -21,7 +23,9 @@ const benches: Readonly<Record<string, Bench>> = {
   requests,
   queue,
   throughput,
-  memory,
+  latency,
+  'idle-poll': idlePoll,
+  growth,
 };
 
 const usage = `npm run bench [-- NAME … [--rounds N] [--short] [--no-page]]

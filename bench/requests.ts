@@ -5,10 +5,6 @@ import type { Bench } from './report.ts';
 const latencyMs = 5;
 const concurrency = 50;
 
-interface Entry {
-  readonly endpoint: string | null;
-}
-
 export const requests: Bench = {
   does: 'how many requests the partner service gets, by its own journal',
   async run({ rounds, isShort, progress }) {
@@ -51,7 +47,7 @@ async function countRequests(wanted: {
   readonly changes: number;
   readonly adverts: number;
 }): Promise<number> {
-  const service = await startService(latencyMs, 10 * wanted.changes + 1_000);
+  const service = await startService({ latencyMs, journalLimit: 10 * wanted.changes + 1_000 });
   try {
     const since = new Date(Date.now() - 60_000).toISOString();
     await service.control('/adverts', { count: wanted.adverts, status: 'active' });
@@ -61,8 +57,7 @@ async function countRequests(wanted: {
     const { settled } = await runBridge(service, { concurrency, since });
     if (settled !== wanted.changes)
       throw new Error(`${settled} listed IDs of ${wanted.changes} were settled`);
-    const answer = await fetch(`${service.url}/_sandbox/journal`);
-    const { entries } = (await answer.json()) as { entries: Entry[] };
+    const entries = await service.journal();
     return entries.filter(({ endpoint }) => endpoint === 'advert' || endpoint === 'feed').length;
   } finally {
     await service.stop();

@@ -1,9 +1,21 @@
+/**
+ * The sandbox for a bench, with the connections it takes counted. Says its address, then how many connections there were
+ * each time it is asked by a message.
+ *
+ * Usage: service.ts OPTIONS (JSON of SandboxOptions)
+ */
+import { subscribe } from 'node:diagnostics_channel';
 import { startSandbox } from '../sandbox/server.ts';
 
+let connections = 0;
+subscribe('net.server.socket', () => {
+  connections += 1;
+});
+process.on('message', () => process.send?.({ connections }));
 const sandbox = await startSandbox({
   users: [{ name: 'main', adverts: 0 }],
   visibilityDelayMs: 0,
-  latencyMs: Number(process.argv[2] ?? 0),
-  journalLimit: Number(process.argv[3] ?? 1000),
+  journalLimit: 1_000,
+  ...JSON.parse(process.argv[2] ?? '{}'),
 });
-process.stdout.write(`${sandbox.url}\n`);
+process.send?.({ url: sandbox.url });

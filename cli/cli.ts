@@ -1,37 +1,34 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
-import { addApplication } from './commands/application.ts';
-import { addBackfill } from './commands/backfill.ts';
-import { addConnect } from './commands/connect.ts';
-import { addDeadLetters } from './commands/dead-letters.ts';
-import { addDisconnect } from './commands/disconnect.ts';
-import { addReplay } from './commands/replay.ts';
-import { addResync } from './commands/resync.ts';
-import { addRun } from './commands/run.ts';
-import { addSandbox } from './commands/sandbox.ts';
-import { addSnapshot } from './commands/snapshot.ts';
-import { addStatus } from './commands/status.ts';
-import { addWebhook } from './commands/webhook.ts';
 import { type ExitCode, exitCodes, type Io, say } from './io.ts';
 import { CommandError, UsageError, usageErrorOf } from './usage.ts';
 
 /** Adds a command to the program; `end` is told the exit code when its work is done. */
 export type AddCommand = (program: Command, io: Io, end: (exitCode: ExitCode) => void) => Command;
 
-const commands: readonly AddCommand[] = [
-  addApplication,
-  addConnect,
-  addRun,
-  addWebhook,
-  addBackfill,
-  addResync,
-  addSnapshot,
-  addReplay,
-  addStatus,
-  addDeadLetters,
-  addDisconnect,
-  addSandbox,
-];
+/** In the order of the help. Each is a module of its own, loaded alone when it is the one that is asked for. */
+const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
+  ['application', async () => (await import('./commands/application.ts')).addApplication],
+  ['connect', async () => (await import('./commands/connect.ts')).addConnect],
+  ['run', async () => (await import('./commands/run.ts')).addRun],
+  ['webhook', async () => (await import('./commands/webhook.ts')).addWebhook],
+  ['backfill', async () => (await import('./commands/backfill.ts')).addBackfill],
+  ['resync', async () => (await import('./commands/resync.ts')).addResync],
+  ['snapshot', async () => (await import('./commands/snapshot.ts')).addSnapshot],
+  ['replay', async () => (await import('./commands/replay.ts')).addReplay],
+  ['status', async () => (await import('./commands/status.ts')).addStatus],
+  ['dead-letters', async () => (await import('./commands/dead-letters.ts')).addDeadLetters],
+  ['disconnect', async () => (await import('./commands/disconnect.ts')).addDisconnect],
+  ['sandbox', async () => (await import('./commands/sandbox.ts')).addSandbox],
+]);
+
+/** The command asked for; all of them where that is none, for the help and for the guess at what was meant. */
+function asked([name = '']: readonly string[]): Promise<AddCommand[]> {
+  const command = commands.get(name);
+  const isVersion = name === '-V' || name === '--version';
+  const needed = command ? [command] : isVersion ? [] : [...commands.values()];
+  return Promise.all(needed.map((load) => load()));
+}
 
 /**
  * The command line. Never rejects: whatever goes wrong is said on standard error, in one message.
@@ -60,7 +57,7 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
     .helpOption('-h, --help', 'this text; after a command, that of the command')
     .helpCommand('help [command]', 'the same: help on a command')
     .addHelpText('after', programHelp);
-  for (const add of commands) {
+  for (const add of await asked(argv)) {
     add(program, io, (exitCode) => {
       ended = exitCode;
     });

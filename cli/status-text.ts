@@ -131,7 +131,8 @@ export function booksText({ books, redelivered }: Pick<AccountStatus, 'books' | 
     : `${sum} (outcomes are counted per delivery; ${count(redelivered)} deliveries were repeated)`;
 }
 
-export const count = (number: number): string => number.toLocaleString('en-US');
+/** With commas. By hand, for Intl takes 10 ms to come up, a third of what Node itself does. */
+export const count = (number: number): string => String(number).replace(/\B(?=(?:\d{3})+$)/g, ',');
 
 function duration(seconds: number): string {
   if (seconds < 120) return `${Math.round(seconds)} s`;

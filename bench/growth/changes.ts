@@ -1,0 +1,18 @@
+import { setUpBridge, withFolder } from '../bridge-run.ts';
+import { startService } from '../processes.ts';
+import { type Sample, sampleOf } from './sample.ts';
+
+/** So many changes of one partner account, each of another advert, none known before. */
+export function ofChanges(changes: number): Promise<Sample> {
+  return withFolder(async (dir) => {
+    const service = await startService({});
+    try {
+      const since = new Date(Date.now() - 60_000).toISOString();
+      await service.control('/adverts', { count: changes, status: 'active' });
+      await setUpBridge(service, dir, since);
+      return await sampleOf(service, dir, { size: changes, changes });
+    } finally {
+      await service.stop();
+    }
+  });
+}

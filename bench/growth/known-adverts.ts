@@ -1,0 +1,132 @@
+import type { AdvertKey } from '../../functions/fan-out/ports.ts';
+import type { ChangedAdvert } from '../../shared/contract/messages.ts';
+import { advertEvent } from '../../shared/domain/advert-event.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
+import { beforeAll } from '../../shared/domain/position.ts';
+import { type EmbeddedState, openEmbeddedState } from '../../shared/embedded/state.ts';
+import { setUpBridge, withFolder } from '../bridge-run.ts';
+import { type Service, startService } from '../processes.ts';
+import { type Sample, sampleOf } from './sample.ts';
+
+const partnerAccount = 'main';
+const firstAdvertId = 1001;
+const statuses = ['active', 'sold'];
+const writesAtOnce = 2_000;
+const requestsAtOnce = 20;
+
+export interface KnownAdvertsOptions {
+  /** Sizes of the state files, in adverts; each a multiple of `changes`. */
+  readonly sizes: readonly number[];
+  readonly changes: number;
+  readonly rounds: number;
+  readonly progress: (text: string) => void;
+}
+
+/**
+ * The same changes with state files that know few and many adverts. Each file goes from round to round as it would in
+ * use, and each round changes the same adverts again, which lie all over it.
+ *
+ * @returns for each round a sample of each size
+ */
+export function ofKnownAdverts({
+  sizes,
+  changes,
+  rounds,
+  progress,
+}: KnownAdvertsOptions): Promise<Sample[][]> {
+  return withFolder(async (folder) => {
+    const service = await startService({
+      users: [{ name: partnerAccount, adverts: changes }],
+      firstAdvertId,
+    });
+    try {
+      const dirs = sizes.map((size) => ({ size, dir: `${folder}/${size}` }));
+      for (const { size, dir } of dirs) {
+        await setUpBridge(service, dir, new Date().toISOString());
+        await fill(dir, size, changes);
+        progress(`a state file with ${size.toLocaleString('en')} adverts is made`);
+      }
+      const samples: Sample[][] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        await changeAll(service, changes, statuses[round % 2] as string);
+        const taken: Sample[] = [];
+        for (const { size, dir } of dirs) taken.push(await sampleOf(service, dir, { size, changes }));
+        samples.push(taken);
+      }
+      return samples;
+    } finally {
+      await service.stop();
+    }
+  });
+}
+
+async function changeAll(service: Service, changes: number, status: string): Promise<void> {
+  for (let index = 0; index < changes; index += requestsAtOnce) {
+    const ids = Array.from({ length: Math.min(requestsAtOnce, changes - index) }, (_, more) =>
+      String(firstAdvertId + index + more),
+    );
+    await Promise.all(ids.map((id) => service.control(`/adverts/${id}/status`, { status })));
+  }
+}
+
+/** Writes histories by the bridge's own adapter, of adverts that have had one event. */
+async function fill(dir: string, size: number, changes: number): Promise<void> {
+  const state = openEmbeddedState(dir);
+  try {
+    const account = await state.partnerAccounts.read(partnerAccount);
+    if (!account) throw new Error(`there is no partner account in ${dir}`);
+    const { generation } = account.value;
+    const stride = strideOf(size);
+    for (let index = 0; index < size; index += writesAtOnce) {
+      const some = Array.from({ length: Math.min(writesAtOnce, size - index) }, (_, more) =>
+        advertIdOf(((index + more) * stride) % size, changes),
+      );
+      await Promise.all(some.map((advertId) => write(state, { partnerAccount, generation, advertId })));
+    }
+  } finally {
+    state.close();
+  }
+}
+
+/**
+ * The first are the service's. Each of the others begins with the digits of one of those, so that in the index, which
+ * is in the order of text, there are as many between any two that change.
+ */
+function advertIdOf(index: number, changes: number): string {
+  const id = String(firstAdvertId + (index % changes));
+  return index < changes ? id : `${id}${String(Math.floor(index / changes)).padStart(8, '0')}`;
+}
+
+/** Steps of this length come to every number below `size`, in no order that a disk could like. */
+function strideOf(size: number): number {
+  const divides = (a: number, b: number): number => (b === 0 ? a : divides(b, a % b));
+  let stride = Math.floor(size * 0.618);
+  while (divides(stride, size) !== 1) stride += 1;
+  return stride;
+}
+
+const newId = 'f'.repeat(32);
+
+async function write({ advertHistories }: EmbeddedState, key: AdvertKey): Promise<void> {
+  const observedAt = Date.now();
+  const listedAt = toInstant(observedAt);
+  const message: ChangedAdvert = {
+    ...key,
+    key: `${newId}:${key.advertId}`,
+    feed: 'adverts',
+    listedAt,
+    cause: 'feed',
+    correlationId: newId,
+  };
+  const event = advertEvent(message, { status: 'limited', previousStatus: null, sequence: 1, observedAt });
+  const isNew = await advertHistories.write(key, {
+    version: 1,
+    sequence: 1,
+    status: 'limited',
+    envelope: JSON.stringify(event),
+    by: message.key,
+    position: beforeAll,
+    owed: false,
+  });
+  if (!isNew) throw new Error(`advert ${key.advertId} is there twice`);
+}

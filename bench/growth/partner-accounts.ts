@@ -1,0 +1,45 @@
+import * as v from 'valibot';
+import { createLocalConnect } from '../../cli/embedded/connect.ts';
+import { createTextObserver } from '../../cli/embedded/text-observer.ts';
+import { bridgeSettings } from '../../shared/contract/settings.ts';
+import { Secret } from '../../shared/domain/secret.ts';
+import { sideBySide } from '../../shared/domain/side-by-side.ts';
+import { openEmbeddedState } from '../../shared/embedded/state.ts';
+import { storeApplication, withFolder } from '../bridge-run.ts';
+import { type Service, startService } from '../processes.ts';
+import { type Sample, sampleOf } from './sample.ts';
+
+/** The same changes, spread evenly over so many partner accounts. */
+export function ofPartnerAccounts(count: number, changes: number): Promise<Sample> {
+  return withFolder(async (dir) => {
+    const names = Array.from({ length: count }, (_, index) => `partner-${index + 1}`);
+    const service = await startService({ users: names.map((name) => ({ name, adverts: 0 })) });
+    try {
+      await storeApplication(service, dir);
+      await connectAll(service, dir, names);
+      for (const user of names) {
+        await service.control('/adverts', { user, count: changes / count, status: 'active' });
+      }
+      return await sampleOf(service, dir, { size: count, changes });
+    } finally {
+      await service.stop();
+    }
+  });
+}
+
+/** As `connect` does, in this process: a thousand processes would take longer than all that is measured. */
+async function connectAll({ url }: Service, dir: string, names: readonly string[]): Promise<void> {
+  const settings = v.parse(v.object(bridgeSettings), { maxRequestsPerSecond: 100_000 });
+  const observer = createTextObserver(process.stderr, 'warn');
+  const state = openEmbeddedState(dir);
+  const local = createLocalConnect({ state, baseUrl: url, settings, observer, concurrency: 10 });
+  try {
+    await sideBySide(names, 10, async (partnerAccount) => {
+      const refreshToken = new Secret(`sandbox-refresh-token-${partnerAccount}`);
+      await local.connect({ partnerAccount, refreshToken }, { deadlineMs: Date.now() + 60_000 });
+    });
+  } finally {
+    local.close();
+    state.close();
+  }
+}

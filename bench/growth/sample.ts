@@ -1,0 +1,48 @@
+import { runUntilIdle } from '../bridge-run.ts';
+import type { Service } from '../processes.ts';
+
+/** One run of the bridge, by what there was of something. */
+export interface Sample {
+  readonly size: number;
+  /** Between the first event and the last, so that start-up is not in it. */
+  readonly usPerChange: number;
+  readonly cpuUsPerChange: number;
+  readonly requestsPerChange: number;
+  readonly peakMb: number;
+  /** Time of the last tenth of the events, of that of the second: the first one warms up. */
+  readonly lastOfSecondTenth: number;
+}
+
+const concurrency = 50;
+
+/**
+ * Runs the bridge of `dir` until it is idle.
+ *
+ * @param changes at least ten
+ * @throws when there are not as many events
+ */
+export async function sampleOf(
+  service: Service,
+  dir: string,
+  { size, changes }: { readonly size: number; readonly changes: number },
+): Promise<Sample> {
+  // The moments of the first event and of each tenth of them.
+  const moments: number[] = [];
+  let came = 0;
+  const tenth = Math.floor(changes / 10);
+  const onLine = () => {
+    came += 1;
+    if (came === 1 || came % tenth === 0) moments.push(performance.now());
+  };
+  const run = await runUntilIdle(service, dir, { concurrency, onLine });
+  if (came !== changes) throw new Error(`${came} events of ${changes} changes`);
+  const between = (from: number, to: number) => (moments[to] ?? Number.NaN) - (moments[from] ?? Number.NaN);
+  return {
+    size,
+    usPerChange: (between(0, 10) * 1_000) / changes,
+    cpuUsPerChange: (run.cpuSeconds * 1e6) / changes,
+    requestsPerChange: run.requests / changes,
+    peakMb: run.peakMb,
+    lastOfSecondTenth: between(9, 10) / between(1, 2),
+  };
+}

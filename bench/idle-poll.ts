@@ -1,0 +1,147 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { runArguments, runUntilIdle, setUpBridge, withFolder } from './bridge-run.ts';
+import { measure, startService } from './processes.ts';
+import { type Bench, type BenchOptions, median, type Report } from './report.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const mostRatio = 1.5;
+const concurrency = 10;
+/** What `npm pack` builds: the command as the users of the package run it. */
+const built = 'dist/cli/main.js';
+const source = 'cli/main.ts';
+
+/** A state file opened and one request made: the least that a poll can be. Not ES modules, for they load slower. */
+const barePoll = `
+const { DatabaseSync } = require('node:sqlite');
+const file = new DatabaseSync(process.argv[2] + '/bridge.db');
+const known = file.prepare('SELECT count(*) AS known FROM feeds').get();
+require('node:http').get(process.argv[1], (answer) => {
+  answer.resume();
+  answer.on('end', () => process.exit(known.known === 1 && answer.statusCode === 200 ? 0 : 1));
+});
+`;
+
+/** A poll that finds nothing, as a process of its own. */
+export const idlePoll: Bench = {
+  does: 'what a poll that finds nothing costs: requests, and a process of its own beside bare Node',
+  run,
+};
+
+type Program = readonly [script: string, ...args: string[]];
+
+async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report> {
+  const starts = isShort ? 5 : 15;
+  progress('building the package');
+  execFileSync(process.execPath, ['scripts/build-package.ts'], { cwd: root, stdio: 'ignore' });
+  const service = await startService({});
+  try {
+    return await withFolder(async (dir) => {
+      await setUpBridge(service, dir, new Date().toISOString());
+      await runUntilIdle(service, dir, { concurrency });
+      const poll = [...runArguments(dir, { concurrency }), '--until-idle'];
+      const programs: Readonly<Record<string, Program>> = {
+        bare: ['-e', '0'],
+        barePoll: ['-e', barePoll, `${service.url}/_sandbox/clock`, dir],
+        builtVersion: [built, '--version'],
+        built: [built, ...poll],
+        sourceVersion: [source, '--version'],
+        source: [source, ...poll],
+      };
+      const before = await service.requests();
+      const taken = await measured(programs, { rounds, starts, progress });
+      const polls = 2 * rounds * starts;
+      // Of any kind: a token request would count.
+      return reportOf(taken, ((await service.requests()) - before) / polls);
+    });
+  } finally {
+    await service.stop();
+  }
+}
+
+interface Taken {
+  /** Medians, one a round. */
+  readonly ms: number[];
+  readonly cpuMs: number[];
+}
+
+async function measured(
+  programs: Readonly<Record<string, Program>>,
+  { rounds, starts, progress }: { rounds: number; starts: number; progress: BenchOptions['progress'] },
+): Promise<ReadonlyMap<string, Taken>> {
+  const names = Object.keys(programs);
+  const taken = new Map(names.map((name): [string, Taken] => [name, { ms: [], cpuMs: [] }]));
+  for (let round = 1; round <= rounds; round += 1) {
+    const ms = new Map(names.map((name): [string, number[]] => [name, []]));
+    const cpuMs = new Map(names.map((name) => [name, 0]));
+    // In turn, so that whatever else the machine does meets all of them.
+    for (let start = 0; start < starts; start += 1) {
+      for (const [name, [script, ...args]] of Object.entries(programs)) {
+        const { seconds, cpuSeconds } = await measure(script, args);
+        ms.get(name)?.push(seconds * 1_000);
+        cpuMs.set(name, (cpuMs.get(name) ?? 0) + cpuSeconds * 1_000);
+      }
+    }
+    for (const [name, { ms: all, cpuMs: cpu }] of taken) {
+      all.push(median(ms.get(name) ?? []));
+      // The system counts by 10 ms: the mean of all is finer than any of them.
+      cpu.push((cpuMs.get(name) ?? Number.NaN) / starts);
+    }
+    const last = (name: string) => `${taken.get(name)?.ms.at(-1)?.toFixed(0)} ms`;
+    progress(
+      `round ${round} of ${rounds}: bare Node ${last('bare')}, bare poll ${last('barePoll')}, the package ${last('built')}, from source ${last('source')}`,
+    );
+  }
+  return taken;
+}
+
+const shown: Readonly<Record<string, string>> = {
+  bare: '`node -e 0`',
+  barePoll: 'bare Node that opens the state file and makes one request',
+  builtVersion: '`advert-bridge --version`, the package',
+  built: '`advert-bridge run --until-idle`, the package',
+  sourceVersion: '`advert-bridge --version`, from source',
+  source: '`advert-bridge run --until-idle`, from source',
+};
+
+function reportOf(taken: ReadonlyMap<string, Taken>, requests: number): Report {
+  const ms = (name: string) => taken.get(name)?.ms ?? [];
+  const ratio = (of: string, to: string) =>
+    ms(of).map((value, round) => value / (ms(to)[round] ?? Number.NaN));
+  return {
+    figures: [
+      { what: 'requests for a poll that finds nothing', rounds: [requests], unit: '', target: { most: 1 } },
+      {
+        what: 'a poll that finds nothing, from start to end of its process, of `node -e 0`',
+        rounds: ratio('built', 'bare'),
+        unit: 'times',
+        target: { most: mostRatio },
+      },
+      {
+        what: 'the same, of bare Node that opens the state file and makes one request',
+        rounds: ratio('built', 'barePoll'),
+        unit: 'times',
+      },
+      {
+        what: 'the same from source, of `node -e 0`',
+        rounds: ratio('source', 'bare'),
+        unit: 'times',
+      },
+    ],
+    tables: [
+      {
+        title: 'From start to end of a process, medians',
+        columns: ['program', 'ms', 'CPU ms'],
+        rows: [...taken].map(([name, { ms: all, cpuMs }]) => [
+          shown[name] ?? name,
+          median(all).toFixed(0),
+          median(cpuMs).toFixed(0),
+        ]),
+      },
+    ],
+    notes: [
+      'The package is what `npm pack` builds and its users run. From source Node also takes the types out of every file.',
+      'The service answers at once, by plain http; TLS, which a real service has, costs both sides alike.',
+    ],
+  };
+}
