@@ -64,7 +64,9 @@ export async function measure(
 
 /** Starts a script of this repository; the command line as its first line starts it. */
 export function start(script: string, args: readonly string[]): ChildProcessWithoutNullStreams {
-  const flags = /^(dist\/)?cli\//.test(script) ? ['--max-semi-space-size=8'] : [];
+  const flags = /^(dist\/)?cli\//.test(script)
+    ? ['--max-semi-space-size=8', '--heap-growing-percent=100']
+    : [];
   return spawn(process.execPath, [...flags, script, ...args], { cwd: root, stdio: 'pipe' });
 }
 

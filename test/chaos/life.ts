@@ -28,9 +28,15 @@ export interface LifeOptions {
   readonly mostFileKib?: number;
 }
 
-/** Starts the command line as package.json does: `node --max-semi-space-size=8 cli/main.ts …`. */
+/** Starts the command line as package.json does: `node --max-semi-space-size=8 … cli/main.ts …`. */
 export function startLife(args: readonly string[], { input = '', mostFileKib }: LifeOptions = {}): Life {
-  const command = [process.execPath, '--max-semi-space-size=8', 'cli/main.ts', ...args];
+  const command = [
+    process.execPath,
+    '--max-semi-space-size=8',
+    '--heap-growing-percent=100',
+    'cli/main.ts',
+    ...args,
+  ];
   // The shell is replaced by the bridge, so that its pid is the bridge's.
   const [file = '', ...rest] =
     mostFileKib === undefined
