@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { runArguments, runUntilIdle, setUpBridge, withFolder } from './bridge-run.ts';
+import { runArguments, runUntilIdle, setUpBridge, source, withFolder } from './bridge-run.ts';
 import { measure, startService } from './processes.ts';
 import { type Bench, type BenchOptions, median, type Report } from './report.ts';
 
@@ -9,8 +9,6 @@ const mostRatio = 1.5;
 const concurrency = 10;
 /** What `npm pack` builds: the command as the users of the package run it. */
 const built = 'dist/cli/main.js';
-/** As `npm run bridge` runs it. */
-const source = 'cli/advert-bridge.js';
 
 /** A state file opened and one request made: the least that a poll can be. Not ES modules, for they load slower. */
 const barePoll = `
