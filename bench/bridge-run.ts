@@ -20,8 +20,8 @@ export interface RunSettings {
 
 type Books = Readonly<Record<'events' | 'unchanged' | 'coalesced', number>>;
 
-/** The command line as the repository runs it. */
-export const source = 'cli/main.ts';
+/** The command line as `npm run bridge` runs it. */
+export const source = 'cli/advert-bridge.js';
 
 /** Arguments of `run` that keep the rate budget out of the way. */
 export const runArguments = (dir: string, { concurrency }: RunSettings): readonly string[] => [

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { runArguments, runUntilIdle, setUpBridge, withFolder } from './bridge-run.ts';
+import { runArguments, runUntilIdle, setUpBridge, source, withFolder } from './bridge-run.ts';
 import { measure, startService } from './processes.ts';
 import { type Bench, type BenchOptions, median, type Report } from './report.ts';
 
@@ -9,7 +9,6 @@ const mostRatio = 1.5;
 const concurrency = 10;
 /** What `npm pack` builds: the command as the users of the package run it. */
 const built = 'dist/cli/main.js';
-const source = 'cli/main.ts';
 
 /** A state file opened and one request made: the least that a poll can be. Not ES modules, for they load slower. */
 const barePoll = `
@@ -112,6 +111,12 @@ function reportOf(taken: ReadonlyMap<string, Taken>, requests: number): Report {
     figures: [
       { what: 'requests for a poll that finds nothing', rounds: [requests], unit: '', target: { most: 1 } },
       {
+        what: 'start-up of the command (`--version`), of `node -e 0`',
+        rounds: ratio('builtVersion', 'bare'),
+        unit: 'times',
+        target: { most: mostRatio },
+      },
+      {
         what: 'a poll that finds nothing, from start to end of its process, of `node -e 0`',
         rounds: ratio('built', 'bare'),
         unit: 'times',
@@ -140,7 +145,7 @@ function reportOf(taken: ReadonlyMap<string, Taken>, requests: number): Report {
       },
     ],
     notes: [
-      'The package is what `npm pack` builds and its users run. From source Node also takes the types out of every file.',
+      'The package is what `npm pack` builds and its users run. From source Node also takes the types out of every file; what came of that is kept in node_modules/.cache.',
       'The service answers at once, by plain http; TLS, which a real service has, costs both sides alike.',
     ],
   };

@@ -2,6 +2,8 @@
 // The command of the package, which brings the built command line, for Node runs no TypeScript inside node_modules; in
 // the repository, which has no build, the command of the source. Plain JavaScript, so that an old Node can say so.
 import { existsSync } from 'node:fs';
+import module from 'node:module';
+import { fileURLToPath } from 'node:url';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 const isLocal = process.argv.some((argument) => /^--local(=|$)/.test(argument));
@@ -13,4 +15,12 @@ if (isLocal && (major < 22 || (major === 22 && minor < 13))) {
   process.exit(2);
 }
 const source = new URL('main.ts', import.meta.url);
-await import(existsSync(source) ? source.href : new URL('../dist/cli/main.js', import.meta.url).href);
+const isSource = existsSync(source);
+if (isSource) {
+  // To take the types out of every file again takes longer than all that most commands do. Not where Node would put it,
+  // for what lies in a folder of everybody's could be anybody's.
+  module.enableCompileCache?.(
+    fileURLToPath(new URL('../node_modules/.cache/advert-bridge', import.meta.url)),
+  );
+}
+await import(isSource ? source.href : new URL('../dist/cli/main.js', import.meta.url).href);

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S node --max-semi-space-size=8 --heap-growing-percent=100
-// The young heap is bounded, for V8 would let it grow to 128 MB under load (docs/decisions/embedded-state.md).
+// The heap is kept small, for V8 would let it grow with the load (docs/decisions/embedded-state.md).
 import { runCli } from './cli.ts';
 import { processIo } from './process-io.ts';
 
