@@ -33,12 +33,8 @@ export function stopped(
   return owing({ ...account, stop: { reason, tokenVersion, at: toInstant(nowMs) } }, JSON.stringify(event));
 }
 
-/**
- * Goes on; owes the event that says so where one had told of the stop. Not with the version that died: whoever brings it
- * was slow, and others have found out meanwhile.
- */
+/** Goes on; owes the event that says so where one had told of the stop. */
 export function restored(account: PartnerAccount, tokenVersion: string, nowMs: number): PartnerAccount {
-  if (account.stop?.tokenVersion === tokenVersion) return account;
   const { stop, pause: _pause, ...rest } = account;
   if (!isUnanswered(stop)) return rest;
   const { name: partnerAccount, generation } = account;

@@ -2,7 +2,7 @@
  * Makes a partner account known, or gives a known one new credentials. Nothing is stored unless the service gave a pair
  * whose scope suffices.
  */
-import { changeAccount, stopOf } from '../../shared/domain/accounts.ts';
+import { changeAccount } from '../../shared/domain/accounts.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerFault } from '../../shared/domain/faults.ts';
 import { feeds } from '../../shared/domain/feed.ts';
@@ -58,14 +58,18 @@ export function createConnect(deps: ConnectDeps) {
    * is stored then
    */
   async function connect(request: ConnectRequest, options: CallOptions): Promise<Connected> {
-    return alone(request.partnerAccount, options, () => exchange(request, options));
+    return alone(request.partnerAccount, options, (holder) => exchange(request, holder, options));
   }
 
   /**
    * A refresh under way could store its pair, of a grant that is dead by now, after the new one: so nobody refreshes
    * meanwhile. An account that is not there yet has nobody who would.
    */
-  async function alone<T>(name: string, { deadlineMs }: CallOptions, work: () => Promise<T>): Promise<T> {
+  async function alone<T>(
+    name: string,
+    { deadlineMs }: CallOptions,
+    work: (holder?: string) => Promise<T>,
+  ): Promise<T> {
     if (!(await accounts.read(name))) return work();
     for (;;) {
       const result = await withRefreshLock(deps, name, work);
@@ -80,7 +84,11 @@ export function createConnect(deps: ConnectDeps) {
     }
   }
 
-  async function exchange(request: ConnectRequest, options: CallOptions): Promise<Connected> {
+  async function exchange(
+    request: ConnectRequest,
+    holder: string | undefined,
+    options: CallOptions,
+  ): Promise<Connected> {
     const { partnerAccount: name } = request;
     const received = await requestTokens(grantOf(request, settings.requiredScope), options);
     const pair = pairOf(received, 'refreshToken' in request ? { refreshToken: request.refreshToken } : {});
@@ -109,10 +117,8 @@ export function createConnect(deps: ConnectDeps) {
       });
     }
     // Last, for it is what makes the drain poll the feed.
-    const account = await tell(name, generation, version, pair);
+    const account = await tell({ name, generation, holder, version, pair });
     await payOwedEvents(deps, account);
-    const stop = stopOf(account);
-    if (stop) throw stoppedMeanwhile(name, stop.reason);
     observer.info('partner account connected', { partnerAccount: name, generation });
     return {
       partnerAccount: name,
@@ -125,21 +131,23 @@ export function createConnect(deps: ConnectDeps) {
     };
   }
 
-  async function tell(
-    name: string,
-    generation: number,
-    version: string,
-    pair: TokenPair,
-  ): Promise<PartnerAccount> {
+  /** @throws {PartnerFault} when somebody else had the account in hand since: what they found is newer than this */
+  async function tell({ name, generation, holder, version, pair }: Telling): Promise<PartnerAccount> {
     const token = { version, expiresAt: pair.expiresAt, usedAt: pair.obtainedAt };
     const fresh: PartnerAccount = { name, generation, connectedAt: toInstant(clock.now()), token };
     if (await accounts.write(fresh, 0)) return fresh;
-    const account = await changeAccount(accounts, name, (now) => ({
-      ...restored(now, version, clock.now()),
-      token,
-    }));
+    const isOurs = (now: PartnerAccount) => now.refreshing?.holder === holder;
+    const account = await changeAccount(accounts, name, (now) =>
+      isOurs(now) ? { ...restored(now, version, clock.now()), token } : undefined,
+    );
     if (!account)
       throw new Error(`partner account ${name} was forgotten while it was being connected: connect it again`);
+    if (!isOurs(account)) {
+      throw new PartnerFault(
+        'passing',
+        `connecting ${name} took so long that its token was refreshed, or it was changed, meanwhile: connect it again`,
+      );
+    }
     return account;
   }
 
@@ -170,12 +178,14 @@ export function createConnect(deps: ConnectDeps) {
 
 export type Connect = ReturnType<typeof createConnect>;
 
-/** Others had it in hand while this one was slow. */
-const stoppedMeanwhile = (name: string, reason: string): PartnerFault =>
-  new PartnerFault(
-    'account-stopped',
-    `partner account ${name} was stopped again while it was being connected (${reason}): connect it once more`,
-  );
+interface Telling {
+  readonly name: string;
+  readonly generation: number;
+  /** Of the refresh lock; undefined where there was no account to lock. */
+  readonly holder: string | undefined;
+  readonly version: string;
+  readonly pair: TokenPair;
+}
 
 function grantOf(request: ConnectRequest, scope: string): Grant {
   if ('refreshToken' in request) return { type: 'refresh_token', refreshToken: request.refreshToken };

@@ -17,12 +17,13 @@ export const busy = Symbol('busy');
 /**
  * Runs `work` as the only one that changes the partner account's tokens, over all functions and processes.
  *
+ * @param work is told under which name the lock is held, which the account's row says as long as nobody else took it
  * @returns `busy` when somebody else is at it, or there is no such account
  */
 export async function withRefreshLock<T>(
   deps: LockDeps,
   name: string,
-  work: () => Promise<T>,
+  work: (holder: string) => Promise<T>,
 ): Promise<T | typeof busy> {
   const { accounts, clock, settings } = deps;
   const holder = deps.newId();
@@ -35,7 +36,7 @@ export async function withRefreshLock<T>(
   });
   if (locked?.refreshing?.holder !== holder) return busy;
   try {
-    return await work();
+    return await work(holder);
   } finally {
     await changeAccount(accounts, name, (now) => {
       if (now.refreshing?.holder !== holder) return undefined;

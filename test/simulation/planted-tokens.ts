@@ -57,8 +57,8 @@ export const plantedInTokens: readonly PlantedFault[] = [
       replacements: [
         {
           file: 'connect.ts',
-          from: 'return alone(request.partnerAccount, options, () => exchange(request, options));',
-          to: 'return exchange(request, options);',
+          from: 'return alone(request.partnerAccount, options, (holder) => exchange(request, holder, options));',
+          to: 'return exchange(request, undefined, options);',
         },
       ],
     },
