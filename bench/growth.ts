@@ -144,7 +144,7 @@ function grown(
 }
 
 const plotOf = (measured: Measured): Plot => ({
-  title: `A change, by ${measured.of}`,
+  title: `What a change takes, by number of ${measured.of}`,
   xTitle: measured.of,
   yTitle: 'µs',
   xScale: 'log',
