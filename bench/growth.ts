@@ -97,13 +97,14 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
     tables: [
       {
         title: 'What lies behind the ratios, medians',
-        columns: ['of', 'time, µs a change', 'CPU, µs a change', 'requests a change', 'peak MB'],
+        columns: ['of', 'how many', 'time, µs a change', 'CPU, µs a change', 'requests a change', 'peak MB'],
         rows: whole.flatMap((measured) =>
           sizesOf(measured).map((size, index) => {
             const middle = (of: (sample: Sample) => number, digits: number) =>
               median(measured.rounds.map((samples) => of(samples[index] as Sample))).toFixed(digits);
             return [
-              `${size.toLocaleString('en')} ${measured.of}`,
+              measured.of,
+              size.toLocaleString('en'),
               middle(({ usPerChange }) => usPerChange, 0),
               middle(({ cpuUsPerChange }) => cpuUsPerChange, 0),
               middle(({ requestsPerChange }) => requestsPerChange, 3),
@@ -143,7 +144,7 @@ function grown(
 }
 
 const plotOf = (measured: Measured): Plot => ({
-  title: `A change, by ${measured.of}`,
+  title: `What a change takes, by number of ${measured.of}`,
   xTitle: measured.of,
   yTitle: 'µs',
   xScale: 'log',

@@ -146,6 +146,7 @@ function reportOf(taken: ReadonlyMap<string, Taken>, requests: number): Report {
     ],
     notes: [
       'The package is what `npm pack` builds and its users run. From source Node also takes the types out of every file; what came of that is kept in node_modules/.cache.',
+      'Between the poll and bare Node are what Node itself loads for HTTP, SQLite and hashing, the files of the command, and the checkpoint of the state file when it is closed, which waits for the disk.',
       'The service answers at once, by plain http; TLS, which a real service has, costs both sides alike.',
     ],
   };

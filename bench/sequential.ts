@@ -2,6 +2,7 @@
  * The second yardstick: what most partners have. One request after the other, by `fetch`, nothing kept.
  *
  * Usage: sequential.ts URL SINCE CHANGES
+ * Prints how many adverts it fetched, and the seconds from the first request for the feed to the last answer.
  */
 const [url = '', since = '', changes = '0'] = process.argv.slice(2);
 
@@ -32,6 +33,7 @@ interface Page {
 }
 
 let fetched = 0;
+const begun = performance.now();
 const feed = `status/adverts?since=${encodeURIComponent(since)}`;
 for (let cursor = '', hasMore = true; hasMore && fetched < Number(changes); ) {
   const page: Page = await get<Page>(`${feed}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
@@ -41,4 +43,4 @@ for (let cursor = '', hasMore = true; hasMore && fetched < Number(changes); ) {
   }
   ({ hasMore, nextCursor: cursor } = page);
 }
-process.stdout.write(`${fetched}\n`);
+process.stdout.write(JSON.stringify({ fetched, seconds: (performance.now() - begun) / 1_000 }));
