@@ -65,4 +65,4 @@ export {
   type Position,
   positionOf,
 } from './position.ts';
-export type { Claim, ClaimAnswer, PositionStore } from './store.ts';
+export { type Claim, type ClaimAnswer, inOwnWrite, type PositionStore } from './store.ts';

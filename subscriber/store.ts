@@ -30,3 +30,13 @@ export interface PositionStore {
   /** Nothing was applied; the claim ends, if it is still the owner's. */
   release(key: string, owner: string): Promise<void>;
 }
+
+/**
+ * For a handler whose own write carries the position (`onlyIfNewer`): nothing is claimed, nothing remembered, and every
+ * event is handed over, what is stale or a duplicate too.
+ */
+export const inOwnWrite: PositionStore = {
+  claim: async () => ({ kind: 'granted', applied: undefined }),
+  confirm: async () => true,
+  release: async () => undefined,
+};

@@ -30,7 +30,7 @@ export class SearchIndexStack extends Stack {
       },
       bundling: { bundleAwsSDK: true },
     });
-    adverts.grant(indexer, 'dynamodb:UpdateItem', 'dynamodb:GetItem');
+    adverts.grant(indexer, 'dynamodb:UpdateItem');
     subscription.deadLetters.grantSendMessages(indexer);
 
     indexer.addEventSource(new SqsEventSource(subscription.queue, { reportBatchItemFailures: true }));
