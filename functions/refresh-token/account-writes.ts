@@ -33,8 +33,12 @@ export function stopped(
   return owing({ ...account, stop: { reason, tokenVersion, at: toInstant(nowMs) } }, JSON.stringify(event));
 }
 
-/** Goes on; owes the event that says so where one had told of the stop. */
+/**
+ * Goes on; owes the event that says so where one had told of the stop. Not with the version that died: such a write comes
+ * again where it was carried out although its answer said otherwise.
+ */
 export function restored(account: PartnerAccount, tokenVersion: string, nowMs: number): PartnerAccount {
+  if (account.stop?.tokenVersion === tokenVersion) return account;
   const { stop, pause: _pause, ...rest } = account;
   if (!isUnanswered(stop)) return rest;
   const { name: partnerAccount, generation } = account;
