@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createConnect } from '../../../functions/refresh-token/connect.ts';
+import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { checked } from '../../../shared/contract/checks.ts';
 import { envelope } from '../../../shared/contract/events.ts';
 import { metrics } from '../../../shared/contract/names.ts';
@@ -362,6 +363,32 @@ describe('refresh-token', () => {
 
     expect(await refresh()).toEqual({ kind: 'stopped', reason: 'scope-insufficient' });
     expect((await stored()).access).toBe('access-new');
+    expect(types()).toEqual(['PartnerAuthorizationRequired']);
+  });
+
+  it('tells of a stop once, also when the write that says so is carried out and answered as a conflict', async () => {
+    const { accounts } = world.tokenDeps;
+    let answered = 0;
+    const doubting = createRefreshToken({
+      ...world.tokenDeps,
+      accounts: {
+        ...accounts,
+        async write(account, version) {
+          const isWritten = await accounts.write(account, version);
+          if (!account.stop) return isWritten;
+          answered += 1;
+          return answered > 1 && isWritten;
+        },
+      },
+    });
+    answer({ scope: 'v2 read' });
+    const request = {
+      partnerAccount: 'main',
+      rejectedVersion: await version(),
+      because: 'token-rejected',
+    } as const;
+
+    expect(await doubting.refresh(request, world.options())).toMatchObject({ kind: 'stopped' });
     expect(types()).toEqual(['PartnerAuthorizationRequired']);
   });
 
