@@ -71,7 +71,7 @@ const keptCode = { NODE_COMPILE_CACHE: `${root}node_modules/.cache/advert-bridge
  */
 export function start(script: string, args: readonly string[]): ChildProcessWithoutNullStreams {
   const flags = /^(dist\/)?cli\//.test(script)
-    ? ['--max-semi-space-size=8', '--heap-growing-percent=100']
+    ? ['--max-semi-space-size=16', '--heap-growing-percent=100']
     : [];
   const env = script.startsWith('bench/') ? { ...process.env, ...keptCode } : process.env;
   return spawn(process.execPath, [...flags, script, ...args], { cwd: root, stdio: 'pipe', env });

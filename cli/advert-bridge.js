@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=8 --heap-growing-percent=100
+#!/usr/bin/env -S node --max-semi-space-size=16 --heap-growing-percent=100
 // The command of the package, which brings the built command line, for Node runs no TypeScript inside node_modules; in
 // the repository, which has no build, the command of the source. Plain JavaScript, so that an old Node can say so.
 import { existsSync } from 'node:fs';

@@ -3,7 +3,6 @@
  * file only puts the parts together; workers.ts and poller.ts run them.
  */
 import { randomUUID } from 'node:crypto';
-import pLimit from 'p-limit';
 import { createDrain } from '../../functions/drain/drain.ts';
 import type { ChangedAdvertsQueue } from '../../functions/drain/ports.ts';
 import { createFanOut } from '../../functions/fan-out/fan-out.ts';
@@ -19,7 +18,7 @@ import { createPartnerReaders } from '../../shared/partner-api/readers.ts';
 import { createTokenSource } from '../../shared/partner-api/token-source.ts';
 import { createLocalClient, refreshLockMs } from './connect.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';
-import { startWorkers } from './workers.ts';
+import { startWorkers, type Workers } from './workers.ts';
 
 export interface EmbeddedBridgeOptions {
   readonly state: EmbeddedState;
@@ -80,10 +79,16 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
     clock,
   });
   const readers = createPartnerReaders({ client, tokens });
+  let workers: Workers | undefined;
+  // Its connection is free: another advert may have it while this one waits for the disk.
+  const readAdvert: AdvertReader['readAdvert'] = (partnerAccount, advertId, ...rest) =>
+    readers
+      .readAdvert(partnerAccount, advertId, ...rest)
+      .finally(() => workers?.fetched(partnerAccount, advertId));
   const fanOut = createFanOut({
     accounts: state.partnerAccounts,
     histories: state.advertHistories,
-    adverts: sideBySideAtMost(concurrency, readers),
+    adverts: { readAdvert },
     events,
     observer,
     clock,
@@ -126,19 +131,19 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
 
   /** Runs until `signal`, or until idle. */
   async function run({ signal, untilIdle }: RunOptions): Promise<RunResult> {
-    const workers = startWorkers({
+    workers = startWorkers({
       inbox: state.queue,
       settler: state.queue,
       fanOut,
       clock,
       observer,
-      concurrency: concurrency + Math.ceil(concurrency * finishing),
+      concurrency,
     });
     const queue: ChangedAdvertsQueue = {
       depth: (partnerAccount) => state.queue.depth(partnerAccount),
       async send(messages) {
         const refused = await state.queue.send(messages);
-        workers.wake();
+        workers?.wake();
         return refused;
       },
     };
@@ -177,21 +182,13 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
       return { fault, needsPerson: await needsPerson() };
     } finally {
       stopping.abort();
-      await workers.stop();
+      await workers?.stop();
       await sweeping;
       client.close();
     }
   }
 
   return { run };
-}
-
-/** So many more adverts are in hand than are fetched, as a share: the next fetch need not wait for the disk. */
-const finishing = 0.25;
-
-function sideBySideAtMost(fetches: number, adverts: AdvertReader): AdvertReader {
-  const limit = pLimit(fetches);
-  return { readAdvert: (...request) => limit(() => adverts.readAdvert(...request)) };
 }
 
 /** Short, for it stands in every message and event of its page. */

@@ -1,3 +1,4 @@
+import { byAdvert, type DeliveryGroup } from '../../functions/fan-out/by-advert.ts';
 import type { FanOut } from '../../functions/fan-out/fan-out.ts';
 import type { Delivery, Inbox, Settler } from '../../functions/fan-out/ports.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
@@ -9,13 +10,15 @@ export interface WorkerDeps {
   readonly fanOut: FanOut;
   readonly clock: Clock;
   readonly observer: Observer;
-  /** Adverts handled side by side. */
+  /** Adverts fetched side by side. */
   readonly concurrency: number;
 }
 
 export interface Workers {
   /** Something was put into the queue. */
   wake(): void;
+  /** The advert has its answer: the next one may be fetched while this one waits for the disk and the subscriber. */
+  fetched(partnerAccount: string, advertId: string): void;
   /** Ends when what is in hand is settled. */
   stop(): Promise<void>;
   /** Adverts in hand. */
@@ -28,6 +31,8 @@ const handleMs = 60_000;
 /** How often messages that were sent back for a while are looked for. */
 const idleLookMs = 200;
 const mostPerAdvert = 10;
+/** Adverts that have their answer and are not settled yet: more means that disk or subscriber are slower than the service. */
+const mostFinishing = 256;
 const firstSettleWaitMs = 100;
 const mostSettleWaitMs = 5_000;
 
@@ -37,16 +42,18 @@ const mostSettleWaitMs = 5_000;
  */
 export function startWorkers(deps: WorkerDeps): Workers {
   const { inbox, settler, fanOut, clock, observer, concurrency } = deps;
-  const ready: Delivery[][] = [];
+  const ready: DeliveryGroup[] = [];
   const stopping = new AbortController();
+  /** Not fetched yet, by advert. */
+  const fetching = new Set<string>();
   let busy = 0;
   let wakeUp = new AbortController();
 
   // With a reason, for making one is what costs.
   const wake = () => wakeUp.abort('woken');
 
-  async function work(group: Delivery[]): Promise<void> {
-    const settlements = await fanOut.handle(group, { deadlineMs: clock.now() + handleMs });
+  async function work(group: DeliveryGroup): Promise<void> {
+    const settlements = await fanOut.handleAdvert(group, { deadlineMs: clock.now() + handleMs });
     // Until it works, for what is in hand keeps its advert waiting. After a stop the next run frees it.
     for (let waitMs = firstSettleWaitMs; ; waitMs = Math.min(2 * waitMs, mostSettleWaitMs)) {
       try {
@@ -59,23 +66,36 @@ export function startWorkers(deps: WorkerDeps): Workers {
     }
   }
 
+  const hasRoom = () => fetching.size < concurrency && busy < concurrency + mostFinishing;
+
   function startReady(): void {
-    while (busy < concurrency && ready.length > 0) {
-      const group = ready.shift() as Delivery[];
+    while (hasRoom() && ready.length > 0) {
+      const group = ready.shift() as DeliveryGroup;
+      const advert = advertOf(group[0]);
       busy += 1;
+      fetching.add(advert);
       void work(group).then(() => {
         busy -= 1;
-        if (ready.length > 0) startReady();
-        if (ready.length <= concurrency / 2) wake();
+        fetching.delete(advert);
+        goOn();
       });
     }
   }
 
+  function goOn(): void {
+    startReady();
+    if (ready.length <= concurrency / 2) wake();
+  }
+
+  function fetched(partnerAccount: string, advertId: string): void {
+    if (fetching.delete(keyOf(partnerAccount, advertId))) goOn();
+  }
+
   async function receive(): Promise<number> {
-    const room = 2 * concurrency - ready.length - busy;
+    const room = 2 * concurrency - ready.length;
     if (room <= 0) return 0;
     const deliveries = await inbox.receive({ maxGroups: room, maxPerGroup: mostPerAdvert, visibilityMs });
-    ready.push(...groupsOf(deliveries));
+    ready.push(...byAdvert(deliveries));
     return deliveries.length;
   }
 
@@ -87,7 +107,7 @@ export function startWorkers(deps: WorkerDeps): Workers {
         return 0;
       });
       startReady();
-      if (received === 0 || busy >= concurrency) await clock.sleep(idleLookMs, wakeUp.signal);
+      if (received === 0 || !hasRoom()) await clock.sleep(idleLookMs, wakeUp.signal);
     }
     while (busy > 0) {
       wakeUp = new AbortController();
@@ -98,6 +118,7 @@ export function startWorkers(deps: WorkerDeps): Workers {
   const running = run();
   return {
     wake,
+    fetched,
     busy: () => busy + ready.length,
     stop: () => {
       stopping.abort();
@@ -109,15 +130,7 @@ export function startWorkers(deps: WorkerDeps): Workers {
   };
 }
 
-/** A batch holds whole groups; their messages are handled together. */
-function groupsOf(deliveries: readonly Delivery[]): Delivery[][] {
-  const groups = new Map<string, Delivery[]>();
-  for (const delivery of deliveries) {
-    const { message, id } = delivery;
-    const key = message ? `${message.partnerAccount}/${message.generation}/${message.advertId}` : id;
-    const group = groups.get(key);
-    if (group) group.push(delivery);
-    else groups.set(key, [delivery]);
-  }
-  return [...groups.values()];
-}
+const keyOf = (partnerAccount: string, advertId: string): string => `${partnerAccount}/${advertId}`;
+
+const advertOf = ({ message, id }: Delivery): string =>
+  message ? keyOf(message.partnerAccount, message.advertId) : id;

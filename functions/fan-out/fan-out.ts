@@ -7,9 +7,10 @@
 import { metrics } from '../../shared/contract/names.ts';
 import { stopOf } from '../../shared/domain/accounts.ts';
 import type { PartnerAccount, PartnerAccounts } from '../../shared/domain/ports.ts';
+import { byAdvert, type DeliveryGroup } from './by-advert.ts';
 import { malformedLetter } from './dead-letter.ts';
-import type { Delivery, Settlement, Verdict } from './ports.ts';
-import { type AdvertDeps, type Group, type MessageDelivery, settleAdvert } from './settle-advert.ts';
+import type { Delivery, Outcome, Settlement, Verdict } from './ports.ts';
+import { type AdvertDeps, type Group, settleAdvert } from './settle-advert.ts';
 
 export interface FanOutDeps extends AdvertDeps {
   readonly accounts: PartnerAccounts;
@@ -67,26 +68,29 @@ export function createFanOut(deps: FanOutDeps) {
     }
   }
 
+  const settle = (group: DeliveryGroup, options: HandleOptions): Promise<Settlement[]> => {
+    for (const { receives } of group) if (receives > 1) observer.count(metrics.redelivered, 1);
+    return areMessages(group) ? handleGroup(inOrder(group), options) : malformed(group);
+  };
+
+  async function malformed(group: DeliveryGroup): Promise<Settlement[]> {
+    return group.map((delivery) => {
+      const letter = malformedLetter(delivery, clock.now());
+      return { delivery, verdict: { kind: 'dead-letter', letter } };
+    });
+  }
+
+  /** Settles one advert's deliveries (see {@link byAdvert}); the log hears of what goes wrong. Never rejects. */
+  async function handleAdvert(group: DeliveryGroup, options: HandleOptions): Promise<Settlement[]> {
+    const settlements = await settle(group, options);
+    countOutcomes(settlements);
+    return settlements;
+  }
+
+  /** Settles a batch, its adverts side by side, with a line in the log. Never rejects. */
   async function handle(deliveries: readonly Delivery[], options: HandleOptions): Promise<Settlement[]> {
-    const groups = new Map<string, [MessageDelivery, ...MessageDelivery[]]>();
-    const settlements: Settlement[] = [];
-    for (const delivery of deliveries) {
-      if (delivery.receives > 1) observer.count(metrics.redelivered, 1);
-      if (!isMessage(delivery)) {
-        const letter = malformedLetter(delivery, clock.now());
-        settlements.push({ delivery, verdict: { kind: 'dead-letter', letter } });
-        continue;
-      }
-      const { partnerAccount, generation, advertId } = delivery.message;
-      const key = `${partnerAccount}/${generation}/${advertId}`;
-      const group = groups.get(key);
-      if (group) group.push(delivery);
-      else groups.set(key, [delivery]);
-    }
-    const settled = await Promise.all(
-      [...groups.values()].map((group) => handleGroup(inOrder(group), options)),
-    );
-    settlements.push(...settled.flat());
+    const settled = await Promise.all(byAdvert(deliveries).map((group) => settle(group, options)));
+    const settlements = settled.flat();
     countOutcomes(settlements);
     // One line a batch: a line an advert would cost half of what its event does.
     if (settlements.length > 0) observer.info('batch handled', { pages: linesOf(settlements) });
@@ -94,16 +98,16 @@ export function createFanOut(deps: FanOutDeps) {
   }
 
   function countOutcomes(settlements: readonly Settlement[]): void {
-    const counted = settlements.flatMap(({ verdict }) => {
-      if (verdict.kind === 'done') return verdict.outcome;
-      return verdict.kind === 'dead-letter' ? 'deadLettered' : [];
-    });
-    for (const [outcome, { length }] of Map.groupBy(counted, (outcome) => outcome)) {
-      observer.count(metrics[outcome], length);
+    const counts = new Map<Outcome | 'deadLettered', number>();
+    for (const { verdict } of settlements) {
+      if (verdict.kind !== 'done' && verdict.kind !== 'dead-letter') continue;
+      const became = verdict.kind === 'done' ? verdict.outcome : 'deadLettered';
+      counts.set(became, (counts.get(became) ?? 0) + 1);
     }
+    for (const [became, count] of counts) observer.count(metrics[became], count);
   }
 
-  return { handle };
+  return { handle, handleAdvert };
 }
 
 export type FanOut = ReturnType<typeof createFanOut>;
@@ -141,8 +145,12 @@ function linesOf(settlements: readonly Settlement[]): PageLine[] {
   });
 }
 
-const isMessage = (delivery: Delivery): delivery is Delivery & MessageDelivery =>
-  delivery.message !== undefined;
+const areMessages = (group: DeliveryGroup): group is Group =>
+  group.every(({ message }) => message !== undefined);
 
-const inOrder = (group: [MessageDelivery, ...MessageDelivery[]]): Group =>
-  group.sort((a, b) => (a.position < b.position ? -1 : 1));
+function inOrder(group: Group): Group {
+  const [head, ...rest] = group.length === 1 ? group : group.toSorted(byPosition);
+  return head ? [head, ...rest] : group;
+}
+
+const byPosition = (a: Delivery, b: Delivery): number => (a.position < b.position ? -1 : 1);

@@ -17,6 +17,7 @@ export interface Observation {
 export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEvent {
   const { partnerAccount, generation, advertId, listedAt, cause, correlationId } = message;
   const { status, previousStatus, sequence } = seen;
+  const observedAt = toInstant(seen.observedAt);
   const metadata = {
     eventId: `${partnerAccount}/${generation}/${advertId}/${sequence}`,
     schemaVersion,
@@ -24,12 +25,12 @@ export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEv
     generation,
     sequence,
     listedAt,
-    observedAt: toInstant(seen.observedAt),
+    observedAt,
     cause,
     correlationId,
   };
   const source: typeof eventSource = eventSource;
-  const time = toSeconds(seen.observedAt);
+  const time = toSeconds(observedAt);
   const resources = [`advert-bridge/${partnerAccount}/advert/${advertId}`];
   return status === null
     ? {
@@ -63,11 +64,12 @@ export function authorizationEvent(
   change: AuthorizationChange,
 ): AuthorizationEvent {
   const { partnerAccount, generation } = change;
+  const observedAt = toInstant(change.observedAt);
   return {
     source: eventSource,
     'detail-type':
       kind === 'required' ? detailTypes.authorizationRequired : detailTypes.authorizationRestored,
-    time: toSeconds(change.observedAt),
+    time: toSeconds(observedAt),
     resources: [`advert-bridge/${partnerAccount}`],
     detail: {
       metadata: {
@@ -75,7 +77,7 @@ export function authorizationEvent(
         schemaVersion,
         partnerAccount,
         generation,
-        observedAt: toInstant(change.observedAt),
+        observedAt,
       },
       data: { reason: change.reason },
     },
@@ -83,4 +85,4 @@ export function authorizationEvent(
 }
 
 /** EventBridge carries `time` in whole seconds, so the envelope does too, in every world. */
-const toSeconds = (ms: number): string => toInstant(ms).replace(/\.\d+Z$/, 'Z');
+const toSeconds = (instant: string): string => `${instant.slice(0, 19)}Z`;

@@ -47,13 +47,16 @@ export function createAdvertHistories(store: Store) {
     },
     write(key, row) {
       const values = valuesOf(row);
-      return store.write(() => {
-        const { changes } =
-          row.version === 1
-            ? insert.run(...values, keyOf(key))
-            : update.run(...values, keyOf(key), row.version - 1);
-        return changes === 1;
-      });
+      return store.write(
+        () => {
+          const { changes } =
+            row.version === 1
+              ? insert.run(...values, keyOf(key))
+              : update.run(...values, keyOf(key), row.version - 1);
+          return changes === 1;
+        },
+        { patient: true },
+      );
     },
     async remove(partnerAccount) {
       // '0' is what comes after '/'.

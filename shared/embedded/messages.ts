@@ -3,12 +3,11 @@ import type { Store } from './store.ts';
 
 export interface MessageRow {
   readonly sequence_number: number;
-  /** What waits for one another. */
-  readonly group_key: string;
   readonly partner_account: string;
   readonly generation: number;
   readonly body: string;
   readonly sent_at: number;
+  /** How often it may have been handed out. */
   readonly receives: number;
   /** When it can be had again, of one that a verdict has put off; null of all others. */
   readonly visible_at: number | null;
@@ -20,13 +19,13 @@ export interface MessageRow {
  */
 export function createMessages(store: Store) {
   const insert = store.prepare(
-    `INSERT INTO messages (group_key, partner_account, generation, body, sent_at, receives) VALUES (?, ?, ?, ?, ?, 0)`,
+    'INSERT INTO messages (partner_account, generation, body, sent_at, receives) VALUES (?, ?, ?, ?, 0)',
   );
   const selectAfter = store.prepare(
     'SELECT * FROM messages WHERE sequence_number > ? ORDER BY sequence_number LIMIT ?',
   );
-  const selectOfGroup = store.prepare(
-    'SELECT * FROM messages WHERE group_key = ? AND sequence_number > ? ORDER BY sequence_number LIMIT ?',
+  const countOne = store.prepare(
+    'UPDATE messages SET receives = receives + 1 WHERE sequence_number BETWEEN ? AND ?',
   );
   const noteReceives = store.prepare(
     'UPDATE messages SET receives = ?, visible_at = NULL WHERE sequence_number = ?',
@@ -36,23 +35,17 @@ export function createMessages(store: Store) {
 
   return {
     add(message: ChangedAdvert, sentAt: number): void {
-      const { partnerAccount, generation, advertId } = message;
-      insert.run(
-        `${partnerAccount}/${advertId}`,
-        partnerAccount,
-        generation,
-        JSON.stringify(message),
-        sentAt,
-      );
+      insert.run(message.partnerAccount, message.generation, JSON.stringify(message), sentAt);
     },
 
     /** The next ones in the order in which they were sent. */
     after: (sequenceNumber: number, limit: number) =>
       selectAfter.all(sequenceNumber, limit) as unknown as MessageRow[],
 
-    /** The next ones of what waits for one another. */
-    ofGroup: (group: string, sequenceNumber: number, limit: number) =>
-      selectOfGroup.all(group, sequenceNumber, limit) as unknown as MessageRow[],
+    /** Counts a delivery of each of them, before any of them is handed out. */
+    expectHandOut(first: number, last: number): void {
+      countOne.run(first, last);
+    },
 
     handedOut(sequenceNumber: number, receives: number): void {
       noteReceives.run(receives, sequenceNumber);

@@ -25,6 +25,8 @@ export interface QueueParts {
 export type EmbeddedQueue = ChangedAdvertsQueue & DeadLetters & Inbox & Settler;
 
 interface QueuedRow extends Queued {
+  /** Counted in the file: so many deliveries a later process knows of. */
+  counted: number;
   readonly group: string;
   readonly partnerAccount: string;
   readonly generation: number;
@@ -34,10 +36,11 @@ interface QueuedRow extends Queued {
 
 /** As long as SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
-/** Messages read at a time, and at least known while there are more. */
-const readAhead = 200;
-/** Of the same advert, wherever they stand, so that they are handed out together. */
-const mostOfGroup = 9;
+/** Messages known before any is handed out, while there are more: all of one advert among them go together. */
+const leastKnown = 1_000;
+/** Up to here the queue is read on in the background. */
+const mostReadAhead = 2_000;
+const readAtOnce = 250;
 
 /**
  * The queue between drain and fan-out, FIFO by advert, with the visibility timeouts, receive counts and deduplication of
@@ -58,6 +61,7 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
     rankOf: ({ sequenceNumber }) => sequenceNumber,
   });
   let readTo = 0;
+  let reading: Promise<boolean> | undefined;
 
   function accept(firstKey: string, changes: readonly ChangedAdvert[]): void {
     const now = clock.now();
@@ -71,57 +75,65 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
     counts.enter(books);
   }
 
-  /** Reads on in the queue. @returns whether there was anything */
-  function readOn(): boolean {
-    const rows = store.read(() => messages.after(readTo, readAhead));
+  async function readNext(): Promise<boolean> {
+    const rows = store.read(() => messages.after(readTo, readAtOnce));
+    const [first, last] = [rows[0], rows.at(-1)];
+    if (!first || !last) return false;
+    // For all of them at once, ahead of their turn: so handing one out for the first time writes nothing.
+    await store.write(() => messages.expectHandOut(first.sequence_number, last.sequence_number));
+    readTo = last.sequence_number;
     for (const row of rows) {
-      readTo = row.sequence_number;
-      if (known.has(readTo)) continue;
-      learn(row);
-      for (const later of store.read(() => messages.ofGroup(row.group_key, readTo, mostOfGroup)))
-        learn(later);
+      const queued = queuedOf(row);
+      known.set(queued.sequenceNumber, queued);
+      groups.add(queued);
     }
-    return rows.length > 0;
+    return true;
   }
 
-  function learn(row: MessageRow): void {
-    if (known.has(row.sequence_number)) return;
-    const queued = queuedOf(row);
-    known.set(queued.sequenceNumber, queued);
-    groups.add(queued);
+  /** Reads on in the queue, once at a time. @returns whether there was anything */
+  function readOn(): Promise<boolean> {
+    reading ??= readNext().finally(() => {
+      reading = undefined;
+    });
+    return reading;
   }
 
-  function take({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions): QueuedRow[] {
+  async function take({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions): Promise<QueuedRow[]> {
+    while (known.size < leastKnown && (await readOn()));
+    // A fault is for whoever has to wait for it.
+    if (known.size < mostReadAhead) readOn().catch(() => false);
     const now = clock.now();
     const taken: QueuedRow[] = [];
-    if (known.size < readAhead) readOn();
     let left = maxGroups;
     do {
       const next = groups.take(left, maxPerGroup, now, now + visibilityMs);
       left -= new Set(next.map(({ group }) => group)).size;
       taken.push(...next);
       // What is known may all wait for something, and others stand farther on.
-    } while (left > 0 && readOn());
+    } while (left > 0 && (await readOn().catch(() => false)));
     return taken;
   }
 
   async function receive(options: ReceiveOptions): Promise<Delivery[]> {
-    const taken = take(options);
-    if (taken.length === 0) return [];
+    const taken = await take(options);
+    const uncounted = taken.filter(({ receives, counted }) => receives > counted);
     try {
-      await store.write(() => {
-        for (const { sequenceNumber, receives } of taken) messages.handedOut(sequenceNumber, receives);
-      });
+      if (uncounted.length > 0) {
+        await store.write(() => {
+          for (const { sequenceNumber, receives } of uncounted) messages.handedOut(sequenceNumber, receives);
+        });
+      }
     } catch (error) {
       for (const queued of taken) groups.putOff(queued, clock.now());
       throw error;
     }
+    for (const queued of uncounted) queued.counted = queued.receives;
     return taken.map(deliveryOf);
   }
 
   /** The message, if `id` is the receipt of its latest delivery: what an earlier one says goes. */
   function withReceipt(id: string): QueuedRow | undefined {
-    const queued = known.get(Number(id.split(':')[0]));
+    const queued = known.get(Number.parseInt(id, 10));
     return queued && receiptOf(queued) === id ? queued : undefined;
   }
 
@@ -161,22 +173,28 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
     receive,
     async settle(settlements) {
       if (settlements.length === 0) return;
-      for (const note of await store.write(() => carryOut(settlements))) note();
+      for (const note of await store.write(() => carryOut(settlements), { patient: true })) note();
     },
   };
 }
 
-const queuedOf = (row: MessageRow): QueuedRow => ({
-  group: row.group_key,
-  partnerAccount: row.partner_account,
-  generation: row.generation,
-  sequenceNumber: row.sequence_number,
-  sentAt: row.sent_at,
-  receives: row.receives,
-  read: messageIn(row.body),
-  handedOut: false,
-  ...(row.visible_at === null ? {} : { visibleAt: row.visible_at }),
-});
+/** @param row as it was before the delivery that is about to come was counted */
+function queuedOf(row: MessageRow): QueuedRow {
+  const read = messageIn(row.body);
+  return {
+    // Nothing waits for what is no message.
+    group: 'message' in read ? `${row.partner_account}/${read.message.advertId}` : `#${row.sequence_number}`,
+    partnerAccount: row.partner_account,
+    generation: row.generation,
+    sequenceNumber: row.sequence_number,
+    sentAt: row.sent_at,
+    receives: row.receives,
+    counted: row.receives + 1,
+    read,
+    handedOut: false,
+    ...(row.visible_at === null ? {} : { visibleAt: row.visible_at }),
+  };
+}
 
 const receiptOf = ({ sequenceNumber, receives }: QueuedRow): string => `${sequenceNumber}:${receives}`;
 
@@ -207,8 +225,9 @@ function createTally() {
       const key = `${partnerAccount}/${generation}`;
       const entry = entries.get(key) ?? { partnerAccount, generation, counts: {} };
       entries.set(key, entry);
-      for (const [name, count] of Object.entries(counts) as [keyof Counts, number][]) {
-        entry.counts[name] = (entry.counts[name] ?? 0) + count;
+      for (const name in counts) {
+        const kind = name as keyof Counts;
+        entry.counts[kind] = (entry.counts[kind] ?? 0) + (counts[kind] ?? 0);
       }
     },
     enter(books: EmbeddedBooks): void {

@@ -132,8 +132,14 @@ ALTER TABLE messages DROP COLUMN place;
 CREATE INDEX messages_of_group ON messages (group_key);
 `;
 
+/** The messages of one advert find each other in memory, too (queue.ts). */
+const leanerQueue = `
+DROP INDEX messages_of_group;
+ALTER TABLE messages DROP COLUMN group_key;
+`;
+
 /** What brings the file from each version to the next: the first makes an empty file a state. */
-export const migrations: readonly string[] = [firstSchema, outboxSchema, leanQueue];
+export const migrations: readonly string[] = [firstSchema, outboxSchema, leanQueue, leanerQueue];
 
 /** Version of the tables; stands in the file as `user_version`. */
 export const schemaVersion = migrations.length;

@@ -1,9 +1,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { createCommitPace } from './commit-pace.ts';
 import { asStateError, guarded, StateError } from './state-error.ts';
 
 export interface WriteOptions {
   /** Waits for the disk: for what a power cut must not take either. Default false. */
   readonly durable?: boolean;
+  /** Under load waits for others to share a commit (commit-pace.ts): for what comes with every advert. Default false. */
+  readonly patient?: boolean;
 }
 
 /** One connection to the state file. */
@@ -12,8 +15,9 @@ export interface Store {
   /** @throws {StateError} */
   read<T>(query: () => T): T;
   /**
-   * Runs `change` in a transaction with whatever else is to be written in the same turn of the event loop, and resolves
-   * after the commit. A change that throws is undone and rejects alone.
+   * Runs `change` in a transaction with whatever else is to be written in the same turn of the event loop, or, where it is
+   * `patient` and there is much to do, in the next 10 ms; resolves after the commit. A change that throws is undone and
+   * rejects alone.
    *
    * @param change must be fit to run twice: it does when another one in its transaction fails
    * @throws {StateError}
@@ -29,6 +33,9 @@ interface Waiting {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
+
+/** Waited for no longer: a transaction of so many is as cheap for each as a larger one. */
+const mostTogether = 64;
 
 type Outcome = { readonly value: unknown } | { readonly error: unknown };
 
@@ -49,7 +56,10 @@ export function createStore(
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
+  const pace = createCommitPace();
   let waiting: Waiting[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let immediate: NodeJS.Immediate | undefined;
 
   function inTransaction(changes: readonly Waiting[]): unknown[] {
     if (changes.some(({ durable }) => durable)) db.exec('PRAGMA synchronous=FULL');
@@ -80,13 +90,29 @@ export function createStore(
   function flush(): void {
     const changes = waiting;
     waiting = [];
+    clearTimeout(timer);
+    clearImmediate(immediate);
+    timer = immediate = undefined;
     if (changes.length === 0) return;
+    pace.committed(changes.length);
     const outcomes = outcomesOf(changes);
     for (const [index, { resolve, reject }] of changes.entries()) {
       const outcome = outcomes[index] as Outcome;
       if ('error' in outcome) reject(outcome.error);
       else resolve(outcome.value);
     }
+  }
+
+  function afterAWhile(): void {
+    const waitMs = pace.waitMs();
+    if (waitMs === 0) atOnce();
+    else timer = setTimeout(flush, waitMs);
+  }
+
+  function atOnce(): void {
+    clearTimeout(timer);
+    // Not a microtask: the answers that arrive in one turn of the event loop come in macrotasks of their own.
+    immediate ??= setImmediate(flush);
   }
 
   return {
@@ -98,11 +124,13 @@ export function createStore(
         throw told(error);
       }
     },
-    write<T>(change: () => T, { durable = false }: WriteOptions = {}): Promise<T> {
+    write<T>(change: () => T, options: WriteOptions = {}): Promise<T> {
+      const { durable = false, patient = false } = options;
       return new Promise<T>((resolve, reject) => {
-        // Not a microtask: the answers that arrive in one turn of the event loop come in macrotasks of their own.
-        if (waiting.length === 0) setImmediate(flush);
         waiting.push({ change, durable, resolve: resolve as (value: unknown) => void, reject });
+        if (immediate) return;
+        if (!patient || waiting.length >= mostTogether) atOnce();
+        else if (!timer) afterAWhile();
       });
     },
     close() {

@@ -28,11 +28,11 @@ export interface LifeOptions {
   readonly mostFileKib?: number;
 }
 
-/** Starts the command line as package.json does: `node --max-semi-space-size=8 --heap-growing-percent=100 cli/main.ts …`. */
+/** Starts the command line as package.json does: `node --max-semi-space-size=16 --heap-growing-percent=100 cli/main.ts …`. */
 export function startLife(args: readonly string[], { input = '', mostFileKib }: LifeOptions = {}): Life {
   const command = [
     process.execPath,
-    '--max-semi-space-size=8',
+    '--max-semi-space-size=16',
     '--heap-growing-percent=100',
     'cli/main.ts',
     ...args,

@@ -86,9 +86,9 @@ export const plantedInFanOut: readonly PlantedFault[] = [
     to: ": { kind: 'done', outcome: 'coalesced' },",
   }),
   inFanOut('settled-one-by-one', {
-    file: 'fan-out.ts',
-    from: 'advertId}`;',
-    to: 'advertId}/` + delivery.id;',
+    file: 'by-advert.ts',
+    from: 'advertId}` : id;',
+    to: 'advertId}/` + id : id;',
   }),
   plantedWiring('refused-events-ignored', {
     ports: (ports) => ({

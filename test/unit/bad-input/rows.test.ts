@@ -200,7 +200,7 @@ describe('rows of the state file, with junk in them', () => {
     const { state, db, close } = await opened();
     const { aMessage } = await import('../aws/fixtures.ts');
     await state.queue.send([aMessage('1'), aMessage('2')]);
-    db.prepare('UPDATE messages SET body = ? WHERE group_key = ?').run(`{"advertId":"${marker}"`, 'main/1');
+    db.prepare('UPDATE messages SET body = ? WHERE sequence_number = 1').run(`{"advertId":"${marker}"`);
 
     const batch = await state.queue.receive({ maxGroups: 9, maxPerGroup: 9, visibilityMs: 1000 });
 

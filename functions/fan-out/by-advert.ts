@@ -1,0 +1,17 @@
+import type { Delivery } from './ports.ts';
+
+/** Deliveries of one advert, in the order in which they came; or one that is no message. */
+export type DeliveryGroup = readonly [Delivery, ...Delivery[]];
+
+/** What of a batch belongs together: each advert is looked at once, for all its messages. */
+export function byAdvert(deliveries: readonly Delivery[]): DeliveryGroup[] {
+  const groups = new Map<string, [Delivery, ...Delivery[]]>();
+  for (const delivery of deliveries) {
+    const { message, id } = delivery;
+    const key = message ? `${message.partnerAccount}/${message.generation}/${message.advertId}` : id;
+    const group = groups.get(key);
+    if (group) group.push(delivery);
+    else groups.set(key, [delivery]);
+  }
+  return [...groups.values()];
+}
