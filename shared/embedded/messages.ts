@@ -7,7 +7,6 @@ export interface MessageRow {
   readonly generation: number;
   readonly body: string;
   readonly sent_at: number;
-  /** How often it may have been handed out. */
   readonly receives: number;
   /** When it can be had again, of one that a verdict has put off; null of all others. */
   readonly visible_at: number | null;
@@ -24,9 +23,7 @@ export function createMessages(store: Store) {
   const selectAfter = store.prepare(
     'SELECT * FROM messages WHERE sequence_number > ? ORDER BY sequence_number LIMIT ?',
   );
-  const countOne = store.prepare(
-    'UPDATE messages SET receives = receives + 1 WHERE sequence_number BETWEEN ? AND ?',
-  );
+  const noteFirst = store.prepare('UPDATE messages SET receives = 1 WHERE sequence_number BETWEEN ? AND ?');
   const noteReceives = store.prepare(
     'UPDATE messages SET receives = ?, visible_at = NULL WHERE sequence_number = ?',
   );
@@ -42,9 +39,9 @@ export function createMessages(store: Store) {
     after: (sequenceNumber: number, limit: number) =>
       selectAfter.all(sequenceNumber, limit) as unknown as MessageRow[],
 
-    /** Counts a delivery of each of them, before any of them is handed out. */
-    expectHandOut(first: number, last: number): void {
-      countOne.run(first, last);
+    /** For the first time: every message from one to another. */
+    handedOutFirst(from: number, to: number): void {
+      noteFirst.run(from, to);
     },
 
     handedOut(sequenceNumber: number, receives: number): void {

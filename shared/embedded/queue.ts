@@ -25,8 +25,8 @@ export interface QueueParts {
 export type EmbeddedQueue = ChangedAdvertsQueue & DeadLetters & Inbox & Settler;
 
 interface QueuedRow extends Queued {
-  /** Counted in the file: so many deliveries a later process knows of. */
-  counted: number;
+  /** Has never been handed out nor put off. */
+  isNew: boolean;
   readonly group: string;
   readonly partnerAccount: string;
   readonly generation: number;
@@ -36,10 +36,8 @@ interface QueuedRow extends Queued {
 
 /** As long as SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
-/** Messages known before any is handed out, while there are more: all of one advert among them go together. */
+/** Messages known while there are more: those of one advert among them are handed out together. */
 const leastKnown = 1_000;
-/** Up to here the queue is read on in the background. */
-const mostReadAhead = 2_000;
 const readAtOnce = 250;
 
 /**
@@ -61,7 +59,6 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
     rankOf: ({ sequenceNumber }) => sequenceNumber,
   });
   let readTo = 0;
-  let reading: Promise<boolean> | undefined;
 
   function accept(firstKey: string, changes: readonly ChangedAdvert[]): void {
     const now = clock.now();
@@ -75,60 +72,60 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
     counts.enter(books);
   }
 
-  async function readNext(): Promise<boolean> {
+  /** Reads on in the queue. @returns whether there was anything */
+  function readOn(): boolean {
     const rows = store.read(() => messages.after(readTo, readAtOnce));
-    const [first, last] = [rows[0], rows.at(-1)];
-    if (!first || !last) return false;
-    // For all of them at once, ahead of their turn: so handing one out for the first time writes nothing.
-    await store.write(() => messages.expectHandOut(first.sequence_number, last.sequence_number));
-    readTo = last.sequence_number;
     for (const row of rows) {
       const queued = queuedOf(row);
-      known.set(queued.sequenceNumber, queued);
+      readTo = queued.sequenceNumber;
+      known.set(readTo, queued);
       groups.add(queued);
     }
-    return true;
+    return rows.length > 0;
   }
 
-  /** Reads on in the queue, once at a time. @returns whether there was anything */
-  function readOn(): Promise<boolean> {
-    reading ??= readNext().finally(() => {
-      reading = undefined;
-    });
-    return reading;
-  }
-
-  async function take({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions): Promise<QueuedRow[]> {
-    while (known.size < leastKnown && (await readOn()));
-    // A fault is for whoever has to wait for it.
-    if (known.size < mostReadAhead) readOn().catch(() => false);
+  function take({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions): QueuedRow[] {
     const now = clock.now();
     const taken: QueuedRow[] = [];
+    while (known.size < leastKnown && readOn());
     let left = maxGroups;
     do {
       const next = groups.take(left, maxPerGroup, now, now + visibilityMs);
       left -= new Set(next.map(({ group }) => group)).size;
       taken.push(...next);
       // What is known may all wait for something, and others stand farther on.
-    } while (left > 0 && (await readOn().catch(() => false)));
+    } while (left > 0 && readOn());
     return taken;
   }
 
   async function receive(options: ReceiveOptions): Promise<Delivery[]> {
-    const taken = await take(options);
-    const uncounted = taken.filter(({ receives, counted }) => receives > counted);
+    const taken = take(options);
+    if (taken.length === 0) return [];
     try {
-      if (uncounted.length > 0) {
-        await store.write(() => {
-          for (const { sequenceNumber, receives } of uncounted) messages.handedOut(sequenceNumber, receives);
-        });
-      }
+      await store.write(() => noteHandedOut(taken));
     } catch (error) {
       for (const queued of taken) groups.putOff(queued, clock.now());
       throw error;
+    } finally {
+      for (const queued of taken) queued.isNew = false;
     }
-    for (const queued of uncounted) queued.counted = queued.receives;
     return taken.map(deliveryOf);
+  }
+
+  /** Most stand beside each other in the queue: one statement for all that do. */
+  function noteHandedOut(taken: readonly QueuedRow[]): void {
+    let first: number | undefined;
+    for (const [index, { sequenceNumber, receives, isNew }] of taken.entries()) {
+      if (!isNew) {
+        messages.handedOut(sequenceNumber, receives);
+        continue;
+      }
+      first ??= sequenceNumber;
+      const next = taken[index + 1];
+      if (next?.isNew && next.sequenceNumber === sequenceNumber + 1) continue;
+      messages.handedOutFirst(first, sequenceNumber);
+      first = undefined;
+    }
   }
 
   /** The message, if `id` is the receipt of its latest delivery: what an earlier one says goes. */
@@ -178,7 +175,6 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
   };
 }
 
-/** @param row as it was before the delivery that is about to come was counted */
 function queuedOf(row: MessageRow): QueuedRow {
   const read = messageIn(row.body);
   return {
@@ -189,7 +185,7 @@ function queuedOf(row: MessageRow): QueuedRow {
     sequenceNumber: row.sequence_number,
     sentAt: row.sent_at,
     receives: row.receives,
-    counted: row.receives + 1,
+    isNew: row.receives === 0 && row.visible_at === null,
     read,
     handedOut: false,
     ...(row.visible_at === null ? {} : { visibleAt: row.visible_at }),

@@ -14,24 +14,6 @@ const advertsOf = (deliveries: readonly Delivery[]) =>
   deliveries.map(({ message, receives }) => [message?.advertId, receives]);
 
 describe('the queue in the state file', () => {
-  it('counts a delivery before it hands a message out, also of those that a dead process never handed out', async () => {
-    const dir = folder();
-    const killed = openEmbeddedState(dir);
-    await killed.queue.send(['1', '2'].map((advertId) => changedAdvert({ advertId })));
-    const [first] = await killed.queue.receive({ ...many, maxGroups: 1 });
-    expect(advertsOf([first as Delivery])).toEqual([['1', 1]]);
-
-    const next = openEmbeddedState(dir);
-    const again = await next.queue.receive(many);
-    expect(advertsOf(again)).toEqual([
-      ['1', 2],
-      ['2', 2],
-    ]);
-    expect(again[0]?.position).not.toBe((first as Delivery).position);
-    killed.close();
-    next.close();
-  });
-
   it('hands out what another process has sent or redriven meanwhile', async () => {
     const dir = folder();
     const [run, command] = [openEmbeddedState(dir), openEmbeddedState(dir)];
