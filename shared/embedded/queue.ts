@@ -36,9 +36,12 @@ interface QueuedRow extends Queued {
 
 /** As long as SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
-/** Messages known while there are more: those of one advert among them are handed out together. */
-const leastKnown = 1_000;
-const readAtOnce = 250;
+/**
+ * Known of the queue at most, but for what is put off: all that the drain lets wait, so that the messages of one advert are
+ * handed out together wherever they stand. Some 600 bytes each.
+ */
+const mostKnown = 25_000;
+const readAtOnce = 1_000;
 
 /**
  * The queue between drain and fan-out, FIFO by advert, with the visibility timeouts, receive counts and deduplication of
@@ -87,7 +90,7 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
   function take({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions): QueuedRow[] {
     const now = clock.now();
     const taken: QueuedRow[] = [];
-    while (known.size < leastKnown && readOn());
+    if (known.size < mostKnown) readOn();
     let left = maxGroups;
     do {
       const next = groups.take(left, maxPerGroup, now, now + visibilityMs);
