@@ -47,6 +47,8 @@ export function startWorkers(deps: WorkerDeps): Workers {
   /** Not fetched yet, by advert. */
   const fetching = new Set<string>();
   let busy = 0;
+  /** Nothing could be had when it was last asked: until something is sent or settled. */
+  let isEmpty = false;
   let wakeUp = new AbortController();
 
   // With a reason, for making one is what costs.
@@ -77,6 +79,8 @@ export function startWorkers(deps: WorkerDeps): Workers {
       void work(group).then(() => {
         busy -= 1;
         fetching.delete(advert);
+        // A message may have waited for this one.
+        isEmpty = false;
         goOn();
       });
     }
@@ -84,7 +88,7 @@ export function startWorkers(deps: WorkerDeps): Workers {
 
   function goOn(): void {
     startReady();
-    if (ready.length <= concurrency / 2) wake();
+    if (!isEmpty && ready.length <= concurrency / 2) wake();
   }
 
   function fetched(partnerAccount: string, advertId: string): void {
@@ -96,6 +100,7 @@ export function startWorkers(deps: WorkerDeps): Workers {
     if (room <= 0) return 0;
     const deliveries = await inbox.receive({ maxGroups: room, maxPerGroup: mostPerAdvert, visibilityMs });
     ready.push(...byAdvert(deliveries));
+    isEmpty = deliveries.length === 0;
     return deliveries.length;
   }
 
