@@ -23,6 +23,7 @@ export function createMessages(store: Store) {
   const selectAfter = store.prepare(
     'SELECT * FROM messages WHERE sequence_number > ? ORDER BY sequence_number LIMIT ?',
   );
+  const selectOne = store.prepare('SELECT * FROM messages WHERE sequence_number = ?');
   const noteFirst = store.prepare('UPDATE messages SET receives = 1 WHERE sequence_number BETWEEN ? AND ?');
   const noteReceives = store.prepare(
     'UPDATE messages SET receives = ?, visible_at = NULL WHERE sequence_number = ?',
@@ -31,13 +32,17 @@ export function createMessages(store: Store) {
   const remove = store.prepare('DELETE FROM messages WHERE sequence_number = ?');
 
   return {
-    add(message: ChangedAdvert, sentAt: number): void {
-      insert.run(message.partnerAccount, message.generation, JSON.stringify(message), sentAt);
+    /** @returns its sequence number */
+    add(message: ChangedAdvert, sentAt: number): number {
+      const { partnerAccount, generation } = message;
+      return Number(insert.run(partnerAccount, generation, JSON.stringify(message), sentAt).lastInsertRowid);
     },
 
     /** The next ones in the order in which they were sent. */
     after: (sequenceNumber: number, limit: number) =>
       selectAfter.all(sequenceNumber, limit) as unknown as MessageRow[],
+
+    one: (sequenceNumber: number) => selectOne.get(sequenceNumber) as unknown as MessageRow | undefined,
 
     /** For the first time: every message from one to another. */
     handedOutFirst(from: number, to: number): void {

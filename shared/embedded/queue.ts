@@ -14,6 +14,7 @@ import type { Counts, EmbeddedBooks } from './books.ts';
 import type { EmbeddedDeadLetters } from './dead-letters.ts';
 import { createMessages, type MessageRow } from './messages.ts';
 import type { Store } from './store.ts';
+import { createUnread } from './unread.ts';
 
 export interface QueueParts {
   readonly store: Store;
@@ -36,12 +37,11 @@ interface QueuedRow extends Queued {
 
 /** As long as SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
-/**
- * Known of the queue at most, but for what is put off: all that the drain lets wait, so that the messages of one advert are
- * handed out together wherever they stand. Some 600 bytes each.
- */
-const mostKnown = 25_000;
-const readAtOnce = 1_000;
+/** Messages known while there are more. */
+const leastKnown = 1_000;
+const readAtOnce = 250;
+/** More than the drain lets wait. */
+const mostUnread = 25_000;
 
 /**
  * The queue between drain and fan-out, FIFO by advert, with the visibility timeouts, receive counts and deduplication of
@@ -57,40 +57,60 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
   );
   const forgetCalls = store.prepare('DELETE FROM sent_keys WHERE sent_at <= ?');
   const known = new Map<number, QueuedRow>();
+  const unread = createUnread(mostUnread);
   const groups = createMessageGroups<QueuedRow>({
     groupOf: ({ group }) => group,
     rankOf: ({ sequenceNumber }) => sequenceNumber,
   });
   let readTo = 0;
 
-  function accept(firstKey: string, changes: readonly ChangedAdvert[]): void {
+  /** @returns the sequence number of each; none when the call has been made before */
+  function accept(firstKey: string, changes: readonly ChangedAdvert[]): number[] {
     const now = clock.now();
     forgetCalls.run(now - dedupWindowMs);
-    if (rememberCall.run(firstKey, now).changes === 0) return;
+    if (rememberCall.run(firstKey, now).changes === 0) return [];
     const counts = createTally();
-    for (const message of changes) {
-      messages.add(message, now);
+    const places = changes.map((message) => {
       counts.add(message.partnerAccount, message.generation, { listed: 1, inFlight: 1 });
-    }
+      return messages.add(message, now);
+    });
     counts.enter(books);
+    return places;
+  }
+
+  function noteUnread(changes: readonly ChangedAdvert[], places: readonly number[]): void {
+    for (const [index, place] of places.entries()) {
+      const { partnerAccount, advertId } = changes[index] as ChangedAdvert;
+      unread.add(groupKeyOf(partnerAccount, advertId), place);
+    }
   }
 
   /** Reads on in the queue. @returns whether there was anything */
   function readOn(): boolean {
     const rows = store.read(() => messages.after(readTo, readAtOnce));
     for (const row of rows) {
-      const queued = queuedOf(row);
-      readTo = queued.sequenceNumber;
-      known.set(readTo, queued);
-      groups.add(queued);
+      readTo = row.sequence_number;
+      if (known.has(readTo)) continue;
+      const { group } = learn(row);
+      for (const place of unread.take(group, readTo)) {
+        const later = place > readTo ? store.read(() => messages.one(place)) : undefined;
+        if (later) learn(later);
+      }
     }
     return rows.length > 0;
+  }
+
+  function learn(row: MessageRow): QueuedRow {
+    const queued = queuedOf(row);
+    known.set(queued.sequenceNumber, queued);
+    groups.add(queued);
+    return queued;
   }
 
   function take({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions): QueuedRow[] {
     const now = clock.now();
     const taken: QueuedRow[] = [];
-    if (known.size < mostKnown) readOn();
+    while (known.size < leastKnown && readOn());
     let left = maxGroups;
     do {
       const next = groups.take(left, maxPerGroup, now, now + visibilityMs);
@@ -165,7 +185,7 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
   return {
     async send(changes) {
       const [first] = changes;
-      if (first) await store.write(() => accept(first.key, changes));
+      if (first) noteUnread(changes, await store.write(() => accept(first.key, changes)));
       return new Set();
     },
     depth: async (partnerAccount) => books.depth(partnerAccount),
@@ -178,11 +198,14 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
   };
 }
 
+const groupKeyOf = (partnerAccount: string, advertId: string): string => `${partnerAccount}/${advertId}`;
+
 function queuedOf(row: MessageRow): QueuedRow {
   const read = messageIn(row.body);
   return {
     // Nothing waits for what is no message.
-    group: 'message' in read ? `${row.partner_account}/${read.message.advertId}` : `#${row.sequence_number}`,
+    group:
+      'message' in read ? groupKeyOf(row.partner_account, read.message.advertId) : `#${row.sequence_number}`,
     partnerAccount: row.partner_account,
     generation: row.generation,
     sequenceNumber: row.sequence_number,

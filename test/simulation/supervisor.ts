@@ -60,6 +60,8 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     });
 
   async function forget(account: string): Promise<void> {
+    // Also when it is only ended now: credentials that were put into its secret meanwhile are gone with it.
+    unconnected.add(account);
     await stages.forget(named('forget', account), account);
     forgetting.delete(account);
     world.coverage.count('person: forgets');

@@ -34,19 +34,42 @@ describe('the queue in the state file', () => {
     command.close();
   });
 
-  it('hands out the messages of one advert together, though others stand in between', async () => {
+  it('hands out the messages of one advert together, however far apart they stand', async () => {
     const state = openEmbeddedState(folder());
     for (let page = 0; page < 3; page += 1) {
       await state.queue.send(
-        Array.from({ length: 400 }, (_, index) => changedAdvert({ advertId: String(index) })),
+        Array.from({ length: 1_000 }, (_, index) => changedAdvert({ advertId: String(index) })),
       );
     }
     const deliveries = await state.queue.receive({ ...many, maxGroups: 2 });
 
     expect(advertsOf(deliveries).map(([advert]) => advert)).toEqual(['0', '0', '0', '1', '1', '1']);
     await state.queue.settle(deliveries.map((one) => settlement(one, { kind: 'done', outcome: 'events' })));
-    expect(await state.queue.depth('main')).toBe(1_194);
+    expect(await state.queue.depth('main')).toBe(2_994);
     state.close();
+  });
+
+  it('keeps the order of an advert whose messages come from several processes', async () => {
+    const dir = folder();
+    const [run, command] = [openEmbeddedState(dir), openEmbeddedState(dir)];
+    // More than is read at a time, so that the rest is found by where it stands.
+    const others = Array.from({ length: 1_500 }, (_, index) =>
+      changedAdvert({ advertId: String(index + 2) }),
+    );
+    await run.queue.send([changedAdvert({ advertId: '1', cause: 'feed' }), ...others]);
+    await command.queue.send([changedAdvert({ advertId: '1', cause: 'backfill' })]);
+    await run.queue.send([changedAdvert({ advertId: '1', cause: 'resync' })]);
+
+    const causes: (string | undefined)[] = [];
+    for (let taken = 0; taken < 1_503; ) {
+      const deliveries = await run.queue.receive({ ...many, maxGroups: 100 });
+      taken += deliveries.length;
+      causes.push(...deliveries.flatMap(({ message }) => (message?.advertId === '1' ? message.cause : [])));
+      await run.queue.settle(deliveries.map((one) => settlement(one, { kind: 'done', outcome: 'events' })));
+    }
+    expect(causes).toEqual(['feed', 'backfill', 'resync']);
+    run.close();
+    command.close();
   });
 
   it('finds what may be had behind thousands of messages that may not', async () => {
