@@ -14,6 +14,7 @@ import type { Counts, EmbeddedBooks } from './books.ts';
 import type { EmbeddedDeadLetters } from './dead-letters.ts';
 import { createMessages, type MessageRow } from './messages.ts';
 import type { Store } from './store.ts';
+import { createTally } from './tally.ts';
 import { createUnread } from './unread.ts';
 
 export interface QueueParts {
@@ -237,25 +238,4 @@ function countsOf(verdict: Exclude<Verdict, { kind: 'again' }>): Counts {
     case 'forgotten':
       return { listed: -1, inFlight: -1 };
   }
-}
-
-/** Sums what one transaction counts, so that each entry of the books is written once. */
-function createTally() {
-  const entries = new Map<string, { partnerAccount: string; generation: number; counts: Counts }>();
-  return {
-    add(partnerAccount: string, generation: number, counts: Counts): void {
-      const key = `${partnerAccount}/${generation}`;
-      const entry = entries.get(key) ?? { partnerAccount, generation, counts: {} };
-      entries.set(key, entry);
-      for (const name in counts) {
-        const kind = name as keyof Counts;
-        entry.counts[kind] = (entry.counts[kind] ?? 0) + (counts[kind] ?? 0);
-      }
-    },
-    enter(books: EmbeddedBooks): void {
-      for (const { partnerAccount, generation, counts } of entries.values()) {
-        books.add(partnerAccount, generation, counts);
-      }
-    },
-  };
 }
