@@ -120,8 +120,8 @@ CREATE INDEX outbox_by_age ON outbox (webhook, accepted_at);
 `;
 
 /**
- * The order of the queue is kept in memory (queue.ts): its rows need no place in line, and one index, by which the messages
- * of one advert find each other. What somebody had in hand is free now.
+ * The order of the queue is kept in memory (queue.ts): its rows need no index and no place in line. What somebody had in
+ * hand is free now.
  */
 const leanQueue = `
 DROP INDEX messages_first;
@@ -129,12 +129,11 @@ DROP INDEX messages_of_group;
 DROP INDEX messages_due;
 UPDATE messages SET visible_at = NULL WHERE place = 2;
 ALTER TABLE messages DROP COLUMN place;
-CREATE INDEX messages_of_group ON messages (group_key);
 `;
 
-/** The messages of one advert find each other in memory, too (queue.ts). */
+/** What waits for one another is told by the messages themselves (queue.ts). Some files of version 3 had an index of it. */
 const leanerQueue = `
-DROP INDEX messages_of_group;
+DROP INDEX IF EXISTS messages_of_group;
 ALTER TABLE messages DROP COLUMN group_key;
 `;
 

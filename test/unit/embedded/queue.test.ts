@@ -105,6 +105,25 @@ describe('the queue in the state file', () => {
     after.close();
   });
 
+  it.each(['', 'CREATE INDEX messages_of_group ON messages (group_key);'])(
+    'takes over the messages of a file of version 3, also with "%s"',
+    async (index) => {
+      const dir = folder();
+      const db = new DatabaseSync(stateFileIn(dir));
+      db.exec(`${migrations.slice(0, 3).join('')} ${index}`);
+      db.exec(`PRAGMA application_id=${applicationId}; PRAGMA user_version=3;`);
+      db.prepare(
+        `INSERT INTO messages (group_key, partner_account, generation, body, sent_at, receives)
+         VALUES ('main/1', 'main', 1, ?, 0, 2)`,
+      ).run(JSON.stringify(changedAdvert({ advertId: '1' })));
+      db.close();
+
+      const state = openEmbeddedState(dir);
+      expect(advertsOf(await state.queue.receive(many))).toEqual([['1', 3]]);
+      state.close();
+    },
+  );
+
   it('takes over the messages of a file that kept their order in its rows', async () => {
     const dir = folder();
     const db = new DatabaseSync(stateFileIn(dir));
