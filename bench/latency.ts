@@ -116,7 +116,7 @@ function atRate(rate: number, seconds: number): Promise<readonly Waited[]> {
       ]);
       const came: Came[] = [];
       createInterface({ input: bridge.stdout }).on('line', (line) => came.push({ line, atMs: now() }));
-      await firstPoll(service, (await service.journal()).length);
+      await firstPoll(service, await service.requests());
       const changes = await makeChanges(service, rate, seconds);
       for (const end = now() + lateMs; came.length < changes; await sleep(50)) {
         if (now() > end) throw new Error(`${came.length} events of ${changes} came within ${lateMs} ms`);
@@ -144,7 +144,7 @@ const polls = async (service: Service): Promise<readonly JournalEntry[]> =>
 
 /** Start-up is another bench's. */
 async function firstPoll(service: Service, requestsBefore: number): Promise<void> {
-  while ((await service.journal()).length === requestsBefore) await sleep(50);
+  while ((await service.requests()) === requestsBefore) await sleep(50);
   await sleep(500);
 }
 

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { JournalEntry } from '../sandbox/journal.ts';
 import type { SandboxOptions } from '../sandbox/server.ts';
+import { bridgeFlags } from '../scripts/bridge-flags.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -70,9 +71,7 @@ const keptCode = { NODE_COMPILE_CACHE: `${root}node_modules/.cache/advert-bridge
  * its TypeScript kept likewise, for start-up is in the times of both.
  */
 export function start(script: string, args: readonly string[]): ChildProcessWithoutNullStreams {
-  const flags = /^(dist\/)?cli\//.test(script)
-    ? ['--max-semi-space-size=16', '--heap-growing-percent=100']
-    : [];
+  const flags = /^(dist\/)?cli\//.test(script) ? bridgeFlags : [];
   const env = script.startsWith('bench/') ? { ...process.env, ...keptCode } : process.env;
   return spawn(process.execPath, [...flags, script, ...args], { cwd: root, stdio: 'pipe', env });
 }

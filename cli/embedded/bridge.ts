@@ -18,7 +18,7 @@ import { createPartnerReaders } from '../../shared/partner-api/readers.ts';
 import { createTokenSource } from '../../shared/partner-api/token-source.ts';
 import { createLocalClient, refreshLockMs } from './connect.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';
-import { startWorkers, type Workers } from './workers.ts';
+import { startWorkers } from './workers.ts';
 
 export interface EmbeddedBridgeOptions {
   readonly state: EmbeddedState;
@@ -79,28 +79,6 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
     clock,
   });
   const readers = createPartnerReaders({ client, tokens });
-  let workers: Workers | undefined;
-  // Its connection is free: another advert may have it while this one waits for the disk.
-  const readAdvert: AdvertReader['readAdvert'] = (partnerAccount, advertId, ...rest) =>
-    readers
-      .readAdvert(partnerAccount, advertId, ...rest)
-      .finally(() => workers?.fetched(partnerAccount, advertId));
-  const fanOut = createFanOut({
-    accounts: state.partnerAccounts,
-    histories: state.advertHistories,
-    adverts: { readAdvert },
-    events,
-    observer,
-    clock,
-    random,
-    settings: {
-      advertTries,
-      mostAgeMs: dayMs,
-      confirmUnavailableSeconds: settings.confirmUnavailableSeconds,
-      fetchMs: 30_000,
-    },
-  });
-
   const pausedUntil = async () => (await state.budgetStore.read()).pausedUntilMs;
 
   async function waitingForStopped(): Promise<number> {
@@ -131,7 +109,27 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
 
   /** Runs until `signal`, or until idle. */
   async function run({ signal, untilIdle }: RunOptions): Promise<RunResult> {
-    workers = startWorkers({
+    // Its connection is free: another advert may have it while this one waits for the disk.
+    const readAdvert: AdvertReader['readAdvert'] = (partnerAccount, advertId, ...rest) =>
+      readers
+        .readAdvert(partnerAccount, advertId, ...rest)
+        .finally(() => workers.fetched(partnerAccount, advertId));
+    const fanOut = createFanOut({
+      accounts: state.partnerAccounts,
+      histories: state.advertHistories,
+      adverts: { readAdvert },
+      events,
+      observer,
+      clock,
+      random,
+      settings: {
+        advertTries,
+        mostAgeMs: dayMs,
+        confirmUnavailableSeconds: settings.confirmUnavailableSeconds,
+        fetchMs: 30_000,
+      },
+    });
+    const workers = startWorkers({
       inbox: state.queue,
       settler: state.queue,
       fanOut,
@@ -143,7 +141,7 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
       depth: (partnerAccount) => state.queue.depth(partnerAccount),
       async send(messages) {
         const refused = await state.queue.send(messages);
-        workers?.wake();
+        workers.wake();
         return refused;
       },
     };
@@ -182,7 +180,7 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
       return { fault, needsPerson: await needsPerson() };
     } finally {
       stopping.abort();
-      await workers?.stop();
+      await workers.stop();
       await sweeping;
       client.close();
     }

@@ -2,6 +2,7 @@ import { byAdvert, type DeliveryGroup } from '../../functions/fan-out/by-advert.
 import type { FanOut } from '../../functions/fan-out/fan-out.ts';
 import type { Delivery, Inbox, Settler } from '../../functions/fan-out/ports.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
+import { messageGroupOf } from '../../shared/domain/message-groups.ts';
 import type { Observer } from '../../shared/domain/ports.ts';
 
 export interface WorkerDeps {
@@ -21,8 +22,6 @@ export interface Workers {
   fetched(partnerAccount: string, advertId: string): void;
   /** Ends when what is in hand is settled. */
   stop(): Promise<void>;
-  /** Adverts in hand. */
-  busy(): number;
 }
 
 /** How long a message may be in hand; ends with the process anyway, since the run lock frees what a dead one held. */
@@ -92,7 +91,7 @@ export function startWorkers(deps: WorkerDeps): Workers {
   }
 
   function fetched(partnerAccount: string, advertId: string): void {
-    if (fetching.delete(keyOf(partnerAccount, advertId))) goOn();
+    if (fetching.delete(messageGroupOf({ partnerAccount, advertId }))) goOn();
   }
 
   async function receive(): Promise<number> {
@@ -124,7 +123,6 @@ export function startWorkers(deps: WorkerDeps): Workers {
   return {
     wake,
     fetched,
-    busy: () => busy + ready.length,
     stop: () => {
       stopping.abort();
       // Not begun: they stay in the queue, and the next run finds them.
@@ -135,7 +133,4 @@ export function startWorkers(deps: WorkerDeps): Workers {
   };
 }
 
-const keyOf = (partnerAccount: string, advertId: string): string => `${partnerAccount}/${advertId}`;
-
-const advertOf = ({ message, id }: Delivery): string =>
-  message ? keyOf(message.partnerAccount, message.advertId) : id;
+const advertOf = ({ message, id }: Delivery): string => (message ? messageGroupOf(message) : id);

@@ -1,6 +1,6 @@
 import type { Delivery } from './ports.ts';
 
-/** Deliveries of one advert, in the order in which they came; or one that is no message. */
+/** Deliveries of one advert, oldest first; or one that is no message. */
 export type DeliveryGroup = readonly [Delivery, ...Delivery[]];
 
 /** What of a batch belongs together: each advert is looked at once, for all its messages. */
@@ -13,5 +13,7 @@ export function byAdvert(deliveries: readonly Delivery[]): DeliveryGroup[] {
     if (group) group.push(delivery);
     else groups.set(key, [delivery]);
   }
-  return [...groups.values()];
+  return [...groups.values()].map((group) => group.sort(byPosition));
 }
+
+const byPosition = (a: Delivery, b: Delivery): number => (a.position < b.position ? -1 : 1);

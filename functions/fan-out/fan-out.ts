@@ -70,7 +70,7 @@ export function createFanOut(deps: FanOutDeps) {
 
   const settle = (group: DeliveryGroup, options: HandleOptions): Promise<Settlement[]> => {
     for (const { receives } of group) if (receives > 1) observer.count(metrics.redelivered, 1);
-    return areMessages(group) ? handleGroup(inOrder(group), options) : malformed(group);
+    return areMessages(group) ? handleGroup(group, options) : malformed(group);
   };
 
   async function malformed(group: DeliveryGroup): Promise<Settlement[]> {
@@ -147,10 +147,3 @@ function linesOf(settlements: readonly Settlement[]): PageLine[] {
 
 const areMessages = (group: DeliveryGroup): group is Group =>
   group.every(({ message }) => message !== undefined);
-
-function inOrder(group: Group): Group {
-  const [head, ...rest] = group.length === 1 ? group : group.toSorted(byPosition);
-  return head ? [head, ...rest] : group;
-}
-
-const byPosition = (a: Delivery, b: Delivery): number => (a.position < b.position ? -1 : 1);

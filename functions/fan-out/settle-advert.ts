@@ -155,17 +155,8 @@ const isTroubled = ({ tries, missingSince }: AdvertRow): boolean =>
 
 /** Every write raises the version and pays what was owed, unless it says otherwise. */
 function nextRow(row: AdvertRow, position: Position, change: Partial<AdvertRow>): AdvertRow {
-  const { sequence, status, envelope, by } = row;
-  return {
-    sequence,
-    status,
-    ...(envelope === undefined ? {} : { envelope }),
-    ...(by === undefined ? {} : { by }),
-    owed: false,
-    ...change,
-    position,
-    version: row.version + 1,
-  };
+  const { tries: _tries, missingSince: _missingSince, ...kept } = row;
+  return { ...kept, owed: false, ...change, position, version: row.version + 1 };
 }
 
 async function observe(

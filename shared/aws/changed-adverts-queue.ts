@@ -1,5 +1,6 @@
 import type { ChangedAdvertsQueue } from '../../functions/drain/ports.ts';
 import { systemClock } from '../domain/clock.ts';
+import { messageGroupOf } from '../domain/message-groups.ts';
 import { countMessages } from './queue-counts.ts';
 import { type Edges, type Queue, sendBatches } from './send-batches.ts';
 
@@ -40,7 +41,7 @@ export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): 
         messages.map((message) => ({
           key: message.key,
           body: JSON.stringify(message),
-          groupId: `${message.partnerAccount}/${message.advertId}`,
+          groupId: messageGroupOf(message),
           deduplicationId: message.key,
         })),
         options,

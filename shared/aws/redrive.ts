@@ -1,4 +1,5 @@
 /** The dead letters of a stack, for a person: to read, to put back into the queue, to throw away. */
+import { messageGroupOf } from '../domain/message-groups.ts';
 import type { Books } from './books.ts';
 import { passOver, remove } from './letter-pass.ts';
 import { countMessages } from './queue-counts.ts';
@@ -51,7 +52,7 @@ export function createStoredLetters({ queue, deadLetterQueue, books }: StoredLet
           : {
               key: id,
               body: JSON.stringify(message),
-              groupId: `${message.partnerAccount}/${message.advertId}`,
+              groupId: messageGroupOf(message),
               // Not the message's key: the queue may have accepted that one minutes ago, and would drop this.
               deduplicationId: `redrive-${id}`,
             },

@@ -1,4 +1,11 @@
+import type { ChangedAdvert } from '../contract/messages.ts';
 import { createHeap } from './heap.ts';
+
+/** What waits for one another: the messages of one advert, in whichever queue. */
+export const messageGroupOf = ({
+  partnerAccount,
+  advertId,
+}: Pick<ChangedAdvert, 'partnerAccount' | 'advertId'>): string => `${partnerAccount}/${advertId}`;
 
 /** What is kept of a message while it is in the queue. */
 export interface Queued {

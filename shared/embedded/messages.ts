@@ -24,9 +24,8 @@ export function createMessages(store: Store) {
     'SELECT * FROM messages WHERE sequence_number > ? ORDER BY sequence_number LIMIT ?',
   );
   const selectOne = store.prepare('SELECT * FROM messages WHERE sequence_number = ?');
-  const noteFirst = store.prepare('UPDATE messages SET receives = 1 WHERE sequence_number BETWEEN ? AND ?');
   const noteReceives = store.prepare(
-    'UPDATE messages SET receives = ?, visible_at = NULL WHERE sequence_number = ?',
+    'UPDATE messages SET receives = ?, visible_at = NULL WHERE sequence_number BETWEEN ? AND ?',
   );
   const putOff = store.prepare('UPDATE messages SET visible_at = ? WHERE sequence_number = ?');
   const remove = store.prepare('DELETE FROM messages WHERE sequence_number = ?');
@@ -44,13 +43,9 @@ export function createMessages(store: Store) {
 
     one: (sequenceNumber: number) => selectOne.get(sequenceNumber) as unknown as MessageRow | undefined,
 
-    /** For the first time: every message from one to another. */
-    handedOutFirst(from: number, to: number): void {
-      noteFirst.run(from, to);
-    },
-
-    handedOut(sequenceNumber: number, receives: number): void {
-      noteReceives.run(receives, sequenceNumber);
+    /** Every message from one to another, each for so many times now. */
+    handedOut(from: number, to: number, receives: number): void {
+      noteReceives.run(receives, from, to);
     },
 
     /** @returns whether it is still there */

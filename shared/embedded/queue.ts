@@ -8,7 +8,7 @@ import type {
   Verdict,
 } from '../../functions/fan-out/ports.ts';
 import { type ChangedAdvert, type MessageRead, messageIn } from '../contract/messages.ts';
-import { createMessageGroups, type Queued } from '../domain/message-groups.ts';
+import { createMessageGroups, messageGroupOf, type Queued } from '../domain/message-groups.ts';
 import { positionOf } from '../domain/position.ts';
 import type { Counts, EmbeddedBooks } from './books.ts';
 import type { EmbeddedDeadLetters } from './dead-letters.ts';
@@ -27,8 +27,6 @@ export interface QueueParts {
 export type EmbeddedQueue = ChangedAdvertsQueue & DeadLetters & Inbox & Settler;
 
 interface QueuedRow extends Queued {
-  /** Has never been handed out nor put off. */
-  isNew: boolean;
   readonly group: string;
   readonly partnerAccount: string;
   readonly generation: number;
@@ -81,8 +79,7 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
 
   function noteUnread(changes: readonly ChangedAdvert[], places: readonly number[]): void {
     for (const [index, place] of places.entries()) {
-      const { partnerAccount, advertId } = changes[index] as ChangedAdvert;
-      unread.add(groupKeyOf(partnerAccount, advertId), place);
+      unread.add(messageGroupOf(changes[index] as ChangedAdvert), place);
     }
   }
 
@@ -130,8 +127,6 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
     } catch (error) {
       for (const queued of taken) groups.putOff(queued, clock.now());
       throw error;
-    } finally {
-      for (const queued of taken) queued.isNew = false;
     }
     return taken.map(deliveryOf);
   }
@@ -139,15 +134,11 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
   /** Most stand beside each other in the queue: one statement for all that do. */
   function noteHandedOut(taken: readonly QueuedRow[]): void {
     let first: number | undefined;
-    for (const [index, { sequenceNumber, receives, isNew }] of taken.entries()) {
-      if (!isNew) {
-        messages.handedOut(sequenceNumber, receives);
-        continue;
-      }
+    for (const [index, { sequenceNumber, receives }] of taken.entries()) {
       first ??= sequenceNumber;
       const next = taken[index + 1];
-      if (next?.isNew && next.sequenceNumber === sequenceNumber + 1) continue;
-      messages.handedOutFirst(first, sequenceNumber);
+      if (next?.sequenceNumber === sequenceNumber + 1 && next.receives === receives) continue;
+      messages.handedOut(first, sequenceNumber, receives);
       first = undefined;
     }
   }
@@ -199,20 +190,16 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
   };
 }
 
-const groupKeyOf = (partnerAccount: string, advertId: string): string => `${partnerAccount}/${advertId}`;
-
 function queuedOf(row: MessageRow): QueuedRow {
   const read = messageIn(row.body);
   return {
     // Nothing waits for what is no message.
-    group:
-      'message' in read ? groupKeyOf(row.partner_account, read.message.advertId) : `#${row.sequence_number}`,
+    group: 'message' in read ? messageGroupOf(read.message) : `#${row.sequence_number}`,
     partnerAccount: row.partner_account,
     generation: row.generation,
     sequenceNumber: row.sequence_number,
     sentAt: row.sent_at,
     receives: row.receives,
-    isNew: row.receives === 0 && row.visible_at === null,
     read,
     handedOut: false,
     ...(row.visible_at === null ? {} : { visibleAt: row.visible_at }),

@@ -112,7 +112,7 @@ export function createStore(
   function atOnce(): void {
     clearTimeout(timer);
     // Not a microtask: the answers that arrive in one turn of the event loop come in macrotasks of their own.
-    immediate ??= setImmediate(flush);
+    immediate = setImmediate(flush);
   }
 
   return {

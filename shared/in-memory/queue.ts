@@ -8,7 +8,7 @@ import type {
   Verdict,
 } from '../../functions/fan-out/ports.ts';
 import type { ChangedAdvert, DeadLetter } from '../contract/messages.ts';
-import { createMessageGroups, type Queued } from '../domain/message-groups.ts';
+import { createMessageGroups, messageGroupOf, type Queued } from '../domain/message-groups.ts';
 import type { BookKeeper } from '../domain/ports.ts';
 import { positionOf } from '../domain/position.ts';
 import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
@@ -44,7 +44,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
   const groups = createMessageGroups<QueuedMessage>(
     fifo
       ? {
-          groupOf: ({ message }) => `${message.partnerAccount}/${message.advertId}`,
+          groupOf: ({ message }) => messageGroupOf(message),
           rankOf: ({ sequenceNumber }) => sequenceNumber,
         }
       : {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { bridgeFlags } from '../../scripts/bridge-flags.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -28,15 +29,9 @@ export interface LifeOptions {
   readonly mostFileKib?: number;
 }
 
-/** Starts the command line as package.json does: `node --max-semi-space-size=16 --heap-growing-percent=100 cli/main.ts …`. */
+/** Starts the command line from its source, with the heap that package.json gives it. */
 export function startLife(args: readonly string[], { input = '', mostFileKib }: LifeOptions = {}): Life {
-  const command = [
-    process.execPath,
-    '--max-semi-space-size=16',
-    '--heap-growing-percent=100',
-    'cli/main.ts',
-    ...args,
-  ];
+  const command = [process.execPath, ...bridgeFlags, 'cli/main.ts', ...args];
   // The shell is replaced by the bridge, so that its pid is the bridge's.
   const [file = '', ...rest] =
     mostFileKib === undefined
