@@ -2,7 +2,9 @@
  * The queue between drain and fan-out as a model: polls put changes in, batches of ten take them out under the rate
  * budget and the bound on concurrency. Says where changes wait and how long functions are paid for waiting.
  */
+
 import { seededRandom } from '../sandbox/random.ts';
+import { quantile } from './report.ts';
 
 export interface QueueSetting {
   /** Of all partner accounts together. */
@@ -100,13 +102,11 @@ export function simulateQueue(setting: QueueSetting): QueueOutcome {
     deepest = Math.max(deepest, waiting.length - head);
   }
   work(endMs);
-  delays.sort((a, b) => a - b);
-  const quantile = (share: number): number => delays[Math.floor(share * (delays.length - 1))] ?? Number.NaN;
   return {
     listed,
     published: delays.length,
-    p50Ms: quantile(0.5),
-    p99Ms: quantile(0.99),
+    p50Ms: quantile(delays, 0.5),
+    p99Ms: quantile(delays, 0.99),
     deepest,
     left: waiting.length - head,
     messagesPerBatch: delays.length / batches,
