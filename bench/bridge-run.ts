@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type Finished, type MeasureOptions, measure, type Service } from './processes.ts';
+import { commandLine, type Finished, type MeasureOptions, measure, type Service } from './processes.ts';
 
 export interface BridgeRun extends Finished {
   readonly events: number;
@@ -19,9 +19,6 @@ export interface RunSettings {
 }
 
 type Books = Readonly<Record<'events' | 'unchanged' | 'coalesced', number>>;
-
-/** The command line as `npm run bridge` runs it. */
-export const source = 'cli/advert-bridge.js';
 
 /** Arguments of `run` that keep the rate budget out of the way. */
 export const runArguments = (dir: string, { concurrency }: RunSettings): readonly string[] => [
@@ -47,7 +44,7 @@ export async function withFolder<T>(work: (dir: string) => Promise<T>): Promise<
 /** Makes an embedded bridge of `dir`, by its command line; no partner account is connected yet. */
 export async function storeApplication({ url }: Service, dir: string): Promise<void> {
   const credentials = ['--client-id', 'sandbox-client', '--client-secret-stdin'];
-  await measure(source, ['application', '--local', dir, '--base-url', url, ...credentials], {
+  await measure(commandLine, ['application', '--local', dir, '--base-url', url, ...credentials], {
     input: 'sandbox-client-secret',
   });
 }
@@ -55,7 +52,7 @@ export async function storeApplication({ url }: Service, dir: string): Promise<v
 /** The same with the partner account `main`. */
 export async function setUpBridge(service: Service, dir: string, since: string): Promise<void> {
   await storeApplication(service, dir);
-  await measure(source, ['connect', 'main', '--local', dir, '--refresh-token-stdin', '--since', since], {
+  await measure(commandLine, ['connect', 'main', '--local', dir, '--refresh-token-stdin', '--since', since], {
     input: 'sandbox-refresh-token-main',
   });
 }
@@ -66,7 +63,7 @@ export async function runUntilIdle(service: Service, dir: string, settings: RunS
   const requests = await service.requests();
   const { onLine } = settings;
   const run = await measure(
-    source,
+    commandLine,
     [...runArguments(dir, settings), '--until-idle'],
     onLine ? { onLine } : {},
   );
@@ -80,7 +77,7 @@ export async function runUntilIdle(service: Service, dir: string, settings: RunS
 
 /** What became of all that was listed, over all partner accounts. */
 async function booksOf(dir: string): Promise<Pick<BridgeRun, 'events' | 'settled'>> {
-  const { stdout } = await measure(source, ['status', '--local', dir, '--json']);
+  const { stdout } = await measure(commandLine, ['status', '--local', dir, '--json']);
   const { partnerAccounts } = JSON.parse(stdout) as { partnerAccounts: { books: Books }[] };
   const sum = (name: keyof Books) => partnerAccounts.reduce((total, { books }) => total + books[name], 0);
   const events = sum('events');

@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
+import { cpSync } from 'node:fs';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runArguments, runUntilIdle, setUpBridge, source, withFolder } from './bridge-run.ts';
-import { measure, startService } from './processes.ts';
+import { runArguments, runUntilIdle, setUpBridge, withFolder } from './bridge-run.ts';
+import { commandLine, measure, startService } from './processes.ts';
 import { type Bench, type BenchOptions, median, type Report } from './report.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const mostRatio = 1.5;
 const concurrency = 10;
-/** What `npm pack` builds: the command as the users of the package run it. */
-const built = 'dist/cli/main.js';
 
 /** A state file opened and one request made: the least that a poll can be. Not ES modules, for they load slower. */
 const barePoll = `
@@ -32,10 +32,10 @@ type Program = readonly [script: string, ...args: string[]];
 async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report> {
   const starts = isShort ? 5 : 15;
   progress('building the package');
-  execFileSync(process.execPath, ['scripts/build-package.ts'], { cwd: root, stdio: 'ignore' });
   const service = await startService({});
   try {
     return await withFolder(async (dir) => {
+      const built = buildCommand(path.join(dir, 'package'));
       await setUpBridge(service, dir, new Date().toISOString());
       await runUntilIdle(service, dir, { concurrency });
       const poll = [...runArguments(dir, { concurrency }), '--until-idle'];
@@ -44,8 +44,8 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
         barePoll: ['-e', barePoll, `${service.url}/_sandbox/clock`, dir],
         builtVersion: [built, '--version'],
         built: [built, ...poll],
-        sourceVersion: [source, '--version'],
-        source: [source, ...poll],
+        sourceVersion: [commandLine, '--version'],
+        source: [commandLine, ...poll],
       };
       const before = await service.requests();
       const taken = await measured(programs, { rounds, starts, progress });
@@ -56,6 +56,15 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
   } finally {
     await service.stop();
   }
+}
+
+/** The command as the users of the package run it. @returns the file that they start */
+function buildCommand(folder: string): string {
+  execFileSync(process.execPath, ['scripts/build-package.ts'], { cwd: root, stdio: 'ignore' });
+  for (const file of [commandLine, 'dist/cli', 'package.json']) {
+    cpSync(path.join(root, file), path.join(folder, file), { recursive: true });
+  }
+  return path.join(folder, commandLine);
 }
 
 interface Taken {
@@ -145,7 +154,7 @@ function reportOf(taken: ReadonlyMap<string, Taken>, requests: number): Report {
       },
     ],
     notes: [
-      'The package is what `npm pack` builds and its users run. From source Node also takes the types out of every file; what came of that is kept in node_modules/.cache.',
+      'The package is what `npm pack` builds and its users run. From source Node also takes the types out of every file. What Node made of the files is kept beside them, here as there: the first run of all takes longer.',
       'Between the poll and bare Node are what Node itself loads for HTTP, SQLite and hashing, the files of the command, and the checkpoint of the state file when it is closed, which waits for the disk.',
       'The service answers at once, by plain http; TLS, which a real service has, costs both sides alike.',
     ],

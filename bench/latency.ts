@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JournalEntry } from '../sandbox/journal.ts';
-import { runArguments, runUntilIdle, setUpBridge, source, withFolder } from './bridge-run.ts';
-import { type Service, start, startService } from './processes.ts';
+import { runArguments, runUntilIdle, setUpBridge, withFolder } from './bridge-run.ts';
+import { commandLine, type Service, start, startService } from './processes.ts';
 import { type Bench, type BenchOptions, median, quantile, type Report } from './report.ts';
 
 const rates = [1, 10, 100];
@@ -109,7 +109,7 @@ function atRate(rate: number, seconds: number): Promise<readonly Waited[]> {
     const service = await startService({ latencyMs, journalLimit: 10 * rate * seconds + 10_000 });
     try {
       await setUpBridge(service, dir, new Date().toISOString());
-      const bridge = start(source, [
+      const bridge = start(commandLine, [
         ...runArguments(dir, { concurrency }),
         '--poll-seconds',
         String(pollSeconds),

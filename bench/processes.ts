@@ -63,7 +63,9 @@ export async function measure(
   return { peakMb, cpuSeconds: cpuOfEnded() - cpuBefore, seconds, stdout };
 }
 
-/** As cli/advert-bridge.js has it. */
+/** The command line as `npm run bridge` runs it. */
+export const commandLine = 'cli/advert-bridge.cjs';
+/** As the command line has it. */
 const keptCode = { NODE_COMPILE_CACHE: `${root}node_modules/.cache/advert-bridge` };
 
 /**
@@ -71,7 +73,7 @@ const keptCode = { NODE_COMPILE_CACHE: `${root}node_modules/.cache/advert-bridge
  * its TypeScript kept likewise, for start-up is in the times of both.
  */
 export function start(script: string, args: readonly string[]): ChildProcessWithoutNullStreams {
-  const flags = /^(dist\/)?cli\//.test(script) ? bridgeFlags : [];
+  const flags = script.endsWith(commandLine) ? bridgeFlags : [];
   const env = script.startsWith('bench/') ? { ...process.env, ...keptCode } : process.env;
   return spawn(process.execPath, [...flags, script, ...args], { cwd: root, stdio: 'pipe', env });
 }

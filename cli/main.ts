@@ -4,6 +4,7 @@ import { runCli } from './cli.ts';
 import { processIo } from './process-io.ts';
 
 const io = processIo();
-const exitCode = await runCli(process.argv.slice(2), io);
-// Not before standard output has what was written to it; at once then, whatever connection is still kept alive.
-process.stdout.write('', () => process.exit(exitCode));
+void runCli(process.argv.slice(2), io).then((exitCode) => {
+  // Not before standard output has what was written to it; at once then, whatever connection is still kept alive.
+  process.stdout.write('', () => process.exit(exitCode));
+});

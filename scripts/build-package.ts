@@ -24,13 +24,12 @@ execFileSync(
 
 const { metafile } = await build({
   absWorkingDir: repository,
-  entryPoints: { main: 'cli/main.ts' },
-  outdir: 'dist/cli',
+  entryPoints: ['cli/main.ts'],
+  outfile: 'dist/cli/main.cjs',
   bundle: true,
-  // What a command does not need is not loaded: the command line imports its worlds when they are asked for.
-  splitting: true,
-  chunkNames: 'chunks/[name]-[hash]',
-  format: 'esm',
+  // One file, and not ES modules: those load slower, one by one, and an `import` of a module of Node's reads all that it
+  // exports. What a command does not need is in the file and is not run.
+  format: 'cjs',
   platform: 'node',
   target: 'node20',
   conditions: ['advert-bridge-source'],
@@ -38,10 +37,6 @@ const { metafile } = await build({
   minifyWhitespace: true,
   metafile: true,
   logLevel: 'warning',
-  banner: {
-    // Some packages inside are CommonJS, and those ask for `require`.
-    js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
-  },
 });
 writeFileSync(inRepository('dist/cli/THIRD-PARTY-LICENSES.txt'), licensesOf(metafile));
 

@@ -98,8 +98,7 @@ try {
     await cp(join(folder, filename), tarball);
     const strays = files
       .map(({ path: file }) => file)
-      // The command line is bundled, each command in a chunk: `sandbox` is one of them.
-      .filter((file) => !file.startsWith('dist/cli/') && /(^|\/)(test|sandbox|infra\/stack)/.test(file));
+      .filter((file) => /(^|\/)(test|sandbox|infra\/stack)/.test(file));
     expect(strays.length === 0, `what is nobody's business is inside: ${strays.join(' ')}`);
     return `${files.length} files, ${Math.round(size / 1000)} KB`;
   });
@@ -197,6 +196,11 @@ try {
     expect(code === 1 || code === 2, `exit ${code}\n${err}`);
     expect(!/unexpected|at .*:\d+:\d+/.test(err), err);
     return err.split('\n').find((line) => line.startsWith('advert-bridge:'));
+  });
+  await step('npx advert-bridge status: the SDK inside it, and a stack that is not there', async () => {
+    const nowhere = { ...atHome, ...aws, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' };
+    const { code, err } = await run(project, nowhere, 'npx', 'advert-bridge', 'status');
+    expect(code === 1 && err.includes('AWS cannot be reached at http://127.0.0.1:9'), `exit ${code}\n${err}`);
   });
 } finally {
   await dynamo.stop();
