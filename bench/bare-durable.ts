@@ -1,0 +1,83 @@
+/**
+ * What durability costs at the least: the bare program, which also keeps each listed ID in SQLite until its advert is
+ * settled, looks up the advert's row, records its event, and prints it once that is committed. Commits are shared for
+ * 10 ms, as the bridge shares them. No validation, no retries, no rate limit, no books, nothing for a crash to go on from.
+ *
+ * Usage: bare-durable.ts URL CONCURRENCY SINCE FILE
+ */
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { makeBareRequests } from './bare-requests.ts';
+
+const commitMs = 10;
+const db = new DatabaseSync(process.argv[5] ?? '');
+db.exec(`
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = NORMAL;
+  CREATE TABLE messages (sequence_number INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL, sent_at INTEGER NOT NULL);
+  CREATE TABLE histories (id INTEGER PRIMARY KEY, key TEXT UNIQUE, sequence INTEGER, status TEXT, envelope TEXT);
+`);
+const insertMessage = db.prepare('INSERT INTO messages (body, sent_at) VALUES (?, ?)');
+const removeMessage = db.prepare('DELETE FROM messages WHERE sequence_number = ?');
+const select = db.prepare('SELECT sequence, status FROM histories WHERE key = ?');
+const insert = db.prepare('INSERT INTO histories (key, sequence, status, envelope) VALUES (?, ?, ?, ?)');
+
+let changes: (() => void)[] = [];
+let committed: Promise<void> | undefined;
+
+/** Resolves when what `change` does is committed. */
+function write(change: () => void): Promise<void> {
+  changes.push(change);
+  committed ??= sleep(commitMs).then(() => {
+    const all = changes;
+    changes = [];
+    committed = undefined;
+    db.exec('BEGIN IMMEDIATE');
+    for (const each of all) each();
+    db.exec('COMMIT');
+    // What is printed now goes out in one piece.
+    process.stdout.cork();
+    setImmediate(() => process.stdout.uncork());
+  });
+  return committed;
+}
+
+const places = new Map<string, number | bigint>();
+const settling = new Set<Promise<void>>();
+
+async function settle(id: string, status: string): Promise<void> {
+  const key = `main/1/${id}`;
+  const known = select.get(key) as { sequence: number; status: string } | undefined;
+  if (known?.status === status) return;
+  const event = {
+    eventId: `${key}/1`,
+    partnerAccount: 'main',
+    observedAt: new Date().toISOString(),
+    data: { advertId: id, status, previousStatus: known?.status ?? null },
+  };
+  const envelope = JSON.stringify(event);
+  await write(() => insert.run(key, 1, status, envelope));
+  process.stdout.write(`${envelope}\n`);
+  await write(() => removeMessage.run(places.get(id) ?? 0));
+  places.delete(id);
+}
+
+await makeBareRequests(process.argv.slice(2), {
+  listed: (ids) =>
+    write(() => {
+      for (const id of ids) {
+        const body = JSON.stringify({
+          advertId: id,
+          partnerAccount: 'main',
+          listedAt: new Date().toISOString(),
+        });
+        places.set(id, insertMessage.run(body, Date.now()).lastInsertRowid);
+      }
+    }),
+  fetched(id, status) {
+    const settled = settle(id, status).then(() => void settling.delete(settled));
+    settling.add(settled);
+  },
+});
+await Promise.all(settling);
+db.close();
