@@ -124,7 +124,7 @@ export async function pollFeed(
       leasedUntil = accepted.leasedUntil;
       counts.pages += 1;
       counts.listed += page.page.data.length;
-      refuseStandstill(state, page, accepted.state);
+      if (accepted.standstill) throw accepted.standstill;
       if (!page.page.hasMore) return { ...counts, end: 'up-to-date' };
       state = accepted.state;
     }
@@ -157,12 +157,19 @@ function restarted({ cursor, ...state }: FeedState, since: string | undefined): 
   return { ...state, ...(cursor === undefined ? {} : { cursor }) };
 }
 
+interface Accepted {
+  readonly state: FeedState;
+  readonly leasedUntil: number;
+  /** Why the feed is not to be read on, although the page is kept. */
+  readonly standstill?: StuckFeed;
+}
+
 /** IDs first, then everything else in one write. @returns undefined when the lease is not ours any more */
 async function acceptPage(
   { deps, feed, fence, cause }: Poll,
   state: FeedState,
   { page, since, startedOver, receivedAt, serviceTime }: PageRead,
-): Promise<{ readonly state: FeedState; readonly leasedUntil: number } | undefined> {
+): Promise<Accepted | undefined> {
   const { feedStates, observer, clock, settings } = deps;
   const found = idsOf(page.data);
   await enqueue(deps, feed, state, found, { receivedAt, cause });
@@ -177,9 +184,9 @@ async function acceptPage(
     repeated: found.repeated,
   };
   const now = clock.now();
-  // Most polls find nothing: their lease ends with this write, and giving it back is no write of its own.
-  const foundNothing = !page.hasMore && page.data.length === 0 && !startedOver;
-  const leaseMs = foundNothing ? 0 : settings.leaseMs;
+  const standstill = standstillAfter(state, { page, startedOver }, progress.resetsInARow);
+  // The lease ends with the write of the last page: giving it back is no write of its own.
+  const leaseMs = page.hasMore || standstill ? settings.leaseMs : 0;
   if (!(await feedStates.advance(state, fence, progress, now, leaseMs))) return undefined;
   observer.count(metrics.listed, page.data.length);
   observer.count(metrics.coalesced, found.repeated);
@@ -193,7 +200,7 @@ async function acceptPage(
     });
   }
   const { listed: _listed, malformed: _malformed, repeated: _repeated, ...stored } = progress;
-  return { state: { ...state, ...stored }, leasedUntil: now + leaseMs };
+  return { state: { ...state, ...stored }, leasedUntil: now + leaseMs, ...(standstill && { standstill }) };
 }
 
 /** @throws {PartnerFault} when the queue did not accept everything; nothing may be stored then */
@@ -255,14 +262,17 @@ const malformedLetter = (partnerAccount: string, advertId: string, at: string): 
 });
 
 /** A cursor that stays where it is although there is more would be read for ever. */
-function refuseStandstill(before: FeedState, { page, startedOver }: PageRead, after: FeedState): void {
-  if (after.resetsInARow >= mostResetsInARow) {
-    throw new StuckFeed(`the service has rejected ${after.resetsInARow} cursors in a row`);
+function standstillAfter(
+  before: FeedState,
+  { page, startedOver }: Pick<PageRead, 'page' | 'startedOver'>,
+  resetsInARow: number,
+): StuckFeed | undefined {
+  if (resetsInARow >= mostResetsInARow) {
+    return new StuckFeed(`the service has rejected ${resetsInARow} cursors in a row`);
   }
-  if (startedOver || page.nextCursor !== before.cursor) return;
-  if (page.hasMore || page.data.length > 0) {
-    throw new StuckFeed('the feed gives the same cursor again although it has more changes');
-  }
+  if (startedOver || page.nextCursor !== before.cursor) return undefined;
+  if (!page.hasMore && page.data.length === 0) return undefined;
+  return new StuckFeed('the feed gives the same cursor again although it has more changes');
 }
 
 /** The feed cannot be read on as it is; asking again at once would only hammer the service. */

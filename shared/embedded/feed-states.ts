@@ -24,6 +24,13 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
     `INSERT OR REPLACE INTO feeds (partner_account, feed, generation, state, fence, holder, leased_until)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
   );
+  const ours = 'partner_account = ? AND feed = ? AND fence = ? AND leased_until > ?';
+  const renew = store.prepare(
+    `UPDATE feeds SET state = json_patch(state, ?), leased_until = ? WHERE ${ours} RETURNING generation`,
+  );
+  const free = store.prepare(
+    `UPDATE feeds SET state = json_patch(state, ?), holder = NULL, leased_until = NULL WHERE ${ours}`,
+  );
   const removeAll = store.prepare('DELETE FROM feeds WHERE partner_account = ?');
 
   const rowOf = ({ partnerAccount, feed }: FeedKey) => select.get(partnerAccount, feed) as Row | undefined;
@@ -31,11 +38,6 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
   function put(state: FeedState, fence: number, holder: string | null, leasedUntil: number | null): void {
     const { partnerAccount, feed, generation } = state;
     replace.run(partnerAccount, feed, generation, JSON.stringify(state), fence, holder, leasedUntil);
-  }
-
-  function leased(key: FeedKey, fence: number, nowMs: number): Row | undefined {
-    const row = rowOf(key);
-    return row && row.fence === fence && isLeased(row, nowMs) ? row : undefined;
   }
 
   return {
@@ -73,21 +75,21 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
       leaseMs,
     ) =>
       store.write(() => {
-        const row = leased(key, fence, nowMs);
+        const patch = JSON.stringify({ ...well, ...progress, lastSuccess });
+        const row = renew.get(patch, nowMs + leaseMs, key.partnerAccount, key.feed, fence, nowMs);
         if (!row) return false;
-        const success = lastSuccess === undefined ? {} : { lastSuccess };
-        put({ ...wellOf(row), ...progress, ...success }, fence, row.holder, nowMs + leaseMs);
         if (repeated > 0) {
-          books.add(key.partnerAccount, row.generation, { listed: repeated, coalesced: repeated });
+          const { generation } = row as Pick<Row, 'generation'>;
+          books.add(key.partnerAccount, generation, { listed: repeated, coalesced: repeated });
         }
         return true;
       }),
 
     release: (key, fence, { unasked, ...end }, nowMs) =>
       store.write(() => {
-        const row = leased(key, fence, nowMs);
-        if (!row) return;
-        put({ ...wellOf(row), ...unasked, ...end }, fence, null, null);
+        const turn = unasked && { lastPolled: unasked.lastPolled ?? null };
+        const patch = JSON.stringify({ ...well, ...turn, ...end });
+        free.run(patch, key.partnerAccount, key.feed, fence, nowMs);
       }),
 
     async remove(partnerAccount) {
@@ -100,11 +102,8 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
 const stateOf = ({ partner_account, feed, state }: Row): FeedState =>
   checkedJson(rows.feedState, state, `state of feed ${partner_account}/${feed}`);
 
-/** The state without what was wrong with the feed. */
-function wellOf(row: Row): FeedState {
-  const { fault: _fault, needsPerson: _needsPerson, pausedUntil: _pausedUntil, ...state } = stateOf(row);
-  return state;
-}
+/** Takes what was wrong with the feed out of its state. @see https://sqlite.org/json1.html#jpatch */
+const well = { fault: null, needsPerson: null, pausedUntil: null };
 
 const isLeased = (row: Row, nowMs: number): boolean => row.leased_until !== null && row.leased_until > nowMs;
 

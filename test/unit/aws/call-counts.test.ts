@@ -106,9 +106,9 @@ describe.each([
       'sqs GetQueueAttributes': 1,
       'sqs SendMessageBatch': changes / 10,
     });
-    // Lease and cursor of each feed, the lease given back where something was found; a slot for each feed, which those
-    // that ask in the same moment get together.
-    expect(updates).toBeLessThanOrEqual(3 * partnerAccounts + 1);
+    // Lease and cursor of each feed, the lease given back with its last page; a slot for each feed, which those that ask in
+    // the same moment get together.
+    expect(updates).toBeLessThanOrEqual(2 * partnerAccounts + 1);
   });
 
   it('a change costs one read and one write, and a tenth of everything else', () => {
