@@ -59,8 +59,9 @@ export async function setUpBridge(service: Service, dir: string, since: string):
 
 /** Runs the bridge of `dir` until it is idle; `run` alone is measured. */
 export async function runUntilIdle(service: Service, dir: string, settings: RunSettings): Promise<BridgeRun> {
-  const connections = await service.connections();
   const requests = await service.requests();
+  // After that: it may have made a connection of its own.
+  const connections = await service.connections();
   const { onLine } = settings;
   const run = await measure(
     commandLine,

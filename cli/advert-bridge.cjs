@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=16 --max-old-space-size=1024
+#!/usr/bin/env -S node --max-semi-space-size=16 --max-old-space-size=2000
 // The command of the package, which brings the built command line, for Node runs no TypeScript inside node_modules; in
 // the repository, which has no build, the command of the source. Plain JavaScript, so that an old Node can say so, and no
 // ES module, for what loads those is not needed otherwise.

@@ -1,0 +1,25 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { bridgeFlags } from '../../../scripts/bridge-flags.ts';
+
+/** What code that V8 has compiled is valid for. @see https://nodejs.org/api/v8.html#v8cacheddataversiontag */
+const tagWith = (flags: readonly string[]): string =>
+  execFileSync(process.execPath, [...flags, '--print', "require('node:v8').cachedDataVersionTag()"], {
+    encoding: 'utf8',
+  });
+
+describe('the options that the command line starts Node with', () => {
+  it('leave valid what Node brings compiled of its own modules', () => {
+    expect(tagWith(bridgeFlags)).toBe(tagWith([]));
+  });
+
+  it('would be told by this test if they did not', () => {
+    expect(tagWith(['--heap-growing-percent=100'])).not.toBe(tagWith([]));
+  });
+
+  it.each(['cli/advert-bridge.cjs', 'cli/main.ts'])('stand in the first line of %s', (file) => {
+    const [firstLine] = readFileSync(file, 'utf8').split('\n');
+    expect(firstLine).toBe(`#!/usr/bin/env -S node ${bridgeFlags.join(' ')}`);
+  });
+});
