@@ -19,7 +19,7 @@ db.exec(`
 `);
 const insertMessage = db.prepare('INSERT INTO messages (body, sent_at) VALUES (?, ?)');
 const removeMessage = db.prepare('DELETE FROM messages WHERE sequence_number = ?');
-const select = db.prepare('SELECT sequence, status FROM histories WHERE key = ?');
+const select = db.prepare('SELECT status FROM histories WHERE key = ?');
 const insert = db.prepare('INSERT INTO histories (key, sequence, status, envelope) VALUES (?, ?, ?, ?)');
 
 let changes: (() => void)[] = [];
@@ -47,8 +47,7 @@ const settling = new Set<Promise<void>>();
 
 async function settle(id: string, status: string): Promise<void> {
   const key = `main/1/${id}`;
-  const known = select.get(key) as { sequence: number; status: string } | undefined;
-  if (known?.status === status) return;
+  const known = select.get(key) as { status: string } | undefined;
   const event = {
     eventId: `${key}/1`,
     partnerAccount: 'main',

@@ -2,7 +2,6 @@
  * The queue between drain and fan-out as a model: polls put changes in, batches of ten take them out under the rate
  * budget and the bound on concurrency. Says where changes wait and how long functions are paid for waiting.
  */
-
 import { seededRandom } from '../sandbox/random.ts';
 import { quantile } from './report.ts';
 

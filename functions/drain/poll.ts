@@ -185,7 +185,8 @@ async function acceptPage(
   };
   const now = clock.now();
   const standstill = standstillAfter(state, { page, startedOver }, progress.resetsInARow);
-  // The lease ends with the write of the last page: giving it back is no write of its own.
+  // The lease ends with the write of the last page, and giving it back is no write of its own; but a standstill has to be
+  // noted with it.
   const leaseMs = page.hasMore || standstill ? settings.leaseMs : 0;
   if (!(await feedStates.advance(state, fence, progress, now, leaseMs))) return undefined;
   observer.count(metrics.listed, page.data.length);
