@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
-import { type ExitCode, exitCodes, type Io, say } from './io.ts';
+import { type ExitCode, exitCodes, help, type Io, say } from './io.ts';
 import { CommandError, UsageError, usageErrorOf } from './usage.ts';
 
 /** Adds a command to the program; `end` is told the exit code when its work is done. */
@@ -66,8 +66,8 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
     command
       .option('--stack-trace', 'with an error, show where in the program it arose')
       .configureOutput({
-        writeOut: (text) => io.stdout.write(text),
-        writeErr: (text) => io.stderr.write(text),
+        writeOut: (text) => help(io.stdout, text),
+        writeErr: (text) => help(io.stderr, text),
         // Its messages quote what was given, which may be a secret.
         outputError: () => undefined,
       })

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { Fields, Observer } from '../../shared/domain/ports.ts';
+import { printableLine } from '../../shared/domain/printable.ts';
 
 const levels = ['info', 'warn', 'error'] as const;
 export type Level = (typeof levels)[number];
@@ -10,7 +11,7 @@ export function createTextObserver(output: Writable, least: Level): Observer {
     (level: Level) =>
     (message: string, fields: Fields = {}) => {
       if (levels.indexOf(level) < levels.indexOf(least)) return;
-      output.write(`${new Date().toISOString()} ${level} ${message}${textOf(fields)}\n`);
+      output.write(`${printableLine(`${new Date().toISOString()} ${level} ${message}${textOf(fields)}`)}\n`);
     };
   return { info: at('info'), warn: at('warn'), error: at('error'), count: () => undefined };
 }
