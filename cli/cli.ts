@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
+import { redactedText } from '../shared/runtime/redaction.ts';
 import { type ExitCode, exitCodes, help, type Io, say } from './io.ts';
 import { CommandError, UsageError, usageErrorOf } from './usage.ts';
 
@@ -42,7 +43,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     say(io, `advert-bridge: ${messageOf(error)}`);
-    if (wantsStackTrace(argv, io.env) && error instanceof Error) say(io, traceOf(error));
+    if (wantsStackTrace(argv, io.env) && error instanceof Error) say(io, redactedText(traceOf(error)));
     return error instanceof UsageError ? exitCodes.usage : exitCodes.fault;
   }
 }
