@@ -9,6 +9,8 @@ const minSecretChars = 4;
 const stretchChars = 8;
 /** As base64 has a stretch, at the least. */
 const base64Run = /[\w+/-](?:[\s\\]?[\w+/-]){10,}/g;
+/** What in decoded base64 may be text. */
+const printableRun = /[\t\n\r\x20-\x7e]{4,}/g;
 /** Base64 within base64. */
 const maxBase64Depth = 2;
 
@@ -20,13 +22,14 @@ interface Folded {
 }
 
 /** What a character is compared by: no case, no accents; nothing at all for white space, control characters, backslashes. */
-const foldedChar = (char: string): string =>
-  char
-    .normalize('NFKD')
-    .replace(/[\s\p{M}\p{C}\p{Z}\\]/gu, '')
+function foldedChar(char: string): string {
+  if (char > '\u007f') {
+    const letters = char.normalize('NFKD').replace(/[\s\p{M}\p{C}\p{Z}\\]/gu, '');
     // First up: `ß` has no lower case of its own, `SS` has.
-    .toUpperCase()
-    .toLowerCase();
+    return letters.toUpperCase().toLowerCase();
+  }
+  return char <= ' ' || char === '\\' || char === '\u007f' ? '' : char.toLowerCase();
+}
 
 function folded(plain: string): Folded {
   const from: number[] = [];
@@ -45,33 +48,39 @@ function folded(plain: string): Folded {
   return { text, from, to };
 }
 
-/** The stretches that give a secret away, by their length. */
-type Stretches = ReadonlyMap<number, ReadonlySet<string>>;
+/** The stretches that give a secret away, all of one length. */
+interface Stretches {
+  readonly length: number;
+  readonly known: ReadonlySet<string>;
+}
 
-function stretchesOf(secrets: readonly Secret[]): Stretches {
-  const stretches = new Map<number, Set<string>>();
-  for (const secret of secrets) {
-    const value = secret.reveal();
-    // In a form's encoding a space is a plus sign.
-    for (const form of /\s/.test(value) ? [value, value.replaceAll(/\s/g, '+')] : [value]) {
-      const { text } = folded(decodedText(form) ?? form);
-      if (text.length < minSecretChars) continue;
-      const length = Math.min(stretchChars, text.length);
-      const known = stretches.get(length) ?? new Set();
-      for (let at = 0; at + length <= text.length; at += 1) known.add(text.slice(at, at + length));
-      stretches.set(length, known);
-    }
-  }
+/** A secret is looked for again and again, as long as it is used. */
+const stretchesKnown = new WeakMap<Secret, readonly Stretches[]>();
+
+function stretchesOf(secret: Secret): readonly Stretches[] {
+  const found = stretchesKnown.get(secret);
+  if (found) return found;
+  const value = secret.reveal();
+  // In a form's encoding a space is a plus sign.
+  const forms = /\s/.test(value) ? [value, value.replaceAll(/\s/g, '+')] : [value];
+  const stretches = forms.flatMap((form): Stretches[] => {
+    const { text } = folded(decodedText(form) ?? form);
+    if (text.length < minSecretChars) return [];
+    const length = Math.min(stretchChars, text.length);
+    const places = Array.from({ length: text.length - length + 1 }, (_, at) => at);
+    return [{ length, known: new Set(places.map((at) => text.slice(at, at + length))) }];
+  });
+  stretchesKnown.set(secret, stretches);
   return stretches;
 }
 
 type Range = readonly [from: number, to: number];
 
 /** Where in `plain` secrets stand, in any order. */
-function found(plain: string, stretches: Stretches, depth = 0): Range[] {
+function found(plain: string, stretches: readonly Stretches[], depth = 0): Range[] {
   const { text, from, to } = folded(plain);
   const ranges: Range[] = [];
-  for (const [length, known] of stretches) {
+  for (const { length, known } of stretches) {
     for (let at = 0; at + length <= text.length; at += 1) {
       if (known.has(text.slice(at, at + length))) {
         ranges.push([from[at] as number, to[at + length - 1] as number]);
@@ -86,11 +95,15 @@ function found(plain: string, stretches: Stretches, depth = 0): Range[] {
   return ranges;
 }
 
-/** Four characters are three bytes, and where the first four begin is not known. */
-const hidesSecret = (run: string, stretches: Stretches, depth: number): boolean =>
+/** Four characters are three bytes, and where the first four begin is not known. In words this brings no text to light. */
+const hidesSecret = (run: string, stretches: readonly Stretches[], depth: number): boolean =>
   [0, 1, 2, 3].some((offset) => {
-    const inside = decodedText(Buffer.from(run.slice(offset), 'base64').toString('latin1'));
-    return inside === undefined || found(inside, stretches, depth + 1).length > 0;
+    // Without the zeros of UTF-16.
+    const bytes = Buffer.from(run.slice(offset), 'base64').toString('latin1').replaceAll('\0', '');
+    return (bytes.match(printableRun) ?? []).some((text) => {
+      const inside = decodedText(text);
+      return inside === undefined || found(inside, stretches, depth + 1).length > 0;
+    });
   });
 
 function withoutRanges(text: string, ranges: readonly Range[]): string {
@@ -114,7 +127,7 @@ function withoutRanges(text: string, ranges: readonly Range[]): string {
 export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
   const plain = decodedText(text);
   if (plain === undefined) return redacted;
-  return withoutRanges(plain, found(plain, stretchesOf(secrets)));
+  return withoutRanges(plain, found(plain, secrets.flatMap(stretchesOf)));
 }
 
 /** What is called so is secret, unless it only follows in a sentence; `alone` stands in many sentences. */

@@ -26,11 +26,10 @@ const withoutTokens = (text: string): string =>
 export function cleanText(text: string, secrets: readonly Secret[]): string {
   const plain = decodedText(text.slice(0, maxCharsRead));
   if (plain === undefined) return redacted;
-  const isWhole = text.length <= maxCharsRead;
-  const line = plain
-    .slice(0, isWhole ? undefined : -uncertainChars)
-    .replace(gaps, ' ')
-    .trim();
+  // One character may be eighteen when it is decomposed.
+  const isWhole = Math.max(text.length, plain.length) <= maxCharsRead;
+  const known = isWhole ? plain : plain.slice(0, maxCharsRead).slice(0, -uncertainChars);
+  const line = known.replace(gaps, ' ').trim();
   const clean = withoutTokens(withoutNamedValues(withoutSecrets(line, secrets))).toWellFormed();
   if (isWhole && clean.length <= maxChars) return clean;
   return `${clean.slice(0, maxChars - 1).toWellFormed()}…`;
