@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
-import { type ExitCode, exitCodes, type Io, say } from './io.ts';
+import { redactedText } from '../shared/runtime/redaction.ts';
+import { type ExitCode, exitCodes, help, type Io, say } from './io.ts';
 import { CommandError, UsageError, usageErrorOf } from './usage.ts';
 
 /** Adds a command to the program; `end` is told the exit code when its work is done. */
@@ -42,7 +43,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     say(io, `advert-bridge: ${messageOf(error)}`);
-    if (wantsStackTrace(argv, io.env) && error instanceof Error) say(io, traceOf(error));
+    if (wantsStackTrace(argv, io.env) && error instanceof Error) say(io, redactedText(traceOf(error)));
     return error instanceof UsageError ? exitCodes.usage : exitCodes.fault;
   }
 }
@@ -66,8 +67,8 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
     command
       .option('--stack-trace', 'with an error, show where in the program it arose')
       .configureOutput({
-        writeOut: (text) => io.stdout.write(text),
-        writeErr: (text) => io.stderr.write(text),
+        writeOut: (text) => help(io.stdout, text),
+        writeErr: (text) => help(io.stderr, text),
         // Its messages quote what was given, which may be a secret.
         outputError: () => undefined,
       })

@@ -1,4 +1,4 @@
-import type { Io } from './io.ts';
+import { ask, type Io } from './io.ts';
 import { CommandError } from './usage.ts';
 
 /**
@@ -7,7 +7,7 @@ import { CommandError } from './usage.ts';
  * @throws {CommandError} unless the answer is yes
  */
 export async function confirm(io: Io, question: string): Promise<void> {
-  io.stderr.write(`${question} [y/N] `);
+  ask(io, `${question} [y/N] `);
   for await (const chunk of io.stdin) {
     if (/^\s*y(es)?\s*$/i.test(String(chunk))) return;
     break;

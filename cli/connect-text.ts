@@ -1,3 +1,4 @@
+import { printableLine } from '../shared/domain/printable.ts';
 import type { ConnectedAccount } from './bridge.ts';
 import { type Io, say } from './io.ts';
 import { commandFor, type Target } from './target.ts';
@@ -24,14 +25,14 @@ export function tellConnected(
   if (feed.kind === 'read') return;
   say(
     io,
-    `The first request for its feed failed (${feed.fault}): ${feed.reason}. Its credentials are stored${isNew ? ' and its feed is registered' : ''}; ` +
+    `The first request for its feed failed (${feed.fault}): ${printableLine(feed.reason)}. Its credentials are stored${isNew ? ' and its feed is registered' : ''}; ` +
       `polling tries again, and \`${commandFor(target, `status ${partnerAccount}`)}\` says how it goes.`,
   );
 }
 
 function connectedLines(account: ConnectedAccount, since: string | undefined): string[] {
   const { partnerAccount, scope, tokenExpiresAt, isNew, feed } = account;
-  const detail = `scope ${scope === '' ? 'not told' : scope}, token until ${tokenExpiresAt}`;
+  const detail = `scope ${scope === '' ? 'not told' : printableLine(scope)}, token until ${tokenExpiresAt}`;
   const lines = isNew
     ? [`Connected ${partnerAccount} (${detail}).`]
     : [`Connected ${partnerAccount} again (${detail}). Reading goes on from the kept cursor.`];

@@ -1,4 +1,5 @@
 /** Dead letters for a person. What the feed listed is not trusted on a terminal. */
+import { printableLine as printable } from '../shared/domain/printable.ts';
 import type { LetterList, StoredLetter } from './bridge.ts';
 import { count } from './status-text.ts';
 import { commandFor, type Target } from './target.ts';
@@ -74,10 +75,6 @@ export function letterText({ id, letter }: StoredLetter, target: Target): string
   }
   return [...lines, next].join('\n');
 }
-
-/** Control characters, and those that turn or hide text, as escapes. */
-const printable = (text: string): string =>
-  text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
 
 const shortened = (text: string): string =>
   text.length > widestAdvert ? `${text.slice(0, widestAdvert - 1)}…` : text;

@@ -17,6 +17,7 @@ import { createEmbeddedBridge } from './embedded/bridge.ts';
 import { createLocalConnect } from './embedded/connect.ts';
 import { createLinePublisher } from './embedded/publishers.ts';
 import { createTextObserver } from './embedded/text-observer.ts';
+import { say as sayTo } from './io.ts';
 
 const usage = `Runs the sandbox partner service and an embedded bridge in one process.
 Adverts change by themselves; each change appears on standard output as one JSON line.
@@ -29,7 +30,7 @@ Everything is kept in a temporary folder and removed at the end.`;
 const partnerAccount = 'main';
 const changeEveryMs = 700;
 const observer = createTextObserver(process.stderr, 'warn');
-const say = (text: string) => process.stderr.write(`${text}\n`);
+const say = (text: string) => sayTo(process, text);
 
 async function main(): Promise<number> {
   const changes = readArguments();
@@ -41,6 +42,7 @@ async function main(): Promise<number> {
   const sandbox = await startSandbox({
     users: [{ name: partnerAccount, adverts: 0 }],
     visibilityDelayMs: changes ? 0 : 1000,
+    onFault: (error) => say(`sandbox: ${String(error)}`),
   });
   const state = openEmbeddedState(dir);
   try {

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import { printableJson, printableLines } from '../shared/domain/printable.ts';
 
 /** Everything that a command has of the world around its process; tests pass their own. */
 export interface Io {
@@ -15,14 +16,27 @@ export interface Io {
   untilStopped(): AbortSignal;
 }
 
-/** Says something to a person: one line, or several. */
-export function say(io: Io, text: string): void {
-  io.stderr.write(`${text}\n`);
+/**
+ * Says something to a person: one line, or several. What a terminal would not show as it is (control characters, bidi,
+ * zero width) is written as `\uXXXX`, whatever it comes from.
+ */
+export function say({ stderr }: Pick<Io, 'stderr'>, text: string): void {
+  stderr.write(`${printableLines(text)}\n`);
 }
 
-/** Gives the result as one line of JSON. */
-export function give(io: Io, data: unknown): void {
-  io.stdout.write(`${JSON.stringify(data)}\n`);
+/** Asks a person something: the same, without the end of the line. */
+export function ask({ stderr }: Pick<Io, 'stderr'>, question: string): void {
+  stderr.write(printableLines(question));
+}
+
+/** Gives the result as one line of JSON; unprintable characters in it as `\uXXXX`, which is the same value. */
+export function give({ stdout }: Pick<Io, 'stdout'>, data: unknown): void {
+  stdout.write(`${printableJson(JSON.stringify(data))}\n`);
+}
+
+/** The help, which is text, on the output that it was asked for. */
+export function help(output: Writable, text: string): void {
+  output.write(printableLines(text));
 }
 
 /** Design §11. */

@@ -1,11 +1,12 @@
 import { Writable } from 'node:stream';
+import { printableLine } from '../shared/domain/printable.ts';
 import type { Io } from './io.ts';
 
 const everyMs = 500;
 const eraseLine = '\r\u001B[K';
 
 export interface Progress {
-  /** For whatever else is said meanwhile: takes the progress line away first. */
+  /** For whatever else is said meanwhile, which has to be printable: takes the progress line away first. */
   readonly output: Writable;
   /** Says nothing from now on. */
   mute(): void;
@@ -28,7 +29,7 @@ export function startProgress({ stderr }: Pick<Io, 'stderr'>, text: () => Promis
   const show = async () => {
     const line = await text().catch(() => '');
     if (isMute || line === '') return;
-    stderr.write(`${eraseLine}${line}`);
+    stderr.write(`${eraseLine}${printableLine(line)}`);
     isShown = true;
   };
 

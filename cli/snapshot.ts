@@ -6,6 +6,7 @@ import { latestEvents } from '../shared/aws/latest-events.ts';
 import { createPartnerAccounts } from '../shared/aws/partner-accounts.ts';
 import type { PartnerAccounts } from '../shared/domain/ports.ts';
 import type { EmbeddedState } from '../shared/embedded/state.ts';
+import { linesOf } from './embedded/publishers.ts';
 import { openTarget } from './snapshot-target.ts';
 import { readStackOutputs } from './stack-outputs.ts';
 import { unknownAccount } from './unknown-account.ts';
@@ -76,7 +77,7 @@ export async function snapshotToLines(
     for await (const events of state.advertHistories.latest({ partnerAccount, generation })) {
       if (over.aborted) return sent;
       if (events.length === 0) continue;
-      if (!output.write(`${events.join('\n')}\n`)) {
+      if (!output.write(linesOf(events))) {
         await once(output, 'drain', { signal: over }).catch(() => undefined);
       }
       sent += events.length;

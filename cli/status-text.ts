@@ -1,3 +1,4 @@
+import { printableLine } from '../shared/domain/printable.ts';
 import type { AccountStatus, Status } from './bridge.ts';
 import { commandFor, type Target } from './target.ts';
 
@@ -112,7 +113,7 @@ function forPerson(account: AccountStatus, target: Target): string[] {
 }
 
 const headLine = ({ name, state, reason }: AccountStatus): string =>
-  `${name}: ${state}${reason === null ? '' : ` (${reason})`}`;
+  `${name}: ${state}${reason === null ? '' : ` (${printableLine(reason)})`}`;
 
 /** The books as the sum that they are. */
 export function booksText({ books, redelivered }: Pick<AccountStatus, 'books' | 'redelivered'>): string {

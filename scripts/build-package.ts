@@ -1,6 +1,7 @@
 /**
  * Builds what `npm pack` takes into `dist`: the library as JavaScript with types, one file for each module, and the
- * command line as a bundle, for Node runs no TypeScript inside node_modules. `npm pack` runs it by itself.
+ * command line as a bundle, for Node runs no TypeScript inside node_modules, with the licences of what is in it and a bill of
+ * materials (sbom.ts). `npm pack` runs it by itself.
  *
  *     node scripts/build-package.ts
  */
@@ -8,6 +9,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, type Metafile } from 'esbuild';
+import { bundledPackages } from './bundled-packages.ts';
+import { writeSbom } from './sbom.ts';
 
 const repository = join(import.meta.dirname, '..');
 const inRepository = (path: string) => join(repository, path);
@@ -39,18 +42,12 @@ const { metafile } = await build({
   logLevel: 'warning',
 });
 writeFileSync(inRepository('dist/cli/THIRD-PARTY-LICENSES.txt'), licensesOf(metafile));
+await writeSbom();
 
 /** The licence of each package that is inside the bundle, as all of them ask for. */
-function licensesOf({ inputs }: Metafile): string {
-  const folders = Object.keys(inputs).flatMap(
-    (file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [],
-  );
-  return [...new Set(folders)]
-    .sort()
-    .map((folder) => {
-      const { name, version, license } = JSON.parse(
-        readFileSync(inRepository(`${folder}/package.json`), 'utf8'),
-      );
+function licensesOf(bundle: Metafile): string {
+  return bundledPackages(bundle, repository)
+    .map(({ folder, name, version, license }) => {
       const [file] = globSync(inRepository(`${folder}/{LICENSE,LICENCE,license,licence}*`)).filter(
         existsSync,
       );

@@ -35,7 +35,7 @@ const refusals = new Map([
  * @see partner-api.md §5.3, authorization_code rules 3 and 5
  */
 export function codeIn(query: URLSearchParams, expected: string): Secret {
-  if (!isState(query.getAll('state'), expected)) {
+  if (!isAnswerTo(query, expected)) {
     throw new CommandError(
       'the answer does not belong to this request: its state is missing or another one. It may be of an earlier ' +
         'attempt, or of somebody else. Nothing was stored; run connect again, and use the address that it prints',
@@ -52,8 +52,9 @@ export function codeIn(query: URLSearchParams, expected: string): Secret {
   return new Secret(code);
 }
 
-function isState(given: readonly string[], expected: string): boolean {
-  const [state, ...others] = given;
+/** Whether `query` is of an answer to the request that was sent with the state `expected`: it has that state, once. */
+export function isAnswerTo(query: URLSearchParams, expected: string): boolean {
+  const [state, ...others] = query.getAll('state');
   if (state === undefined || others.length > 0) return false;
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(state), digest(expected));

@@ -5,8 +5,8 @@ import type { Bridge, ConnectedAccount } from '../bridge.ts';
 import { explained, type Place } from '../explain.ts';
 import { type Io, say } from '../io.ts';
 import { CommandError } from '../usage.ts';
-import { codeIn, newState } from './answer.ts';
-import { type CallbackListener, listenForCallback } from './listener.ts';
+import { codeIn, isAnswerTo, newState } from './answer.ts';
+import { type CallbackGuard, type CallbackListener, listenForCallback } from './listener.ts';
 import { openBrowser } from './open-browser.ts';
 import { connectedPage, failedPage } from './outcome.ts';
 import { pastedLine, queryOf } from './pasted.ts';
@@ -35,9 +35,10 @@ export async function connectByCode(
   clock: Clock = systemClock,
 ): Promise<ConnectedAccount> {
   const { partnerAccount, way } = authorization;
-  const listener = 'listen' in way ? await listenForCallback(way.listen, clock) : undefined;
+  const state = newState();
+  const listener = 'listen' in way ? await listenForCallback(way.listen, clock, guard(io, state)) : undefined;
   try {
-    const account = await connectBy(io, bridge, listener, authorization, clock);
+    const account = await connectBy(io, bridge, { state, listener }, authorization, clock);
     await listener?.finish(connectedPage(account));
     return account;
   } catch (error) {
@@ -47,16 +48,36 @@ export async function connectByCode(
   }
 }
 
+/**
+ * Any page that the user's browser opens can lead it to the listener, and any program on this machine can call it: only
+ * what has the state ends the waiting, a denial included.
+ */
+function guard(io: Io, state: string): CallbackGuard {
+  let isSaid = false;
+  return {
+    isAnswer: (query) => isAnswerTo(query, state),
+    onStranger() {
+      if (!isSaid) {
+        say(
+          io,
+          'Note: a browser came back with an answer that does not belong to this request: its state is missing or another ' +
+            'one. It was refused; it may be of an earlier attempt, or of somebody else. Still waiting for the address above.',
+        );
+      }
+      isSaid = true;
+    },
+  };
+}
+
 async function connectBy(
   io: Io,
   bridge: Bridge,
-  listener: CallbackListener | undefined,
+  { state, listener }: { readonly state: string; readonly listener: CallbackListener | undefined },
   authorization: Authorization,
   clock: Clock,
 ): Promise<ConnectedAccount> {
   const { partnerAccount, since, sameUser, way } = authorization;
   const redirectUri = listener?.redirectUri ?? ('paste' in way ? way.paste.redirectUri : '');
-  const state = newState();
   const url = await bridge.authorizeUrl({ state, redirectUri });
   const answer = patient(io, authorization, clock, async (over) => {
     tell(io, authorization, url, redirectUri);

@@ -10,24 +10,40 @@ import { type ListenAt, loopbackRedirect } from './redirect-uri.ts';
 export interface CallbackListener {
   /** What the partner service is to send the browser to. */
   readonly redirectUri: string;
-  /** The query of the first callback; never rejects. */
+  /** The query of the first callback that {@link CallbackGuard.isAnswer} takes; never rejects. */
   readonly arrived: Promise<URLSearchParams>;
   /** Shows what came of it to a browser that is waiting for it, and ends. Without a callback it just ends. */
   finish(outcome: Outcome): Promise<void>;
 }
 
+/** Tells the answer of the partner service from whatever else leads a browser here. */
+export interface CallbackGuard {
+  isAnswer(query: URLSearchParams): boolean;
+  /** Told of each callback that was none. */
+  onStranger(): void;
+}
+
+/** For whoever opens a connection and says nothing. */
+const silenceMs = 10_000;
+
 /** How long a browser that was sent to the result may take to ask for it. */
 const graceMs = 3_000;
 
 /**
- * Listens on loopback for one callback. The browser is sent on from it at once, so that the code is neither in the
+ * Listens on loopback for one callback. Whatever else comes is answered with an error and changes nothing, however much of
+ * it comes. The browser is sent on from it at once, so that the code is neither in the
  * address bar nor in the history while it is exchanged; the result waits for {@link CallbackListener.finish}.
  *
  * @throws {CommandError} when the port cannot be listened on
  * @see https://www.rfc-editor.org/rfc/rfc8252#section-7.3
  */
-export async function listenForCallback(at: ListenAt, clock: Clock): Promise<CallbackListener> {
-  const server = createServer((request, response) => void respond(request, response));
+export async function listenForCallback(
+  at: ListenAt,
+  clock: Clock,
+  guard: CallbackGuard,
+): Promise<CallbackListener> {
+  const timeouts = { headersTimeout: silenceMs, requestTimeout: silenceMs };
+  const server = createServer(timeouts, (request, response) => void respond(request, response));
   const { port } = await listen(server, at);
   const redirectUri = at.redirectUri ?? loopbackRedirect(port);
   const { pathname, host } = new URL(redirectUri);
@@ -55,6 +71,9 @@ export async function listenForCallback(at: ListenAt, clock: Clock): Promise<Cal
     } else if (!isNavigation(request)) {
       // What a page embeds, or a browser fetches ahead, is nobody's answer; the browser comes again for a person.
       show(response, 403, strangers);
+    } else if (!guard.isAnswer(asked.searchParams)) {
+      show(response, 400, notOurs);
+      guard.onStranger();
     } else if (isTaken) {
       show(response, 409, answered);
     } else {
@@ -112,6 +131,14 @@ const strangers: Outcome = {
   kind: 'failed',
   title: 'This request is not taken',
   paragraphs: ['Only a browser that the partner service sends back here is answered.'],
+};
+const notOurs: Outcome = {
+  kind: 'failed',
+  title: 'This answer does not belong to this request',
+  paragraphs: [
+    'Its state is missing or another one: it may be of an earlier attempt, or of somebody else. Nothing was changed.',
+    'The command in the terminal still waits. Use the address that it printed.',
+  ],
 };
 const answered: Outcome = {
   kind: 'failed',

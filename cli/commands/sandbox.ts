@@ -48,6 +48,7 @@ async function runSandbox(io: Io, { json, ...given }: Record<string, unknown>): 
   const stopped = io.untilStopped();
   const sandbox = await startSandbox({
     ...options,
+    onFault: (error) => say(io, `sandbox: ${String(error)}`),
     ...(accessTokenSeconds === undefined ? {} : { accessTokenLifetimeSeconds: accessTokenSeconds }),
   }).catch((cause: unknown) => {
     throw listenError(cause, options.port, 'Choose another with --port, or any free one with --port 0');

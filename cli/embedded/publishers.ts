@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { EventPublisher } from '../../shared/domain/ports.ts';
+import { printableJson } from '../../shared/domain/printable.ts';
 import type { Outbox } from '../../shared/embedded/outbox.ts';
 
 /** Standard output is closed: nobody takes the events any more. */
@@ -7,6 +8,10 @@ export class OutputClosedError extends Error {
   override readonly name = 'OutputClosedError';
   readonly code = 'output-closed';
 }
+
+/** Events as lines, a newline after each; unprintable characters as `\uXXXX`, which is the same value. */
+export const linesOf = (envelopes: readonly string[]): string =>
+  envelopes.map((envelope) => `${printableJson(envelope)}\n`).join('');
 
 /**
  * One event a line. Accepted when the stream has taken the line; lines of one moment go in one write.
@@ -36,7 +41,7 @@ export function createLinePublisher(output: Writable, onClosed: () => void): Eve
       if (closed) throw closed;
       lines.push(envelope);
       flushed ??= Promise.resolve().then(() => {
-        const text = `${lines.join('\n')}\n`;
+        const text = linesOf(lines);
         lines = [];
         flushed = undefined;
         return write(text);

@@ -1,5 +1,7 @@
 import type { Writable } from 'node:stream';
 import type { Fields, Observer } from '../../shared/domain/ports.ts';
+import { printableLine } from '../../shared/domain/printable.ts';
+import { redactedText } from '../../shared/runtime/redaction.ts';
 
 const levels = ['info', 'warn', 'error'] as const;
 export type Level = (typeof levels)[number];
@@ -10,7 +12,8 @@ export function createTextObserver(output: Writable, least: Level): Observer {
     (level: Level) =>
     (message: string, fields: Fields = {}) => {
       if (levels.indexOf(level) < levels.indexOf(least)) return;
-      output.write(`${new Date().toISOString()} ${level} ${message}${textOf(fields)}\n`);
+      const line = `${new Date().toISOString()} ${level} ${message}${textOf(fields)}`;
+      output.write(`${printableLine(redactedText(line))}\n`);
     };
   return { info: at('info'), warn: at('warn'), error: at('error'), count: () => undefined };
 }

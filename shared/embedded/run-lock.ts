@@ -3,8 +3,10 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { PartnerAccount } from '../domain/ports.ts';
+import { printableLine } from '../domain/printable.ts';
+import { refuseForeignFolder } from './ownership.ts';
 import { guarded, StateError } from './state-error.ts';
-import { makeFolder, makePrivate, openStateFile, stateFileIn } from './state-file.ts';
+import { openStateFile, prepareFile, stateFileIn } from './state-file.ts';
 
 export interface RunInfo {
   /** The command line, to be shown to whoever wants to run a second one. */
@@ -54,8 +56,7 @@ export function takeRunLock(dir: string, info: RunInfo): RunLock {
 function lockFile(dir: string): DatabaseSync {
   const file = path.join(dir, 'run.lock');
   const lock = guarded(file, () => {
-    makeFolder(dir);
-    makePrivate(file);
+    prepareFile(dir, file);
     return new DatabaseSync(file, { timeout: 0 });
   });
   try {
@@ -96,18 +97,34 @@ function inUse(dir: string, cause: StateError): StateError {
     db.prepare('SELECT text FROM documents WHERE name = ?').get(documentName),
   ) as { text: string } | undefined;
   db.close();
-  const holder = row && (JSON.parse(row.text) as Holder);
-  const who = holder
-    ? `pid ${holder.pid} since ${holder.startedAt} (${holder.command})`
-    : 'one that is just starting';
+  const who = row ? shownHolder(row.text) : 'one that is just starting';
   return new StateError('state-in-use', `${dir} is in use by another run: ${who}. Stop that one first`, {
     cause,
   });
 }
 
-/** Whether a bridge runs on `dir` now. */
+/** How much of a holder's own words is shown. */
+const maxShownChars = 200;
+
+/** The words of another process, which may be of another version, or damaged. */
+function shownHolder(text: string): string {
+  try {
+    const { pid, startedAt, command } = JSON.parse(text) as Holder;
+    const words = `pid ${pid} since ${startedAt} (${command})`;
+    return printableLine(words.length > maxShownChars ? `${words.slice(0, maxShownChars)}…)` : words);
+  } catch {
+    return 'one that did not say who it is';
+  }
+}
+
+/**
+ * Whether a bridge runs on `dir` now.
+ *
+ * @throws {StateError} when somebody else has a hand in the folder
+ */
 export function isRunning(dir: string): boolean {
   const file = path.join(dir, 'run.lock');
+  refuseForeignFolder(dir);
   if (!existsSync(file)) return false;
   const lock = new DatabaseSync(file, { timeout: 0 });
   try {

@@ -142,3 +142,9 @@ export const migrations: readonly string[] = [firstSchema, outboxSchema, leanQue
 
 /** Version of the tables; stands in the file as `user_version`. */
 export const schemaVersion = migrations.length;
+
+/**
+ * Digest of the tables of that version, so that a file is known by it at once (foreign-schema.ts). A test says what it has
+ * to be after a new migration.
+ */
+export const schemaDigest = 'pgYjXxg_SFe-HLuulK_3RwXuokCi6WHkKWoA9Jj4MRE';

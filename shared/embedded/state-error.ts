@@ -1,4 +1,10 @@
-export type StateErrorCode = 'state-damaged' | 'state-not-writable' | 'state-in-use' | 'state-newer';
+export type StateErrorCode =
+  | 'state-damaged'
+  | 'state-not-writable'
+  | 'state-in-use'
+  | 'state-newer'
+  /** Somebody else has, or may have, a hand in it. */
+  | 'state-unsafe';
 
 /** The state of an embedded bridge cannot be used as it is. Nothing was overwritten; the message says what to do. */
 export class StateError extends Error {

@@ -1,6 +1,8 @@
 import { accessSync, chmodSync, closeSync, constants, mkdirSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { foreignEntry } from './foreign-schema.ts';
+import { refuseForeignFolder } from './ownership.ts';
 import { applicationId, migrations, schemaVersion } from './schema.ts';
 import { guarded, StateError } from './state-error.ts';
 
@@ -21,7 +23,8 @@ export const stateFileIn = (dir: string): string => path.join(dir, 'bridge.db');
  * disk: it survives the death of the process (kill -9), and after a power cut the file is whole but may lack the last
  * moments. What must not be lost then asks for a durable write (see store.ts).
  *
- * Checked here is what costs the same for every size: whether the file is ours, its version, its length and its tables.
+ * Checked here is what costs the same for every size: whose folder and files these are (ownership.ts), whether the file is
+ * ours, its version, its length, and that it has our tables and nothing else that SQLite would run (foreign-schema.ts).
  * Damage further in shows when it is read.
  *
  * @throws {StateError} nothing is overwritten then
@@ -30,12 +33,12 @@ export const stateFileIn = (dir: string): string => path.join(dir, 'bridge.db');
 export function openStateFile(dir: string): DatabaseSync {
   const file = stateFileIn(dir);
   return guarded(file, () => {
-    makeFolder(dir);
-    makePrivate(file);
+    prepareFile(dir, file);
     // SQLite would open a read-only file, and fail only with the first write.
     accessSync(file, constants.R_OK | constants.W_OK);
-    const db = new DatabaseSync(file, { timeout: busyTimeoutMs });
+    const db = new DatabaseSync(file, { timeout: busyTimeoutMs, defensive: true });
     try {
+      db.exec('PRAGMA trusted_schema=OFF');
       refuseForeign(db, file);
       useWriteAheadLog(db);
       db.exec(`PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=${checkpointPages};`);
@@ -51,8 +54,21 @@ export function openStateFile(dir: string): DatabaseSync {
   });
 }
 
+/**
+ * Makes `file`, and the folder `dir` that it is in, where they are not there; for their owner alone.
+ *
+ * @throws {StateError} when somebody else has a hand in the folder (ownership.ts); nothing is touched then
+ */
+export function prepareFile(dir: string, file: string): void {
+  refuseForeignFolder(dir);
+  makeFolder(dir);
+  // Somebody else may have made it meanwhile.
+  refuseForeignFolder(dir);
+  makePrivate(file);
+}
+
 /** Makes the folder and those above it. Not by `recursive`, which never ends where the system denies that it is there. */
-export function makeFolder(dir: string): void {
+function makeFolder(dir: string): void {
   const found = statSync(dir, { throwIfNoEntry: false });
   if (found?.isDirectory()) return;
   if (found)
@@ -74,7 +90,7 @@ export function makeFolder(dir: string): void {
  *
  * @see https://sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
  */
-export function makePrivate(file: string): void {
+function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
@@ -87,13 +103,16 @@ export function makePrivate(file: string): void {
 }
 
 function refuseForeign(db: DatabaseSync, file: string): void {
-  // One moment for all three: another process may be making the tables.
+  // One moment for all of it: another process may be making the tables.
   db.exec('BEGIN');
   const { application_id: id } = db.prepare('PRAGMA application_id').get() as { application_id: number };
   const version = versionOf(db);
   const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
+  const isEmpty = tables === 0 && version === 0;
+  const isKnown = !isEmpty && id === applicationId && version <= schemaVersion;
+  const foreign = isKnown ? foreignEntry(db, version) : undefined;
   db.exec('COMMIT');
-  if (tables === 0 && version === 0) return;
+  if (isEmpty) return;
   if (id !== applicationId) {
     throw new StateError(
       'state-damaged',
@@ -104,6 +123,13 @@ function refuseForeign(db: DatabaseSync, file: string): void {
     throw new StateError(
       'state-newer',
       `${file} was written by a newer Advert Bridge (its version is ${version}, this one knows ${schemaVersion}). Use the newer one`,
+    );
+  }
+  if (foreign !== undefined) {
+    throw new StateError(
+      'state-unsafe',
+      `${file} is not as Advert Bridge made it: ${foreign}. Somebody else may have changed it to run SQL of theirs. ` +
+        'Put a copy of the folder back, or move it away and connect the partner accounts again',
     );
   }
 }

@@ -1,53 +1,36 @@
 /** Text of the service, made fit for logs and dead letters: it may echo what was sent, and hold anything else. */
+import { decodedText } from '../domain/decoded-text.ts';
+import { withoutNamedValues, withoutSecrets } from '../domain/redacted-text.ts';
 import { redacted, type Secret } from '../domain/secret.ts';
 
 const maxChars = 300;
 /** Much more than is kept; a hostile text is not worked through to its end. */
 const maxCharsRead = 4_000;
+/** Of a text that is longer the end of what was read is left out, for it may be the beginning of a secret. */
+const uncertainChars = 64;
 
-/** Line breaks, other control characters, and those that turn the direction of writing around. */
-const control = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu;
-/** Zero width: they would hide a secret from the comparison. */
-const invisible = /[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]/g;
-/** A name that stands for a secret, and the value after it. */
-const named =
-  /\b(bearer|basic|(?:access|refresh|id)[_ -]?token|client[_ -]?secret|password|secret|code)(["']?\s*[:=]\s*["']?|\s+)(?=\S*[\d_.~+/=-])[^\s"'&,;]{6,}/gi;
-/** Long runs with letters and digits: what tokens look like, and hardly any word. */
-const tokenLike = /(?=[\w.~+/=-]*\d)(?=[\w.~+/=-]*[A-Za-z])[\w.~+/=-]{20,}/g;
-/** Shorter secrets would blot out half of every text. */
-const minSecretChars = 4;
+/** Control characters and white space of every kind. */
+const gaps = /[\p{Cc}\s]+/gu;
+/** What tokens are made of, and hardly any word is as long. */
+const longRun = /[\w.~+/=-]{20,}/g;
 
-/** As an echo may have it: as it is, in a URL, in a form, in JSON within JSON, in base64. */
-function formsOf(value: string): string[] {
-  const inUrl = value.isWellFormed() ? encodeURIComponent(value) : value;
-  const bytes = Buffer.from(value);
-  return [
-    value,
-    inUrl,
-    inUrl.replaceAll('%20', '+'),
-    JSON.stringify(value).slice(1, -1),
-    bytes.toString('base64'),
-    bytes.toString('base64url'),
-  ];
-}
+const withoutTokens = (text: string): string =>
+  text.replace(longRun, (run) => (/\d/.test(run) && /[A-Za-z]/.test(run) ? redacted : run));
 
 /**
- * One line of at most 300 characters, without the given secrets and without whatever else looks like one.
+ * One line of at most 300 characters, decoded (decoded-text.ts), without the given secrets, however they are written, and
+ * without whatever else looks like one. Cut last, so that no secret is cut to what nobody recognizes.
  *
  * @param secrets those of the request that was answered
  */
 export function cleanText(text: string, secrets: readonly Secret[]): string {
-  let clean = text
-    .slice(0, maxCharsRead)
-    .replace(invisible, '')
-    .replace(control, ' ')
-    .replace(/ {2,}/g, ' ')
-    .trim();
-  for (const secret of secrets) {
-    const value = secret.reveal();
-    if (value.length < minSecretChars) continue;
-    for (const form of formsOf(value)) clean = clean.replaceAll(form, redacted);
-  }
-  clean = clean.replace(named, `$1$2${redacted}`).replace(tokenLike, redacted).toWellFormed();
-  return clean.length > maxChars ? `${clean.slice(0, maxChars - 1).toWellFormed()}…` : clean;
+  const plain = decodedText(text.slice(0, maxCharsRead));
+  if (plain === undefined) return redacted;
+  // One character may be eighteen when it is decomposed.
+  const isWhole = Math.max(text.length, plain.length) <= maxCharsRead;
+  const known = isWhole ? plain : plain.slice(0, maxCharsRead).slice(0, -uncertainChars);
+  const line = known.replace(gaps, ' ').trim();
+  const clean = withoutTokens(withoutNamedValues(withoutSecrets(line, secrets))).toWellFormed();
+  if (isWhole && clean.length <= maxChars) return clean;
+  return `${clean.slice(0, maxChars - 1).toWellFormed()}…`;
 }

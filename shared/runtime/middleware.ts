@@ -1,6 +1,7 @@
 import middy from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { type Telemetry, telemetry } from './observer.ts';
+import { redactedError } from './redaction.ts';
 
 export interface Runtime {
   /** Ms since 1970: what is not done by then is left to the next run or delivery. */
@@ -14,7 +15,7 @@ const timeoutEarlyInMillis = 250;
 
 /**
  * What every function has around it: each log line names the request, an error is logged without the event and fails
- * the invocation, metrics are written at the end whatever happened.
+ * the invocation, redacted both times, metrics are written at the end whatever happened.
  *
  * @param name of the function, in every log line
  * @see https://middy.js.org/docs/intro/hooks
@@ -37,7 +38,11 @@ export function withRuntime<Event, Result>(
         logger.resetKeys();
         logger.appendKeys({ function: name, function_request_id: context.awsRequestId });
       })
-      .onError(({ error }) => logger.error('the invocation failed', { error }))
+      // Lambda prints what is thrown as it is, and gives it to whoever invoked the function.
+      .onError((request) => {
+        request.error = redactedError(request.error);
+        logger.error('the invocation failed', { error: request.error });
+      })
       .handler((event: Event, context: Context) =>
         work(event, { deadlineMs: Date.now() + context.getRemainingTimeInMillis() - marginMs }),
       )

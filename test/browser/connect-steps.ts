@@ -155,6 +155,24 @@ export async function connectSteps({
     }),
   );
 
+  await steps.check('a page of somebody else that leads the browser to the callback does not end it', () =>
+    asPerson(async (page) => {
+      const { url, ended } = await bridge.connect(['main']);
+      const callback = new URL(new URL(url).searchParams.get('redirect_uri') ?? '');
+      await page.goto(`${callback.href}?error=access_denied&state=x`);
+      assert.equal(await heading(page), 'This answer does not belong to this request');
+      await checkLooks(page, screenshots, 'not-ours');
+      await page.goto(url);
+      await logIn(page, 'main');
+      await page.getByRole('button', { name: 'Allow' }).click();
+      await page.waitForURL(/\/callback\/result$/);
+      assert.equal(await heading(page), 'main is connected again');
+      const { code, stderr } = await ended;
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, /its state is missing or another one/);
+    }),
+  );
+
   await steps.check('a link to the partner service that does not work says so', () =>
     asPerson(async (page) => {
       await page.goto(`${sandbox.url}/oauth/authorize/?client_id=nobody`);

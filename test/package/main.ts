@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { startDynamo } from '../unit/aws/emulators.ts';
+import { checkSbom } from './check-sbom.ts';
 
 const repository = join(import.meta.dirname, '../..');
 const { devDependencies, dependencies } = JSON.parse(
@@ -122,6 +123,13 @@ try {
     );
     const brought = Object.keys(installed.dependencies).join(' ');
     expect(brought === 'valibot' && Object.keys(dependencies).length === 1, `it brings ${brought}`);
+  });
+  await step('its bill of materials names what is inside it', async () => {
+    const installed = join(project, 'node_modules/advert-bridge');
+    const sbom = JSON.parse(await readFile(join(installed, 'dist/sbom.cdx.json'), 'utf8'));
+    const { version } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
+    const licenses = await readFile(join(installed, 'dist/cli/THIRD-PARTY-LICENSES.txt'), 'utf8');
+    return checkSbom(sbom, { version, licenses, dependencies: Object.keys(dependencies) });
   });
   await step("README's snippets compile there", async () => {
     const files = ['test/docs/subscribe.ts', 'test/docs/handle.ts', 'test/package/fresh/run.ts'];

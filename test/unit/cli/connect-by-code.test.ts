@@ -164,17 +164,6 @@ describe('connect, when it cannot be', () => {
     ['no code comes', {}, 'sent neither a code nor an error'],
     ['the code is empty', { code: '' }, 'sent neither a code nor an error'],
     ['the code is none of the service', { code: 'hunter2' }, 'refused the one-time code'],
-    [
-      'the state is another',
-      { code: 'hunter2', state: 'x'.repeat(43) },
-      'its state is missing or another one',
-    ],
-    ['the state is empty', { code: 'hunter2', state: '' }, 'its state is missing or another one'],
-    [
-      'a denial has another state',
-      { error: 'access_denied', state: 'x' },
-      'its state is missing or another one',
-    ],
   ])('says so on page and terminal, and stores nothing: %s', async (_case, parameters, message) => {
     const { connecting, status } = await startAuthorizing();
 
@@ -190,14 +179,11 @@ describe('connect, when it cannot be', () => {
     expect((await status()).partnerAccounts).toEqual([]);
   });
 
-  it.each([
-    ['state twice', (state: string) => `state=${state}&state=${state}&code=hunter2`],
-    ['code twice', (state: string) => `state=${state}&code=a&code=b`],
-  ])('takes no parameter twice: %s', async (_case, query) => {
+  it('takes no code twice', async () => {
     const { connecting } = await startAuthorizing();
 
     const { asked, ended } = await connecting();
-    await visit(`${asked.redirectUri}?${query(asked.state)}`);
+    await visit(`${asked.redirectUri}?state=${asked.state}&code=a&code=b`);
 
     expect(await ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Nothing was stored') });
   });
@@ -341,6 +327,68 @@ describe('the listener, while it waits', () => {
     expect((await visit(good, { 'sec-purpose': 'prefetch' })).status).toBe(403);
 
     await visit(asked.url);
+    expect(await ended).toMatchObject({ exitCode: 0 });
+  });
+
+  it.each([
+    ['another state', () => `code=hunter2&state=${'x'.repeat(43)}`],
+    ['an empty state', () => 'code=hunter2&state='],
+    ['no state', () => 'code=hunter2'],
+    ['no query', () => ''],
+    ['the state twice', (state: string) => `state=${state}&state=${state}&code=hunter2`],
+    ['the state and another', (state: string) => `state=${state}&state=x&code=hunter2`],
+    ['the state in upper case', (state: string) => `state=${state.toUpperCase()}&code=hunter2`],
+    ['a denial with another state', () => 'error=access_denied&state=x'],
+    ['a denial without a state', () => 'error=access_denied'],
+    ['a state too long', () => `code=hunter2&state=${'x'.repeat(8_000)}`],
+  ])('refuses an answer with %s, says so once, and waits on', async (_case, query) => {
+    const { sandbox, connecting } = await startAuthorizing();
+    sandbox.control.setConsent({ mode: 'allow' });
+    const { asked, ended } = await connecting();
+
+    const page = await visit(`${asked.redirectUri}?${query(asked.state)}`);
+    const again = await visit(`${asked.redirectUri}?${query(asked.state)}`);
+    const good = await visit(asked.url);
+
+    expect([page.status, again.status]).toEqual([400, 400]);
+    expect(page.html).toContain('This answer does not belong to this request');
+    expect(page.html).not.toContain('hunter2');
+    expect(good).toMatchObject({ status: 200, html: expect.stringContaining('main is connected') });
+    const { exitCode, stderr } = await ended;
+    expect(exitCode).toBe(0);
+    expect(stderr.split('its state is missing or another one')).toHaveLength(2);
+    expect(stderr).not.toContain('hunter2');
+  });
+
+  it('neither ends nor stops answering when wrong answers flood it', async () => {
+    const { sandbox, connecting } = await startAuthorizing();
+    sandbox.control.setConsent({ mode: 'allow' });
+    const { asked, ended } = await connecting();
+
+    const strangers = Array.from({ length: 300 }, (_, turn) =>
+      rawStatus(callback(asked, { code: 'hunter2', state: String(turn) }), {}),
+    );
+    const good = await visit(asked.url);
+
+    expect(
+      new Set(await Promise.all(strangers.map((one) => one.catch(() => 'closed at the end')))),
+    ).toContain(400);
+    expect(good).toMatchObject({ status: 200, html: expect.stringContaining('main is connected') });
+    expect(await ended).toMatchObject({ exitCode: 0 });
+    expect((await ended).stderr.split('its state is missing')).toHaveLength(2);
+  });
+
+  it('is not ended by a stranger while the answer is exchanged', async () => {
+    const { sandbox, connecting } = await startAuthorizing();
+    const { asked, ended } = await connecting();
+    const code = sandbox.control.issueCode({ redirectUri: asked.redirectUri });
+    await fetch(callback(asked, { state: asked.state, code }), { redirect: 'manual' });
+
+    const late = await visit(callback(asked, { code: 'hunter2', state: 'x' }));
+    const result = await visit(`${asked.redirectUri}/result`);
+
+    expect(late.status).toBe(400);
+    expect(result.html).toContain('main is connected');
     expect(await ended).toMatchObject({ exitCode: 0 });
   });
 

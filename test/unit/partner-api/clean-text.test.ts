@@ -11,7 +11,7 @@ describe('cleanText', () => {
   });
 
   it('makes one line of it', () => {
-    expect(cleanText('\u001b[31ma\r\n\tb\u0000c\u2028d\u202ee\u200b!', [])).toBe('[31ma b c d e!');
+    expect(cleanText('\u001b[31ma\r\n\tb\u0000c\u2028d\u202ee\u200b!', [])).toBe('[31ma b c de!');
   });
 
   it('keeps 300 characters at most, and no half of a pair', () => {

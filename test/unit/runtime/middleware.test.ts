@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { Context } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { metrics } from '../../../shared/contract/names.ts';
@@ -46,8 +47,11 @@ describe('what every function has around it', () => {
       telemetry,
     );
 
-    await expect(handler(event, context())).rejects.toThrow('no answer');
+    const thrown = await handler(event, context()).catch((error: unknown) => error);
 
+    // As Lambda prints it.
+    expect(inspect(thrown, { depth: 20 })).not.toContain('hidden-one');
+    expect(thrown).toMatchObject({ name: 'PartnerFault', message: 'no answer to Bearer [redacted]' });
     expect(lines.join()).not.toContain('hidden-one');
     expect(logged().find(({ level }) => level === 'ERROR')).toMatchObject({
       message: 'the invocation failed',

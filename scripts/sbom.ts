@@ -1,0 +1,103 @@
+/**
+ * The software bill of materials: every npm package whose code is in what this repository ships, as CycloneDX JSON in
+ * `dist/sbom.cdx.json`. `npm sbom` lists what package-lock.json names, with hashes and licences; the bundles say which of
+ * it ships. The build of the package makes it (build-package.ts); it is never committed. Needs no network.
+ *
+ *     npm run sbom
+ *
+ * @see https://cyclonedx.org/docs/1.5/json/
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { build } from 'esbuild';
+import { bundledPackages } from './bundled-packages.ts';
+
+const repository = join(import.meta.dirname, '..');
+export const sbomFile = 'dist/sbom.cdx.json';
+
+interface Component {
+  readonly 'bom-ref': string;
+  readonly name: string;
+  readonly version: string;
+}
+
+interface Sbom {
+  readonly metadata: { readonly component: Component };
+  readonly components: readonly (Component & { readonly properties?: readonly unknown[] })[];
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
+}
+
+/** Where a package ships: in the command line's file, in the Lambda functions, or installed beside the package by npm. */
+type Place = 'command line' | 'functions' | 'dependency';
+
+/** `name@version` of what is in the bundle of `entryPoints`; of a function at most, for CDK's bundling leaves some of it out. */
+async function inBundle(entryPoints: readonly string[]): Promise<string[]> {
+  const { metafile } = await build({
+    absWorkingDir: repository,
+    entryPoints: [...entryPoints],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    mainFields: ['module', 'main'],
+    conditions: ['advert-bridge-source'],
+    treeShaking: true,
+    metafile: true,
+    write: false,
+    outdir: 'out',
+    logLevel: 'error',
+  });
+  return bundledPackages(metafile, repository).map(({ name, version }) => `${name}@${version}`);
+}
+
+async function shippedPackages(): Promise<ReadonlyMap<string, readonly Place[]>> {
+  const { dependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
+  const functions = ['drain', 'fan-out', 'refresh-token'].map((stage) => `functions/${stage}/handler.ts`);
+  const shipped: readonly (readonly [Place, readonly string[]])[] = [
+    ['command line', await inBundle(['cli/main.ts'])],
+    ['functions', await inBundle(functions)],
+    ['dependency', Object.entries(dependencies).map(([name, version]) => `${name}@${version}`)],
+  ];
+  const places = new Map<string, Place[]>();
+  for (const [place, packages] of shipped) {
+    for (const each of packages) places.set(each, [...(places.get(each) ?? []), place]);
+  }
+  return places;
+}
+
+/** Writes the bill of materials. @throws when something ships that package-lock.json does not name */
+export async function writeSbom(): Promise<void> {
+  const args = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--offline'];
+  const listed: Sbom = JSON.parse(
+    execFileSync('npm', args, { cwd: repository, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }),
+  );
+  const shipped = await shippedPackages();
+  const components = listed.components.flatMap((component) => {
+    const places = shipped.get(component['bom-ref']);
+    if (!places) return [];
+    // npm's own properties say how this repository uses it; what matters outside is where it is.
+    const properties = places.map((value) => ({ name: 'advert-bridge:in', value }));
+    return [{ ...component, scope: 'required', properties }];
+  });
+  const listedRefs = new Set(components.map((component) => component['bom-ref']));
+  const unlisted = [...shipped.keys()].filter((ref) => !listedRefs.has(ref));
+  if (unlisted.length > 0) throw new Error(`not in package-lock.json: ${unlisted.join(', ')}`);
+  const own = listed.metadata.component;
+  // npm takes the folder's name.
+  const component = { ...own, name: own['bom-ref'].replace(/@[^@]+$/, '') };
+  const sbom = {
+    ...listed,
+    metadata: { ...listed.metadata, component },
+    components,
+    dependencies: listed.dependencies
+      .filter(({ ref }) => ref === own['bom-ref'] || listedRefs.has(ref))
+      .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => listedRefs.has(each)) })),
+  };
+  mkdirSync(dirname(join(repository, sbomFile)), { recursive: true });
+  writeFileSync(join(repository, sbomFile), `${JSON.stringify(sbom, null, 1)}\n`);
+}
+
+if (import.meta.main) {
+  await writeSbom();
+  process.stderr.write(`${sbomFile}\n`);
+}

@@ -1,0 +1,65 @@
+/** Undoes the encodings in which one text may carry another, so that texts can be compared by what they say. */
+
+/** An echo that is encoded more often than this is no echo any more. */
+const maxRounds = 8;
+
+/** Nothing in it can be decoded, and nothing is invisible. */
+const plainAscii = /^[\x20-\x24\x27-\x5b\x5d-\x7e\n]*$/;
+const percentEncoded = /(?:%[0-9a-f]{2})+/gi;
+/** `\u0041`, `%u0041`, `\u{41}`, `\x41`; `\n` and the like are white space. Backslashes before it stay: whoever compares leaves them out. */
+const escapes = /[\\%]u([0-9a-f]{4})|\\u\{0*([0-9a-f]{1,6})\}|\\x([0-9a-f]{2})|\\[bfnrt]/gi;
+const entities = /&(?:#0*(\d{1,7});?|#x0*([0-9a-f]{1,6});?|([a-z]{2,24});)/gi;
+/** Without a shape, or not more than an accent's: it would hide a text from the comparison. */
+const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
+
+/**
+ * HTML's names of printable ASCII, in lower case, each with its character at the end.
+ *
+ * @see https://html.spec.whatwg.org/multipage/named-characters.html
+ */
+const names =
+  'excl! quot" num# dollar$ percnt% amp& apos\' lpar( rpar) ast* midast* plus+ comma, period. sol/ colon: semi; lt< ' +
+  'equals= gt> quest? commat@ lsqb[ lbrack[ bsol\\ rsqb] rbrack] hat^ lowbar_ underbar_ grave` diacriticalgrave` ' +
+  'lcub{ lbrace{ verbar| vert| verticalline| rcub} rbrace} hyphen- dash- tab\t newline\n nbsp\u00a0 shy\u00ad ' +
+  'zwj\u200d zwnj\u200c nobreak\u2060 zerowidthspace\u200b';
+const named: ReadonlyMap<string, string> = new Map(
+  names.split(' ').map((name) => [name.slice(0, -1), name.slice(-1)]),
+);
+
+const character = (code: number): string =>
+  code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? '\ufffd' : String.fromCodePoint(code);
+
+/** Each replacement is shorter than what it replaces, and each pattern is read in one pass. */
+const decodedOnce = (text: string): string =>
+  text
+    .replace(percentEncoded, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString())
+    .replace(escapes, (_escape, unit?: string, point?: string, byte?: string) => {
+      // A unit may be half of a pair, and so is no code point.
+      if (unit !== undefined) return String.fromCharCode(Number.parseInt(unit, 16));
+      const code = point ?? byte;
+      return code === undefined ? ' ' : character(Number.parseInt(code, 16));
+    })
+    .replace(entities, (entity: string, decimal?: string, hex?: string, name?: string) => {
+      if (name !== undefined) return named.get(name.toLowerCase()) ?? entity;
+      return character(decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal));
+    })
+    .replace(invisible, '')
+    .normalize('NFKC');
+
+/**
+ * What `text` says: percent encoding, HTML entities and escapes of JSON and JavaScript decoded, again and again until
+ * nothing changes; without invisible characters, and in Unicode's compatibility form (NFKC). Takes time in proportion to
+ * the length.
+ *
+ * @returns undefined when it still changes after eight rounds
+ */
+export function decodedText(text: string): string | undefined {
+  if (plainAscii.test(text)) return text;
+  let current = text;
+  for (let round = 0; round < maxRounds; round += 1) {
+    const decoded = decodedOnce(current);
+    if (decoded === current) return current;
+    current = decoded;
+  }
+  return undefined;
+}

@@ -1,0 +1,123 @@
+import { globSync, readFileSync } from 'node:fs';
+import { PassThrough } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createLinePublisher } from '../../../cli/embedded/publishers.ts';
+import { createTextObserver } from '../../../cli/embedded/text-observer.ts';
+import { give, say } from '../../../cli/io.ts';
+import { startProgress } from '../../../cli/progress.ts';
+import { openEmbeddedState } from '../../../shared/embedded/state.ts';
+import { changedAdvert, deadLetter } from '../../helpers/records.ts';
+import { startLocal } from './local-bridge.ts';
+
+/** Whatever a terminal does not show as it is, newlines apart. */
+const unprintable = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+/** One of each kind: a C1 control sequence, bidi of every sort, separators, zero width, a variation selector, a tag. */
+const hostile =
+  'a\u009b31m\u0085\u007f\u001b[2J\u061c\u200e\u200f\u202a\u202e\u2066\u2069\u2028\u2029\u200b\u00ad\ufeff\ufe0f\u{e0041}b';
+
+/** What is written to the two outputs together. */
+function written() {
+  const chunks: string[] = [];
+  const stream = () =>
+    new PassThrough({ decodeStrings: false }).on('data', (chunk) => chunks.push(String(chunk)));
+  return { stdout: stream(), stderr: Object.assign(stream(), { isTTY: true }), text: () => chunks.join('') };
+}
+
+describe('what is written for a terminal', () => {
+  it('has no unprintable characters, whichever command writes it; the JSON is the same value', async () => {
+    const { sandbox, application, connect, run, dir } = await startLocal();
+    await application();
+    await connect();
+    const [id] = sandbox.control.createAdverts(1, { status: hostile });
+    const state = openEmbeddedState(dir);
+    await state.deadLetters.sendMalformed([
+      deadLetter({ advertId: hostile, fault: 'malformed-id', reason: hostile, message: null }),
+      deadLetter({ reason: hostile, message: changedAdvert({ key: hostile, correlationId: hostile }) }),
+    ]);
+    state.close();
+
+    const outputs: string[] = [];
+    const told = async (args: string) => {
+      const { stdout, stderr } = await run(args);
+      outputs.push(stdout, stderr);
+      expect(stdout).not.toMatch(unprintable);
+      expect(stderr).not.toMatch(unprintable);
+      return stdout;
+    };
+    const lines = [await told('run --until-idle --verbose'), await told('snapshot')];
+    for (const line of lines) {
+      expect(JSON.parse(line).detail.data).toMatchObject({ advertId: id, status: hostile });
+      expect(line).toContain('\\u009b31m');
+    }
+    const listed = JSON.parse(await told('dead-letters list --json'));
+    expect(listed.deadLetters.map(({ reason }: { reason: string }) => reason)).toEqual([hostile, hostile]);
+    await told('dead-letters list');
+    await told(`dead-letters show ${listed.deadLetters[0].id}`);
+    await told(`dead-letters show ${listed.deadLetters[1].id}`);
+
+    const again = openEmbeddedState(dir);
+    const account = await again.partnerAccounts.read('main');
+    if (!account) throw new Error('not connected');
+    const tokenVersion = account.value.token?.version ?? '';
+    const stop = { reason: `${hostile}\nforged: line`, tokenVersion, at: '2026-11-20T12:00:00Z' };
+    await again.partnerAccounts.write({ ...account.value, stop }, account.version);
+    again.close();
+    await told('status --json');
+    await told('status');
+    expect(outputs.at(-1)).toContain('\\u009b31m');
+    expect(outputs.at(-1)).not.toMatch(/^forged/m);
+  });
+
+  it('is so for any text, through each of the writers', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 60 }), async (text) => {
+        const { stdout, stderr, text: shown } = written();
+        say({ stderr }, text);
+        give({ stdout }, { [text]: text });
+        createTextObserver(stderr, 'info').warn(text, { text, nested: { text }, error: new Error(text) });
+        await createLinePublisher(stdout, () => undefined).publish(JSON.stringify({ text }));
+
+        expect(shown().replaceAll('\t', '')).not.toMatch(unprintable);
+        const [given, published] = shown()
+          .split('\n')
+          .filter((line) => line.startsWith('{'))
+          .slice(-2);
+        expect(JSON.parse(published ?? '')).toEqual({ text });
+        expect(JSON.parse(given ?? '')).toEqual({ [text]: text });
+      }),
+    );
+  });
+
+  it('is so for the progress line, but for what takes it away', async () => {
+    const { stderr, text } = written();
+    const progress = startProgress({ stderr }, async () => hostile);
+    await expect.poll(text).toContain('a\\u009b31m');
+    progress.stop();
+
+    expect(text().replaceAll('\r\u001b[K', '')).not.toMatch(unprintable);
+  });
+
+  it('names no secret in a log line, whatever it is called', () => {
+    const { stderr, text } = written();
+
+    createTextObserver(stderr, 'info').warn('sent token=hidden-one', {
+      password: 'hidden-one',
+      body: '{"id_token":"hidden-one","status":"active"}',
+      error: new Error('Bearer hidden-one'),
+    });
+
+    expect(text()).not.toContain('hidden-one');
+    expect(text()).toContain('active');
+  });
+
+  it('goes through one writer for each kind: no command writes by itself', () => {
+    const writers = ['cli/io.ts', 'cli/main.ts', 'cli/process-io.ts', 'cli/progress.ts'];
+    const files = globSync('cli/**/*.ts').filter((file) => !writers.includes(file));
+
+    const writes = files.filter((file) => /std(?:out|err)\.write|console\./.test(readFileSync(file, 'utf8')));
+
+    expect(files.length).toBeGreaterThan(40);
+    expect(writes).toEqual([]);
+  });
+});
