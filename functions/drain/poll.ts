@@ -153,7 +153,7 @@ interface Poll {
 }
 
 function restarted({ cursor, ...state }: FeedState, since: string | undefined): FeedState {
-  if (since !== undefined) return { ...state, since };
+  if (since !== undefined) return { ...state, since, resyncing: true };
   return { ...state, ...(cursor === undefined ? {} : { cursor }) };
 }
 
@@ -171,6 +171,7 @@ async function acceptPage(
   { page, since, startedOver, receivedAt, serviceTime }: PageRead,
 ): Promise<Accepted | undefined> {
   const { feedStates, observer, clock, settings } = deps;
+  const { resyncing, ...before } = state;
   const found = idsOf(page.data);
   await enqueue(deps, feed, state, found, { receivedAt, cause });
   const progress = {
@@ -178,7 +179,7 @@ async function acceptPage(
     cursor: page.nextCursor,
     resets: state.resets + (startedOver ? 1 : 0),
     resetsInARow: startedOver ? state.resetsInARow + 1 : 0,
-    ...(page.hasMore ? {} : { lastSuccess: serviceTime }),
+    ...(page.hasMore ? resyncing && { resyncing } : { lastSuccess: serviceTime }),
     listed: found.ids.length + found.malformed.length,
     malformed: found.malformed.length,
     repeated: found.repeated,
@@ -201,7 +202,7 @@ async function acceptPage(
     });
   }
   const { listed: _listed, malformed: _malformed, repeated: _repeated, ...stored } = progress;
-  return { state: { ...state, ...stored }, leasedUntil: now + leaseMs, ...(standstill && { standstill }) };
+  return { state: { ...before, ...stored }, leasedUntil: now + leaseMs, ...(standstill && { standstill }) };
 }
 
 /** @throws {PartnerFault} when the queue did not accept everything; nothing may be stored then */

@@ -17,6 +17,11 @@ export interface FeedState extends FeedKey {
   readonly since: string;
   /** Sent back byte for byte; absent before the first page. */
   readonly cursor?: string;
+  /**
+   * A resync has not come to its end: `since` is where it began, and changes after it are unread although `lastSuccess`
+   * is later. Absent otherwise.
+   */
+  readonly resyncing?: true;
   /** When the last up-to-date page was asked for, by the service's clock, ms since 1970. */
   readonly lastSuccess?: number;
   /** When it was last polled, by the bridge's clock; decides who has waited longest. */
@@ -38,6 +43,8 @@ export interface Progress {
   readonly cursor: string;
   readonly resets: number;
   readonly resetsInARow: number;
+  /** Stored as given: absent, a resync that was under way is over. */
+  readonly resyncing?: true;
   /** Only for an up-to-date page; else the stored one stays. */
   readonly lastSuccess?: number;
   /**

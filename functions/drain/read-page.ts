@@ -12,7 +12,7 @@ export interface PageRead extends ReceivedPage {
 
 /**
  * Reads the page after the stored cursor. When the service may have rejected the cursor, asks once without it, from
- * the last success less the overlap: the document does not say how a rejection looks (partner-api.md §4.1 rule 7).
+ * the last success less the overlap (during a resync from where that began): the document does not say how a rejection looks (partner-api.md §4.1 rule 7).
  * When that fails too it was not the cursor, and the state stays as it is.
  *
  * @throws {PartnerFault}
@@ -39,7 +39,10 @@ export async function readPage(
   return { ...received, since: restart, startedOver: true };
 }
 
-/** A `since` that misses nothing: before the last up-to-date page was asked for, or the first one. */
-function restartOf({ since, lastSuccess }: FeedState, overlapMs: number): string {
-  return lastSuccess === undefined ? since : new Date(lastSuccess - overlapMs).toISOString();
+/**
+ * A `since` that misses nothing: before the last up-to-date page was asked for, or the first one. A resync begins again
+ * where it began, for what it has not come to yet lies before the last success.
+ */
+function restartOf({ since, lastSuccess, resyncing }: FeedState, overlapMs: number): string {
+  return lastSuccess === undefined || resyncing ? since : new Date(lastSuccess - overlapMs).toISOString();
 }

@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
+import { pollFeed } from '../../../functions/drain/poll.ts';
 import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { advertsFeed } from '../../../shared/domain/feed.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
@@ -267,6 +269,58 @@ describe('drain', () => {
       expect(await end()).toMatchObject({ end: 'fault', fault: { code: 'forbidden' } });
 
       expect(await world.feed()).toMatchObject({ cursor: before?.cursor, resets: 0 });
+    });
+
+    describe('during a resync', () => {
+      const resyncSince = '2026-11-01T00:00:00.000Z';
+      /** Reads one page of the resync, of two. */
+      const beginResync = async () => {
+        world.service.change('2', 'active');
+        world.service.state.pageSize = 1;
+        const stop = new AbortController();
+        world.service.state.beforePage = () => stop.abort();
+        const options = { ...world.options(), signal: stop.signal, resync: { since: resyncSince } };
+        await pollFeed(world.drainDeps, advertsFeed, 'main', options);
+      };
+
+      it('begins again from where the resync began, not from the last success', async () => {
+        await beginResync();
+        let rejections = 0;
+        world.service.state.beforePage = ({ cursor }) => {
+          if (cursor === undefined || rejections > 0) return;
+          rejections += 1;
+          throw new PartnerFault('not-found', 'no such cursor', { status: 410 });
+        };
+
+        expect(await end()).toMatchObject({ end: 'up-to-date', pages: 2 });
+
+        const asked = world.service.feedRequests.filter(({ cursor }) => cursor === undefined);
+        expect(asked.at(-1)?.since).toBe(resyncSince);
+        expect(rejections).toBe(1);
+      });
+
+      it('keeps the last success until the resync is at its end', async () => {
+        const before = await world.feed();
+        await beginResync();
+
+        expect(await world.feed()).toMatchObject({
+          since: resyncSince,
+          cursor: '1',
+          lastSuccess: before?.lastSuccess,
+        });
+      });
+
+      it('starts over from the last success again once the resync has come to its end', async () => {
+        await beginResync();
+        world.service.state.beforePage = () => undefined;
+        await world.round();
+        world.clock.advance(60_000);
+        reject(410);
+        await world.round();
+
+        const asked = world.service.feedRequests.filter(({ cursor }) => cursor === undefined);
+        expect(asked.at(-1)?.since).toBe('2026-11-20T11:56:00.000Z');
+      });
     });
 
     it('calls for a person instead of looping when cursors are rejected again and again', async () => {
