@@ -22,6 +22,8 @@ export interface CallRequest extends Asked {
   /** What the gate knows it by. */
   readonly resource: string;
   readonly deadlineMs: number;
+  /** Faults that may be about a part of this request which the next one leaves out: they decide nothing for the gate. */
+  readonly isUndecided?: (fault: PartnerFault) => boolean;
 }
 
 export interface Times {
@@ -69,7 +71,8 @@ export function createCaller(deps: CallerDeps) {
     const receivedAt = clock.now();
     const outcome = judge(answer, request, { sentAt, receivedAt }, read);
     const fault = outcome instanceof PartnerFault ? outcome : undefined;
-    const noted = gate.answered(request.resource, fault, sentAt);
+    const isUndecided = fault !== undefined && request.isUndecided?.(fault) === true;
+    const noted = gate.answered(request.resource, fault, sentAt, isUndecided);
     // Before the caller hears of it: a Lambda may be frozen as soon as it does.
     if (noted) await noted;
     if (outcome instanceof PartnerFault) throw outcome;

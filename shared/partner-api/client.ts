@@ -17,6 +17,7 @@ import type { Feed } from '../domain/feed.ts';
 import type { Secret } from '../domain/secret.ts';
 import { type AdvertList, jsonIn, listIn, pageIn, statusIn, tokensIn } from './answers.ts';
 import { createCaller } from './call.ts';
+import { mayBeCursorRejection } from './faults.ts';
 import type { Gate } from './gate.ts';
 import {
   type AuthorizeQuery,
@@ -118,7 +119,9 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   async function feedPage(token: Secret, query: FeedQuery, callOptions: CallOptions): Promise<ReceivedPage> {
     const { path } = query.feed;
     const request = get(token, path, feedPath(query).slice(path.length), callOptions);
-    return call(request, gets, (answer, { receivedAt }) => ({
+    // The drain asks again without the cursor, and that answer counts.
+    const isUndecided = query.cursor === undefined ? undefined : mayBeCursorRejection;
+    return call({ ...request, ...(isUndecided && { isUndecided }) }, gets, (answer, { receivedAt }) => ({
       page: pageIn(answer, request.what),
       receivedAt,
       serviceTime: httpTime(answer.head.headers.date, receivedAt),
