@@ -43,6 +43,7 @@ export function createLocalClient(options: LocalPartnerOptions) {
     acceptLanguage,
     concurrency,
     gate: untilStopped(gate, options.stopped),
+    observer,
     clock,
     random,
   });

@@ -22,7 +22,7 @@ export interface FeedState extends FeedKey {
    * is later. Absent otherwise.
    */
   readonly resyncing?: true;
-  /** When the last up-to-date page was asked for, by the service's clock, ms since 1970. */
+  /** When the last up-to-date page was given, ms since 1970: see `serviceTime`. */
   readonly lastSuccess?: number;
   /** When it was last polled, by the bridge's clock; decides who has waited longest. */
   readonly lastPolled?: number;
@@ -123,7 +123,7 @@ export interface ReceivedPage {
   readonly page: FeedPage;
   /** When the answer arrived, by the bridge's clock. */
   readonly receivedAt: number;
-  /** When it was given, by the service's clock (its Date header), else `receivedAt`. */
+  /** When it was given: the earlier of the service's clock (its Date header, unless a day off) and `receivedAt`. */
   readonly serviceTime: number;
 }
 

@@ -1,5 +1,7 @@
+import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerFault } from '../../shared/domain/faults.ts';
 import { type Feed, pageLimit } from '../../shared/domain/feed.ts';
+import { knownSuccess } from '../../shared/domain/last-success.ts';
 import { mayBeCursorRejection } from '../../shared/partner-api/faults.ts';
 import type { CallOptions, FeedReader, FeedState, ReceivedPage } from './ports.ts';
 
@@ -21,7 +23,7 @@ export async function readPage(
   reader: FeedReader,
   feed: Feed,
   state: FeedState,
-  { overlapMs, ...options }: CallOptions & { readonly overlapMs: number },
+  { overlapMs, nowMs, ...options }: CallOptions & { readonly overlapMs: number; readonly nowMs: number },
 ): Promise<PageRead> {
   const { partnerAccount, since, cursor } = state;
   try {
@@ -34,7 +36,7 @@ export async function readPage(
   } catch (fault) {
     if (cursor === undefined || !(fault instanceof PartnerFault) || !mayBeCursorRejection(fault)) throw fault;
   }
-  const restart = restartOf(state, overlapMs);
+  const restart = restartOf(state, overlapMs, nowMs);
   const received = await reader.readPage(partnerAccount, { feed, since: restart, limit: pageLimit }, options);
   return { ...received, since: restart, startedOver: true };
 }
@@ -43,6 +45,7 @@ export async function readPage(
  * A `since` that misses nothing: before the last up-to-date page was asked for, or the first one. A resync begins again
  * where it began, for what it has not come to yet lies before the last success.
  */
-function restartOf({ since, lastSuccess, resyncing }: FeedState, overlapMs: number): string {
-  return lastSuccess === undefined || resyncing ? since : new Date(lastSuccess - overlapMs).toISOString();
+function restartOf({ since, lastSuccess, resyncing }: FeedState, overlapMs: number, nowMs: number): string {
+  const success = resyncing ? undefined : knownSuccess(lastSuccess, nowMs);
+  return success === undefined ? since : toInstant(success - overlapMs);
 }

@@ -37,7 +37,7 @@ export interface ReceivedTokens {
   /** By the bridge's clock. */
   readonly sentAt: number;
   readonly receivedAt: number;
-  /** By the service's clock (its Date header), else `receivedAt`. */
+  /** The earlier of the service's clock (its Date header, unless a day off) and `receivedAt`. */
   readonly serviceTime: number;
 }
 

@@ -18,7 +18,8 @@ export const freshBudget: BudgetState = { nextSlotMs: 0, pausedUntilMs: 0 };
 export function reserveSlots(state: BudgetState, request: SlotRequest): Reservation {
   const { count, intervalMs, nowMs, trialMs, followsTrial = false } = request;
   const belongsToTrial = followsTrial && state.pauseReason === 'circuit';
-  if (state.pausedUntilMs > nowMs && !belongsToTrial) return { granted: 0, firstSlotMs: state.pausedUntilMs, state };
+  if (state.pausedUntilMs > nowMs && !belongsToTrial)
+    return { granted: 0, firstSlotMs: state.pausedUntilMs, state };
   const firstSlotMs = Math.max(state.nextSlotMs, nowMs);
   if (state.pauseReason !== 'circuit') {
     const nextSlotMs = firstSlotMs + count * intervalMs;

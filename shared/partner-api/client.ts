@@ -14,6 +14,7 @@ import { checked } from '../contract/checks.ts';
 import { partnerBaseUrl } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import type { Feed } from '../domain/feed.ts';
+import type { Observer } from '../domain/ports.ts';
 import type { Secret } from '../domain/secret.ts';
 import { type AdvertList, jsonIn, listIn, pageIn, statusIn, tokensIn } from './answers.ts';
 import { createCaller } from './call.ts';
@@ -28,8 +29,8 @@ import {
   paths,
   tokenBody,
 } from './requests.ts';
-import { httpTime } from './retry-after.ts';
 import { createPolicy, getPolicy, tokenPolicy } from './retry-policy.ts';
+import { createServiceClock } from './service-clock.ts';
 import { createTransport, type Transport } from './transport.ts';
 
 export interface PartnerClientOptions {
@@ -49,6 +50,8 @@ export interface PartnerClientOptions {
   readonly maxAnswerBytes?: number;
   /** Attempts of one GET, the first included. Default 3. */
   readonly maxAttempts?: number;
+  /** Told once when the service's clock is off by more than a day. */
+  readonly observer?: Observer;
   /** Default: HTTP to the base URL. The simulation plays the wire. */
   readonly transport?: Transport;
 }
@@ -108,6 +111,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   const transport = options.transport ?? createTransport({ origin, concurrency, maxAnswerBytes });
   const call = createCaller({ transport, gate, clock, random, concurrency, attemptTimeoutMs });
   const gets = { ...getPolicy, maxAttempts };
+  const momentOf = createServiceClock(options.observer);
 
   /** A GET under /api/partner; `path` without the query is what faults and the gate call it by. */
   function get(token: Secret, path: string, query: string, { partnerAccount, deadlineMs }: CallOptions) {
@@ -124,7 +128,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
     return call({ ...request, ...(isUndecided && { isUndecided }) }, gets, (answer, { receivedAt }) => ({
       page: pageIn(answer, request.what),
       receivedAt,
-      serviceTime: httpTime(answer.head.headers.date, receivedAt),
+      serviceTime: momentOf(answer.head.headers.date, receivedAt),
     }));
   }
 
@@ -187,7 +191,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
       answer: tokensIn(answer, what),
       sentAt,
       receivedAt,
-      serviceTime: httpTime(answer.head.headers.date, receivedAt),
+      serviceTime: momentOf(answer.head.headers.date, receivedAt),
     }));
   }
 

@@ -34,6 +34,7 @@ export function partnerClient(
     acceptLanguage,
     concurrency: partnerConnections,
     gate,
+    observer,
   });
 }
 

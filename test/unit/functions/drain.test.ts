@@ -271,6 +271,35 @@ describe('drain', () => {
       expect(await world.feed()).toMatchObject({ cursor: before?.cursor, resets: 0 });
     });
 
+    describe('with a last success in the future, as earlier versions stored it', () => {
+      beforeEach(async () => {
+        const reader = {
+          readPage: async (...args: Parameters<typeof world.service.readPage>) => ({
+            ...(await world.service.readPage(...args)),
+            serviceTime: Date.parse('9999-12-31T23:59:59Z'),
+          }),
+        };
+        await createDrain({ ...world.drainDeps, reader }).round(world.options());
+        world.clock.advance(60_000);
+      });
+
+      it('asks from where reading first began', async () => {
+        reject(410);
+
+        await world.round();
+
+        expect(world.service.feedRequests.at(-1)?.since).toBe('2026-11-20T11:55:00.000Z');
+      });
+
+      it('counts the lag from the connection', async () => {
+        world.service.state.beforePage = () => {
+          throw new PartnerFault('passing', 'down');
+        };
+
+        expect((await world.round()).lagSeconds).toBe(120);
+      });
+    });
+
     describe('during a resync', () => {
       const resyncSince = '2026-11-01T00:00:00.000Z';
       /** Reads one page of the resync, of two. */
