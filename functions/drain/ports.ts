@@ -135,6 +135,9 @@ export interface ChangedAdvertsQueue {
 }
 
 export interface DeadLetters {
-  /** Accepted, or it throws. Counts as listed and dead-lettered where the queue counts (see {@link Progress}). */
+  /**
+   * Accepted, or it throws. Each letter counts with its `count` as listed and dead-lettered where the queue counts (see
+   * {@link Progress}).
+   */
   sendMalformed(letters: readonly DeadLetter[]): Promise<void>;
 }

@@ -1,7 +1,13 @@
 /** Successful answers, checked: what does not have the agreed shape is a fault, which names places, never contents. */
 import * as v from 'valibot';
 import { checked, ShapeError } from '../contract/checks.ts';
-import { advert, feedPage, type TokenAnswer, tokenAnswer } from '../contract/partner-service.ts';
+import {
+  advert,
+  type FeedPage,
+  feedPage,
+  type TokenAnswer,
+  tokenAnswer,
+} from '../contract/partner-service.ts';
 import { PartnerFault } from '../domain/faults.ts';
 import type { Answer } from './transport.ts';
 
@@ -9,11 +15,26 @@ import type { Answer } from './transport.ts';
 const advertList = v.object({ data: v.array(v.unknown()) });
 export type AdvertList = v.InferOutput<typeof advertList>;
 
-/** A page of the feed. @throws {PartnerFault} `passing`, `contract-broken`. @see partner-api.md §2.1 */
-export function pageIn(answer: Answer, what: string) {
+/** A cursor goes back in the request's line, of which servers take some 8 KB; and it is stored with each page. */
+const mostCursorBytes = 4_096;
+
+/**
+ * A page of the feed.
+ *
+ * @param limit how many entries were asked for: a page may not have more
+ * @throws {PartnerFault} `passing`, `contract-broken`
+ * @see partner-api.md §2.1
+ */
+export function pageIn(answer: Answer, what: string, limit: number): FeedPage {
   const page = bodyAs(feedPage, answer, what);
-  if (page.nextCursor.isWellFormed()) return page;
-  throw broken(what, answer, 'nextCursor: expected well-formed text, which can be sent back');
+  const { nextCursor, data } = page;
+  if (!nextCursor.isWellFormed())
+    throw broken(what, answer, 'nextCursor: expected well-formed text, which can be sent back');
+  if (Buffer.byteLength(nextCursor) > mostCursorBytes)
+    throw broken(what, answer, `nextCursor: expected at most ${mostCursorBytes} bytes`);
+  if (data.length > limit)
+    throw broken(what, answer, `data: expected at most the ${limit} entries asked for, not ${data.length}`);
+  return page;
 }
 
 /**

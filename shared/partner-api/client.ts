@@ -126,7 +126,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
     // The drain asks again without the cursor, and that answer counts.
     const isUndecided = query.cursor === undefined ? undefined : mayBeCursorRejection;
     return call({ ...request, ...(isUndecided && { isUndecided }) }, gets, (answer, { receivedAt }) => ({
-      page: pageIn(answer, request.what),
+      page: pageIn(answer, request.what, query.limit),
       receivedAt,
       serviceTime: momentOf(answer.head.headers.date, receivedAt),
     }));

@@ -161,9 +161,9 @@ export function createBridgePorts(
       sendMalformed: call('deadLetters.sendMalformed', writes, async (letters) => {
         await queue.sendMalformed(letters);
         coverage.count('drain: malformed ID');
-        for (const { partnerAccount } of letters) {
+        for (const { partnerAccount, count = 1 } of letters) {
           const state = (await feedStates.list()).find((one) => one.partnerAccount === partnerAccount);
-          history.counted(partnerAccount ?? '', state?.generation ?? 0, 1);
+          history.counted(partnerAccount ?? '', state?.generation ?? 0, count);
         }
       }),
     },

@@ -105,6 +105,22 @@ describe('drain', () => {
     },
   );
 
+  it('dead-letters the malformed IDs of a page in one letter, which counts them and shows a few', async () => {
+    const malformed = ['\u202e\u001b[31mred', 'x'.repeat(300), null, { id: 1 }, '1/../2'];
+    for (const entry of malformed) world.service.list(entry);
+    for (let id = 6; id <= 1000; id += 1) world.service.list(`no-${id}`);
+
+    expect(await end()).toMatchObject({ end: 'up-to-date' });
+
+    expect(await world.books()).toMatchObject({ listed: 1000, deadLettered: 1000, inFlight: 0 });
+    const letters = await world.state.deadLetters.list({ limit: 2000 });
+    expect(letters).toMatchObject([{ letter: { count: 1000, fault: 'malformed-id', message: null } }]);
+    const { reason = '' } = letters[0]?.letter ?? {};
+    expect(reason).toContain('1000 that are no advert IDs (expected 1 to 20 digits): ');
+    expect(reason).toContain('"null", "{\\"id\\":1}", "1/../2", …');
+    expect(reason).not.toMatch(/[\p{Cc}\p{Bidi_C}]|x{41}|no-6/u);
+  });
+
   it('counts a page in the metrics when its cursor is stored: every ID listed, repeats and malformed ones settled', async () => {
     for (const id of ['1', '1', 'abc']) world.service.list(id);
     const stuck = createDrain({
@@ -131,6 +147,18 @@ describe('drain', () => {
     for (const metric of [metrics.listed, metrics.coalesced, metrics.deadLettered]) {
       expect(world.observer.counted(metric)).toBe(0);
     }
+  });
+
+  it('stores nothing of a page that breaks the contract, and tells so in the state of the feed', async () => {
+    const before = await world.feed();
+    const flaw = 'GET /feed: data: expected at most the 1000 entries asked for, not 1001';
+    world.service.state.beforePage = () => {
+      throw new PartnerFault('contract-broken', flaw, { status: 200 });
+    };
+
+    expect(await end()).toMatchObject({ end: 'fault', fault: { code: 'contract-broken' } });
+
+    expect(await world.feed()).toEqual({ ...before, fault: flaw, lastPolled: world.clock.now() });
   });
 
   it('takes a whole number for an ID', async () => {

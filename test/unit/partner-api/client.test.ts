@@ -122,6 +122,26 @@ describe('feedPage', () => {
     );
   });
 
+  it.each([
+    ['a page longer than the limit', { ...page, data: Array(1001).fill('1') }, '1000 entries asked for'],
+    ['a cursor over 4 KB', { ...page, nextCursor: 'c'.repeat(4097) }, 'nextCursor: expected at most 4096'],
+    ['a cursor over 4 KB in UTF-8', { ...page, nextCursor: '\u017c'.repeat(2049) }, 'at most 4096 bytes'],
+  ])('refuses %s, and does not show it', async (_what, body, message) => {
+    service.next({ body });
+
+    const fault = await faultOf(client.feedPage(token, query, soon()));
+
+    expect(fault).toMatchObject({ code: 'contract-broken', message: expect.stringContaining(message) });
+    expect(fault.message.length).toBeLessThan(200);
+  });
+
+  it('takes a page of the limit and a cursor of 4 KB', async () => {
+    const full = { ...page, data: Array(1000).fill('1'), nextCursor: 'c'.repeat(4096) };
+    service.next({ body: full });
+
+    expect((await client.feedPage(token, query, soon())).page).toEqual(full);
+  });
+
   it("gives the page, and the time by the service's clock", async () => {
     const { date, ms } = dateSecondsAgo(2);
     service.next({ body: { ...page, more: 1 }, headers: { date } });

@@ -105,7 +105,7 @@ describe('whatever the service answers', () => {
 
   it('is an answer of the agreed shape or a typed fault', () => {
     const readers = [
-      pageIn,
+      (answer: never, what: string) => pageIn(answer, what, 1_000),
       tokensIn,
       listIn,
       jsonIn,
