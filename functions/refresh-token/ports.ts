@@ -34,6 +34,8 @@ export type Grant =
 
 export interface ReceivedTokens {
   readonly answer: TokenAnswer;
+  /** Fields that came in a form that cannot be used: `answer` is without them. Default: none. */
+  readonly unusable?: readonly (keyof TokenAnswer)[];
   /** By the bridge's clock. */
   readonly sentAt: number;
   readonly receivedAt: number;

@@ -188,7 +188,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
     const secrets = [application.clientSecret, application.clientId, ...secretsOf(grant)];
     const request = { wire, resource: paths.token, what, endpoint: 'token', secrets, deadlineMs } as const;
     return call(request, tokenPolicy, (answer, { sentAt, receivedAt }) => ({
-      answer: tokensIn(answer, what),
+      ...tokensIn(answer, what, secrets),
       sentAt,
       receivedAt,
       serviceTime: momentOf(answer.head.headers.date, receivedAt),
