@@ -15,6 +15,8 @@ export interface CallerDeps {
   readonly random: () => number;
   readonly concurrency: number;
   readonly attemptTimeoutMs: number;
+  /** The longest wait that the service can ask for. */
+  readonly maxPauseMs: number;
 }
 
 export interface CallRequest extends Asked {
@@ -35,7 +37,7 @@ export interface Times {
 export type Caller = ReturnType<typeof createCaller>;
 
 export function createCaller(deps: CallerDeps) {
-  const { transport, gate, clock, random, concurrency, attemptTimeoutMs } = deps;
+  const { transport, gate, clock, random, concurrency, attemptTimeoutMs, maxPauseMs } = deps;
   const connections = createConnections(concurrency);
 
   const outOfTime = ({ what }: CallRequest) => new PartnerFault('passing', `${what}: no time left, not sent`);
@@ -69,7 +71,7 @@ export function createCaller(deps: CallerDeps) {
     }
     const { answer, sentAt } = exchanged;
     const receivedAt = clock.now();
-    const outcome = judge(answer, request, { sentAt, receivedAt }, read);
+    const outcome = judge(answer, request, { sentAt, receivedAt }, read, maxPauseMs);
     const fault = outcome instanceof PartnerFault ? outcome : undefined;
     const isUndecided = fault !== undefined && request.isUndecided?.(fault) === true;
     const noted = gate.answered(request.resource, fault, sentAt, isUndecided);
@@ -108,8 +110,10 @@ function judge<T>(
   request: CallRequest,
   times: Times,
   read: (answer: Answer, times: Times) => T,
+  maxPauseMs: number,
 ): T | PartnerFault {
-  if (answer.status < 200 || answer.status > 299) return faultOfAnswer(answer, request, times.receivedAt);
+  if (answer.status < 200 || answer.status > 299)
+    return faultOfAnswer(answer, request, times.receivedAt, maxPauseMs);
   try {
     return read(answer, times);
   } catch (error) {

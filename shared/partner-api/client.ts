@@ -46,6 +46,8 @@ export interface PartnerClientOptions {
   readonly random?: () => number;
   /** Longest wait for one attempt, from connecting to the last byte. Default 10,000. */
   readonly attemptTimeoutMs?: number;
+  /** The longest pause that the service can ask for. Default 3,600. */
+  readonly maxPauseSeconds?: number;
   /** Default 1 MiB: a page of 1000 IDs has 24 KB. */
   readonly maxAnswerBytes?: number;
   /** Attempts of one GET, the first included. Default 3. */
@@ -101,6 +103,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   const { acceptLanguage, concurrency = 10, gate, clock = systemClock, random = Math.random } = options;
   const {
     attemptTimeoutMs = 10_000,
+    maxPauseSeconds = 3_600,
     maxAnswerBytes = 1_048_576,
     maxAttempts = getPolicy.maxAttempts,
   } = options;
@@ -109,7 +112,15 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   const prefix = origin.pathname.replace(/\/+$/, '');
   const headers = createHeaders(origin.host, acceptLanguage);
   const transport = options.transport ?? createTransport({ origin, concurrency, maxAnswerBytes });
-  const call = createCaller({ transport, gate, clock, random, concurrency, attemptTimeoutMs });
+  const call = createCaller({
+    transport,
+    gate,
+    clock,
+    random,
+    concurrency,
+    attemptTimeoutMs,
+    maxPauseMs: maxPauseSeconds * 1000,
+  });
   const gets = { ...getPolicy, maxAttempts };
   const momentOf = createServiceClock(options.observer);
 

@@ -20,7 +20,7 @@ export function partnerClient(
   config: FunctionEnvironment<'drain' | 'fanOut' | 'refreshToken'>,
   table: Table,
 ) {
-  const { partnerBaseUrl, acceptLanguage, maxRequestsPerSecond, circuitSeconds } = config;
+  const { partnerBaseUrl, acceptLanguage, maxRequestsPerSecond, circuitSeconds, maxPauseSeconds } = config;
   const gate = createGate({
     ...edges,
     store: createBudgetStore(table),
@@ -35,6 +35,7 @@ export function partnerClient(
     concurrency: partnerConnections,
     gate,
     observer,
+    maxPauseSeconds,
   });
 }
 

@@ -29,6 +29,7 @@ async function readFrom(body: string) {
     random: () => 0,
     concurrency: 1,
     attemptTimeoutMs: 1_000,
+    maxPauseMs: 1_000,
   });
   const request = {
     wire: { method: 'GET', path: '/feed', headers: [] },
