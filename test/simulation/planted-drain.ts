@@ -40,8 +40,8 @@ export const plantedInDrain: readonly PlantedFault[] = [
     { from: afterAdvance, to: `  if (startedOver)${enqueue}${afterAdvance}` },
   ),
   inPoll('last-success-of-any-page', {
-    from: '...(page.hasMore ? {} : { lastSuccess: serviceTime })',
-    to: 'lastSuccess: serviceTime',
+    from: '...(page.hasMore ? resyncing && { resyncing } : { lastSuccess: serviceTime })',
+    to: '...(page.hasMore && resyncing && { resyncing }), lastSuccess: serviceTime',
   }),
   inReadPage('resync-starts-over-from-last-success', {
     from: 'resyncing ? undefined : knownSuccess(lastSuccess, nowMs)',
