@@ -1,6 +1,7 @@
 import type { FeedState, FeedStates } from '../functions/drain/ports.ts';
 import { pauseOf, refreshTokenAlarmMs, refreshTokenLifetimeMs, stopOf } from '../shared/domain/accounts.ts';
 import { toInstant } from '../shared/domain/clock.ts';
+import { knownSuccess } from '../shared/domain/last-success.ts';
 import type { BookKeeper, Books, PartnerAccount, PartnerAccounts } from '../shared/domain/ports.ts';
 import { sideBySide } from '../shared/domain/side-by-side.ts';
 import type { BudgetStore } from '../shared/partner-api/ports.ts';
@@ -67,13 +68,13 @@ function statusOf(
   const { name, generation, token } = account;
   const whereabouts = stateOf(account, feeds, nowMs);
   const isPolling = whereabouts.state === 'polling';
-  const lastSuccess = oldestSuccess(feeds);
+  const lastSuccess = oldestSuccess(feeds, nowMs);
   const behindSince = feeds.length === 0 ? null : (lastSuccess ?? Date.parse(account.connectedAt));
   return {
     name,
     generation,
     ...whereabouts,
-    // By the service's clock, which may be ahead of this machine's.
+    // By the clock of the machine that read the feed, which may be ahead of this one's.
     lagSeconds: behindSince === null ? null : Math.max(0, nowMs - behindSince) / 1000,
     lastSuccess: lastSuccess === null ? null : toInstant(lastSuccess),
     tokenExpiresAt: token ? toInstant(token.expiresAt) : null,
@@ -100,8 +101,8 @@ function stateOf(
   return { state: 'polling', reason: feeds.find(({ fault }) => fault !== undefined)?.fault ?? null };
 }
 
-function oldestSuccess(feeds: readonly FeedState[]): number | null {
-  const successes = feeds.map(({ lastSuccess }) => lastSuccess);
+function oldestSuccess(feeds: readonly FeedState[], nowMs: number): number | null {
+  const successes = feeds.map(({ lastSuccess }) => knownSuccess(lastSuccess, nowMs));
   if (successes.length === 0 || successes.includes(undefined)) return null;
   return Math.min(...(successes as number[]));
 }

@@ -38,7 +38,7 @@ function table(letters: readonly StoredLetter[]): string[] {
       id,
       letter.at,
       letter.partnerAccount ?? '-',
-      shortened(printable(letter.advertId ?? '-')),
+      shortened(printable(letter.advertId ?? '-')) + othersOf(letter),
       printable(letter.fault),
       printable(letter.reason) + (letter.message ? '' : ' (nothing to send)'),
     ]),
@@ -60,7 +60,7 @@ export function letterText({ id, letter }: StoredLetter, target: Target): string
   const lines = [
     `dead letter ${id}`,
     `  partner account: ${partnerAccount ?? 'not known'}`,
-    `  advert:          ${printable(advertId ?? 'not known')}`,
+    `  advert:          ${printable(advertId ?? 'not known')}${othersOf(letter)}`,
     `  fault:           ${printable(fault)}`,
     `  reason:          ${printable(reason)}`,
     `  given up:        ${at}, after ${count(receives)} ${receives === 1 ? 'delivery' : 'deliveries'}`,
@@ -75,6 +75,10 @@ export function letterText({ id, letter }: StoredLetter, target: Target): string
   }
   return [...lines, next].join('\n');
 }
+
+/** A letter stands for all malformed IDs of a page, and names the first of them as its advert. */
+const othersOf = ({ count: ids = 1 }: StoredLetter['letter']): string =>
+  ids > 1 ? ` and ${count(ids - 1)} more` : '';
 
 const shortened = (text: string): string =>
   text.length > widestAdvert ? `${text.slice(0, widestAdvert - 1)}…` : text;

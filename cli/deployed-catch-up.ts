@@ -42,10 +42,18 @@ export async function openDeployedCatchUp(target: Extract<Target, { kind: 'stack
   const bookKeeper = createBookKeeper({ table, queue, deadLetterQueue });
   const generationOf = async (name: string) => (await accounts.read(name))?.value.generation;
   const edges = { clock: systemClock, random: Math.random };
-  const { maxRequestsPerSecond, circuitSeconds, partnerBaseUrl: baseUrl, acceptLanguage } = config;
+  const { maxRequestsPerSecond, circuitSeconds, maxPauseSeconds } = config;
+  const { partnerBaseUrl: baseUrl, acceptLanguage } = config;
   const store = createBudgetStore(table);
   const gate = createGate({ ...edges, store, observer: silent, maxRequestsPerSecond, circuitSeconds });
-  const client = createPartnerClient({ ...edges, baseUrl, acceptLanguage, concurrency: 1, gate });
+  const client = createPartnerClient({
+    ...edges,
+    baseUrl,
+    acceptLanguage,
+    concurrency: 1,
+    gate,
+    maxPauseSeconds,
+  });
   const tokens = createTokenSource({
     reader: createTokenReader(clients.secrets),
     requester: createRefreshRequester({

@@ -15,6 +15,7 @@ const settingHelp: Record<keyof typeof bridgeSettings, readonly [value: string, 
     'after how long a missing advert is looked at again before it is told; 0: at once',
   ],
   circuitSeconds: ['N', 'how long a block of this address is respected before one request tries again'],
+  maxPauseSeconds: ['N', 'the longest pause that the partner service can ask for'],
 };
 
 /** Where events may be sent; as it is written by the URL standard, so that one webhook has one name. */

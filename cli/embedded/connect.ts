@@ -29,7 +29,7 @@ export interface LocalPartnerOptions {
 /** The partner client of an embedded bridge, with the rate budget that its state folder shares. */
 export function createLocalClient(options: LocalPartnerOptions) {
   const { state, settings, observer, concurrency = 1, clock = systemClock, random = Math.random } = options;
-  const { maxRequestsPerSecond, circuitSeconds, acceptLanguage } = settings;
+  const { maxRequestsPerSecond, circuitSeconds, maxPauseSeconds, acceptLanguage } = settings;
   const gate = createGate({
     store: state.budgetStore,
     clock,
@@ -43,6 +43,8 @@ export function createLocalClient(options: LocalPartnerOptions) {
     acceptLanguage,
     concurrency,
     gate: untilStopped(gate, options.stopped),
+    observer,
+    maxPauseSeconds,
     clock,
     random,
   });

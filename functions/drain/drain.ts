@@ -7,6 +7,7 @@ import type { ShapeError } from '../../shared/contract/checks.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { pauseOf, stopOf } from '../../shared/domain/accounts.ts';
 import { type Feed, feeds } from '../../shared/domain/feed.ts';
+import { knownSuccess } from '../../shared/domain/last-success.ts';
 import type { PartnerAccount, PartnerAccounts } from '../../shared/domain/ports.ts';
 import { sideBySide } from '../../shared/domain/side-by-side.ts';
 import { type PollDeps, type PollReport, pollFeed } from './poll.ts';
@@ -62,8 +63,9 @@ export function createDrain(deps: DrainDeps) {
   async function round(options: RoundOptions): Promise<DrainReport> {
     const { due, stopped, paused } = await sortFeeds(deps);
     const polls = new Map<FeedState, DrainReport['polls'][number]>();
+    const now = clock.now();
     const lastSuccess = new Map(
-      due.map(({ state, connectedAt }) => [state, state.lastSuccess ?? connectedAt]),
+      due.map(({ state, connectedAt }) => [state, knownSuccess(state.lastSuccess, now) ?? connectedAt]),
     );
     const turns = [...due];
     await sideBySide(turns, settings.feedsAtOnce, async (turn) => {
@@ -81,8 +83,8 @@ export function createDrain(deps: DrainDeps) {
       // At the end of the line; who takes what is in it looks again.
       if (report.end === 'turn-over') turns.push(turn);
     });
-    const oldest = [...lastSuccess.values()].reduce((least, at) => Math.min(least, at), clock.now());
-    const lagSeconds = (clock.now() - oldest) / 1000;
+    const ended = clock.now();
+    const lagSeconds = Math.max(0, ...[...lastSuccess.values()].map((at) => ended - at)) / 1000;
     const report = { polls: [...polls.values()], stopped, paused, lagSeconds };
     deps.observer.count(metrics.feedLagSeconds, report.lagSeconds);
     deps.observer.count(metrics.stoppedPartnerAccounts, stopped.length);

@@ -5,20 +5,29 @@ export interface PageIds {
   readonly ids: readonly string[];
   /** How often the page named an ID that it had named before. */
   readonly repeated: number;
-  /** What stands in the page and is no ID, as text, at most 256 characters. */
-  readonly malformed: readonly string[];
+  /** How many entries of the page are no IDs. */
+  readonly malformed: number;
+  /** The first five of them as text, each of at most 256 characters. */
+  readonly malformedShown: readonly string[];
 }
+
+/** Enough to see what they are; a page has up to a thousand. */
+const mostShown = 5;
 
 /** Sorts what a page names. A whole number counts as an ID too: should the service change its mind, nothing is lost. */
 export function idsOf(data: readonly unknown[]): PageIds {
   const ids = new Set<string>();
-  const malformed: string[] = [];
+  const malformedShown: string[] = [];
+  let malformed = 0;
   for (const entry of data) {
     const id = Number.isSafeInteger(entry) ? String(entry) : entry;
     if (typeof id === 'string' && advertIdPattern.test(id)) ids.add(id);
-    else malformed.push(textOf(entry));
+    else {
+      malformed += 1;
+      if (malformed <= mostShown) malformedShown.push(textOf(entry));
+    }
   }
-  return { ids: [...ids], repeated: data.length - malformed.length - ids.size, malformed };
+  return { ids: [...ids], repeated: data.length - malformed - ids.size, malformed, malformedShown };
 }
 
 function textOf(entry: unknown): string {

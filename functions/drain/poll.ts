@@ -5,6 +5,7 @@ import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { asFault, PartnerFault } from '../../shared/domain/faults.ts';
 import type { Feed } from '../../shared/domain/feed.ts';
 import type { Observer } from '../../shared/domain/ports.ts';
+import { cleanText } from '../../shared/partner-api/clean-text.ts';
 import { idsOf, type PageIds } from './page-ids.ts';
 import type {
   ChangedAdvertsQueue,
@@ -118,6 +119,7 @@ export async function pollFeed(
       const page = await readPage(deps.reader, feed, state, {
         deadlineMs: Math.min(deadlineMs, leasedUntil - leaseMarginMs, clock.now() + pageMs + slotsMs),
         overlapMs: settings.overlapSeconds * 1000,
+        nowMs: clock.now(),
       });
       const accepted = await acceptPage(poll, state, page);
       if (!accepted) return { ...counts, end: 'lease-lost' };
@@ -153,7 +155,7 @@ interface Poll {
 }
 
 function restarted({ cursor, ...state }: FeedState, since: string | undefined): FeedState {
-  if (since !== undefined) return { ...state, since };
+  if (since !== undefined) return { ...state, since, resyncing: true };
   return { ...state, ...(cursor === undefined ? {} : { cursor }) };
 }
 
@@ -171,6 +173,7 @@ async function acceptPage(
   { page, since, startedOver, receivedAt, serviceTime }: PageRead,
 ): Promise<Accepted | undefined> {
   const { feedStates, observer, clock, settings } = deps;
+  const { resyncing, ...before } = state;
   const found = idsOf(page.data);
   await enqueue(deps, feed, state, found, { receivedAt, cause });
   const progress = {
@@ -178,9 +181,9 @@ async function acceptPage(
     cursor: page.nextCursor,
     resets: state.resets + (startedOver ? 1 : 0),
     resetsInARow: startedOver ? state.resetsInARow + 1 : 0,
-    ...(page.hasMore ? {} : { lastSuccess: serviceTime }),
-    listed: found.ids.length + found.malformed.length,
-    malformed: found.malformed.length,
+    ...(page.hasMore ? resyncing && { resyncing } : { lastSuccess: serviceTime }),
+    listed: found.ids.length + found.malformed,
+    malformed: found.malformed,
     repeated: found.repeated,
   };
   const now = clock.now();
@@ -191,7 +194,7 @@ async function acceptPage(
   if (!(await feedStates.advance(state, fence, progress, now, leaseMs))) return undefined;
   observer.count(metrics.listed, page.data.length);
   observer.count(metrics.coalesced, found.repeated);
-  observer.count(metrics.deadLettered, found.malformed.length);
+  observer.count(metrics.deadLettered, found.malformed);
   if (startedOver) {
     observer.count(metrics.cursorResets, 1);
     observer.warn('cursor rejected: reading starts over', {
@@ -201,7 +204,7 @@ async function acceptPage(
     });
   }
   const { listed: _listed, malformed: _malformed, repeated: _repeated, ...stored } = progress;
-  return { state: { ...state, ...stored }, leasedUntil: now + leaseMs, ...(standstill && { standstill }) };
+  return { state: { ...before, ...stored }, leasedUntil: now + leaseMs, ...(standstill && { standstill }) };
 }
 
 /** @throws {PartnerFault} when the queue did not accept everything; nothing may be stored then */
@@ -215,14 +218,12 @@ async function enqueue(
   const { partnerAccount, generation } = state;
   const readId = deps.newId();
   const listedAt = toInstant(receivedAt);
-  if (found.malformed.length > 0) {
-    await deps.deadLetters.sendMalformed(
-      found.malformed.map((id) => malformedLetter(partnerAccount, id, listedAt)),
-    );
+  if (found.malformed > 0) {
+    await deps.deadLetters.sendMalformed([malformedLetter(partnerAccount, found, listedAt)]);
     deps.observer.warn('the feed named something that is no advert ID', {
       partnerAccount,
       correlationId: readId,
-      count: found.malformed.length,
+      count: found.malformed,
     });
   }
   const messages = found.ids.map(
@@ -252,15 +253,25 @@ async function enqueue(
   });
 }
 
-const malformedLetter = (partnerAccount: string, advertId: string, at: string): DeadLetter => ({
-  partnerAccount,
-  advertId,
-  fault: 'malformed-id',
-  reason: 'the feed named something that is no advert ID: expected 1 to 20 digits',
-  at,
-  receives: 0,
-  message: null,
-});
+/** One letter for all malformed IDs of a page: a feed that names nothing else must not fill the dead letters. */
+function malformedLetter(
+  partnerAccount: string,
+  { malformed, malformedShown }: PageIds,
+  at: string,
+): DeadLetter {
+  const shown = malformedShown.map((text) => JSON.stringify(cleanText(text, []).slice(0, 40)));
+  const named = malformed > shown.length ? [...shown, '…'] : shown;
+  return {
+    partnerAccount,
+    advertId: malformedShown[0] ?? null,
+    count: malformed,
+    fault: 'malformed-id',
+    reason: `the feed named ${malformed} that ${malformed === 1 ? 'is no advert ID' : 'are no advert IDs'} (expected 1 to 20 digits): ${named.join(', ')}`,
+    at,
+    receives: 0,
+    message: null,
+  };
+}
 
 /** A cursor that stays where it is although there is more would be read for ever. */
 function standstillAfter(

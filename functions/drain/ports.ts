@@ -17,7 +17,12 @@ export interface FeedState extends FeedKey {
   readonly since: string;
   /** Sent back byte for byte; absent before the first page. */
   readonly cursor?: string;
-  /** When the last up-to-date page was asked for, by the service's clock, ms since 1970. */
+  /**
+   * A resync has not come to its end: `since` is where it began, and changes after it are unread although `lastSuccess`
+   * is later. Absent otherwise.
+   */
+  readonly resyncing?: true;
+  /** When the last up-to-date page was given, ms since 1970: see `serviceTime`. */
   readonly lastSuccess?: number;
   /** When it was last polled, by the bridge's clock; decides who has waited longest. */
   readonly lastPolled?: number;
@@ -38,6 +43,8 @@ export interface Progress {
   readonly cursor: string;
   readonly resets: number;
   readonly resetsInARow: number;
+  /** Stored as given: absent, a resync that was under way is over. */
+  readonly resyncing?: true;
   /** Only for an up-to-date page; else the stored one stays. */
   readonly lastSuccess?: number;
   /**
@@ -116,7 +123,7 @@ export interface ReceivedPage {
   readonly page: FeedPage;
   /** When the answer arrived, by the bridge's clock. */
   readonly receivedAt: number;
-  /** When it was given, by the service's clock (its Date header), else `receivedAt`. */
+  /** When it was given: the earlier of the service's clock (its Date header, unless a day off) and `receivedAt`. */
   readonly serviceTime: number;
 }
 
@@ -128,6 +135,9 @@ export interface ChangedAdvertsQueue {
 }
 
 export interface DeadLetters {
-  /** Accepted, or it throws. Counts as listed and dead-lettered where the queue counts (see {@link Progress}). */
+  /**
+   * Accepted, or it throws. Each letter counts with its `count` as listed and dead-lettered where the queue counts (see
+   * {@link Progress}).
+   */
   sendMalformed(letters: readonly DeadLetter[]): Promise<void>;
 }

@@ -1,5 +1,7 @@
+import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerFault } from '../../shared/domain/faults.ts';
 import { type Feed, pageLimit } from '../../shared/domain/feed.ts';
+import { knownSuccess } from '../../shared/domain/last-success.ts';
 import { mayBeCursorRejection } from '../../shared/partner-api/faults.ts';
 import type { CallOptions, FeedReader, FeedState, ReceivedPage } from './ports.ts';
 
@@ -12,7 +14,7 @@ export interface PageRead extends ReceivedPage {
 
 /**
  * Reads the page after the stored cursor. When the service may have rejected the cursor, asks once without it, from
- * the last success less the overlap: the document does not say how a rejection looks (partner-api.md §4.1 rule 7).
+ * the last success less the overlap (during a resync from where that began): the document does not say how a rejection looks (partner-api.md §4.1 rule 7).
  * When that fails too it was not the cursor, and the state stays as it is.
  *
  * @throws {PartnerFault}
@@ -21,7 +23,7 @@ export async function readPage(
   reader: FeedReader,
   feed: Feed,
   state: FeedState,
-  { overlapMs, ...options }: CallOptions & { readonly overlapMs: number },
+  { overlapMs, nowMs, ...options }: CallOptions & { readonly overlapMs: number; readonly nowMs: number },
 ): Promise<PageRead> {
   const { partnerAccount, since, cursor } = state;
   try {
@@ -34,12 +36,16 @@ export async function readPage(
   } catch (fault) {
     if (cursor === undefined || !(fault instanceof PartnerFault) || !mayBeCursorRejection(fault)) throw fault;
   }
-  const restart = restartOf(state, overlapMs);
+  const restart = restartOf(state, overlapMs, nowMs);
   const received = await reader.readPage(partnerAccount, { feed, since: restart, limit: pageLimit }, options);
   return { ...received, since: restart, startedOver: true };
 }
 
-/** A `since` that misses nothing: before the last up-to-date page was asked for, or the first one. */
-function restartOf({ since, lastSuccess }: FeedState, overlapMs: number): string {
-  return lastSuccess === undefined ? since : new Date(lastSuccess - overlapMs).toISOString();
+/**
+ * A `since` that misses nothing: before the last up-to-date page was asked for, or the first one. A resync begins again
+ * where it began, for what it has not come to yet lies before the last success.
+ */
+function restartOf({ since, lastSuccess, resyncing }: FeedState, overlapMs: number, nowMs: number): string {
+  const success = resyncing ? undefined : knownSuccess(lastSuccess, nowMs);
+  return success === undefined ? since : toInstant(success - overlapMs);
 }

@@ -34,10 +34,12 @@ export type Grant =
 
 export interface ReceivedTokens {
   readonly answer: TokenAnswer;
+  /** Fields that came in a form that cannot be used: `answer` is without them. Default: none. */
+  readonly unusable?: readonly (keyof TokenAnswer)[];
   /** By the bridge's clock. */
   readonly sentAt: number;
   readonly receivedAt: number;
-  /** By the service's clock (its Date header), else `receivedAt`. */
+  /** The earlier of the service's clock (its Date header, unless a day off) and `receivedAt`. */
   readonly serviceTime: number;
 }
 

@@ -1,3 +1,4 @@
+import { metrics } from '../../shared/contract/names.ts';
 import type { Observer, TokenPair } from '../../shared/domain/ports.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import type { ReceivedTokens } from './ports.ts';
@@ -28,8 +29,27 @@ export function pairOf(
   };
 }
 
-/** Says so where the service gives another type than the one that the document knows: it is sent as a bearer token. */
-export function warnOfType({ answer }: ReceivedTokens, partnerAccount: string, observer: Observer): void {
+/**
+ * Says so where the answer is not as the document has it: a type other than bearer, which is sent as one all the same,
+ * and fields that cannot be used, of which what was before stays. Never says what stands in them.
+ */
+export function warnOfType(
+  { answer, unusable = [] }: ReceivedTokens,
+  partnerAccount: string,
+  observer: Observer,
+): void {
+  if (unusable.includes('refresh_token')) {
+    observer.count(metrics.needsAttention, 1);
+    observer.error(
+      'the token endpoint gave a refresh token that cannot be stored: the one before is kept, and may be dead by tomorrow',
+      { partnerAccount, fields: unusable },
+    );
+  } else if (unusable.length > 0) {
+    observer.warn('the token endpoint gave what cannot be used: of these fields what was before stays', {
+      partnerAccount,
+      fields: unusable,
+    });
+  }
   if (answer.token_type === undefined || answer.token_type === 'bearer') return;
   observer.warn('the token endpoint names a type other than bearer: the token is used as one', {
     partnerAccount,

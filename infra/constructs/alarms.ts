@@ -39,7 +39,7 @@ interface Watch {
 
 const period = Duration.minutes(5);
 const pollsMissed = 5;
-/** The longest pause that the service asks for is half as long (circuitSeconds). */
+/** Twice as long as a block of the address is respected, and as long as any pause that the service asks for (defaults). */
 const longestWait = Duration.hours(1);
 
 /** Who has to look at what: each alarm has a heading of its own in docs/runbook.md. */
@@ -89,6 +89,14 @@ export class Alarms extends Construct {
         severity: 'high',
         says: 'The partner service blocks this address: nothing is sent for a while.',
         metric: bridgeMetric(metrics.circuitOpened, Stats.SUM),
+        above: 0,
+        missing: NOT_BREACHING,
+      },
+      {
+        heading: alarms.pauseCapped,
+        severity: 'high',
+        says: 'The partner service asked for a longer pause than maxPauseSeconds: the bridge asks again earlier.',
+        metric: bridgeMetric(metrics.pauseCapped, Stats.SUM),
         above: 0,
         missing: NOT_BREACHING,
       },

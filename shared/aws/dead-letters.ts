@@ -44,7 +44,7 @@ export function createDeadLetters({ queue, ...edges }: DeadLettersOptions): Dead
     async sendMalformed(letters) {
       // By what was listed: a page that is read again within minutes leaves no second letter.
       const addressed = letters.map((letter) => ({
-        id: JSON.stringify([letter.partnerAccount, letter.advertId]),
+        id: JSON.stringify([letter.partnerAccount, letter.advertId, letter.count, letter.reason]),
         letter,
       }));
       const refused = await sendDeadLetters(queue, addressed, edges);

@@ -38,6 +38,7 @@ export function createFeedStates(table: Table): FeedStates {
       await updateItem(table, feedItemKey({ partnerAccount, feed }), {
         set: {
           cursor: undefined,
+          resyncing: undefined,
           lastSuccess: undefined,
           lastPolled: undefined,
           pausedUntil: undefined,
@@ -77,6 +78,7 @@ export function createFeedStates(table: Table): FeedStates {
     async advance(key, fence, { listed, malformed, repeated, lastSuccess, ...progress }, nowMs, leaseMs) {
       const { written } = await updateItem(table, feedItemKey(key), {
         set: {
+          resyncing: undefined,
           ...progress,
           ...(lastSuccess === undefined ? {} : { lastSuccess }),
           fault: undefined,

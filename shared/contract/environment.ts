@@ -14,6 +14,7 @@ export const environmentKeys = {
   overlapSeconds: 'OVERLAP_SECONDS',
   confirmUnavailableSeconds: 'CONFIRM_UNAVAILABLE_SECONDS',
   circuitSeconds: 'CIRCUIT_SECONDS',
+  maxPauseSeconds: 'MAX_PAUSE_SECONDS',
   busName: 'EVENT_BUS_NAME',
   queueUrl: 'QUEUE_URL',
   deadLetterQueueUrl: 'DEAD_LETTER_QUEUE_URL',
@@ -30,6 +31,7 @@ const common = {
   requiredScope: bridgeSettings.requiredScope,
   acceptLanguage: bridgeSettings.acceptLanguage,
   circuitSeconds: bridgeSettings.circuitSeconds,
+  maxPauseSeconds: bridgeSettings.maxPauseSeconds,
   feedStateTable: filled,
 } as const;
 

@@ -1,6 +1,6 @@
 /** What stands in the queue between drain and fan-out, and in the dead-letter queue. */
 import * as v from 'valibot';
-import { advertId, checkedJson, instant, partnerAccountName, ShapeError } from './checks.ts';
+import { advertId, checkedJson, instant, partnerAccountName, ShapeError, wholeNumber } from './checks.ts';
 import { cause, generation } from './events.ts';
 
 /** One advert that a page of the feed named. */
@@ -53,8 +53,10 @@ function subjectOf(body: string): Subject {
 /** Why a message is here, for a person and for a redrive. */
 export const deadLetter = v.object({
   partnerAccount: v.nullable(partnerAccountName),
-  /** As it was listed: a malformed ID is here for being no ID. At most 256 characters. */
+  /** As it was listed: a malformed ID is here for being no ID, the first one of its page. At most 256 characters. */
   advertId: v.nullable(v.string()),
+  /** How many malformed IDs of one page the letter stands for, and counts for in the books; absent: 1. */
+  count: v.exactOptional(wholeNumber(1)),
   /** The kind of fault, such as `contract-broken` (see shared/domain/faults.ts), or `malformed-id`. */
   fault: v.string(),
   /** In words, without secrets. */

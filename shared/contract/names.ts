@@ -58,6 +58,8 @@ export const metrics = {
   needsAttention: 'NeedsAttention',
   /** The circuit opened: the service blocked this address. */
   circuitOpened: 'CircuitOpened',
+  /** The service asked for a longer pause than `maxPauseSeconds`. */
+  pauseCapped: 'PauseCapped',
 } as const;
 
 export type MetricName = (typeof metrics)[keyof typeof metrics];
@@ -68,4 +70,5 @@ export const alarms = {
   noSuccessfulDrain: 'NoSuccessfulDrain',
   partnerAccountStopped: 'PartnerAccountStopped',
   needsAttention: 'NeedsAttention',
+  pauseCapped: 'PauseCapped',
 } as const;

@@ -48,6 +48,19 @@ const refreshToken = v.pipe(
   v.string(),
   v.maxLength(8192, 'expected 1 to 8192 characters'),
   v.check((text) => text.trim() !== '' && text.isWellFormed(), 'expected 1 to 8192 characters'),
+  v.check(fitsSecret, 'expected at most 16384 bytes in JSON'),
+);
+
+/** A secret of Secrets Manager has 64 KB, for both tokens and a scope, as JSON, where a character may take six bytes. */
+function fitsSecret(text: string): boolean {
+  return Buffer.byteLength(JSON.stringify(text)) <= 16_384;
+}
+
+/** RFC 6749 §3.3, with any number of spaces, for it is shown to people: nothing that a terminal would act upon. */
+const scope = v.pipe(
+  v.string(),
+  v.maxLength(1024, 'expected at most 1024 characters'),
+  v.regex(/^ *[\x21\x23-\x5b\x5d-\x7e]+( +[\x21\x23-\x5b\x5d-\x7e]+)* *$/, 'expected scopes'),
 );
 
 /**
@@ -57,8 +70,8 @@ const refreshToken = v.pipe(
 export const tokenAnswer = v.object({
   access_token: v.fallback(v.optional(accessToken), undefined),
   expires_in: v.fallback(v.optional(seconds), undefined),
-  token_type: v.fallback(v.optional(v.pipe(v.string(), v.toLowerCase())), undefined),
-  scope: v.fallback(v.optional(v.string()), undefined),
+  token_type: v.fallback(v.optional(v.pipe(v.string(), v.maxLength(100), v.toLowerCase())), undefined),
+  scope: v.fallback(v.optional(scope), undefined),
   refresh_token: v.fallback(v.optional(refreshToken), undefined),
 });
 export type TokenAnswer = v.InferOutput<typeof tokenAnswer>;

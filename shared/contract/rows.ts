@@ -27,6 +27,7 @@ export const feedState = v.looseObject({
   generation,
   since: text,
   cursor: v.exactOptional(v.string()),
+  resyncing: v.exactOptional(v.literal(true)),
   lastSuccess: v.exactOptional(moment),
   lastPolled: v.exactOptional(moment),
   resets: wholeNumber(0),

@@ -63,6 +63,8 @@ export const bridgeSettings = {
   confirmUnavailableSeconds: v.optional(wholeBetween(0, 900, 'whole seconds'), 30),
   /** How long an address block is respected before one request tries again. */
   circuitSeconds: v.optional(wholeBetween(1, 86_400, 'whole seconds'), 1800),
+  /** The longest pause that the service can ask for (429 or 503 with Retry-After); then one attempt asks again. */
+  maxPauseSeconds: v.optional(wholeBetween(1, 86_400, 'whole seconds'), 3600),
 } as const;
 
 const list = <S extends v.GenericSchema<string, string>>(item: S, expected: string) =>

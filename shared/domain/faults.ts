@@ -86,6 +86,8 @@ export interface FaultDetails {
   readonly serviceCode?: string;
   /** How long the service, or the bridge itself, wants to be left alone. */
   readonly retryAfterMs?: number;
+  /** What the service asked for, where that is longer than the bridge lets itself be paused; else absent. */
+  readonly askedToWaitMs?: number;
   readonly cause?: unknown;
 }
 
@@ -96,6 +98,7 @@ export class PartnerFault extends Error {
   readonly status: number | undefined;
   readonly serviceCode: string | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly askedToWaitMs: number | undefined;
 
   constructor(kind: FaultKind, message: string, { cause, ...details }: FaultDetails = {}) {
     super(message, { cause });
@@ -103,6 +106,7 @@ export class PartnerFault extends Error {
     this.status = details.status;
     this.serviceCode = details.serviceCode;
     this.retryAfterMs = details.retryAfterMs;
+    this.askedToWaitMs = details.askedToWaitMs;
   }
 
   get policy(): Policy {

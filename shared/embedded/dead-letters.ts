@@ -48,7 +48,8 @@ export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { n
     const partnerAccount = letter.partnerAccount ?? '';
     const row = selectGeneration.get(partnerAccount) as { generation: number | null };
     add(letter, partnerAccount, row.generation ?? 0);
-    books.add(partnerAccount, row.generation ?? 0, { listed: 1, deadLettered: 1 });
+    const { count = 1 } = letter;
+    books.add(partnerAccount, row.generation ?? 0, { listed: count, deadLettered: count });
   }
 
   function redriveNow(id: string): 'redriven' | 'unknown' | 'nothing-to-send' {

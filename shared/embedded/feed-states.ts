@@ -76,7 +76,7 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
     ) =>
       store.write(() => {
         // Without a `lastSuccess` the stored one stays.
-        const patch = JSON.stringify({ ...well, ...progress, lastSuccess });
+        const patch = JSON.stringify({ ...well, resyncing: null, ...progress, lastSuccess });
         const row = renew.get(patch, nowMs + leaseMs, key.partnerAccount, key.feed, fence, nowMs);
         if (!row) return false;
         if (repeated > 0) {

@@ -53,8 +53,9 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
     ) {
       const row = leased(key, fence, nowMs);
       if (!row?.lease) return false;
+      const { resyncing: _over, ...state } = wellOf(row.state);
       row.state = {
-        ...wellOf(row.state),
+        ...state,
         ...progress,
         ...(lastSuccess === undefined ? {} : { lastSuccess }),
       };

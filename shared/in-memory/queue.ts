@@ -128,8 +128,9 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
       const generation = books.currentGeneration(partnerAccount);
       letters.add(letter, partnerAccount, generation);
       const counts = books.of(partnerAccount, generation);
-      counts.listed += 1;
-      counts.deadLettered += 1;
+      const { count = 1 } = letter;
+      counts.listed += count;
+      counts.deadLettered += count;
     }
   }
 

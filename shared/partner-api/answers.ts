@@ -1,19 +1,41 @@
 /** Successful answers, checked: what does not have the agreed shape is a fault, which names places, never contents. */
 import * as v from 'valibot';
 import { checked, ShapeError } from '../contract/checks.ts';
-import { advert, feedPage, type TokenAnswer, tokenAnswer } from '../contract/partner-service.ts';
+import {
+  advert,
+  type FeedPage,
+  feedPage,
+  type TokenAnswer,
+  tokenAnswer,
+} from '../contract/partner-service.ts';
 import { PartnerFault } from '../domain/faults.ts';
+import type { Secret } from '../domain/secret.ts';
 import type { Answer } from './transport.ts';
 
 /** The list of adverts, each by its ID; assumed, for §4.2 shows neither its paging nor its shape. */
 const advertList = v.object({ data: v.array(v.unknown()) });
 export type AdvertList = v.InferOutput<typeof advertList>;
 
-/** A page of the feed. @throws {PartnerFault} `passing`, `contract-broken`. @see partner-api.md §2.1 */
-export function pageIn(answer: Answer, what: string) {
+/** A cursor goes back in the request's line, of which servers take some 8 KB; and it is stored with each page. */
+const mostCursorBytes = 4_096;
+
+/**
+ * A page of the feed.
+ *
+ * @param limit how many entries were asked for: a page may not have more
+ * @throws {PartnerFault} `passing`, `contract-broken`
+ * @see partner-api.md §2.1
+ */
+export function pageIn(answer: Answer, what: string, limit: number): FeedPage {
   const page = bodyAs(feedPage, answer, what);
-  if (page.nextCursor.isWellFormed()) return page;
-  throw broken(what, answer, 'nextCursor: expected well-formed text, which can be sent back');
+  const { nextCursor, data } = page;
+  if (!nextCursor.isWellFormed())
+    throw broken(what, answer, 'nextCursor: expected well-formed text, which can be sent back');
+  if (Buffer.byteLength(nextCursor) > mostCursorBytes)
+    throw broken(what, answer, `nextCursor: expected at most ${mostCursorBytes} bytes`);
+  if (data.length > limit)
+    throw broken(what, answer, `data: expected at most the ${limit} entries asked for, not ${data.length}`);
+  return page;
 }
 
 /**
@@ -47,16 +69,47 @@ function exactIds({ body = '' }: Answer): unknown {
   }
 }
 
+export interface TokensRead {
+  readonly answer: TokenAnswer;
+  /** Fields that the answer has, but not in a form that can be used: `answer` is without them. */
+  readonly unusable: readonly TokenField[];
+}
+export type TokenField = keyof TokenAnswer;
+
 /**
- * Tokens: an access token, a refresh token or both.
+ * Tokens: an access token, a refresh token or both. A scope that repeats a secret is unusable, for scopes are shown.
  *
+ * @param secrets those of the request
  * @throws {PartnerFault} `passing`, `contract-broken`
  * @see partner-api.md §2.3
  */
-export function tokensIn(answer: Answer, what: string): TokenAnswer {
+export function tokensIn(answer: Answer, what: string, secrets: readonly Secret[]): TokensRead {
   const tokens = bodyAs(tokenAnswer, answer, what);
-  if (tokens.access_token !== undefined || tokens.refresh_token !== undefined) return tokens;
-  throw broken(what, answer, 'access_token: expected 1 to 8192 visible ASCII characters');
+  const { access_token: access, refresh_token: refresh, scope } = tokens;
+  if (access === undefined && refresh === undefined)
+    throw broken(what, answer, 'access_token: expected 1 to 8192 visible ASCII characters');
+  const given = [access, refresh].filter((token) => token !== undefined);
+  const unspeakable = [...secrets.map((secret) => secret.reveal()), ...given];
+  const read =
+    scope !== undefined && repeatsAny(scope, unspeakable) ? { ...tokens, scope: undefined } : tokens;
+  const raw = parsed(answer, what) as Readonly<Record<string, unknown>>;
+  const fields = Object.keys(tokenAnswer.entries) as TokenField[];
+  const isThere = (field: TokenField) => ![undefined, null, ''].includes(raw[field] as undefined);
+  return { answer: read, unusable: fields.filter((field) => read[field] === undefined && isThere(field)) };
+}
+
+/** Shorter secrets stand in any text. */
+const minSecretChars = 4;
+
+/** Whether `text` holds one of the secrets, in any case, also percent-encoded. */
+function repeatsAny(text: string, secrets: readonly string[]): boolean {
+  const decoded = text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+    String.fromCharCode(Number(`0x${hex}`)),
+  );
+  const forms = [text, decoded].map((form) => form.toLowerCase());
+  return secrets.some(
+    (secret) => secret.length >= minSecretChars && forms.some((form) => form.includes(secret.toLowerCase())),
+  );
 }
 
 /** The list of adverts, in its assumed shape. @see partner-api.md §4.2 */

@@ -12,11 +12,14 @@ export const freshBudget: BudgetState = { nextSlotMs: 0, pausedUntilMs: 0 };
  * and what is not used is lost: that is what keeps any window within the rate.
  *
  * @returns nothing granted while a pause lasts (`firstSlotMs` is its end, the state is the very same object); after a
- * circuit pause one slot, as a trial, during which everybody else is paused for `trialMs` more
+ * circuit pause one slot, as a trial, during which everybody else is paused for `trialMs` more; one more for the
+ * request that follows the trial
  */
 export function reserveSlots(state: BudgetState, request: SlotRequest): Reservation {
-  const { count, intervalMs, nowMs, trialMs } = request;
-  if (state.pausedUntilMs > nowMs) return { granted: 0, firstSlotMs: state.pausedUntilMs, state };
+  const { count, intervalMs, nowMs, trialMs, followsTrial = false } = request;
+  const belongsToTrial = followsTrial && state.pauseReason === 'circuit';
+  if (state.pausedUntilMs > nowMs && !belongsToTrial)
+    return { granted: 0, firstSlotMs: state.pausedUntilMs, state };
   const firstSlotMs = Math.max(state.nextSlotMs, nowMs);
   if (state.pauseReason !== 'circuit') {
     const nextSlotMs = firstSlotMs + count * intervalMs;

@@ -15,6 +15,8 @@ export interface CallerDeps {
   readonly random: () => number;
   readonly concurrency: number;
   readonly attemptTimeoutMs: number;
+  /** The longest wait that the service can ask for. */
+  readonly maxPauseMs: number;
 }
 
 export interface CallRequest extends Asked {
@@ -22,6 +24,8 @@ export interface CallRequest extends Asked {
   /** What the gate knows it by. */
   readonly resource: string;
   readonly deadlineMs: number;
+  /** Faults that may be about a part of this request which the next one leaves out: they decide nothing for the gate. */
+  readonly isUndecided?: (fault: PartnerFault) => boolean;
 }
 
 export interface Times {
@@ -33,7 +37,7 @@ export interface Times {
 export type Caller = ReturnType<typeof createCaller>;
 
 export function createCaller(deps: CallerDeps) {
-  const { transport, gate, clock, random, concurrency, attemptTimeoutMs } = deps;
+  const { transport, gate, clock, random, concurrency, attemptTimeoutMs, maxPauseMs } = deps;
   const connections = createConnections(concurrency);
 
   const outOfTime = ({ what }: CallRequest) => new PartnerFault('passing', `${what}: no time left, not sent`);
@@ -67,9 +71,10 @@ export function createCaller(deps: CallerDeps) {
     }
     const { answer, sentAt } = exchanged;
     const receivedAt = clock.now();
-    const outcome = judge(answer, request, { sentAt, receivedAt }, read);
+    const outcome = judge(answer, request, { sentAt, receivedAt }, read, maxPauseMs);
     const fault = outcome instanceof PartnerFault ? outcome : undefined;
-    const noted = gate.answered(request.resource, fault, sentAt);
+    const isUndecided = fault !== undefined && request.isUndecided?.(fault) === true;
+    const noted = gate.answered(request.resource, fault, sentAt, isUndecided);
     // Before the caller hears of it: a Lambda may be frozen as soon as it does.
     if (noted) await noted;
     if (outcome instanceof PartnerFault) throw outcome;
@@ -105,8 +110,10 @@ function judge<T>(
   request: CallRequest,
   times: Times,
   read: (answer: Answer, times: Times) => T,
+  maxPauseMs: number,
 ): T | PartnerFault {
-  if (answer.status < 200 || answer.status > 299) return faultOfAnswer(answer, request, times.receivedAt);
+  if (answer.status < 200 || answer.status > 299)
+    return faultOfAnswer(answer, request, times.receivedAt, maxPauseMs);
   try {
     return read(answer, times);
   } catch (error) {

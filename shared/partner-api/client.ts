@@ -14,9 +14,11 @@ import { checked } from '../contract/checks.ts';
 import { partnerBaseUrl } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import type { Feed } from '../domain/feed.ts';
+import type { Observer } from '../domain/ports.ts';
 import type { Secret } from '../domain/secret.ts';
 import { type AdvertList, jsonIn, listIn, pageIn, statusIn, tokensIn } from './answers.ts';
 import { createCaller } from './call.ts';
+import { mayBeCursorRejection } from './faults.ts';
 import type { Gate } from './gate.ts';
 import {
   type AuthorizeQuery,
@@ -27,8 +29,8 @@ import {
   paths,
   tokenBody,
 } from './requests.ts';
-import { httpTime } from './retry-after.ts';
 import { createPolicy, getPolicy, tokenPolicy } from './retry-policy.ts';
+import { createServiceClock } from './service-clock.ts';
 import { createTransport, type Transport } from './transport.ts';
 
 export interface PartnerClientOptions {
@@ -44,10 +46,14 @@ export interface PartnerClientOptions {
   readonly random?: () => number;
   /** Longest wait for one attempt, from connecting to the last byte. Default 10,000. */
   readonly attemptTimeoutMs?: number;
+  /** The longest pause that the service can ask for. Default 3,600. */
+  readonly maxPauseSeconds?: number;
   /** Default 1 MiB: a page of 1000 IDs has 24 KB. */
   readonly maxAnswerBytes?: number;
   /** Attempts of one GET, the first included. Default 3. */
   readonly maxAttempts?: number;
+  /** Told once when the service's clock is off by more than a day. */
+  readonly observer?: Observer;
   /** Default: HTTP to the base URL. The simulation plays the wire. */
   readonly transport?: Transport;
 }
@@ -97,6 +103,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   const { acceptLanguage, concurrency = 10, gate, clock = systemClock, random = Math.random } = options;
   const {
     attemptTimeoutMs = 10_000,
+    maxPauseSeconds = 3_600,
     maxAnswerBytes = 1_048_576,
     maxAttempts = getPolicy.maxAttempts,
   } = options;
@@ -105,8 +112,17 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   const prefix = origin.pathname.replace(/\/+$/, '');
   const headers = createHeaders(origin.host, acceptLanguage);
   const transport = options.transport ?? createTransport({ origin, concurrency, maxAnswerBytes });
-  const call = createCaller({ transport, gate, clock, random, concurrency, attemptTimeoutMs });
+  const call = createCaller({
+    transport,
+    gate,
+    clock,
+    random,
+    concurrency,
+    attemptTimeoutMs,
+    maxPauseMs: maxPauseSeconds * 1000,
+  });
   const gets = { ...getPolicy, maxAttempts };
+  const momentOf = createServiceClock(options.observer);
 
   /** A GET under /api/partner; `path` without the query is what faults and the gate call it by. */
   function get(token: Secret, path: string, query: string, { partnerAccount, deadlineMs }: CallOptions) {
@@ -118,10 +134,12 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   async function feedPage(token: Secret, query: FeedQuery, callOptions: CallOptions): Promise<ReceivedPage> {
     const { path } = query.feed;
     const request = get(token, path, feedPath(query).slice(path.length), callOptions);
-    return call(request, gets, (answer, { receivedAt }) => ({
-      page: pageIn(answer, request.what),
+    // The drain asks again without the cursor, and that answer counts.
+    const isUndecided = query.cursor === undefined ? undefined : mayBeCursorRejection;
+    return call({ ...request, ...(isUndecided && { isUndecided }) }, gets, (answer, { receivedAt }) => ({
+      page: pageIn(answer, request.what, query.limit),
       receivedAt,
-      serviceTime: httpTime(answer.head.headers.date, receivedAt),
+      serviceTime: momentOf(answer.head.headers.date, receivedAt),
     }));
   }
 
@@ -181,10 +199,10 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
     const secrets = [application.clientSecret, application.clientId, ...secretsOf(grant)];
     const request = { wire, resource: paths.token, what, endpoint: 'token', secrets, deadlineMs } as const;
     return call(request, tokenPolicy, (answer, { sentAt, receivedAt }) => ({
-      answer: tokensIn(answer, what),
+      ...tokensIn(answer, what, secrets),
       sentAt,
       receivedAt,
-      serviceTime: httpTime(answer.head.headers.date, receivedAt),
+      serviceTime: momentOf(answer.head.headers.date, receivedAt),
     }));
   }
 

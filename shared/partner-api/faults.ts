@@ -19,9 +19,15 @@ export interface Asked {
 /**
  * The fault that an answer with a status other than 2xx stands for.
  *
+ * @param mostWaitMs the longest wait that the fault may ask for. Default: what Retry-After may say
  * @see partner-api.md §7
  */
-export function faultOfAnswer(answer: Answer, asked: Asked, nowMs: number): PartnerFault {
+export function faultOfAnswer(
+  answer: Answer,
+  asked: Asked,
+  nowMs: number,
+  mostWaitMs = Number.POSITIVE_INFINITY,
+): PartnerFault {
   const { status, head } = answer;
   const body = withChallenge(readErrorBody(answer.body, knownCodes), head.headers['www-authenticate']);
   const kind = rowFor(asked.endpoint, status, body)?.kind ?? otherwise;
@@ -33,7 +39,8 @@ export function faultOfAnswer(answer: Answer, asked: Asked, nowMs: number): Part
   return new PartnerFault(kind, message, {
     status,
     ...(serviceCode === undefined ? {} : { serviceCode }),
-    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+    ...(waitMs === undefined ? {} : { retryAfterMs: Math.min(waitMs, mostWaitMs) }),
+    ...(waitMs === undefined || waitMs <= mostWaitMs ? {} : { askedToWaitMs: waitMs }),
   });
 }
 

@@ -53,9 +53,23 @@ export function createFeedback({ store, view, clock, random, circuitSeconds, obs
     return told(store.pause(untilMs, reason));
   }
 
-  function slowDown({ retryAfterMs }: PartnerFault, startedAtMs: number): Promise<void> | undefined {
+  function slowDown(
+    resource: string,
+    { retryAfterMs, askedToWaitMs }: PartnerFault,
+    startedAtMs: number,
+  ): Promise<void> | undefined {
     const now = clock.now();
-    if (retryAfterMs !== undefined) return pause(now + retryAfterMs, 'slow-down');
+    if (retryAfterMs !== undefined) {
+      if (askedToWaitMs !== undefined && startedAtMs >= pausedAtMs) {
+        observer?.count(metrics.pauseCapped, 1);
+        observer?.warn('the service asked for a longer pause than the bridge keeps: it asks again earlier', {
+          resource,
+          askedSeconds: askedToWaitMs / 1000,
+          maxPauseSeconds: retryAfterMs / 1000,
+        });
+      }
+      return pause(now + retryAfterMs, 'slow-down');
+    }
     // Those that were on their way when the pause began say nothing new.
     if (startedAtMs < pausedAtMs) return undefined;
     slowDowns += 1;
@@ -118,9 +132,10 @@ export function createFeedback({ store, view, clock, random, circuitSeconds, obs
       if (slowDowns === 0 && !view.circuit && view.suspect === undefined) return undefined;
       return success(startedAtMs);
     }
-    if (fault.code === 'slow-down') return slowDown(fault, startedAtMs);
+    if (fault.code === 'slow-down') return slowDown(resource, fault, startedAtMs);
     if (fault.code === 'forbidden') return forbidden(resource, startedAtMs);
-    if (fault.code === 'passing' && fault.retryAfterMs !== undefined) return slowDown(fault, startedAtMs);
+    if (fault.code === 'passing' && fault.retryAfterMs !== undefined)
+      return slowDown(resource, fault, startedAtMs);
     return undefined;
   };
 }

@@ -43,9 +43,16 @@ export interface Gate {
    *
    * @param fault none: it answered well
    * @param startedAtMs when the request was sent
+   * @param isUndecided the fault may be about the request's cursor alone: it says nothing about the address, and the
+   * request without the cursor, which the caller sends next under the same name, decides. Default false
    * @returns when the others know, or undefined when there is nothing to be known
    */
-  answered(resource: string, fault: PartnerFault | undefined, startedAtMs: number): Promise<void> | undefined;
+  answered(
+    resource: string,
+    fault: PartnerFault | undefined,
+    startedAtMs: number,
+    isUndecided?: boolean,
+  ): Promise<void> | undefined;
 }
 
 const spread = 1.05;
@@ -80,6 +87,8 @@ export function createGate(options: GateOptions): Gate {
   let usedSinceReserving = 0;
   /** How late the last timer was. */
   let lagMs = 0;
+  /** What the trial after a circuit pause asked for, when its answer has decided nothing: the next request does. */
+  let undecidedTrial: string | undefined;
   /** How long the store took last time: the slots asked for begin after that, or they would be late at once. */
   let storeMs = 0;
 
@@ -92,9 +101,16 @@ export function createGate(options: GateOptions): Gate {
   }
   const pausedByService = (waiter: Pick<Waiter, 'resource'>) =>
     paused(waiter, view.pausedUntilMs, 'the service asked for a pause');
+  const tooLate = (waiter: Pick<Waiter, 'resource'>, slotMs: number) =>
+    paused(waiter, slotMs, 'the rate budget has no slot before the deadline');
+  const unreachable = (error: unknown) =>
+    new PartnerFault('passing', `the rate budget cannot be reached: ${asFault(error).message}`, {
+      cause: error,
+    });
 
   function enter(resource: string, deadlineMs: number): Promise<void> {
     const now = clock.now();
+    if (undecidedTrial === resource) return followTrial(resource, deadlineMs);
     if (isPaused(now)) return Promise.reject(pausedByService({ resource }));
     if (waiters.length === 0 && startsAtOnce(now)) {
       // The next ones should not have to wait for the store.
@@ -156,7 +172,7 @@ export function createGate(options: GateOptions): Gate {
         continue;
       }
       waiters.splice(i, 1);
-      waiter.refuse(paused(waiter, slot, 'the rate budget has no slot before the deadline'));
+      waiter.refuse(tooLate(waiter, slot));
     }
   }
 
@@ -209,10 +225,7 @@ export function createGate(options: GateOptions): Gate {
     try {
       await question;
     } catch (error) {
-      const { message } = asFault(error);
-      const fault = new PartnerFault('passing', `the rate budget cannot be reached: ${message}`, {
-        cause: error,
-      });
+      const fault = unreachable(error);
       refuseAll(() => fault);
     } finally {
       reserving = false;
@@ -227,7 +240,26 @@ export function createGate(options: GateOptions): Gate {
     void clock.sleep(Math.max(0, firstSlotMs - clock.now())).then(trial.start);
   }
 
-  const answered = createFeedback({ store, view, clock, random, circuitSeconds, observer });
+  /** The second request of a trial is let through as the first one was, while everybody else goes on waiting. */
+  async function followTrial(resource: string, deadlineMs: number): Promise<void> {
+    undecidedTrial = undefined;
+    const nowMs = clock.now();
+    const request = { count: 1, intervalMs, nowMs, trialMs, followsTrial: true };
+    const { granted, firstSlotMs, state } = await store.reserve(request).catch((error: unknown) => {
+      throw unreachable(error);
+    });
+    view.saw(state);
+    if (granted === 0) throw pausedByService({ resource });
+    if (firstSlotMs > deadlineMs) throw tooLate({ resource }, firstSlotMs);
+    await clock.sleep(Math.max(0, firstSlotMs - clock.now()));
+  }
+
+  const feedback = createFeedback({ store, view, clock, random, circuitSeconds, observer });
+  const answered: Gate['answered'] = (resource, fault, startedAtMs, isUndecided = false) => {
+    if (!isUndecided) return feedback(resource, fault, startedAtMs);
+    if (view.circuit && startedAtMs >= view.circuitSinceMs) undecidedTrial = resource;
+    return undefined;
+  };
   return { enter, answered };
 }
 

@@ -21,6 +21,8 @@ export interface SlotRequest {
   readonly nowMs: number;
   /** How long everyone else waits for the outcome of a trial. */
   readonly trialMs: number;
+  /** The second request of a trial: granted although the trial's own pause lasts, which begins anew. */
+  readonly followsTrial?: boolean;
 }
 
 export interface Reservation {

@@ -20,7 +20,7 @@ export function partnerClient(
   config: FunctionEnvironment<'drain' | 'fanOut' | 'refreshToken'>,
   table: Table,
 ) {
-  const { partnerBaseUrl, acceptLanguage, maxRequestsPerSecond, circuitSeconds } = config;
+  const { partnerBaseUrl, acceptLanguage, maxRequestsPerSecond, circuitSeconds, maxPauseSeconds } = config;
   const gate = createGate({
     ...edges,
     store: createBudgetStore(table),
@@ -34,6 +34,8 @@ export function partnerClient(
     acceptLanguage,
     concurrency: partnerConnections,
     gate,
+    observer,
+    maxPauseSeconds,
   });
 }
 

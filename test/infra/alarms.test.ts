@@ -33,6 +33,7 @@ describe('the alarms', () => {
         'AdvertBridge StoppedPartnerAccounts, Maximum > 0, 1 × 300 s, missing: notBreaching',
       NeedsAttention: 'AdvertBridge NeedsAttention, Sum > 0, 1 × 300 s, missing: notBreaching',
       'NeedsAttention-CircuitOpened': 'AdvertBridge CircuitOpened, Sum > 0, 1 × 300 s, missing: notBreaching',
+      PauseCapped: 'AdvertBridge PauseCapped, Sum > 0, 1 × 300 s, missing: notBreaching',
       'NeedsAttention-Backlog':
         'AWS/SQS ApproximateAgeOfOldestMessage, Maximum > 3600, 1 × 300 s, missing: notBreaching',
     });

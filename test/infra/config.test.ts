@@ -26,6 +26,7 @@ describe('the settings of the stack', () => {
       overlapSeconds: 300,
       confirmUnavailableSeconds: 30,
       circuitSeconds: 1800,
+      maxPauseSeconds: 3600,
       busName: 'adverts',
       subscriberAccounts: [],
       target: 'aws',

@@ -134,6 +134,17 @@ export function booksSuite(
       expect(await deadLetters.count()).toBe(1);
     });
 
+    it('count the one letter of a page with each malformed ID that it stands for', async () => {
+      const { queue, feedStates, bookKeeper, deadLetters } = await subject();
+      await feedStates.register(feedState());
+
+      await queue.sendMalformed([deadLetter({ advertId: 'a', count: 900, fault: 'malformed-id' })]);
+
+      expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 900, deadLettered: 900 });
+      expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 1 });
+      expect(await deadLetters.count()).toBe(1);
+    });
+
     it('keep the letter of what is dead-lettered, once', async () => {
       const message = changedAdvert();
       const { queue, bookKeeper, deadLetters } = await deadLettered(message);

@@ -122,6 +122,20 @@ export function feedStatesSuite(name: string, make: () => Promise<FeedStatesSubj
       expect((await feedStates.list())[0]).toMatchObject({ cursor: 'cursor-2', lastSuccess: now });
     });
 
+    it('keeps the mark of a resync until a page comes without it', async () => {
+      const feedStates = await registered();
+      const { fence } = taken(await feedStates.acquire(key, 'a', now, leaseMs));
+      await feedStates.advance(key, fence, progress({ resyncing: true }), now, leaseMs);
+      expect((await feedStates.list())[0]).toMatchObject({ resyncing: true });
+
+      await feedStates.release(key, fence, { fault: 'down' }, now);
+      const again = taken(await feedStates.acquire(key, 'a', now, leaseMs));
+      expect(again.state).toMatchObject({ resyncing: true });
+
+      await feedStates.advance(key, again.fence, progress({ cursor: 'cursor-2' }), now, leaseMs);
+      expect((await feedStates.list())[0]?.resyncing).toBeUndefined();
+    });
+
     it('refuses progress once the lease has run out, even when nobody has taken it', async () => {
       const feedStates = await registered();
       const { fence } = taken(await feedStates.acquire(key, 'a', now, leaseMs));

@@ -108,6 +108,14 @@ export function createBridgePorts(
         const before = (await feedStates.list()).find((one) => one.partnerAccount === key.partnerAccount);
         const isWritten = await feedStates.advance(key, fence, progress, nowMs, leaseMs);
         if (isWritten) checkAdvance(world, process, { key, progress, before });
+        // Reading from another time although no cursor was rejected is what a resync does.
+        const isFromElsewhere = progress.since !== before?.since && progress.resets === before?.resets;
+        if (isWritten && before && isFromElsewhere) {
+          coverage.count('person: has a feed read again');
+          history.resyncBegan(before, progress.since, seen.pages.get(key.partnerAccount));
+        }
+        const isInTheMiddle = before?.resyncing && progress.resets > before.resets;
+        if (isWritten && isInTheMiddle) coverage.count('drain: resync started over');
         else coverage.count('drain: lease lost');
         if (isWritten && progress.resets > (before?.resets ?? 0)) coverage.count('drain: started over');
         return isWritten;
@@ -153,9 +161,9 @@ export function createBridgePorts(
       sendMalformed: call('deadLetters.sendMalformed', writes, async (letters) => {
         await queue.sendMalformed(letters);
         coverage.count('drain: malformed ID');
-        for (const { partnerAccount } of letters) {
+        for (const { partnerAccount, count = 1 } of letters) {
           const state = (await feedStates.list()).find((one) => one.partnerAccount === partnerAccount);
-          history.counted(partnerAccount ?? '', state?.generation ?? 0, 1);
+          history.counted(partnerAccount ?? '', state?.generation ?? 0, count);
         }
       }),
     },
@@ -203,10 +211,7 @@ export function createBridgePorts(
         if (isTrial) coverage.count('budget: trial');
         return reservation;
       }),
-      suspect: call('budget.suspect', budgetCalls, (resource) => {
-        traffic.answeredForbidden(resource);
-        return budgetStore.suspect(resource);
-      }),
+      suspect: call('budget.suspect', budgetCalls, budgetStore.suspect),
       recover: call('budget.recover', budgetCalls, async () => {
         if ((await budgetStore.read()).pauseReason === 'circuit') traffic.circuitClosed();
         coverage.count('budget: recovered');

@@ -19,6 +19,18 @@ export async function checkListings(world: SimWorld): Promise<void> {
     history.violated({ invariant: 'I1', subject, message });
   }
 
+  for (const resync of history.resyncs.values()) {
+    if (resync.account === plan.lostAccount || history.isForgotten(resync)) continue;
+    for (const change of service.changes) {
+      if (change.account !== resync.account || change.recordedAt <= resync.sinceMs) continue;
+      const subject = subjectOf(change);
+      const isListedAgain = bySubject.get(subject)?.some(({ page }) => (page?.tick ?? 0) >= resync.firstTick);
+      if (isListedAgain) continue;
+      const message = `advert ${subject} changed after the time of a resync, which did not list it again`;
+      history.violated({ invariant: 'I1', subject, message });
+    }
+  }
+
   /** The latest listing of each advert that lies in the dead letters. */
   const deadUntil = new Map<string, number>();
   for (const { letter } of await state.deadLetters.list({ limit: Number.POSITIVE_INFINITY })) {

@@ -25,7 +25,7 @@ export const expectedOccurrences: readonly string[] = [
   ...named('verdict', 'events', 'unchanged', 'coalesced', 'unavailable', 'again', 'dead-letter', 'forgotten'),
   ...named('queue', 'receipt too old', 'refused in part', 'redriven'),
   ...named('drain', 'lease held', 'lease lost', 'several rounds', 'malformed ID', 'page read again'),
-  ...named('drain', 'started over', 'started over in vain'),
+  ...named('drain', 'started over', 'started over in vain', 'resync started over'),
   ...named('poll ended', 'up-to-date', 'held', 'lease-lost', 'out-of-time', 'fault'),
   ...named('refresh', 'renewed', 'busy', 'paused', 'stopped', 'failed'),
   ...named(
@@ -43,6 +43,7 @@ export const expectedOccurrences: readonly string[] = [
     'disconnects',
     'disconnects what is stopped',
     'forgets',
+    'has a feed read again',
     'edits a secret',
     'edits the secret of a stopped account',
   ),

@@ -1,4 +1,5 @@
 /** What the bridge really did, as an observer outside of it saw it. Moments are ticks: they order within a millisecond. */
+import type { FeedState } from '../../functions/drain/ports.ts';
 import type { AdvertEvent, Envelope } from '../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { PartnerAccount } from '../../shared/domain/ports.ts';
@@ -49,6 +50,14 @@ export interface Violation {
   readonly subject?: string;
 }
 
+/** Everything that the feed listed after `sinceMs` is to be listed again by a page that is no older than the first one. */
+export interface Resync {
+  readonly account: string;
+  readonly generation: number;
+  readonly sinceMs: number;
+  readonly firstTick: number;
+}
+
 export type History = ReturnType<typeof createHistory>;
 
 export const subjectOf = ({
@@ -73,6 +82,8 @@ export function createHistory(scheduler: Scheduler) {
   const forgotten = new Map<string, number>();
   const connected = new Set<string>();
   const startedAt = new Map<string, number>();
+  /** The last resync of each account. */
+  const resyncs = new Map<string, Resync>();
 
   return {
     listings: listings as ReadonlyMap<string, Listing>,
@@ -106,6 +117,16 @@ export function createHistory(scheduler: Scheduler) {
     startedAt: (account: string): number =>
       forgotten.has(account) ? (startedAt.get(account) ?? Number.POSITIVE_INFINITY) : 0,
     registered: (account: string, since: string): void => void startedAt.set(account, Date.parse(since)),
+
+    resyncs: resyncs as ReadonlyMap<string, Resync>,
+    resyncBegan(
+      { partnerAccount: account, generation }: FeedState,
+      since: string,
+      first: Page | undefined,
+    ): void {
+      if (first)
+        resyncs.set(account, { account, generation, sinceMs: Date.parse(since), firstTick: first.tick });
+    },
 
     listed: (account: string, generation: number): number => listed.get(`${account}/${generation}`) ?? 0,
     counted(account: string, generation: number, ids: number): void {

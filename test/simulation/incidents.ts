@@ -37,6 +37,7 @@ export const answerIncidents = [
   'not-json',
   'cursor-rejected',
   'slow',
+  'wrong-date',
 ] as const;
 export type CallIncident = (typeof callIncidents)[number];
 export type AnswerIncident = (typeof answerIncidents)[number];

@@ -24,9 +24,22 @@ export function replaceOnce(source: string, { file, from, to }: Replacement): st
   throw new Error(`${file}: expected once, found ${parts.length - 1} times: ${from}`);
 }
 
+/** The files that are to be copied: those that change, and those that import one of them, however far round. */
+function filesTouched(sources: ReadonlyMap<string, string>, changed: readonly string[]): Set<string> {
+  const touched = new Set(changed);
+  for (let before = -1; before < touched.size; ) {
+    before = touched.size;
+    for (const [file, source] of sources) {
+      const imported = [...source.matchAll(/from '\.\/([^']+)'/g)].map(([, name]) => name ?? '');
+      if (imported.some((name) => touched.has(name))) touched.add(file);
+    }
+  }
+  return touched;
+}
+
 /**
- * The module `entry` of `folder` (such as `functions/drain`), with `replacements` made in that folder. What lies outside
- * of it is imported from where it is, so that errors keep their classes.
+ * The module `entry` of `folder` (such as `functions/drain`), with `replacements` made in that folder. What does not
+ * depend on them is imported from where it is, so that errors keep their classes.
  */
 export async function mutant<T>(
   folder: string,
@@ -36,15 +49,17 @@ export async function mutant<T>(
   const copy = mkdtempSync(path.join(tmpdir(), 'planted-'));
   folders.push(copy);
   const from = path.join(root, folder);
-  for (const file of readdirSync(from)) {
-    if (!file.endsWith('.ts')) continue;
-    const original = readFileSync(path.join(from, file), 'utf8');
+  const names = readdirSync(from).filter((file) => file.endsWith('.ts'));
+  const sources = new Map(names.map((file) => [file, readFileSync(path.join(from, file), 'utf8')]));
+  const touched = filesTouched(sources, [entry, ...replacements.map(({ file }) => file)]);
+  for (const file of touched) {
+    const original = sources.get(file) ?? '';
     const changed = replacements
       .filter((replacement) => replacement.file === file)
       .reduce((source, replacement) => replaceOnce(source, replacement), original);
-    const absolute = changed.replaceAll(/from '(\.\.\/[^']+)'/g, (_, target: string) => {
-      return `from '${pathToFileURL(path.join(from, target)).href}'`;
-    });
+    const absolute = changed.replaceAll(/from '(\.\.?\/[^']+)'/g, (whole, target: string) =>
+      touched.has(target.slice(2)) ? whole : `from '${pathToFileURL(path.join(from, target)).href}'`,
+    );
     writeFileSync(path.join(copy, file), absolute);
   }
   return (await import(pathToFileURL(path.join(copy, entry)).href)) as T;

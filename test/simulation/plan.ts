@@ -58,6 +58,13 @@ export interface Plan {
   readonly lostAccount: string | undefined;
   readonly redrives: readonly { readonly key: string; readonly atMs: number }[];
   readonly rejections: readonly { readonly key: string; readonly account: string; readonly atMs: number }[];
+  /** Somebody has a feed read again, from so long before. */
+  readonly resyncs: readonly {
+    readonly key: string;
+    readonly account: string;
+    readonly atMs: number;
+    readonly backMs: number;
+  }[];
   readonly mostSkewMs: number;
   readonly mostLateMs: number;
   /** Also shorter than a batch may take: that is when two workers have the same message. */
@@ -113,17 +120,26 @@ export function planOf(seed: number): Plan {
 
   const revokesWhileStoring = (temper === 'late' || temper === 'mixed') && random() < 0.15;
   const everyMs = pick(random, [5_000, 12_000, 25_000]);
+  const rates = ratesOf(temper, hashOf('rates', seed));
+  const later = streamOf(hashOf('later', seed));
+  const isDateWrong = !isOvertaken && later() < 0.15;
+  const resyncs = isOvertaken || later() < 0.7 ? [] : resyncsOf(later, accounts, chaosMs);
+  const rejectedAtOnce = later() < 0.2 ? rejectedAtOnceOf(later, accounts, chaosMs) : [];
 
   return {
     seed,
     temper,
-    rates: ratesOf(temper, hashOf('rates', seed)),
+    rates: isDateWrong ? { ...rates, 'wrong-date': 0.3, 'cursor-rejected': 0.06 } : rates,
     ratesOfPorts: revokesWhileStoring
       ? new Map([['vault.write', { late: 0.3 }]])
       : ratesOfPorts(temper, hashOf('ports', seed)),
     accounts,
     chaosMs,
-    changes: isOvertaken ? clustersOf(random, chaosMs) : changesOf(random, accounts, chaosMs),
+    changes: isOvertaken
+      ? clustersOf(random, chaosMs)
+      : changesOf(random, accounts, chaosMs).map(
+          isDateWrong || resyncs.length > 0 ? ofManyAdverts : (change) => change,
+        ),
     troubles: some(isOvertaken ? 0 : temper === 'late' ? 1 : 3).map((index) => {
       const fromMs = moment();
       const kind = pick(random, [
@@ -179,10 +195,18 @@ export function planOf(seed: number): Plan {
         : [],
     lostAccount: accounts.length > 1 && random() < 0.1 ? accounts.at(-1) : undefined,
     redrives: some(6).map((index) => ({ key: `redrive-${index}`, atMs: moment() })),
-    rejections:
-      !isOvertaken && random() < 0.4
+    rejections: [
+      ...(!isOvertaken && random() < 0.4
         ? some(3).map((index) => ({ key: `rejection-${index}`, account: account(), atMs: moment() }))
-        : [],
+        : []),
+      ...resyncs.map(({ key, account, rejectedMs }) => ({
+        key: `${key}-rejected`,
+        account,
+        atMs: rejectedMs,
+      })),
+      ...rejectedAtOnce,
+    ],
+    resyncs,
     mostSkewMs: pick(random, [0, 0, 500, 2_500]),
     mostLateMs: isOvertaken ? 9_000 : pick(random, [1_500, 6_000, 20_000]),
     visibilityMs: isOvertaken ? 800 : pick(random, [2_000, 5_000, 20_000]),
@@ -193,19 +217,44 @@ export function planOf(seed: number): Plan {
     pollSeconds: everyMs === 25_000 ? pick(random, [60, 5, 10]) : 60,
     revokesWhileStoring,
     editsSecrets: !isOvertaken && random() < 0.15,
-    rejectionStyle: between(random, 0, 6),
+    // A block of the address looks the same as a rejection with 403.
+    rejectionStyle: rejectedAtOnce.length > 0 ? 1 : between(random, 0, 6),
     sendsDate: random() < 0.7,
     requestsPerSecond: pick(random, [4, 10, 50]),
     confirmUnavailableSeconds: pick(random, isOvertaken ? [0] : [0, 5, 30]),
     service: {
       mostVisibilityMs: pick(random, [0, 3_000, 9_000]),
-      mostPerPage: pick(random, [1, 2, 5, 20]),
+      mostPerPage: pick(random, resyncs.length > 0 ? [1, 2] : [1, 2, 5, 20]),
       tokenLifeMs: between(random, 40, 200) * 1000,
       rotationMs: 600_000,
       idleMs: 900_000,
     },
   };
 }
+
+/** So that few of them are listed a second time, which would make good what was skipped. */
+const ofManyAdverts = (change: PlannedChange, index: number): PlannedChange =>
+  change.advertId === undefined ? change : { ...change, advertId: `5${index % 20}` };
+
+/** Of a few minutes of changes, with the cursor rejected a moment after each began. */
+const resyncsOf = (random: Random, accounts: readonly string[], chaosMs: number) =>
+  Array.from({ length: between(random, 1, 2) }, (_, index) => {
+    const atMs = between(random, chaosMs / 3, chaosMs);
+    const rejectedMs = atMs + between(random, 50, 2_500);
+    return {
+      key: `resync-${index}`,
+      account: pick(random, accounts),
+      atMs,
+      backMs: between(random, 40_000, 200_000),
+      rejectedMs,
+    };
+  });
+
+/** The cursors of all accounts at a time, once or more. */
+const rejectedAtOnceOf = (random: Random, accounts: readonly string[], chaosMs: number): Plan['rejections'] =>
+  Array.from({ length: between(random, 1, 3) }, () => between(random, 0, chaosMs)).flatMap((atMs, index) =>
+    accounts.map((account) => ({ key: `rejected-at-once-${index}-${account}`, account, atMs })),
+  );
 
 function changesOf(random: Random, accounts: readonly string[], chaosMs: number): PlannedChange[] {
   const count = between(random, 10, 70);

@@ -10,6 +10,16 @@ const inPoll = (name: string, ...replacements: readonly { readonly from: string;
     },
   ]);
 
+/** The drain and the command that reads again both come by there. */
+const changedReadPage = (...replacements: readonly { readonly from: string; readonly to: string }[]) =>
+  ['drain.ts', 'poll.ts'].map((entry) => ({
+    folder: 'functions/drain',
+    entry,
+    replacements: replacements.map((one) => ({ file: 'read-page.ts', ...one })),
+  }));
+const inReadPage = (name: string, replacement: { readonly from: string; readonly to: string }) =>
+  plantedSource(name, changedReadPage(replacement));
+
 const enqueue = '  await enqueue(deps, feed, state, found, { receivedAt, cause });\n';
 const afterAdvance = '  observer.count(metrics.listed, page.data.length);\n';
 
@@ -30,9 +40,28 @@ export const plantedInDrain: readonly PlantedFault[] = [
     { from: afterAdvance, to: `  if (startedOver)${enqueue}${afterAdvance}` },
   ),
   inPoll('last-success-of-any-page', {
-    from: '...(page.hasMore ? {} : { lastSuccess: serviceTime })',
-    to: 'lastSuccess: serviceTime',
+    from: '...(page.hasMore ? resyncing && { resyncing } : { lastSuccess: serviceTime })',
+    to: '...(page.hasMore && resyncing && { resyncing }), lastSuccess: serviceTime',
   }),
+  inReadPage('resync-starts-over-from-last-success', {
+    from: 'resyncing ? undefined : knownSuccess(lastSuccess, nowMs)',
+    to: 'knownSuccess(lastSuccess, nowMs)',
+  }),
+  plantedSource('date-believed', [
+    {
+      folder: 'shared/partner-api',
+      entry: 'client.ts',
+      replacements: [
+        {
+          file: 'service-clock.ts',
+          from: 'if (dateMs !== undefined) return Math.min(dateMs, nowMs);',
+          to: 'return httpTime(date, nowMs);',
+        },
+      ],
+    },
+    // A last success in the future is not used either.
+    ...changedReadPage({ from: 'knownSuccess(lastSuccess, nowMs)', to: 'lastSuccess' }),
+  ]),
   plantedSource('old-since-after-reset', [
     {
       folder: 'functions/drain',

@@ -5,6 +5,8 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'key-from-cursor': '§4: the key is new for every page read, not made of cursor and advert',
   'reset-before-sends': '§3: starting over: IDs first, then `since`, cursor and last success in one write',
   'last-success-of-any-page': '§3: the last success is that of a page that said `hasMore: false`',
+  'resync-starts-over-from-last-success': '§3: a resync starts over from where it began',
+  'date-believed': "§3: reading starts from the earlier of the service's `Date` and the bridge's own clock",
   'old-since-after-reset': '§3: the new `since` goes with the new cursor',
   'lost-lease-writes': '§3: nothing is stored without the lease and its fence',
   'no-overlap': '§3: starting over goes back farther than a change takes to become visible',
@@ -33,5 +35,6 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'sweep-leaves-expired': '§5: a refresh token is used before its month is over',
   'budget-per-process': '§6: one rate budget for all functions together',
   'pause-not-shared': '§6: a pause that the service asks for holds for all',
+  'cursor-403-counted': '§3: what a 403 for a cursor means is decided by the request without the cursor',
   'one-403-opens-circuit': '§6: only two different resources that answer 403 open the circuit',
 };

@@ -75,6 +75,13 @@ export const plantedInTokens: readonly PlantedFault[] = [
   }),
   plantedWiring('budget-per-process', { isBudgetOwn: true }),
   inGate('pause-not-shared', 'return told(store.pause(untilMs, reason));', 'return undefined;'),
+  plantedSource('cursor-403-counted', [
+    {
+      folder: 'shared/partner-api',
+      entry: 'gate.ts',
+      replacements: [{ file: 'gate.ts', from: 'if (!isUndecided) return feedback', to: 'return feedback' }],
+    },
+  ]),
   inGate(
     'one-403-opens-circuit',
     'const differs = before.suspect !== undefined && before.suspect !== resource;',

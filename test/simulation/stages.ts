@@ -1,10 +1,12 @@
 /** The bridge's functions as processes: the real use cases, wired to ports that fail. */
 import type { createDrain } from '../../functions/drain/drain.ts';
+import type { pollFeed } from '../../functions/drain/poll.ts';
 import type { createFanOut } from '../../functions/fan-out/fan-out.ts';
 import type { createConnect } from '../../functions/refresh-token/connect.ts';
 import type { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
+import { advertsFeed } from '../../shared/domain/feed.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
-import { createPartnerClient } from '../../shared/partner-api/client.ts';
+import type { createPartnerClient } from '../../shared/partner-api/client.ts';
 import type { createGate } from '../../shared/partner-api/gate.ts';
 import type { RefreshOutcome } from '../../shared/partner-api/ports.ts';
 import type { createPartnerReaders } from '../../shared/partner-api/readers.ts';
@@ -25,6 +27,8 @@ export interface UseCases {
   readonly createTokenSource: typeof createTokenSource;
   readonly createPartnerReaders: typeof createPartnerReaders;
   readonly createGate: typeof createGate;
+  readonly createPartnerClient: typeof createPartnerClient;
+  readonly pollFeed: typeof pollFeed;
 }
 
 export interface Wiring {
@@ -46,6 +50,7 @@ export const limits = {
   refreshMs: 20_000,
   lockMs: 30_000,
   overlapSeconds: 30,
+  resyncMs: 60_000,
 } as const;
 
 export type Credential = { readonly refreshToken: Secret } | { readonly code: Secret };
@@ -79,7 +84,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       random,
       observer,
     });
-    const client = createPartnerClient({
+    const client = useCases.createPartnerClient({
       baseUrl: 'https://service.example',
       transport: createSimTransport(world, process, seen),
       attemptTimeoutMs: 3_000,
@@ -162,12 +167,10 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     return within(started, limits.refreshMs, () => refresh(request, { deadlineMs }));
   }
 
-  async function drain(name: string): Promise<void> {
-    const started = start(name);
+  function pollDepsOf(started: Started) {
     const { process, ports, clock, observer } = started;
-    const { accounts, feedStates, queue, deadLetters } = ports;
-    const { run } = useCases.createDrain({
-      accounts,
+    const { feedStates, queue, deadLetters } = ports;
+    return {
       feedStates,
       queue,
       deadLetters,
@@ -175,15 +178,21 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       observer,
       clock,
       newId: process.newId,
-      holder: name,
+      holder: process.name,
       settings: {
         overlapSeconds: wiring.overlapSeconds ?? limits.overlapSeconds,
         leaseMs: limits.leaseMs,
         mostWaiting: 1_000,
-        pollSeconds: plan.pollSeconds,
-        feedsAtOnce: 2,
       },
-    });
+    };
+  }
+
+  async function drain(name: string): Promise<void> {
+    const started = start(name);
+    const { ports, clock } = started;
+    const deps = pollDepsOf(started);
+    const settings = { ...deps.settings, pollSeconds: plan.pollSeconds, feedsAtOnce: 2 };
+    const { run } = useCases.createDrain({ ...deps, accounts: ports.accounts, settings });
     const poll = async () => {
       const startedAt = clock.now();
       const report = await run({
@@ -196,6 +205,24 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     };
     // Not killed at a time limit: a drain that goes on after its lease is what the fence is for.
     await within(started, 300_000, poll);
+  }
+
+  /** As the command line does it: the first page from `since`, then on to the end, past whoever is reading now. */
+  async function resync(name: string, partnerAccount: string, since: string): Promise<void> {
+    const started = start(name);
+    const { clock } = started;
+    const deps = pollDepsOf(started);
+    const deadlineMs = clock.now() + limits.resyncMs;
+    const read = async () => {
+      for (let isBegun = false; clock.now() < deadlineMs; ) {
+        const options = { deadlineMs, resync: isBegun ? {} : { since } };
+        const { end, pages } = await useCases.pollFeed(deps, advertsFeed, partnerAccount, options);
+        isBegun ||= pages > 0;
+        if (end === 'up-to-date' || end === 'fault' || end === 'unknown-feed') return;
+        await clock.sleep(500);
+      }
+    };
+    await within(started, 300_000, read);
   }
 
   /** Takes batch after batch, as a Lambda instance does, until it dies. */
@@ -280,5 +307,5 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       await use.forget(partnerAccount);
     });
 
-  return { drain, work, sweep, connect, disconnect, forget };
+  return { drain, resync, work, sweep, connect, disconnect, forget };
 }

@@ -1,5 +1,6 @@
 /** Sets a plan in motion: starts the processes, makes the changes, plays the people around the bridge. */
 import { stopOf } from '../../shared/domain/accounts.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { between, hashOf, streamOf } from './random.ts';
 import { epochMs } from './scheduler.ts';
@@ -89,6 +90,16 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     else await connect(account);
   }
 
+  /** From no later than where reading has come to, for a resync skips what lies before its time. */
+  async function readAgain(key: string, account: string, backMs: number): Promise<void> {
+    const feeds = await state.feedStates.list();
+    const feed = feeds.find(({ partnerAccount }) => partnerAccount === account);
+    if (!feed) return;
+    const { since, lastSuccess, resyncing } = feed;
+    const readTo = lastSuccess === undefined || resyncing ? Date.parse(since) : lastSuccess - 60_000;
+    await stages.resync(key, account, toInstant(Math.min(scheduler.now() - backMs, readTo)));
+  }
+
   async function setUp(): Promise<void> {
     phase.chaos = false;
     const [clientId, clientSecret] = [new Secret('client'), new Secret(`${secretMark}-application`)];
@@ -168,6 +179,12 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         atMs,
         () => log.allows(key, () => `${account}: cursors are rejected`) && service.rejectCursors(account),
       );
+    }
+    for (const { key, atMs, account, backMs } of plan.resyncs) {
+      atMoment(atMs, () => {
+        if (!log.allows(key, () => `a person has the feed of ${account} read again`)) return;
+        quietly(readAgain(key, account, backMs));
+      });
     }
     for (const { key, atMs } of plan.redrives) {
       atMoment(

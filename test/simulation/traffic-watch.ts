@@ -20,15 +20,20 @@ interface Pause {
 const tellingMs = 200;
 /** What a process knows of the store is at most a second old, and the answer it was told in took some milliseconds. */
 const graceMs = 1_100;
+/** Longer than an answer takes to arrive, and then to be told to the store. */
+const underWayMs = 15_000;
 /** The gate rounds, and a `Date` header has whole seconds. */
 const roundingMs = 1_000;
 
 export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDeps) {
   const starts: number[] = [];
-  const forbidden = new Set<string>();
+  /** What answered 403 without a cursor in its request, and when it last did. */
+  const forbidden = new Map<string, number>();
   const unable = new Set<Process>();
   let pause: Pause = { fromMs: 0, untilMs: 0 };
   let isBlocked = false;
+  /** When the circuit last opened or closed: what was answered long before that has no part in what comes of it. */
+  let turnedMs = Number.NEGATIVE_INFINITY;
 
   return {
     started(process: Process, { path }: WireRequest): void {
@@ -56,17 +61,23 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
       });
     },
     cannotTell: (process: Process): void => void unable.add(process),
-    answeredForbidden: (resource: string): void => void forbidden.add(resource),
+    answeredForbidden: (resource: string): void => void forbidden.set(resource, scheduler.now()),
     /** From now on single requests go through, as trials. */
     circuitOpened(): void {
+      const since = [...forbidden].filter(([, atMs]) => atMs >= turnedMs - underWayMs);
+      // A trial that fails is enough to open it again.
+      const expected = isBlocked ? 1 : 2;
       isBlocked = true;
-      if (forbidden.size >= 2) return;
-      const message = `the circuit opened although only ${[...forbidden].join() || 'nothing'} answered 403`;
+      turnedMs = scheduler.now();
+      if (since.length >= expected) return;
+      const what = since.map(([resource]) => resource).join() || 'nothing';
+      const message = `the circuit opened although only ${what} answered 403 to a request without a cursor`;
       history.violated({ invariant: 'I8', message });
     },
     /** A success ends the circuit, and every pause with it. */
     circuitClosed(): void {
       isBlocked = false;
+      turnedMs = scheduler.now();
       pause = { fromMs: 0, untilMs: 0 };
     },
   };

@@ -8,7 +8,7 @@ import {
 import type { Fetch } from './history.ts';
 import { type AnswerIncident, answerIncidents, drawIncident } from './incidents.ts';
 import { never, type Process } from './process.ts';
-import { between, type Random } from './random.ts';
+import { between, pick, type Random } from './random.ts';
 import { mayEditSecret } from './secret-editor.ts';
 import type { Page } from './service.ts';
 import type { SimWorld } from './sim-world.ts';
@@ -72,6 +72,19 @@ const rejections: readonly Told[] = [
   json(422, { data: { error: { status: 422, title: 'cursor' } } }),
 ];
 
+/** A clock in another zone, of another day, or never set. */
+function wrongDate(random: Random, atMs: number): string {
+  const dayMs = 86_400_000;
+  const wrongMs = pick(random, [
+    Date.parse('9999-12-31T23:59:59Z'),
+    0,
+    atMs + 3 * dayMs,
+    atMs - 3 * dayMs,
+    atMs + between(random, -dayMs, dayMs),
+  ]);
+  return new Date(wrongMs).toUTCString();
+}
+
 /** Whether the answer arrives whole. */
 const isGood = (incident: AnswerIncident | undefined) => incident !== 'cut-off' && incident !== 'reset';
 
@@ -86,12 +99,20 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     beganTick: number,
   ): { told: Told; page?: Page; fetch?: Fetch } {
     const url = new URL(wire.path, 'http://service');
-    if (url.pathname.endsWith('/oauth/token')) return { told: tokens(wire, incident, random) };
+    if (url.pathname.endsWith('/oauth/token')) {
+      const told = tokens(wire, incident, random);
+      if (told.status === 403) world.traffic.answeredForbidden(url.pathname);
+      return { told };
+    }
     const access =
       /^Bearer (.*)/.exec(wire.headers[wire.headers.indexOf('Authorization') + 1] ?? '')?.[1] ?? '';
     const account = service.tokens.accountOf(access) ?? '';
     const given = judged(account, access, url, { incident, random, beganTick });
     if (url.pathname.includes('/status/')) noteRestart(account, url, given.told);
+    const { status, body } = given.told;
+    // With a cursor it may be about that alone.
+    if (status === 403 && !body.includes('insufficient_scope') && !url.searchParams.has('cursor'))
+      world.traffic.answeredForbidden(`${account} ${url.pathname}`);
     return given;
   }
 
@@ -220,7 +241,8 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
           const headers: Record<string, string> = { ...told.headers };
           const seconds = headers['retry-after'];
           if (seconds !== undefined) world.traffic.askedToWait(process, Number(seconds) * 1_000);
-          if (world.sendsDate) headers.date = new Date(givenAt).toUTCString();
+          if (incident === 'wrong-date') headers.date = wrongDate(random, givenAt);
+          else if (world.sendsDate) headers.date = new Date(givenAt).toUTCString();
           resolve({ status: told.status, head: { headers }, body: told.body });
         });
       });

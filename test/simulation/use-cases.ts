@@ -1,7 +1,9 @@
 import { createDrain } from '../../functions/drain/drain.ts';
+import { pollFeed } from '../../functions/drain/poll.ts';
 import { createFanOut } from '../../functions/fan-out/fan-out.ts';
 import { createConnect } from '../../functions/refresh-token/connect.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
+import { createPartnerClient } from '../../shared/partner-api/client.ts';
 import { createGate } from '../../shared/partner-api/gate.ts';
 import { createPartnerReaders } from '../../shared/partner-api/readers.ts';
 import { createTokenSource } from '../../shared/partner-api/token-source.ts';
@@ -10,10 +12,12 @@ import type { UseCases } from './stages.ts';
 /** The bridge as it is. */
 export const realUseCases: UseCases = {
   createDrain,
+  pollFeed,
   createFanOut,
   createConnect,
   createRefreshToken,
   createGate,
+  createPartnerClient,
   createPartnerReaders,
   createTokenSource,
 };

@@ -79,7 +79,7 @@ describe('an answer of the token endpoint, nearly right', () => {
     scope: 'v2 read write',
   };
   const received = (body: string) => ({
-    answer: tokensIn(answer(body), 'POST /token'),
+    ...tokensIn(answer(body), 'POST /token', []),
     sentAt: 1_795_176_000_000,
     receivedAt: 1_795_176_000_100,
     serviceTime: 1_795_176_000_000,

@@ -15,7 +15,7 @@ beforeEach(() => sqs.reset());
 async function bodiesOf(data: readonly unknown[]): Promise<string[]> {
   sqs.reset();
   sqs.on(SendMessageBatchCommand).callsFake(async ({ Entries }) => ({ Successful: Entries }));
-  const letters = idsOf(data).malformed.map((advertId, index) => ({
+  const letters = idsOf(data).malformedShown.map((advertId, index) => ({
     id: String(index),
     letter: aLetter({ advertId, message: null }),
   }));

@@ -17,6 +17,7 @@ const right: Record<string, unknown> = {
   overlapSeconds: 300,
   confirmUnavailableSeconds: '0',
   circuitSeconds: '1800',
+  maxPauseSeconds: '3600',
   busName: 'adverts',
   subscriberAccounts: '111111111111,222222222222',
   organizationId: 'o-a1b2c3d4e5',
@@ -84,6 +85,7 @@ describe('settings, nearly right', () => {
       ACCEPT_LANGUAGE: '!',
       OVERLAP_SECONDS: '0.5',
       CIRCUIT_SECONDS: '0.5',
+      MAX_PAUSE_SECONDS: '0',
     };
 
     const error = await errorOf(() => functionConfig('drain', wrong));

@@ -60,6 +60,15 @@ describe('the status of a partner account', () => {
       { lagSeconds: 90, lastSuccess: '2026-11-20T11:58:30.000Z' },
       false,
     ],
+    [
+      'lags since it was connected when its last success is in the future',
+      {
+        account: { connectedAt: new Date(nowMs - 60_000).toISOString() },
+        feed: { lastSuccess: Date.parse('9999-12-31T23:59:59Z') },
+      },
+      { lagSeconds: 60, lastSuccess: null },
+      false,
+    ],
     ['is never ahead', { feed: { lastSuccess: nowMs + 5 } }, { lagSeconds: 0 }, false],
     [
       'is stopped',

@@ -25,7 +25,13 @@ async function withLetters() {
   await giveUp({ partnerAccount: 'main', advertId: '11', reason: 'the answer has no status' });
   await giveUp({ partnerAccount: 'other', advertId: '22', fault: 'passing', reason: 'answered 500' });
   await state.deadLetters.sendMalformed([
-    deadLetter({ advertId: '../\u001b[31mx', fault: 'malformed-id', reason: 'no advert ID', message: null }),
+    deadLetter({
+      advertId: '../\u001b[31mx',
+      count: 3,
+      fault: 'malformed-id',
+      reason: 'no advert ID',
+      message: null,
+    }),
   ]);
   state.close();
   const letters = (args: string, more = {}) => local.run(`dead-letters ${args}`, more);
@@ -45,7 +51,7 @@ describe('dead-letters list', () => {
     expect(stderr).toMatch(
       /\n1 +2026-11-20T12:00:00.000Z +main +11 +contract-broken +the answer has no status\n/,
     );
-    expect(stderr).toMatch(/\n3 .*malformed-id +no advert ID \(nothing to send\)\n/);
+    expect(stderr).toMatch(/\n3 .*x and 2 more +malformed-id +no advert ID \(nothing to send\)\n/);
     expect(stderr).toContain('advert-bridge dead-letters show ID --local');
     expect(stderr).not.toContain('\u001b');
   });

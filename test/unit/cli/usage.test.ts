@@ -94,15 +94,16 @@ describe('wrong usage ends with 2 and one message', () => {
 
   it('shows every wrong setting at once', async () => {
     const { exitCode, stderr } = await cli(
-      'run --local x --poll-seconds 0 --max-requests-per-second fast --circuit-seconds= --concurrency 1001 ' +
+      'run --local x --poll-seconds 0 --max-requests-per-second fast --circuit-seconds= --max-pause-seconds 0 --concurrency 1001 ' +
         '--advert-tries 0 --webhook http://partner.example --accept-language !! --overlap-seconds 9',
     );
 
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('8 options are wrong');
+    expect(stderr).toContain('9 options are wrong');
     expect(stderr).toContain('--poll-seconds: expected whole seconds from 1 to 60');
     expect(stderr).toContain('--max-requests-per-second: expected requests a second from 0.1 to 100000');
     expect(stderr).toContain('--circuit-seconds: expected');
+    expect(stderr).toContain('--max-pause-seconds: expected whole seconds from 1 to 86400');
     expect(stderr).toContain('--concurrency: expected a whole number from 1 to 1000');
     expect(stderr).toContain('--advert-tries: expected');
     expect(stderr).toContain('--webhook: expected an https URL');

@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
+import { pollFeed } from '../../../functions/drain/poll.ts';
 import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { advertsFeed } from '../../../shared/domain/feed.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
@@ -103,6 +105,22 @@ describe('drain', () => {
     },
   );
 
+  it('dead-letters the malformed IDs of a page in one letter, which counts them and shows a few', async () => {
+    const malformed = ['\u202e\u001b[31mred', 'x'.repeat(300), null, { id: 1 }, '1/../2'];
+    for (const entry of malformed) world.service.list(entry);
+    for (let id = 6; id <= 1000; id += 1) world.service.list(`no-${id}`);
+
+    expect(await end()).toMatchObject({ end: 'up-to-date' });
+
+    expect(await world.books()).toMatchObject({ listed: 1000, deadLettered: 1000, inFlight: 0 });
+    const letters = await world.state.deadLetters.list({ limit: 2000 });
+    expect(letters).toMatchObject([{ letter: { count: 1000, fault: 'malformed-id', message: null } }]);
+    const { reason = '' } = letters[0]?.letter ?? {};
+    expect(reason).toContain('1000 that are no advert IDs (expected 1 to 20 digits): ');
+    expect(reason).toContain('"null", "{\\"id\\":1}", "1/../2", …');
+    expect(reason).not.toMatch(/[\p{Cc}\p{Bidi_C}]|x{41}|no-6/u);
+  });
+
   it('counts a page in the metrics when its cursor is stored: every ID listed, repeats and malformed ones settled', async () => {
     for (const id of ['1', '1', 'abc']) world.service.list(id);
     const stuck = createDrain({
@@ -129,6 +147,18 @@ describe('drain', () => {
     for (const metric of [metrics.listed, metrics.coalesced, metrics.deadLettered]) {
       expect(world.observer.counted(metric)).toBe(0);
     }
+  });
+
+  it('stores nothing of a page that breaks the contract, and tells so in the state of the feed', async () => {
+    const before = await world.feed();
+    const flaw = 'GET /feed: data: expected at most the 1000 entries asked for, not 1001';
+    world.service.state.beforePage = () => {
+      throw new PartnerFault('contract-broken', flaw, { status: 200 });
+    };
+
+    expect(await end()).toMatchObject({ end: 'fault', fault: { code: 'contract-broken' } });
+
+    expect(await world.feed()).toEqual({ ...before, fault: flaw, lastPolled: world.clock.now() });
   });
 
   it('takes a whole number for an ID', async () => {
@@ -267,6 +297,87 @@ describe('drain', () => {
       expect(await end()).toMatchObject({ end: 'fault', fault: { code: 'forbidden' } });
 
       expect(await world.feed()).toMatchObject({ cursor: before?.cursor, resets: 0 });
+    });
+
+    describe('with a last success in the future, as earlier versions stored it', () => {
+      beforeEach(async () => {
+        const reader = {
+          readPage: async (...args: Parameters<typeof world.service.readPage>) => ({
+            ...(await world.service.readPage(...args)),
+            serviceTime: Date.parse('9999-12-31T23:59:59Z'),
+          }),
+        };
+        await createDrain({ ...world.drainDeps, reader }).round(world.options());
+        world.clock.advance(60_000);
+      });
+
+      it('asks from where reading first began', async () => {
+        reject(410);
+
+        await world.round();
+
+        expect(world.service.feedRequests.at(-1)?.since).toBe('2026-11-20T11:55:00.000Z');
+      });
+
+      it('counts the lag from the connection', async () => {
+        world.service.state.beforePage = () => {
+          throw new PartnerFault('passing', 'down');
+        };
+
+        expect((await world.round()).lagSeconds).toBe(120);
+      });
+    });
+
+    describe('during a resync', () => {
+      const resyncSince = '2026-11-01T00:00:00.000Z';
+      /** Reads one page of the resync, of two. */
+      const beginResync = async () => {
+        world.service.change('2', 'active');
+        world.service.state.pageSize = 1;
+        const stop = new AbortController();
+        world.service.state.beforePage = () => stop.abort();
+        const options = { ...world.options(), signal: stop.signal, resync: { since: resyncSince } };
+        await pollFeed(world.drainDeps, advertsFeed, 'main', options);
+      };
+
+      it('begins again from where the resync began, not from the last success', async () => {
+        await beginResync();
+        let rejections = 0;
+        world.service.state.beforePage = ({ cursor }) => {
+          if (cursor === undefined || rejections > 0) return;
+          rejections += 1;
+          throw new PartnerFault('not-found', 'no such cursor', { status: 410 });
+        };
+
+        expect(await end()).toMatchObject({ end: 'up-to-date', pages: 2 });
+
+        const asked = world.service.feedRequests.filter(({ cursor }) => cursor === undefined);
+        expect(asked.at(-1)?.since).toBe(resyncSince);
+        expect(rejections).toBe(1);
+      });
+
+      it('keeps the last success until the resync is at its end', async () => {
+        const before = await world.feed();
+        await beginResync();
+
+        expect(await world.feed()).toMatchObject({
+          since: resyncSince,
+          cursor: '1',
+          lastSuccess: before?.lastSuccess,
+        });
+      });
+
+      it('starts over from the last success again once the resync has come to its end', async () => {
+        await beginResync();
+        world.service.state.beforePage = () => undefined;
+        await world.round();
+        world.clock.advance(60_000);
+        reject(410);
+        await world.round();
+
+        const asked = world.service.feedRequests.filter(({ cursor }) => cursor === undefined);
+        expect(asked.at(-1)?.since).toBe('2026-11-20T11:56:00.000Z');
+      });
     });
 
     it('calls for a person instead of looping when cursors are rejected again and again', async () => {

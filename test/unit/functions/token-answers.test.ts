@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { metrics } from '../../../shared/contract/names.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
+import { textOfPair } from '../../../shared/domain/secret-text.ts';
 import { createTokenStage } from '../../helpers/token-world.ts';
 import {
   cutOff,
@@ -18,6 +19,10 @@ const right = {
   token_type: 'bearer',
   scope: 'v2 read write',
 };
+/** As the token stage has it. */
+const clientSecret = 'sandbox-client-secret';
+const percentEncoded = (text: string) =>
+  [...text].map((character) => `%${character.charCodeAt(0).toString(16)}`).join('');
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
@@ -68,6 +73,70 @@ describe('an answer of the token endpoint', () => {
 
   it('keeps the scope that was told before where it tells none', async () => {
     expect(await answered({ body: { ...right, scope: 17 } })).toMatchObject({ ...fresh, scope: right.scope });
+  });
+
+  const unshown = 'v2 read write shown-nowhere';
+  it.each<[string, string]>([
+    ['with an escape sequence', `${unshown} \u001b[2J`],
+    ['with C1 characters', `${unshown}\u009b2J`],
+    ['with characters that turn the direction of writing', `${unshown}\u202e`],
+    ['with a line break', `${unshown}\nscope`],
+    ['with quotes', `${unshown} "all"`],
+    ['with other letters', `${unshown} wszystko-ż`],
+    ['of 900 KB', `${unshown} ${'s'.repeat(900_000)}`],
+    ['of 1,025 characters', `${unshown} `.padEnd(1025, 's')],
+    ['with the client secret', `${unshown} ${clientSecret}`],
+    ['with the client secret in capitals', `${unshown} ${clientSecret.toUpperCase()}`],
+    ['with the client secret percent-encoded', `${unshown} ${percentEncoded(clientSecret)}`],
+    ['with the refresh token that was sent', `${unshown} refresh-1`],
+    ['with the access token beside it', `${unshown} access-2`],
+    ['with the refresh token beside it', `${unshown} refresh-2`],
+  ])('is stored without a scope %s, and the one before stays', async (_title, scope) => {
+    expect(await answered({ body: { ...right, scope } })).toMatchObject({ ...fresh, scope: right.scope });
+
+    const warned = world.observer.lines.filter(({ level }) => level === 'warn');
+    expect(warned).toMatchObject([{ fields: { partnerAccount: 'main', fields: ['scope'] } }]);
+    expect(JSON.stringify(world.observer.lines)).not.toContain('shown-nowhere');
+  });
+
+  it('may have a scope of 1,024 characters', async () => {
+    const scope = `${right.scope} `.padEnd(1024, 's');
+    expect(await answered({ body: { ...right, scope } })).toMatchObject({ ...fresh, scope });
+  });
+
+  it('connects with a scope that cannot be shown, and does not show it', async () => {
+    service.next({ body: { ...right, scope: `${unshown}\u001b[2J` } });
+    const request = { partnerAccount: 'second', refreshToken: new Secret('refresh-0') };
+
+    expect(await world.stage.connect(request, world.options())).toMatchObject({ scope: '' });
+  });
+
+  it('with the longest of everything fits into a secret of 64 KB', async () => {
+    const access_token = '"'.repeat(8_191);
+    const refresh_token = `${'\u0001'.repeat(2_730)}r`;
+    const scope = 'v2 read write '.padEnd(1024, 's');
+    expect(await answered({ body: { ...right, access_token, refresh_token, scope } })).toMatchObject({
+      access: access_token,
+      refresh: refresh_token,
+      scope,
+    });
+
+    const pair = await world.stored();
+    expect(Buffer.byteLength(pair ? textOfPair(pair) : '')).toBeLessThan(65_536);
+  });
+
+  it('with a refresh token that would not fit keeps the one before, and calls for a person', async () => {
+    const refresh_token = '\u0001'.repeat(8_000);
+    expect(await answered({ body: { ...right, refresh_token } })).toMatchObject({
+      access: 'access-2',
+      refresh: 'refresh-1',
+      outcome: { kind: 'renewed' },
+    });
+
+    expect(world.observer.counted(metrics.needsAttention)).toBe(1);
+    expect(world.observer.lines.filter(({ level }) => level === 'error')).toMatchObject([
+      { message: expect.stringContaining('cannot be stored'), fields: { fields: ['refresh_token'] } },
+    ]);
   });
 
   it.each<[string, object]>([

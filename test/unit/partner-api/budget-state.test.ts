@@ -50,6 +50,24 @@ describe('reserveSlots', () => {
     );
   });
 
+  it('grants the request that follows a trial, and has everybody else wait for it', () => {
+    const circuit = paused(freshBudget, nowMs, 'circuit');
+    const trial = reserveSlots(circuit, request);
+    const next = { ...request, count: 1, nowMs: nowMs + 50 };
+
+    expect(reserveSlots(trial.state, next)).toMatchObject({ granted: 0 });
+    const second = reserveSlots(trial.state, { ...next, followsTrial: true });
+
+    expect(second).toMatchObject({ granted: 1, firstSlotMs: nowMs + 100 });
+    expect(second.state.pausedUntilMs).toBe(nowMs + 100 + 30_000);
+  });
+
+  it('grants no request because of a trial while the service has asked for a pause', () => {
+    const state = paused(freshBudget, nowMs + 1, 'slow-down');
+
+    expect(reserveSlots(state, { ...request, followsTrial: true })).toMatchObject({ granted: 0 });
+  });
+
   it('grants nothing while a pause lasts, and leaves the state as it is', () => {
     const state = paused(freshBudget, nowMs + 1, 'slow-down');
 

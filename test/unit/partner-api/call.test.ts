@@ -1,17 +1,21 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createInMemoryBudgetStore } from '../../../shared/in-memory/budget-store.ts';
 import { createGate } from '../../../shared/partner-api/gate.ts';
+import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { application, clientOf, createOpenGate, faultOf, feed, sleepless, soon, token } from './fixtures.ts';
 import {
   cutOff,
   goodAdvert,
   hang,
   reset,
+  type Scripted,
   type ScriptedService,
   startScriptedService,
 } from './scripted-service.ts';
+import { createVirtualClock, startMs } from './virtual-clock.ts';
 
 let service: ScriptedService;
 beforeEach(async () => {
@@ -187,6 +191,65 @@ describe('an answer that asks to wait', () => {
     expect(second.code).toBe('paused');
     expect(service.seen).toHaveLength(1);
     client.close();
+  });
+});
+
+describe('an answer that asks to wait for longer than the bridge lets itself be paused', () => {
+  const setUp = () => {
+    const clock = createVirtualClock();
+    const observer = createRecordingObserver();
+    const store = createInMemoryBudgetStore();
+    const gate = createGate({ store, clock, observer, maxRequestsPerSecond: 100_000, circuitSeconds: 60 });
+    const client = clientOf(service.url, { gate, clock, maxPauseSeconds: 600 });
+    onTestFinished(() => client.close());
+    const ask = () => client.advert(token, feed, '7', { deadlineMs: clock.now() + 5_000 });
+    return { clock, observer, store, ask };
+  };
+
+  it.each([
+    [429, '86400'],
+    [503, '86400'],
+    [429, new Date(startMs + 86_400_000).toUTCString()],
+  ])(
+    'pauses it for the longest pause (%i, Retry-After: %s), and calls for a person',
+    async (status, value) => {
+      const { clock, observer, store, ask } = setUp();
+      service.next({ status, headers: { 'retry-after': value, date: new Date(startMs).toUTCString() } });
+
+      const fault = await faultOf(ask());
+
+      expect(fault).toMatchObject({ retryAfterMs: 600_000, askedToWaitMs: 86_400_000 });
+      expect(await store.read()).toMatchObject({ pausedUntilMs: clock.now() + 600_000 });
+      expect(observer.counted(metrics.pauseCapped)).toBe(1);
+      expect(observer.lines).toMatchObject([
+        { level: 'warn', fields: { askedSeconds: 86_400, maxPauseSeconds: 600 } },
+      ]);
+      expect((await faultOf(ask())).code).toBe('paused');
+      clock.advance(600_001);
+      expect(await ask()).toMatchObject({ status: 'active' });
+    },
+  );
+
+  it('is told once for requests that were on their way together', async () => {
+    const { clock, observer, ask } = setUp();
+    const busy: Scripted = (_request, response) => {
+      clock.advance(1);
+      response.writeHead(429, { 'retry-after': '86400' }).end();
+    };
+    service.next(busy, busy, busy);
+
+    await Promise.all([faultOf(ask()), faultOf(ask()), faultOf(ask())]);
+
+    expect(observer.counted(metrics.pauseCapped)).toBe(1);
+  });
+
+  it('is told nobody when the longest pause is what it asks for', async () => {
+    const { observer, ask } = setUp();
+    service.next({ status: 429, headers: { 'retry-after': '600' } });
+
+    expect(await faultOf(ask())).toMatchObject({ retryAfterMs: 600_000, askedToWaitMs: undefined });
+
+    expect(observer.lines).toEqual([]);
   });
 });
 

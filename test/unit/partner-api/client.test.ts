@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { PartnerClient } from '../../../shared/partner-api/client.ts';
 import { clientVersion } from '../../../shared/partner-api/requests.ts';
+import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { application, clientOf, createOpenGate, faultOf, feed, query, soon, token } from './fixtures.ts';
 import { type ScriptedService, startScriptedService } from './scripted-service.ts';
 
@@ -18,6 +19,11 @@ afterEach(async () => {
 });
 
 const page = { data: ['1', '2'], hasMore: false, nextCursor: 'n' };
+/** A `Date` header, and the moment that it names. */
+const dateSecondsAgo = (seconds: number) => {
+  const date = new Date(Date.now() - seconds * 1000).toUTCString();
+  return { date, ms: Date.parse(date) };
+};
 const tokens = {
   access_token: 'new-access',
   expires_in: 86400,
@@ -116,13 +122,51 @@ describe('feedPage', () => {
     );
   });
 
+  it.each([
+    ['a page longer than the limit', { ...page, data: Array(1001).fill('1') }, '1000 entries asked for'],
+    ['a cursor over 4 KB', { ...page, nextCursor: 'c'.repeat(4097) }, 'nextCursor: expected at most 4096'],
+    ['a cursor over 4 KB in UTF-8', { ...page, nextCursor: '\u017c'.repeat(2049) }, 'at most 4096 bytes'],
+  ])('refuses %s, and does not show it', async (_what, body, message) => {
+    service.next({ body });
+
+    const fault = await faultOf(client.feedPage(token, query, soon()));
+
+    expect(fault).toMatchObject({ code: 'contract-broken', message: expect.stringContaining(message) });
+    expect(fault.message.length).toBeLessThan(200);
+  });
+
+  it('takes a page of the limit and a cursor of 4 KB', async () => {
+    const full = { ...page, data: Array(1000).fill('1'), nextCursor: 'c'.repeat(4096) };
+    service.next({ body: full });
+
+    expect((await client.feedPage(token, query, soon())).page).toEqual(full);
+  });
+
   it("gives the page, and the time by the service's clock", async () => {
-    service.next({ body: { ...page, more: 1 }, headers: { date: 'Fri, 20 Nov 2026 11:59:58 GMT' } });
+    const { date, ms } = dateSecondsAgo(2);
+    service.next({ body: { ...page, more: 1 }, headers: { date } });
 
     const received = await client.feedPage(token, query, soon());
 
     expect(received.page).toEqual(page);
-    expect(received.serviceTime).toBe(Date.parse('2026-11-20T11:59:58Z'));
+    expect(received.serviceTime).toBe(ms);
+  });
+
+  it('gives its own time where the service says one that it cannot be, and says so once', async () => {
+    const observer = createRecordingObserver();
+    const watched = clientOf(service.url, { observer });
+    const headers = { date: 'Fri, 31 Dec 9999 23:59:59 GMT' };
+    service.next({ body: page, headers }, { body: page, headers }, { body: tokens, headers });
+
+    const received = [
+      await watched.feedPage(token, query, soon()),
+      await watched.feedPage(token, query, soon()),
+      await watched.requestTokens(application, { type: 'refresh_token', refreshToken: token }, soon()),
+    ];
+
+    for (const { serviceTime, receivedAt } of received) expect(serviceTime).toBe(receivedAt);
+    expect(observer.lines.map(({ level }) => level)).toEqual(['warn']);
+    watched.close();
   });
 
   it('gives its own time where the service names none', async () => {
@@ -309,13 +353,14 @@ describe('requestTokens', () => {
   });
 
   it('gives the answer and when it came', async () => {
-    service.next({ body: tokens, headers: { date: 'Fri, 20 Nov 2026 11:59:58 GMT' } });
+    const { date, ms } = dateSecondsAgo(2);
+    service.next({ body: tokens, headers: { date } });
 
     const received = await client.requestTokens(application, refresh, soon());
 
     expect(received.answer).toEqual(tokens);
     expect(received.sentAt).toBeLessThanOrEqual(received.receivedAt);
-    expect(received.serviceTime).toBe(Date.parse('2026-11-20T11:59:58Z'));
+    expect(received.serviceTime).toBe(ms);
   });
 
   it('does not repeat what an answer echoes of the secrets', async () => {

@@ -105,8 +105,8 @@ describe('whatever the service answers', () => {
 
   it('is an answer of the agreed shape or a typed fault', () => {
     const readers = [
-      pageIn,
-      tokensIn,
+      (answer: never, what: string) => pageIn(answer, what, 1_000),
+      (answer: never, what: string) => tokensIn(answer, what, []),
       listIn,
       jsonIn,
       (answer: never, what: string) => statusIn(answer, '1', what),

@@ -154,6 +154,13 @@ describe('Retry-After', () => {
     expect(waitOf(429, headers)).toBe(30_000);
   });
 
+  it.each(['Fri, 31 Dec 9999 23:59:59 GMT', 'Thu, 01 Jan 1970 00:00:00 GMT'])(
+    "counts from the bridge's clock where the answer's date is %s",
+    (date) => {
+      expect(waitOf(429, { date, 'retry-after': 'Fri, 20 Nov 2026 12:01:00 GMT' })).toBe(60_000);
+    },
+  );
+
   it("counts from the bridge's clock where the answer has no date", () => {
     expect(waitOf(429, { 'retry-after': 'Fri, 20 Nov 2026 12:01:00 GMT' })).toBe(60_000);
     expect(waitOf(429, { date: 'today', 'retry-after': 'Fri, 20 Nov 2026 12:01:00 GMT' })).toBe(60_000);

@@ -397,6 +397,77 @@ describe('the circuit', () => {
     expect(await starts(clock, () => other.enter('a', farMs), 1)).toEqual([0]);
   });
 
+  describe('and an answer that may mean a rejected cursor', () => {
+    const undecided = true;
+
+    it('stays closed for any number of them', async () => {
+      const { clock, gate } = setUp();
+
+      for (const feed of ['a', 'b', 'c']) await gate.answered(feed, forbidden, clock.now(), undecided);
+
+      expect(await starts(clock, () => gate.enter('a', farMs), 1)).toEqual([0]);
+    });
+
+    it('neither ends a suspicion nor counts against it', async () => {
+      const { clock, gate } = setUp();
+
+      await gate.answered('a', forbidden, clock.now());
+      await gate.answered('b', faultWith('not-found'), clock.now(), undecided);
+      await gate.answered('c', forbidden, clock.now());
+
+      expect(await faultOf(gate.enter('d', farMs))).toMatchObject({ code: 'paused' });
+    });
+
+    async function trialUndecided() {
+      const set = await open();
+      const trial = set.gate.enter('a', farMs);
+      await set.clock.run();
+      await trial;
+      await set.gate.answered('a', forbidden, set.clock.now(), undecided);
+      return set;
+    }
+
+    it('lets the next request of the trial through, and nobody else', async () => {
+      const { clock, gate, other } = await trialUndecided();
+
+      expect(await faultOf(gate.enter('b', farMs))).toMatchObject({ code: 'paused' });
+      expect(await faultOf(other.enter('a', farMs))).toMatchObject({ code: 'paused' });
+      expect(await starts(clock, () => gate.enter('a', farMs), 1)).toEqual([105]);
+      expect(await faultOf(gate.enter('a', farMs))).toMatchObject({ code: 'paused' });
+    });
+
+    it('ends the circuit when that request is answered well', async () => {
+      const { clock, gate } = await trialUndecided();
+      await starts(clock, () => gate.enter('a', farMs), 1);
+
+      await gate.answered('a', undefined, clock.now());
+
+      expect(await starts(clock, () => gate.enter('b', farMs), 1)).toHaveLength(1);
+    });
+
+    it('opens the circuit again when that request is forbidden, too', async () => {
+      const { clock, gate, other } = await trialUndecided();
+      await starts(clock, () => gate.enter('a', farMs), 1);
+
+      await gate.answered('a', forbidden, clock.now());
+
+      expect(await faultOf(other.enter('b', farMs))).toMatchObject({ retryAfterMs: 1_800_000 });
+    });
+
+    it('leaves the trial to somebody else when that request never comes', async () => {
+      const { clock, other } = await trialUndecided();
+      clock.advance(30_000);
+
+      expect(await starts(clock, () => other.enter('b', farMs), 1)).toHaveLength(1);
+    });
+
+    it('refuses that request when it has no slot in time', async () => {
+      const { clock, gate } = await trialUndecided();
+
+      expect(await faultOf(gate.enter('a', clock.now() + 50))).toMatchObject({ code: 'paused' });
+    });
+  });
+
   it('does not close for a request that was sent before it opened', async () => {
     const { clock, gate } = setUp();
     const sentAt = clock.now();

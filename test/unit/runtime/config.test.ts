@@ -17,6 +17,7 @@ describe('the settings of a function', () => {
       maxRequestsPerSecond: 2.5,
       requiredScope: 'v2 read write',
       circuitSeconds: 1800,
+      maxPauseSeconds: 3600,
       overlapSeconds: 300,
       feedStateTable: 'feed-state',
       advertStatusTable: 'advert-status',
