@@ -6,7 +6,11 @@ const missing = json({ __type: 'ResourceNotFoundException' }, 400);
 
 /** Plays Secrets Manager, EventBridge and the Lambda that refreshes tokens, as far as the functions use them. */
 export function playServices(invokeRefreshToken: (event: unknown) => Promise<unknown>) {
-  const secrets = new Map<string, { readonly SecretString: string; readonly VersionId: string }>();
+  /** Undefined: made without a value. */
+  const secrets = new Map<
+    string,
+    { readonly SecretString: string; readonly VersionId: string } | undefined
+  >();
   let published = 0;
 
   return {
@@ -20,10 +24,14 @@ export function playServices(invokeRefreshToken: (event: unknown) => Promise<unk
           const found = secrets.get(input.SecretId);
           return found ? json(found) : missing;
         }
-        case 'secretsmanager PutSecretValue':
-        case 'secretsmanager CreateSecret': {
-          const name = input.SecretId ?? input.Name;
-          if (operation.endsWith('PutSecretValue') && !secrets.has(name)) return missing;
+        case 'secretsmanager PutResourcePolicy':
+          return secrets.has(input.SecretId) ? json({}) : missing;
+        case 'secretsmanager CreateSecret':
+          secrets.set(input.Name, undefined);
+          return json({});
+        case 'secretsmanager PutSecretValue': {
+          const name = input.SecretId;
+          if (!secrets.has(name)) return missing;
           const VersionId = input.ClientRequestToken ?? randomUUID();
           secrets.set(name, { SecretString: input.SecretString, VersionId });
           return json({ VersionId });
