@@ -11,10 +11,16 @@ export function playServices(invokeRefreshToken: (event: unknown) => Promise<unk
     string,
     { readonly SecretString: string; readonly VersionId: string } | undefined
   >();
+  /** Waiting for their deletion. */
+  const removed = new Set<string>();
   let published = 0;
 
   return {
     secrets,
+    forgetSecrets(): void {
+      secrets.clear();
+      removed.clear();
+    },
     /** Events accepted so far. */
     published: () => published,
     async play(operation: string, body: string): Promise<Answer> {
@@ -22,9 +28,16 @@ export function playServices(invokeRefreshToken: (event: unknown) => Promise<unk
       switch (operation) {
         case 'secretsmanager GetSecretValue': {
           const found = secrets.get(input.SecretId);
-          return found ? json(found) : missing;
+          return found && !removed.has(input.SecretId) ? json(found) : missing;
         }
+        case 'secretsmanager DeleteSecret':
+          removed.add(input.SecretId);
+          return json({});
+        case 'secretsmanager RestoreSecret':
+          removed.delete(input.SecretId);
+          return json({});
         case 'secretsmanager PutResourcePolicy':
+          if (removed.has(input.SecretId)) return json({ __type: 'InvalidRequestException' }, 400);
           return secrets.has(input.SecretId) ? json({}) : missing;
         case 'secretsmanager CreateSecret':
           secrets.set(input.Name, undefined);
