@@ -59,3 +59,24 @@ export async function decide(policies: TemplatePolicies, question: Question): Pr
   );
   return { result: simulated.overallResult, allowedBy };
 }
+
+/** Whether a service may assume the role on behalf of the resource that the context names, by the role's trust policy. */
+export async function mayAssume(role: RolePolicies, service: string, context: Context): Promise<boolean> {
+  const simulated = await runSimulation(
+    {
+      request: {
+        principal: service,
+        action: 'sts:AssumeRole',
+        resource: { resource: role.arn, accountId: awsAccount },
+        contextVariables: context as Record<string, string | string[]>,
+      },
+      identityPolicies: [],
+      resourcePolicy: { Version: '2012-10-17', Statement: role.trust },
+      serviceControlPolicies: [],
+      resourceControlPolicies: [],
+    },
+    {},
+  );
+  if (simulated.resultType !== 'single') throw new Error(JSON.stringify(simulated));
+  return simulated.overallResult === 'Allowed';
+}

@@ -11,12 +11,19 @@ import { secretNames } from '../../../shared/contract/names.ts';
 import { functions, synthesized } from '../synthesized.ts';
 import { knownConditionKeys } from './aws-call.ts';
 import { awsMadeCalls } from './aws-made-calls.ts';
-import { decide } from './decide.ts';
+import { decide, mayAssume } from './decide.ts';
 import { compare, distinctCalls, type RoleCall, summary } from './grants.ts';
 import { type Journey, startJourney, travel } from './handlers-journey.ts';
 import { recordedPortSuites } from './port-suites.ts';
 import { type RecordedWorld, startRecordedWorld } from './recorded-world.ts';
-import { policiesOf, type RolePolicies, type Statement, secretArn } from './template-policies.ts';
+import {
+  awsAccount,
+  policiesOf,
+  type RolePolicies,
+  region,
+  type Statement,
+  secretArn,
+} from './template-policies.ts';
 
 /** The function whose module is being loaded: its clients go through its own proxy. */
 const loading = vi.hoisted(() => ({ clients: undefined as unknown }));
@@ -238,6 +245,22 @@ describe('whatever a role is allowed', () => {
         const question = { role: roleOf(name), action: 'lambda:InvokeFunction', resourceArn, context: {} };
         expect(await result(question)).toBe(expected);
       }
+    }
+  });
+
+  it('the scheduler assumes a role for schedules of this AWS account alone', async () => {
+    const source = (account: string) => ({
+      'aws:SourceAccount': account,
+      'aws:SourceArn': `arn:aws:scheduler:${region}:${account}:schedule-group/default`,
+    });
+    const ofSchedules = policies.roles.filter(({ id }) => /^(Drain|RefreshToken)Every/.test(id));
+    expect(ofSchedules).toHaveLength(2);
+    for (const role of ofSchedules) {
+      const assumes = (context: Record<string, string>) =>
+        mayAssume(role, 'scheduler.amazonaws.com', context);
+      expect(await assumes(source(awsAccount))).toBe(true);
+      expect(await assumes(source('444455556666'))).toBe(false);
+      expect(await assumes({})).toBe(false);
     }
   });
 
