@@ -46,8 +46,8 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
     budgetStore: createBudgetStore(table),
     bookKeeper: createBookKeeper({ table, queue, deadLetterQueue }),
   };
-  const refreshToken = { client: clients.lambda, functionName: outputs.refreshTokenFunctionName };
-  const ask = (request: unknown) => invoke(refreshToken, request);
+  const connectFunction = { client: clients.lambda, functionName: outputs.connectFunctionName };
+  const ask = (request: unknown) => invoke(connectFunction, request);
 
   return {
     async storeApplication({ clientId, clientSecret }) {
@@ -136,7 +136,7 @@ function answerOf<S extends typeof authorizeAnswer | typeof connectAnswer | type
   text: string,
   target: StackTarget,
 ): v.InferOutput<S> {
-  const answer = checkedJson(v.union([schema, refusedAnswer]), text, 'answer of the refresh-token function');
+  const answer = checkedJson(v.union([schema, refusedAnswer]), text, 'answer of the connect function');
   if (answer.kind === 'refused') throw refusalOf(answer as v.InferOutput<typeof refusedAnswer>, target);
   return answer as v.InferOutput<S>;
 }

@@ -5,6 +5,7 @@ import type { StackSettings } from '../shared/contract/settings.ts';
 import { feedStateTable } from '../shared/contract/tables.ts';
 import { Alarms } from './constructs/alarms.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
+import { Connect } from './constructs/connect.ts';
 import { Drain } from './constructs/drain.ts';
 import { DurableTable } from './constructs/durable-table.ts';
 import { EventBus } from './constructs/event-bus.ts';
@@ -38,7 +39,9 @@ export class AdvertBridge extends Stack {
     const refreshToken = new RefreshToken(this, 'RefreshToken', { settings, feedState, bus });
     const shared = { settings, feedState, changedAdverts, refreshToken: refreshToken.function };
     const fanOut = new FanOut(this, 'FanOut', { ...shared, timeout: fanOutTimeout, bus });
-    refreshToken.looksUp(fanOut.advertStatus);
+    const { advertStatus } = fanOut;
+    const connect = new Connect(this, 'Connect', { settings, feedState, advertStatus, bus });
+    refreshToken.application.readableBy(refreshToken.function, connect.function);
     const drain = new Drain(this, 'Drain', shared);
     // Nothing runs unwatched.
     drain.schedule.node.addDependency(alarms);
@@ -50,10 +53,11 @@ export class AdvertBridge extends Stack {
       queueUrl: changedAdverts.queue.queueUrl,
       deadLetterQueueUrl: changedAdverts.deadLetters.queueUrl,
       feedStateTableName: feedState.tableName,
-      advertStatusTableName: fanOut.advertStatus.tableName,
+      advertStatusTableName: advertStatus.tableName,
       drainFunctionName: drain.function.function.functionName,
       fanOutFunctionName: fanOut.function.function.functionName,
       refreshTokenFunctionName: refreshToken.function.function.functionName,
+      connectFunctionName: connect.function.function.functionName,
     };
     for (const [key, name] of Object.entries(outputs)) {
       new CfnOutput(this, name, { value: values[key as keyof typeof outputs] });

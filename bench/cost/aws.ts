@@ -11,7 +11,7 @@ import { playServices } from './played-services.ts';
 import { type Count, startWire } from './wire.ts';
 
 export type Handler = (event: unknown, context: Context) => Promise<unknown>;
-export type FunctionName = 'drain' | 'fan-out' | 'refresh-token';
+export type FunctionName = 'drain' | 'fan-out' | 'refresh-token' | 'connect';
 export type LoadHandler = (name: FunctionName) => Promise<Handler>;
 
 export interface AwsOptions {
@@ -81,13 +81,14 @@ export async function startAws(options: AwsOptions) {
     QUEUE_URL: viaWire(queue.url),
     DEAD_LETTER_QUEUE_URL: viaWire(letters.url),
     REFRESH_TOKEN_FUNCTION: 'refresh-token',
+    PARTNER_SECRET_POLICY: '{}',
     MAX_REQUESTS_PER_SECOND: String(maxRequestsPerSecond),
   });
   const since = new Date(Date.now() - 60_000).toISOString();
   for (const [index, partnerAccount] of names.entries()) {
     const refreshToken = sandbox.users[index]?.refreshToken;
     const connect = { action: 'connect', partnerAccount, refreshToken, since };
-    const answer = await (await options.loadHandler('refresh-token'))(connect, context('refresh-token'));
+    const answer = await (await options.loadHandler('connect'))(connect, context('connect'));
     if ((answer as { kind?: string }).kind !== 'connected') throw new Error(JSON.stringify(answer));
   }
   wire.take();

@@ -6,11 +6,21 @@ const missing = json({ __type: 'ResourceNotFoundException' }, 400);
 
 /** Plays Secrets Manager, EventBridge and the Lambda that refreshes tokens, as far as the functions use them. */
 export function playServices(invokeRefreshToken: (event: unknown) => Promise<unknown>) {
-  const secrets = new Map<string, { readonly SecretString: string; readonly VersionId: string }>();
+  /** Undefined: made without a value. */
+  const secrets = new Map<
+    string,
+    { readonly SecretString: string; readonly VersionId: string } | undefined
+  >();
+  /** Waiting for their deletion. */
+  const removed = new Set<string>();
   let published = 0;
 
   return {
     secrets,
+    forgetSecrets(): void {
+      secrets.clear();
+      removed.clear();
+    },
     /** Events accepted so far. */
     published: () => published,
     async play(operation: string, body: string): Promise<Answer> {
@@ -18,12 +28,23 @@ export function playServices(invokeRefreshToken: (event: unknown) => Promise<unk
       switch (operation) {
         case 'secretsmanager GetSecretValue': {
           const found = secrets.get(input.SecretId);
-          return found ? json(found) : missing;
+          return found && !removed.has(input.SecretId) ? json(found) : missing;
         }
-        case 'secretsmanager PutSecretValue':
-        case 'secretsmanager CreateSecret': {
-          const name = input.SecretId ?? input.Name;
-          if (operation.endsWith('PutSecretValue') && !secrets.has(name)) return missing;
+        case 'secretsmanager DeleteSecret':
+          removed.add(input.SecretId);
+          return json({});
+        case 'secretsmanager RestoreSecret':
+          removed.delete(input.SecretId);
+          return json({});
+        case 'secretsmanager PutResourcePolicy':
+          if (removed.has(input.SecretId)) return json({ __type: 'InvalidRequestException' }, 400);
+          return secrets.has(input.SecretId) ? json({}) : missing;
+        case 'secretsmanager CreateSecret':
+          secrets.set(input.Name, undefined);
+          return json({});
+        case 'secretsmanager PutSecretValue': {
+          const name = input.SecretId;
+          if (!secrets.has(name)) return missing;
           const VersionId = input.ClientRequestToken ?? randomUUID();
           secrets.set(name, { SecretString: input.SecretString, VersionId });
           return json({ VersionId });

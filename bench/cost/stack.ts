@@ -32,6 +32,7 @@ export function stackFacts(settings: Readonly<Record<string, unknown>> = {}): St
       drain: lambda('drain').MemorySize,
       fanOut: lambda('fanOut').MemorySize,
       refreshToken: lambda('refreshToken').MemorySize,
+      connect: lambda('connect').MemorySize,
     },
     scheduled: { drain: perMonth('Drain'), refreshToken: perMonth('RefreshToken') },
     isTraced: lambda('drain').TracingConfig?.Mode === 'Active',

@@ -10,13 +10,14 @@ import type { PartnerAccount, TokenPair } from '../../shared/domain/ports.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import { disconnected, payOwedEvents, restored } from './account-writes.ts';
 import { createFirstLook, type FirstLookDeps, type FirstPage } from './first-look.ts';
-import type { FeedLook, FeedRegister, Grant, KnownAdverts } from './ports.ts';
+import type { FeedLook, FeedRegister, Grant, KnownAdverts, TokenVault } from './ports.ts';
 import { busy, withRefreshLock } from './refresh-lock.ts';
 import type { CallOptions, RefreshDeps } from './refresh-token.ts';
 import { createTokenRequests } from './token-requests.ts';
 import { missingScopes, pairOf, warnOfType } from './tokens.ts';
 
 export interface ConnectDeps extends Omit<RefreshDeps, 'settings' | 'random'> {
+  readonly vault: TokenVault;
   readonly feedStates: FeedRegister;
   readonly feedLook: FeedLook;
   readonly knownAdverts: KnownAdverts;

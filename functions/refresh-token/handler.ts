@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { createAdvertHistories } from '../../shared/aws/advert-histories.ts';
 import { createApplicationSecret } from '../../shared/aws/application-secret.ts';
 import { dynamoDbClient, eventBridgeClient, secretsManagerClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
-import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
-import { readBooks } from '../../shared/aws/read-books.ts';
-import { createTokenVault } from '../../shared/aws/token-vault.ts';
+import { createTokenUpdater } from '../../shared/aws/token-vault.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { refreshLimits } from '../../shared/runtime/limits.ts';
@@ -14,40 +11,25 @@ import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerClient } from '../../shared/runtime/partner.ts';
 import { answerRefreshToken } from '../../shared/runtime/refresh-token-event.ts';
-import { createAuthorize } from './authorize.ts';
-import { createClientCheck } from './client-check.ts';
-import { createConnect } from './connect.ts';
 import { createRefreshToken } from './refresh-token.ts';
 
 const config = functionConfig('refreshToken');
 const secrets = secretsManagerClient();
 const table = { client: dynamoDbClient(), name: config.feedStateTable };
-const client = partnerClient(config, table);
-const deps = {
+const stage = createRefreshToken({
   accounts: createPartnerAccounts(table),
-  feedStates: createFeedStates(table),
-  vault: createTokenVault(secrets),
+  vault: createTokenUpdater(secrets),
   application: createApplicationSecret(secrets),
-  endpoint: client,
-  consentPage: client,
-  feedLook: client,
-  knownAdverts: createAdvertHistories({ client: table.client, name: config.advertStatusTable }),
-  bookKeeper: { read: (name: string, generation: number) => readBooks(table, name, generation) },
+  endpoint: partnerClient(config, table),
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.busName }),
   observer,
   clock: systemClock,
   random: Math.random,
   newId: randomUUID,
   settings: { ...config, ...refreshLimits },
-};
-const stage = {
-  ...createRefreshToken(deps),
-  ...createAuthorize(deps),
-  ...createConnect(deps),
-  ...createClientCheck(deps),
-};
+});
 
-/** Sweeps on schedule; refreshes, connects or disconnects a partner account, or checks the application, when asked to. */
+/** Sweeps on schedule, and refreshes a partner account's token when drain or fan-out ask for it; nothing else. */
 export const handler = withRuntime('refresh-token', (event: unknown, options) =>
   answerRefreshToken(stage, event, options),
 );

@@ -17,7 +17,7 @@ import { createTokenRequests } from './token-requests.ts';
 import { missingScopes, pairOf, warnOfType } from './tokens.ts';
 
 export interface RefreshDeps extends LockDeps {
-  readonly vault: TokenVault;
+  readonly vault: Pick<TokenVault, 'read' | 'write'>;
   readonly application: ApplicationSecret;
   readonly endpoint: TokenEndpoint;
   readonly events: EventPublisher;

@@ -102,7 +102,7 @@ export class AdvertSubscription extends Construct {
   }
 
   #rules(eventBusName: string, patterns: readonly SubscriptionPattern[], to: SubscriptionTarget): CfnRule[] {
-    const { arn, roleArn, allow } = ruleTargetOf(this, to, this.deadLetters);
+    const { arn, roleArn, allow } = ruleTargetOf(this, eventBusName, to, this.deadLetters);
     const rules = patterns.map(
       (eventPattern, index) =>
         new CfnRule(this, numbered('Rule', index), {
@@ -132,23 +132,25 @@ export class AdvertSubscription extends Construct {
     toBusArn: string,
   ): CfnRule[] {
     const { partition, region, account, name: busName } = elsewhere;
-    const { roleArn } = senderRole(this, 'Forwarder', 'events:PutEvents', toBusArn);
     const suffix = `-${Stack.of(this).account}`;
     // One character is left for the number.
     const maxLength = longestRuleName - suffix.length - 1;
     const name = Names.uniqueResourceName(this, { maxLength });
+    const names = patterns.map((_, index) => `${numbered(name, index)}${suffix}`);
+    const arns = names.map((rule) => `arn:${partition}:events:${region}:${account}:rule/${busName}/${rule}`);
+    const { roleArn } = senderRole(this, 'Forwarder', {
+      ...{ action: 'events:PutEvents', arn: toBusArn },
+      ...{ account, rules: arns },
+    });
     const rules = patterns.map(
       (eventPattern, index) =>
         new CfnRule(this, numbered('Forward', index), {
-          name: `${numbered(name, index)}${suffix}`,
+          name: names[index],
           description: `Events of the advert bridge for AWS account ${Stack.of(this).account}`,
           eventBusName: reference,
           eventPattern,
           targets: [this.#delivery(toBusArn, roleArn)],
         }),
-    );
-    const arns = rules.map(
-      ({ name }) => `arn:${partition}:events:${region}:${account}:rule/${busName}/${name}`,
     );
     allowSending(this.deadLetters, arns);
     return rules;

@@ -16,7 +16,8 @@ export class AlarmTopic extends Construct {
 
   constructor(scope: Construct, id: string, { email }: { readonly email: string }) {
     super(scope, id);
-    const ours = { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } };
+    const { partition, region, account, stackName } = Stack.of(this);
+    const ours = { StringEquals: { 'aws:SourceAccount': account } };
     const cloudWatch: IPrincipal = new ServicePrincipal('cloudwatch.amazonaws.com');
     const key = new Key(this, 'Key', {
       description: 'Alarms of the advert bridge on their way to a mailbox',
@@ -41,7 +42,12 @@ export class AlarmTopic extends Construct {
         principals: [cloudWatch],
         actions: ['sns:Publish'],
         resources: [this.topic.topicArn],
-        conditions: ours,
+        conditions: {
+          ...ours,
+          ArnLike: {
+            'aws:SourceArn': `arn:${partition}:cloudwatch:${region}:${account}:alarm:${stackName}-*`,
+          },
+        },
       }),
     );
     this.topic.addSubscription(new EmailSubscription(email));

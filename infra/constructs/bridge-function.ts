@@ -27,6 +27,8 @@ export interface BridgeFunctionProps {
   /** Path of the handler in the repository. */
   readonly handler: string;
   readonly timeout: Duration;
+  /** Path of its role, where a policy names roles by that. */
+  readonly rolePath?: string;
   readonly settings: StackSettings;
 }
 
@@ -42,13 +44,16 @@ export class BridgeFunction extends Construct {
 
   constructor(scope: Construct, id: string, props: BridgeFunctionProps) {
     super(scope, id);
-    const { name, description, handler, timeout, settings } = props;
+    const { name, description, handler, timeout, rolePath, settings } = props;
     const logGroup = new LogGroup(this, 'Logs', {
       retention: RetentionDays.ONE_MONTH,
       removalPolicy: RemovalPolicy.DESTROY,
     });
     // A role of our own: the one that CDK makes has AWS's managed policy, which may write to every log group.
-    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    const role = new Role(this, 'Role', {
+      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+      ...(rolePath && { path: rolePath }),
+    });
     role.addToPolicy(
       new PolicyStatement({
         sid: 'Logs',

@@ -5,6 +5,7 @@ import { BridgeFunction } from './bridge-function.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
 import type { DurableTable } from './durable-table.ts';
 import { rateBudget, sendsDeadLetters, usesFeedState, usesPartnerTokens } from './grants.ts';
+import { tokenReaderPath } from './partner-secrets.ts';
 import { Schedule } from './schedule.ts';
 
 export interface DrainProps {
@@ -36,6 +37,7 @@ export class Drain extends Construct {
       description: 'Reads the change feed of every partner account and queues the adverts that changed',
       handler: 'functions/drain/handler.ts',
       timeout,
+      rolePath: tokenReaderPath,
       settings,
     });
     usesFeedState(this.function, feedState, {

@@ -8,6 +8,7 @@ import { BridgeFunction } from './bridge-function.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
 import { DurableTable } from './durable-table.ts';
 import { publishesOn, rateBudget, sendsDeadLetters, usesFeedState, usesPartnerTokens } from './grants.ts';
+import { tokenReaderPath } from './partner-secrets.ts';
 
 export interface FanOutProps {
   readonly settings: StackSettings;
@@ -42,6 +43,7 @@ export class FanOut extends Construct {
       description: 'Fetches adverts that changed and publishes their statuses',
       handler: 'functions/fan-out/handler.ts',
       timeout,
+      rolePath: tokenReaderPath,
       settings,
     });
     this.function.knows('advertStatusTable', this.advertStatus.tableName).may('AdvertStatus', {
@@ -51,7 +53,7 @@ export class FanOut extends Construct {
     usesFeedState(this.function, feedState, {
       ...rateBudget,
       account: ['GetItem'],
-      books: ['GetItem', 'UpdateItem'],
+      books: ['UpdateItem'],
     });
     usesPartnerTokens(this.function, refreshToken);
     publishesOn(this.function, bus);

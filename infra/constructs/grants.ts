@@ -1,10 +1,9 @@
 /** Grants that several functions need, each with the environment variable that names the resource. */
-import { Stack } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import { secretNames } from '../../shared/contract/names.ts';
 import type { BridgeFunction } from './bridge-function.ts';
+import { readsPartnerSecrets } from './partner-secrets.ts';
 
 /** What the items of the feed-state table are about: its partition key (shared/contract/tables.ts). */
 type ItemKind = 'account' | 'feed' | 'books' | 'bridge';
@@ -47,23 +46,8 @@ export function publishesOn(user: BridgeFunction, bus: IEventBus): void {
 /** Reads the tokens of partner accounts, and has `refreshToken` renew those that have run out. */
 export function usesPartnerTokens(user: BridgeFunction, refreshToken: BridgeFunction): void {
   const { functionArn, functionName } = refreshToken.function;
-  withPartnerAccountSecrets(user, ['GetSecretValue']);
+  readsPartnerSecrets(user);
   user
     .knows('refreshTokenFunction', functionName)
     .may('RefreshToken', { actions: ['lambda:InvokeFunction'], resources: [functionArn] });
-}
-
-/** Partner accounts are added at run time: their secrets are known by their prefix only. */
-export function withPartnerAccountSecrets(user: BridgeFunction, actions: readonly string[]): void {
-  const { partition, region, account } = Stack.of(user);
-  const name = `${secretNames.partnerAccountPrefix}*`;
-  user
-    .may('PartnerAccountSecrets', {
-      actions: actions.map((action) => `secretsmanager:${action}`),
-      resources: [`arn:${partition}:secretsmanager:${region}:${account}:secret:${name}`],
-    })
-    .acknowledges(
-      `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${name}]`,
-      'Partner accounts are added at run time: what their secrets share is the prefix, which nothing else uses.',
-    );
 }

@@ -21,9 +21,16 @@ export class Schedule extends Construct {
   constructor(scope: Construct, id: string, { description, target, every }: ScheduleProps) {
     super(scope, id);
     target.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: oldestEvent });
+    const { partition, region, account } = Stack.of(this);
     const role = new Role(this, 'Role', {
+      // A single schedule cannot be named: https://docs.aws.amazon.com/scheduler/latest/UserGuide/cross-service-confused-deputy-prevention.html
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
-        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+        conditions: {
+          StringEquals: { 'aws:SourceAccount': account },
+          ArnEquals: {
+            'aws:SourceArn': `arn:${partition}:scheduler:${region}:${account}:schedule-group/default`,
+          },
+        },
       }),
     });
     const policy = new PolicyStatement({

@@ -18,7 +18,13 @@ interface RuleTarget {
 
 export const eventBridge = new ServicePrincipal('events.amazonaws.com');
 
-export function ruleTargetOf(scope: Construct, target: SubscriptionTarget, deadLetters: IQueue): RuleTarget {
+/** @param eventBusName of the bus, in this AWS account, that the rules are on */
+export function ruleTargetOf(
+  scope: Construct,
+  eventBusName: string,
+  target: SubscriptionTarget,
+  deadLetters: IQueue,
+): RuleTarget {
   if (isQueue(target)) {
     return {
       arn: target.queueArn,
@@ -31,17 +37,36 @@ export function ruleTargetOf(scope: Construct, target: SubscriptionTarget, deadL
   const [action, arn] = isBus(target)
     ? ['events:PutEvents', target.eventBusArn]
     : ['states:StartExecution', target.stateMachineArn];
-  return { arn, roleArn: senderRole(scope, 'Sender', action, arn).roleArn, allow: () => undefined };
+  const { partition, region, account } = Stack.of(scope);
+  // A rule names its role: to name the rule here would be a circle, but its bus it has in its ARN.
+  const rules = `arn:${partition}:events:${region}:${account}:rule/${eventBusName}/*`;
+  const { roleArn } = senderRole(scope, 'Sender', { action, arn, account, rules: [rules] });
+  return { arn, roleArn, allow: () => undefined };
+}
+
+/** What a role of EventBridge's is for: an action on a target, on behalf of rules. */
+export interface Sending {
+  readonly action: string;
+  readonly arn: string;
+  /** The AWS account that the rules are in. */
+  readonly account: string;
+  /** ARNs or patterns of ARNs. */
+  readonly rules: readonly string[];
 }
 
 /**
- * What EventBridge assumes to send to a bus or a state machine, which have no policy that could name a rule.
+ * What EventBridge assumes to send to a bus or a state machine, which have no policy that could name a rule. It does so for
+ * the rules named and no others, so that nobody else's rule can send by this role.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-identity-based.html
+ * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/cross-service-confused-deputy-prevention.html
  */
-export function senderRole(scope: Construct, id: string, action: string, arn: string): Role {
+export function senderRole(scope: Construct, id: string, { action, arn, account, rules }: Sending): Role {
   const role = new Role(scope, id, {
-    assumedBy: eventBridge,
+    assumedBy: eventBridge.withConditions({
+      StringEquals: { 'aws:SourceAccount': account },
+      ArnLike: { 'aws:SourceArn': rules },
+    }),
     description: 'Hands events of the advert bridge to the target of a subscription',
   });
   role.addToPolicy(new PolicyStatement({ sid: 'Send', actions: [action], resources: [arn] }));

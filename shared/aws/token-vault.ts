@@ -4,6 +4,7 @@ import {
   DeleteSecretCommand,
   GetSecretValueCommand,
   InvalidRequestException,
+  PutResourcePolicyCommand,
   PutSecretValueCommand,
   ResourceNotFoundException,
   RestoreSecretCommand,
@@ -25,7 +26,7 @@ const secretId = (partnerAccount: string) => secretNames.partnerAccountPrefix + 
  */
 const recoveryWindowDays = 7;
 
-/** Reads the current token pairs; what drain and fan-out get. */
+/** Reads the current token pairs. */
 export function createTokenReader(client: SecretsManagerClient): TokenReader {
   return {
     async read(partnerAccount) {
@@ -41,33 +42,58 @@ export function createTokenReader(client: SecretsManagerClient): TokenReader {
 }
 
 /**
- * Token pairs in Secrets Manager, one secret a partner account. The version of a pair is the request token of its
- * writing, so a repeated call cannot make two of one pair.
+ * Reads token pairs, and replaces those of partner accounts that are connected. The version of a pair is the request token
+ * of its writing, so a repeated call cannot make two of one pair.
  *
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutSecretValue.html
  */
-export function createTokenVault(client: SecretsManagerClient): TokenVault {
+export function createTokenUpdater(client: SecretsManagerClient): Pick<TokenVault, 'read' | 'write'> {
   return {
     ...createTokenReader(client),
 
+    /** @throws {ResourceNotFoundException} for a partner account that has no secret */
+    async write(partnerAccount, pair) {
+      const ClientRequestToken = randomUUID();
+      const SecretString = textOfPair(pair);
+      await client.send(
+        new PutSecretValueCommand({ SecretId: secretId(partnerAccount), SecretString, ClientRequestToken }),
+      );
+      return ClientRequestToken;
+    },
+  };
+}
+
+/**
+ * Token pairs in Secrets Manager, one secret a partner account, each with a resource policy that says who may read it. The
+ * policy is there before the value: a new secret is made without one.
+ *
+ * @param readersPolicy resource policy of each secret, as JSON; put anew with every `write`, so that `connect` brings one
+ *   that an older deployment has left up to date
+ * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutResourcePolicy.html
+ */
+export function createTokenVault(client: SecretsManagerClient, readersPolicy: string): TokenVault {
+  const { read, write } = createTokenUpdater(client);
+  return {
+    read,
+
     async write(partnerAccount, pair) {
       const SecretId = secretId(partnerAccount);
-      const value = { ClientRequestToken: randomUUID(), SecretString: textOfPair(pair) };
-      const put = () => client.send(new PutSecretValueCommand({ SecretId, ...value }));
+      const protect = { SecretId, ResourcePolicy: readersPolicy, BlockPublicPolicy: true };
+      const put = async () => {
+        await client.send(new PutResourcePolicyCommand(protect));
+        return write(partnerAccount, pair);
+      };
       try {
-        await put();
+        return await put();
       } catch (error) {
         if (error instanceof ResourceNotFoundException) {
-          const created = await client.send(new CreateSecretCommand({ Name: SecretId, ...value }));
-          // An emulator gives the first version an ID of its own.
-          return created.VersionId ?? value.ClientRequestToken;
+          await client.send(new CreateSecretCommand({ Name: SecretId }));
         } else if (error instanceof InvalidRequestException) {
           // The partner account was disconnected lately: its secret waits for deletion.
           await client.send(new RestoreSecretCommand({ SecretId }));
-          await put();
         } else throw error;
+        return put();
       }
-      return value.ClientRequestToken;
     },
 
     async remove(partnerAccount) {

@@ -4,7 +4,7 @@
 import * as v from 'valibot';
 import { bridgeSettings, partnerBaseUrl } from './settings.ts';
 
-/** Environment key of each value; all three functions use the same keys, each only those it needs. */
+/** Environment key of each value; all functions use the same keys, each only those it needs. */
 export const environmentKeys = {
   partnerBaseUrl: 'PARTNER_BASE_URL',
   pollSeconds: 'POLL_SECONDS',
@@ -21,6 +21,8 @@ export const environmentKeys = {
   feedStateTable: 'FEED_STATE_TABLE',
   advertStatusTable: 'ADVERT_STATUS_TABLE',
   refreshTokenFunction: 'REFRESH_TOKEN_FUNCTION',
+  /** Resource policy of partner accounts' secrets, as JSON: who may read them. */
+  partnerSecretPolicy: 'PARTNER_SECRET_POLICY',
 } as const;
 
 const filled = v.pipe(v.string(), v.minLength(1, 'expected a value'));
@@ -56,9 +58,14 @@ export const functionEnvironments = {
   }),
   refreshToken: v.object({
     ...common,
+    busName: filled,
+  }),
+  connect: v.object({
+    ...common,
     overlapSeconds: bridgeSettings.overlapSeconds,
     advertStatusTable: filled,
     busName: filled,
+    partnerSecretPolicy: filled,
   }),
 } as const;
 

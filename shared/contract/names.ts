@@ -29,6 +29,7 @@ export const outputs = {
   drainFunctionName: 'DrainFunctionName',
   fanOutFunctionName: 'FanOutFunctionName',
   refreshTokenFunctionName: 'RefreshTokenFunctionName',
+  connectFunctionName: 'ConnectFunctionName',
 } as const;
 
 export const secretNames = {

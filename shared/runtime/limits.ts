@@ -1,4 +1,4 @@
-/** The numbers that are nobody's to set, for the three functions. */
+/** The numbers that are nobody's to set, for the functions. */
 
 const minuteMs = 60_000;
 

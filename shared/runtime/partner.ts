@@ -17,7 +17,7 @@ const edges = { clock: systemClock, random: Math.random };
 
 /** The client of the partner service, behind the rate budget that all functions share; also its token endpoint. */
 export function partnerClient(
-  config: FunctionEnvironment<'drain' | 'fanOut' | 'refreshToken'>,
+  config: FunctionEnvironment<'drain' | 'fanOut' | 'refreshToken' | 'connect'>,
   table: Table,
 ) {
   const { partnerBaseUrl, acceptLanguage, maxRequestsPerSecond, circuitSeconds, maxPauseSeconds } = config;

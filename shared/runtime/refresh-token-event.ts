@@ -19,20 +19,23 @@ const since = v.optional(instant);
 const sameUser = v.optional(v.boolean());
 const redirectUri = v.pipe(v.string(), v.url('expected an absolute URL'));
 
-const request = v.variant('action', [
+/** What drain and fan-out may ask for. A function that answered more would let them connect and forget accounts. */
+const refreshRequest = v.object({
+  ...action('refresh'),
+  rejectedVersion: v.string(),
+  because: v.picklist(rejections),
+});
+
+/** What an operator may ask for, at the command line. */
+const connectRequest = v.variant('action', [
   v.object({ action: v.literal('authorize'), state: v.pipe(v.string(), v.minLength(16)), redirectUri }),
-  v.object({
-    ...action('refresh'),
-    rejectedVersion: v.string(),
-    because: v.picklist(rejections),
-  }),
   v.object({ ...action('connect'), refreshToken: secret, since, sameUser }),
   v.object({ ...action('connect'), code: secret, redirectUri: v.optional(redirectUri), since, sameUser }),
   v.object({ ...action('disconnect'), forget: v.optional(v.boolean(), false) }),
   v.object({ action: v.literal('check') }),
 ]);
 
-export type RefreshTokenRequest = v.InferOutput<typeof request> | { readonly action: 'sweep' };
+export type RefreshTokenRequest = v.InferOutput<typeof refreshRequest> | { readonly action: 'sweep' };
 
 /**
  * What the refresh-token function is asked for. The schedule's event, or `{}`, names no action: that is the sweep.
@@ -41,15 +44,42 @@ export type RefreshTokenRequest = v.InferOutput<typeof request> | { readonly act
  */
 export function refreshTokenRequest(event: unknown): RefreshTokenRequest {
   const named = typeof event === 'object' && event !== null && 'action' in event;
-  return named ? checked(request, event, 'event of refresh-token') : { action: 'sweep' };
+  return named ? checked(refreshRequest, event, 'event of refresh-token') : { action: 'sweep' };
 }
 
-type Of<A extends RefreshTokenRequest['action']> = Extract<RefreshTokenRequest, { action: A }>;
-
-/** What the stage can do; functions/refresh-token has it all. */
 export interface RefreshTokenStage {
   sweep(options: Runtime): Promise<object>;
-  refresh(request: Of<'refresh'>, options: Runtime): Promise<object>;
+  refresh(request: v.InferOutput<typeof refreshRequest>, options: Runtime): Promise<object>;
+}
+
+/**
+ * Does what the event asks the refresh-token function for. The answer is data without secrets.
+ *
+ * @throws {ShapeError} for an event that is none of the contract, such as one of {@link answerConnect}
+ */
+export async function answerRefreshToken(
+  stage: RefreshTokenStage,
+  event: unknown,
+  options: Runtime,
+): Promise<object> {
+  const request = refreshTokenRequest(event);
+  return request.action === 'sweep' ? stage.sweep(options) : stage.refresh(request, options);
+}
+
+export type ConnectFunctionRequest = v.InferOutput<typeof connectRequest>;
+
+/**
+ * What the connect function is asked for.
+ *
+ * @throws {ShapeError} without a word of the event
+ */
+export const connectFunctionRequest = (event: unknown): ConnectFunctionRequest =>
+  checked(connectRequest, event, 'event of connect');
+
+type Of<A extends ConnectFunctionRequest['action']> = Extract<ConnectFunctionRequest, { action: A }>;
+
+/** What operators ask for; functions/refresh-token has the use cases. */
+export interface ConnectStage {
   authorize(request: Of<'authorize'>): Promise<object>;
   connect(request: Of<'connect'>, options: Runtime): Promise<object>;
   disconnect(partnerAccount: string): Promise<boolean>;
@@ -63,17 +93,9 @@ export interface RefreshTokenStage {
  *
  * @throws {ShapeError} for an event that is none of the contract
  */
-export async function answerRefreshToken(
-  stage: RefreshTokenStage,
-  event: unknown,
-  options: Runtime,
-): Promise<object> {
-  const request = refreshTokenRequest(event);
+export async function answerConnect(stage: ConnectStage, event: unknown, options: Runtime): Promise<object> {
+  const request = connectFunctionRequest(event);
   switch (request.action) {
-    case 'sweep':
-      return stage.sweep(options);
-    case 'refresh':
-      return stage.refresh(request, options);
     case 'authorize':
       return stage.authorize(request).then((answer) => ({ kind: 'authorize', ...answer }), refusal);
     case 'connect':

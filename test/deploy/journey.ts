@@ -19,6 +19,7 @@ import { patternSteps } from './pattern-steps.ts';
 import { portConformance } from './ports.ts';
 import type { Processes } from './processes.ts';
 import { pythonEnvironment } from './python.ts';
+import { recordCalls } from './recorded-calls.ts';
 import { deploySearchIndex } from './search-index.ts';
 import { searchIndexSteps } from './search-index-steps.ts';
 import { secrecySteps } from './secrecy-steps.ts';
@@ -83,6 +84,12 @@ export async function journey(around: Surroundings): Promise<void> {
     const Attributes = { VisibilityTimeout: '20' };
     await cloud.sqs.send(new SetQueueAttributesCommand({ QueueUrl: outputs.queueUrl, Attributes }));
   });
+  const calls = await steps.need('every call of the functions is recorded from here on', async () => {
+    const recording = await recordCalls(cloud, outputs);
+    closing.push(recording.stop);
+    await recording.attach();
+    return recording;
+  });
   const subscriber = await steps.need('another team puts a rule on the bus, with a queue of theirs', () =>
     subscribe(cloud, outputs.eventBusName),
   );
@@ -104,6 +111,7 @@ export async function journey(around: Surroundings): Promise<void> {
     await letterSteps(deployment);
     await grantSteps(deployment);
     await updateSteps(deployment);
+    await calls.attach();
     await disconnectSteps(deployment);
     await authorizeSteps(deployment, { env, processes });
     await catchingUpSteps(deployment);
@@ -112,6 +120,11 @@ export async function journey(around: Surroundings): Promise<void> {
   }
   if (options.parts.includes('chaos')) await chaosSteps(deployment, options);
   await secrecySteps(deployment);
+  if (options.parts.includes('journey')) {
+    await steps.check('the grants allow every call that the functions made', async () =>
+      say(await calls.check()),
+    );
+  }
   // Before the functions' log groups go, and the emulator's own log fills with the ports' thousands of calls.
   await showLogs();
   if (options.parts.includes('ports')) {

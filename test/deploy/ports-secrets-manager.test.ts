@@ -4,6 +4,7 @@ import { createTokenVault } from '../../shared/aws/token-vault.ts';
 import { secretNames } from '../../shared/contract/names.ts';
 import { applicationSecretSuite } from '../ports/application-secret.suite.ts';
 import { tokenVaultSuite } from '../ports/token-vault.suite.ts';
+import { aReadersPolicy } from '../unit/aws/fake-secrets-manager.ts';
 import { anAwsAccount } from './ports-account.ts';
 
 const name = 'Secrets Manager (MiniStack)';
@@ -11,7 +12,7 @@ const name = 'Secrets Manager (MiniStack)';
 tokenVaultSuite(name, async () => {
   const { secrets, cleanUp } = anAwsAccount();
   return {
-    vault: createTokenVault(secrets),
+    vault: createTokenVault(secrets, aReadersPolicy),
     edit: async (partnerAccount, text) => {
       const SecretId = secretNames.partnerAccountPrefix + partnerAccount;
       await secrets.send(new PutSecretValueCommand({ SecretId, SecretString: text }));

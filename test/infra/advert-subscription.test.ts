@@ -237,6 +237,25 @@ describe('a subscription with a target of its own', () => {
     expect(all('AWS::Events::Rule')).toMatchObject([
       { Targets: [{ Arn: arn, RoleArn: '${Adverts2Sender.Arn}', ...retryPolicy, ...undelivered }] },
     ]);
+    expect(all('AWS::IAM::Role', 'Adverts2Sender')).toMatchObject([
+      {
+        AssumeRolePolicyDocument: {
+          Statement: [
+            {
+              Principal: { Service: 'events.amazonaws.com' },
+              Condition: {
+                StringEquals: { 'aws:SourceAccount': '${AWS::AccountId}' },
+                ArnLike: {
+                  'aws:SourceArn': [
+                    'arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:rule/adverts/*',
+                  ],
+                },
+              },
+            },
+          ],
+        },
+      },
+    ]);
     const statements = all('AWS::IAM::Policy', 'Adverts2Sender').map(({ PolicyDocument }) => PolicyDocument);
     expect(statements).toMatchObject([
       { Statement: [{ Sid: 'Send', Effect: 'Allow', Action: action, Resource: arn }] },
@@ -278,6 +297,28 @@ describe('a subscription to a bus of another AWS account', () => {
       },
     ]);
     expect(all('AWS::Events::EventBusPolicy')).toEqual([]);
+  });
+
+  it('forwards as a role that only its own rules may use', () => {
+    const names = all('AWS::Events::Rule', 'Adverts2Forward').map(({ Name }) => Name);
+    expect(all('AWS::IAM::Role', 'Adverts2Forwarder')).toMatchObject([
+      {
+        AssumeRolePolicyDocument: {
+          Statement: [
+            {
+              Condition: {
+                StringEquals: { 'aws:SourceAccount': '111111111111' },
+                ArnLike: {
+                  'aws:SourceArn': names.map(
+                    (name) => `arn:aws:events:eu-central-1:111111111111:rule/adverts/${name}`,
+                  ),
+                },
+              },
+            },
+          ],
+        },
+      },
+    ]);
   });
 
   it('has the rule for its queue on the relay bus', () => {

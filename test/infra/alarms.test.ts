@@ -111,7 +111,19 @@ describe('the mail', () => {
     expect(key.Properties.KeyPolicy.Statement).toContainEqual(
       expect.objectContaining({ ...alarming, Action: ['kms:Decrypt', 'kms:GenerateDataKey*'] }),
     );
-    expect(policy.Statement).toContainEqual(expect.objectContaining({ ...alarming, Action: 'sns:Publish' }));
+    const [published] = (policy.Statement as { Action: string; Condition: Record<string, unknown> }[]).filter(
+      ({ Action }) => Action === 'sns:Publish',
+    );
+    expect(inShort(published)).toMatchObject({
+      Principal: alarming.Principal,
+      Condition: {
+        StringEquals: { 'aws:SourceAccount': '${AWS::AccountId}' },
+        ArnLike: {
+          'aws:SourceArn':
+            'arn:${AWS::Partition}:cloudwatch:${AWS::Region}:${AWS::AccountId}:alarm:AdvertBridge-*',
+        },
+      },
+    });
     expect(policy.Statement).toContainEqual(
       expect.objectContaining({
         Effect: 'Deny',

@@ -8,6 +8,7 @@ import {
   type FunctionName,
   functionEnvironments,
 } from '../../shared/contract/environment.ts';
+import { refreshLimits } from '../../shared/runtime/limits.ts';
 import { functions, inShort, repository, synthesized } from './synthesized.ts';
 
 const { one, ofType, stack } = synthesized({ acceptLanguage: 'pl', pollSeconds: '20' });
@@ -42,10 +43,18 @@ describe.each(names)('the %s function', (name) => {
   });
 });
 
-it('there are three functions, each with a handler that exists', () => {
+it.each(['refreshToken', 'connect'] as const)(
+  '%s ends before the lock that it writes tokens under',
+  (name) => {
+    const { Timeout } = one('AWS::Lambda::Function', functions[name]).Properties;
+    expect(Timeout * 1000).toBeLessThan(refreshLimits.lockMs);
+  },
+);
+
+it('there are four functions, each with a handler that exists', () => {
   const found = stack.node.findAll().filter((construct) => construct instanceof NodejsFunction);
-  expect(found).toHaveLength(3);
-  for (const stage of ['drain', 'fan-out', 'refresh-token']) {
+  expect(found).toHaveLength(4);
+  for (const stage of ['drain', 'fan-out', 'refresh-token', 'connect']) {
     expect(existsSync(join(repository, 'functions', stage, 'handler.ts'))).toBe(true);
   }
 });

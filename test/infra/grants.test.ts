@@ -2,80 +2,15 @@
 import { describe, expect, it } from 'vitest';
 import { functions, inShort, synthesized } from './synthesized.ts';
 
-const { ofType, resources } = synthesized({ organizationId: 'o-a1b2c3d4e5' });
+const { ofType, one, resources } = synthesized({ organizationId: 'o-a1b2c3d4e5' });
 
-type Statement = { Sid?: string; Action: string | string[]; Resource: unknown; Condition?: unknown };
+type Statement = { Action: string | string[] };
 
 const listed = <T>(value: T | T[]): T[] => (Array.isArray(value) ? value : [value]);
 
-/** `Sid: actions on resources`, and of which items of a table. */
-function line({ Sid = '', Action, Resource, Condition }: Statement): string {
-  const kinds = JSON.stringify(Condition ?? '')
-    .match(/LeadingKeys":\[([^\]]+)\]/)?.[1]
-    ?.replaceAll('"', '');
-  const actions = listed(Action).map((action) => action.replace(/^(dynamodb|secretsmanager|sqs|logs):/, ''));
-  const where = listed(inShort(Resource)).join(', ');
-  return `${Sid}: ${actions.sort().join(' ')} on ${where}${kinds ? ` where ${kinds}` : ''}`;
-}
-
-const grantsOf = (prefix: string): string[] =>
-  ofType('AWS::IAM::Policy')
-    .filter(([id]) => id.startsWith(prefix))
-    .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement as Statement[])
-    .map(line)
-    .sort();
-
-const feedState = '${FeedState.Arn}';
-const partnerSecrets =
-  'arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:advert-bridge/partner-accounts/*';
-const refreshToken = 'RefreshToken: lambda:InvokeFunction on ${RefreshTokenKeeperFunction.Arn}';
-const deadLetters = 'DeadLetters: SendMessage on ${ChangedAdvertsDeadLetters.Arn}';
-
-describe('what each function may do', () => {
-  it('is for the drain: feeds, the queue, and tokens to read', () => {
-    expect(grantsOf(functions.drain)).toEqual([
-      'ChangedAdverts: GetQueueAttributes SendMessage on ${ChangedAdvertsQueue.Arn}',
-      deadLetters,
-      `FeedStateAccount: GetItem Query on ${feedState} where account`,
-      `FeedStateBooks: GetItem on ${feedState} where books`,
-      `FeedStateBridge: GetItem UpdateItem on ${feedState} where bridge`,
-      `FeedStateFeed: GetItem Query UpdateItem on ${feedState} where feed`,
-      'Logs: CreateLogStream PutLogEvents on ${DrainReaderLogs.Arn}',
-      `PartnerAccountSecrets: GetSecretValue on ${partnerSecrets}`,
-      refreshToken,
-    ]);
-  });
-
-  it('is for the fan-out: histories, events, and tokens to read', () => {
-    expect(grantsOf(functions.fanOut)).toEqual([
-      'AdvertStatus: BatchGetItem GetItem PutItem on ${FanOutAdvertStatus.Arn}',
-      'ChangedAdverts: ChangeMessageVisibility DeleteMessage GetQueueAttributes ReceiveMessage on ${ChangedAdvertsQueue.Arn}',
-      deadLetters,
-      'Events: events:PutEvents on ${EventsBus.Arn}',
-      `FeedStateAccount: GetItem on ${feedState} where account`,
-      `FeedStateBooks: GetItem UpdateItem on ${feedState} where books`,
-      `FeedStateBridge: GetItem UpdateItem on ${feedState} where bridge`,
-      'Logs: CreateLogStream PutLogEvents on ${FanOutWorkerLogs.Arn}',
-      `PartnerAccountSecrets: GetSecretValue on ${partnerSecrets}`,
-      refreshToken,
-    ]);
-  });
-
-  it('is for refresh-token: accounts, and the only one that writes secrets', () => {
-    expect(grantsOf(functions.refreshToken)).toEqual([
-      'AdvertStatus: BatchGetItem on ${FanOutAdvertStatus.Arn}',
-      'ApplicationSecret: GetSecretValue on ${RefreshTokenApplication}',
-      'Events: events:PutEvents on ${EventsBus.Arn}',
-      `FeedStateAccount: DeleteItem GetItem PutItem Query on ${feedState} where account`,
-      `FeedStateBooks: BatchWriteItem GetItem Query on ${feedState} where books`,
-      `FeedStateBridge: GetItem UpdateItem on ${feedState} where bridge`,
-      `FeedStateFeed: BatchWriteItem GetItem Query UpdateItem on ${feedState} where feed`,
-      'Logs: CreateLogStream PutLogEvents on ${RefreshTokenKeeperLogs.Arn}',
-      `PartnerAccountSecrets: CreateSecret DeleteSecret GetSecretValue PutSecretValue RestoreSecret on ${partnerSecrets}`,
-    ]);
-  });
-
-  it('is to read the application’s credentials for refresh-token alone, whatever others are allowed', () => {
+// That each grant is needed, and all of them together suffice, is shown by the calls (iam/grants-used.test.ts).
+describe('what the stack’s roles may do', () => {
+  it('is to read the application’s credentials for the two that request tokens alone, whatever others are allowed', () => {
     const [[, policy] = ['', undefined], ...others] = ofType('AWS::SecretsManager::ResourcePolicy');
 
     expect(others).toEqual([]);
@@ -86,23 +21,51 @@ describe('what each function may do', () => {
         Version: '2012-10-17',
         Statement: [
           {
-            Sid: 'ReadOnlyByRefreshToken',
+            Sid: 'ReadOnlyByTokenFunctions',
             Effect: 'Deny',
             Principal: { AWS: '*' },
             // Not PutSecretValue: `advert-bridge application` writes them with the role of whoever runs it.
             Action: 'secretsmanager:GetSecretValue',
             Resource: '*',
-            Condition: { ArnNotEquals: { 'aws:PrincipalArn': '${RefreshTokenKeeperRole.Arn}' } },
+            Condition: {
+              ArnNotEquals: {
+                'aws:PrincipalArn': ['${RefreshTokenKeeperRole.Arn}', '${ConnectHandlerRole.Arn}'],
+              },
+            },
           },
         ],
       },
     });
   });
 
-  it('is for the schedules: to invoke their function', () => {
-    expect(grantsOf('DrainEveryMinute')).toEqual([': lambda:InvokeFunction on ${DrainReaderFunction.Arn}']);
-    expect(grantsOf('RefreshTokenEveryQuarter')).toEqual([
-      ': lambda:InvokeFunction on ${RefreshTokenKeeperFunction.Arn}',
+  it('is to read tokens for drain, fan-out and refresh-token alone, whatever others are allowed', () => {
+    const { Variables } = one('AWS::Lambda::Function', functions.connect).Properties.Environment;
+
+    expect(JSON.parse(String(inShort(Variables.PARTNER_SECRET_POLICY)))).toEqual({
+      Version: '2012-10-17',
+      Statement: [
+        {
+          Sid: 'ReadOnlyByTokenReaders',
+          Effect: 'Deny',
+          Principal: { AWS: '*' },
+          Action: 'secretsmanager:GetSecretValue',
+          Resource: '*',
+          Condition: {
+            ArnNotLike: {
+              'aws:PrincipalArn':
+                'arn:${AWS::Partition}:iam::${AWS::AccountId}:role/advert-bridge/token-readers/*',
+            },
+          },
+        },
+      ],
+    });
+    const readers = ofType('AWS::IAM::Role').filter(
+      ([, { Properties }]) => Properties.Path === '/advert-bridge/token-readers/',
+    );
+    expect(readers.map(([id]) => inShort({ Ref: id })).sort()).toEqual([
+      '${DrainReaderRole}',
+      '${FanOutWorkerRole}',
+      '${RefreshTokenKeeperRole}',
     ]);
   });
 
@@ -111,7 +74,7 @@ describe('what each function may do', () => {
       ([, { Properties }]) => Properties.PolicyDocument.Statement as Statement[],
     );
 
-    expect(ofType('AWS::IAM::Policy')).toHaveLength(5);
+    expect(ofType('AWS::IAM::Policy')).toHaveLength(6);
     expect(
       statements.flatMap(({ Action }) => listed(Action)).filter((action) => action.includes('*')),
     ).toEqual([]);
@@ -122,7 +85,7 @@ describe('what each function may do', () => {
     expect(Object.values(resources).map(({ Type }) => Type)).not.toContain('AWS::IAM::ManagedPolicy');
   });
 
-  it('is for the scheduler only on behalf of this AWS account', () => {
+  it('is for the scheduler only on behalf of schedules of this AWS account', () => {
     const [, { Properties }] = ofType('AWS::IAM::Role').find(([id]) => id.startsWith('DrainEveryMinute')) ?? [
       '',
       { Properties: undefined },
@@ -132,7 +95,13 @@ describe('what each function may do', () => {
         Action: 'sts:AssumeRole',
         Effect: 'Allow',
         Principal: { Service: 'scheduler.amazonaws.com' },
-        Condition: { StringEquals: { 'aws:SourceAccount': '${AWS::AccountId}' } },
+        Condition: {
+          StringEquals: { 'aws:SourceAccount': '${AWS::AccountId}' },
+          ArnEquals: {
+            'aws:SourceArn':
+              'arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule-group/default',
+          },
+        },
       },
     ]);
   });

@@ -39,11 +39,12 @@ export function synthesized(settings: Readonly<Record<string, unknown>> = {}) {
 
 export type Synthesized = ReturnType<typeof synthesized>;
 
-/** Where the three functions are in the construct tree. */
+/** Where the functions are in the construct tree. */
 export const functions = {
   drain: 'DrainReader',
   fanOut: 'FanOutWorker',
   refreshToken: 'RefreshTokenKeeper',
+  connect: 'ConnectHandler',
 } as const;
 
 /** A value of the template in short: `${LogicalId}` and `${LogicalId.Attribute}`, without CDK's hashes. */

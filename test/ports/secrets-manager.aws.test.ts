@@ -1,7 +1,7 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { createApplicationSecret } from '../../shared/aws/application-secret.ts';
 import { createTokenVault } from '../../shared/aws/token-vault.ts';
-import { fakeSecretsManager } from '../unit/aws/fake-secrets-manager.ts';
+import { aReadersPolicy, fakeSecretsManager } from '../unit/aws/fake-secrets-manager.ts';
 import { applicationSecretSuite } from './application-secret.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
 
@@ -12,7 +12,7 @@ const client = new SecretsManagerClient({});
 tokenVaultSuite(name, async () => {
   fake.start();
   return {
-    vault: createTokenVault(client),
+    vault: createTokenVault(client, aReadersPolicy),
     edit: (partnerAccount, text) => fake.set(`advert-bridge/partner-accounts/${partnerAccount}`, text),
   };
 });

@@ -6,6 +6,7 @@ import { startSqs } from '../unit/aws/emulators.ts';
 import { anObserver } from '../unit/aws/fixtures.ts';
 import { sqsInbox } from '../unit/aws/sqs-inbox.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
+import { needsGroupsTogether } from './fauxqs-gaps.ts';
 
 let sqs: Awaited<ReturnType<typeof startSqs>>;
 
@@ -14,14 +15,6 @@ beforeAll(async () => {
 });
 afterAll(() => sqs.stop());
 
-/** SQS hands out several messages of a group at once, and the event source mapping does; fauxqs only the first. */
-const needsGroupsTogether = new Set([
-  'hands out the messages of one advert together, oldest first, with rising positions',
-  'hands out no more of an advert than was asked for',
-  'takes at most so many adverts, the one waiting longest first',
-  'counts what waits for one partner account, what is in flight included',
-  'hands out again at once what goes back without a delay, counted and at a greater position',
-]);
 beforeEach(({ task, skip }) => {
   skip(needsGroupsTogether.has(task.name), 'fauxqs hands out one message of a group at a time');
 });

@@ -4,6 +4,7 @@ import {
   DeleteSecretCommand,
   GetSecretValueCommand,
   InvalidRequestException,
+  PutResourcePolicyCommand,
   PutSecretValueCommand,
   ResourceExistsException,
   ResourceNotFoundException,
@@ -12,10 +13,13 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { mockClient } from 'aws-sdk-client-mock';
 
+export const aReadersPolicy = '{"Version":"2012-10-17","Statement":[]}';
+
 interface Stored {
   /** Absent: made without a value. */
   current?: { readonly version: string; readonly text: string };
   scheduledForDeletion: boolean;
+  policy?: string;
 }
 
 /** Plays Secrets Manager as its documentation has it: a secret that waits for deletion blocks its name. */
@@ -51,9 +55,15 @@ export function fakeSecretsManager() {
     mock.on(CreateSecretCommand).callsFake(async ({ Name, SecretString, ClientRequestToken }) => {
       if (secrets.has(Name)) throw new ResourceExistsException({ message: 'exists', $metadata: {} });
       secrets.set(Name, {
-        current: { version: ClientRequestToken, text: SecretString },
+        ...(SecretString === undefined
+          ? {}
+          : { current: { version: ClientRequestToken, text: SecretString } }),
         scheduledForDeletion: false,
       });
+      return {};
+    });
+    mock.on(PutResourcePolicyCommand).callsFake(async ({ SecretId, ResourcePolicy }) => {
+      usable(SecretId).policy = ResourcePolicy;
       return {};
     });
     mock.on(DeleteSecretCommand).callsFake(async ({ SecretId, ForceDeleteWithoutRecovery }) => {
@@ -71,6 +81,7 @@ export function fakeSecretsManager() {
   return {
     mock,
     start,
+    policyOf: (name: string) => secrets.get(name)?.policy,
     set(name: string, text: string | undefined): void {
       secrets.set(name, {
         scheduledForDeletion: false,

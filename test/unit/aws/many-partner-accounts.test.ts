@@ -8,7 +8,7 @@ import { createApplicationSecret } from '../../../shared/aws/application-secret.
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
-import { createTokenReader, createTokenVault } from '../../../shared/aws/token-vault.ts';
+import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { createTokenSource } from '../../../shared/partner-api/token-source.ts';
 import { drainLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
@@ -17,7 +17,7 @@ import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
 import { startDynamo, startSqs } from './emulators.ts';
-import { fakeSecretsManager } from './fake-secrets-manager.ts';
+import { aReadersPolicy, fakeSecretsManager } from './fake-secrets-manager.ts';
 
 /** Enough to tell what is paid once from what is paid for each. */
 const all = Array.from({ length: 100 }, (_, index) => `user-${1000 + index}`);
@@ -65,7 +65,7 @@ describe('the calls of a run over 100 partner accounts', () => {
     const observer = createRecordingObserver();
     const accounts = createPartnerAccounts(table);
     const feedStates = createFeedStates(table);
-    const vault = createTokenVault(secrets);
+    const vault = createTokenVault(secrets, aReadersPolicy);
     const dayMs = 86_400_000;
     const pair = tokenPair({ expiresAt: clock.now() + dayMs, obtainedAt: clock.now() });
     await Promise.all(
@@ -107,7 +107,7 @@ describe('the calls of a run over 100 partner accounts', () => {
       settings: { ...drainLimits, overlapSeconds: 300, pollSeconds: 60 },
     });
     const refreshToken = createRefreshToken({
-      ...{ accounts, vault, observer, ...edges, newId },
+      ...{ accounts, vault: createTokenUpdater(secrets), observer, ...edges, newId },
       application: createApplicationSecret(secrets),
       endpoint: service,
       events: { publish: async () => undefined },

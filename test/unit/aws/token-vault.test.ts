@@ -1,17 +1,19 @@
 import {
   CreateSecretCommand,
   DeleteSecretCommand,
-  PutSecretValueCommand,
+  GetSecretValueCommand,
   RestoreSecretCommand,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createTokenVault } from '../../../shared/aws/token-vault.ts';
+import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { fakeSecretsManager } from './fake-secrets-manager.ts';
+import { aReadersPolicy, fakeSecretsManager } from './fake-secrets-manager.ts';
 
 const fake = fakeSecretsManager();
-const vault = createTokenVault(new SecretsManagerClient({}));
+const client = new SecretsManagerClient({});
+const vault = createTokenVault(client, aReadersPolicy);
+const name = 'advert-bridge/partner-accounts/main';
 const pair = {
   accessToken: new Secret('access'),
   refreshToken: new Secret('refresh'),
@@ -19,32 +21,43 @@ const pair = {
   expiresAt: 1_763_643_600_000,
   obtainedAt: 1_763_640_000_000,
 };
+const asked = () => fake.mock.calls().map(({ args: [command] }) => command.constructor.name);
 
 beforeEach(() => fake.start());
 
 describe('the token vault on Secrets Manager', () => {
-  it('makes the secret of a new partner account under the version that it returns', async () => {
+  it('says who may read the secret of a new partner account before it puts a value into it', async () => {
+    await vault.write('main', pair);
+    expect(asked()).toEqual([
+      'PutResourcePolicyCommand',
+      'CreateSecretCommand',
+      'PutResourcePolicyCommand',
+      'PutSecretValueCommand',
+    ]);
+    expect(fake.mock.commandCalls(CreateSecretCommand)[0]?.args[0].input).toEqual({ Name: name });
+    expect(fake.policyOf(name)).toBe(aReadersPolicy);
+  });
+
+  it('returns the version that Secrets Manager then has', async () => {
+    expect((await vault.read('main'))?.version).toBeUndefined();
     const version = await vault.write('main', pair);
-    expect(fake.mock.commandCalls(CreateSecretCommand)[0]?.args[0].input).toMatchObject({
-      Name: 'advert-bridge/partner-accounts/main',
-      ClientRequestToken: version,
-    });
     expect((await vault.read('main'))?.version).toBe(version);
   });
 
-  it('takes one call for a known partner account', async () => {
-    await vault.write('main', pair);
+  it('puts the policy anew for a partner account that is connected again', async () => {
+    await createTokenVault(client, '{"of":"an older stack"}').write('main', pair);
     fake.mock.resetHistory();
     await vault.write('main', pair);
-    expect(fake.mock.calls()).toHaveLength(1);
-    expect(fake.mock.commandCalls(PutSecretValueCommand)).toHaveLength(1);
+    expect(asked()).toEqual(['PutResourcePolicyCommand', 'PutSecretValueCommand']);
+    expect(fake.policyOf(name)).toBe(aReadersPolicy);
   });
 
-  it('has the name free again at once after a removal', async () => {
+  it('has the name free again at once after a removal, and under a policy', async () => {
     await vault.write('main', pair);
     await vault.remove('main');
     expect(await vault.read('main')).toBeUndefined();
-    expect(fake.mock.commandCalls(DeleteSecretCommand)[0]?.args[0].input.RecoveryWindowInDays).toBe(7);
+    const [removal] = fake.mock.commandCalls(DeleteSecretCommand);
+    expect(removal?.args[0].input).toEqual({ SecretId: name, RecoveryWindowInDays: 7 });
 
     const version = await vault.write('main', pair);
 
@@ -52,5 +65,33 @@ describe('the token vault on Secrets Manager', () => {
     expect((await vault.read('main'))?.version).toBe(version);
     await vault.remove('main');
     await vault.remove('main');
+  });
+
+  it('never asks for a value: connecting needs none', async () => {
+    await vault.write('main', pair);
+    await vault.remove('main');
+    await vault.write('main', pair);
+    expect(fake.mock.commandCalls(GetSecretValueCommand)).toEqual([]);
+  });
+});
+
+describe('the token updater, which refreshing has', () => {
+  const updater = createTokenUpdater(client);
+
+  it('takes one call for a known partner account, and leaves its policy alone', async () => {
+    await vault.write('main', pair);
+    fake.mock.resetHistory();
+    const version = await updater.write('main', pair);
+    expect(asked()).toEqual(['PutSecretValueCommand']);
+    expect((await updater.read('main'))?.version).toBe(version);
+    expect(fake.policyOf(name)).toBe(aReadersPolicy);
+  });
+
+  it('makes no secret, and brings back none that was removed', async () => {
+    await expect(updater.write('main', pair)).rejects.toThrow('no such secret');
+    await vault.write('main', pair);
+    await vault.remove('main');
+    await expect(updater.write('main', pair)).rejects.toThrow('marked for deletion');
+    expect(await updater.read('main')).toBeUndefined();
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import { asFault } from '../../../shared/domain/faults.ts';
 import { applicationOfText, pairOfText, textOfPair } from '../../../shared/domain/secret-text.ts';
-import { refreshTokenRequest } from '../../../shared/runtime/refresh-token-event.ts';
+import { connectFunctionRequest, refreshTokenRequest } from '../../../shared/runtime/refresh-token-event.ts';
 import { createWorld } from '../../helpers/world.ts';
 import { errorOf, expectNoTrace, fixed, marker, nearlyRight, nearlyRightJson } from './nearly-right.ts';
 
@@ -99,7 +99,7 @@ function pairErrorOf(text: string): unknown {
   }
 }
 
-describe('an event of the refresh-token function, nearly right', () => {
+describe('an event of refresh-token or connect, nearly right', () => {
   const requests = [
     { action: 'refresh', partnerAccount: 'main', rejectedVersion: '1', because: 'expired' },
     { action: 'connect', partnerAccount: 'main', refreshToken: `refresh-${marker}` },
@@ -110,9 +110,8 @@ describe('an event of the refresh-token function, nearly right', () => {
   it('is a request, or an error without a word of it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom<object>(...requests).chain(nearlyRight), async (event) => {
-        const error = await errorOf(() => refreshTokenRequest(event));
-
-        expectShapeError(error, 'event of refresh-token');
+        expectShapeError(await errorOf(() => refreshTokenRequest(event)), 'event of refresh-token');
+        expectShapeError(await errorOf(() => connectFunctionRequest(event)), 'event of connect');
       }),
       fixed(500),
     );
@@ -121,7 +120,9 @@ describe('an event of the refresh-token function, nearly right', () => {
   // A union would have one issue for all of its members, "expected Object", and no place.
   it('says which field is of another type', async () => {
     const error = await errorOf(() => refreshTokenRequest({ ...requests[0], rejectedVersion: 5 }));
+    const other = await errorOf(() => connectFunctionRequest({ ...requests[3], forget: 'yes' }));
 
     expect((error as Error).message).toContain('rejectedVersion');
+    expect((other as Error).message).toContain('forget');
   });
 });

@@ -103,7 +103,7 @@ describe('application', () => {
 describe('connect', () => {
   const connect = (args = '') => cli(`connect main --refresh-token-stdin${args}`, { stdin: 'token-1\n' });
 
-  it('has the refresh-token function connect, and gives what it answers', async () => {
+  it('has the connect function connect, and gives what it answers', async () => {
     const account = {
       partnerAccount: 'main',
       generation: 7,
@@ -120,7 +120,7 @@ describe('connect', () => {
     expect(JSON.parse(stdout)).toEqual(account);
     expect(requests()).toEqual([
       {
-        functionName: 'RefreshTokenFunctionName',
+        functionName: 'ConnectFunctionName',
         payload: {
           action: 'connect',
           partnerAccount: 'main',

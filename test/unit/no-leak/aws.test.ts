@@ -21,17 +21,17 @@ import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { readBooks } from '../../../shared/aws/read-books.ts';
 import { createStoredLetters } from '../../../shared/aws/redrive.ts';
 import { createBatchSettler } from '../../../shared/aws/settler.ts';
-import { createTokenVault } from '../../../shared/aws/token-vault.ts';
+import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { createTokenSource } from '../../../shared/partner-api/token-source.ts';
 import { drainLimits, fanOutLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
 import { createTelemetry } from '../../../shared/runtime/observer.ts';
-import { answerRefreshToken } from '../../../shared/runtime/refresh-token-event.ts';
+import { answerConnect, answerRefreshToken } from '../../../shared/runtime/refresh-token-event.ts';
 import { echoesOf, leaksIn, type Place } from '../../helpers/leaks.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { startDynamo, startSqs } from '../aws/emulators.ts';
-import { fakeSecretsManager } from '../aws/fake-secrets-manager.ts';
+import { aReadersPolicy, fakeSecretsManager } from '../aws/fake-secrets-manager.ts';
 import { sqsInbox } from '../aws/sqs-inbox.ts';
 import { clientOf } from '../partner-api/fixtures.ts';
 
@@ -72,7 +72,7 @@ async function startBridge() {
   const feedStates = createFeedStates(table);
   const books = createBooks(table);
   const histories = createAdvertHistories(statusTable);
-  const vault = createTokenVault(secretsManager);
+  const vault = createTokenVault(secretsManager, aReadersPolicy);
   const application = createApplicationSecret(secretsManager);
   const client = clientOf(sandbox.url, { clock });
   const events = createEventPublisher({ client: new EventBridgeClient({}), busName: 'adverts' });
@@ -82,24 +82,27 @@ async function startBridge() {
     bookKeeper: { read: (name: string, generation: number) => readBooks(table, name, generation) },
     settings: { requiredScope: 'v2 read write', overlapSeconds: 300, ...refreshLimits },
   };
-  const stage = {
-    ...createRefreshToken(tokenDeps),
+  const refreshToken = createRefreshToken({ ...tokenDeps, vault: createTokenUpdater(secretsManager) });
+  const connecting = {
     ...createConnect(tokenDeps),
     ...createClientCheck(tokenDeps),
     ...createAuthorize(tokenDeps),
   };
   const options = () => ({ deadlineMs: clock.now() + 57_000 });
-  /** What the function answers goes over the wire, and perhaps into somebody's log. */
-  async function ask(event: object) {
-    const answer = await answerRefreshToken(stage, event, options());
-    keep('answer of refresh-token')(JSON.stringify(answer));
+  /** What a function answers goes over the wire, and perhaps into somebody's log. */
+  const kept = (where: string, answer: object) => {
+    keep(where)(JSON.stringify(answer));
     return answer as { readonly kind?: string };
-  }
+  };
+  const askRefresh = async (event: object) =>
+    kept('answer of refresh-token', await answerRefreshToken(refreshToken, event, options()));
+  const ask = async (event: object) =>
+    kept('answer of connect', await answerConnect(connecting, event, options()));
   const tokens = createTokenSource({
     reader: vault,
     requester: {
       refresh: async (partnerAccount, rejectedVersion, because) =>
-        (await ask({ action: 'refresh', partnerAccount, rejectedVersion, because })) as never,
+        (await askRefresh({ action: 'refresh', partnerAccount, rejectedVersion, because })) as never,
     },
     accounts,
     clock,
@@ -142,7 +145,9 @@ async function startBridge() {
     const ask = new GetSecretValueCommand({ SecretId: 'advert-bridge/partner-accounts/main' });
     return (await secretsManager.send(ask)).SecretString ?? '';
   };
-  return { ...{ clock, sandbox, places, application, ask, pass, letters, stored, look, deadLetterQueue } };
+  return {
+    ...{ clock, sandbox, places, application, ask, askRefresh, pass, letters, stored, look, deadLetterQueue },
+  };
 }
 
 it('no secret leaves the deployed bridge through a whole life with faults that repeat them', async () => {
@@ -211,7 +216,7 @@ it('no secret leaves the deployed bridge through a whole life with faults that r
   expect(await connect({ refreshToken: control.issueRefreshToken() })).toMatchObject({ isNew: false });
   await bridge.letters.redrive({});
   await bridge.pass();
-  await bridge.ask({});
+  await bridge.askRefresh({});
   const kept = await bridge.stored();
   await bridge.ask({ action: 'disconnect', partnerAccount: 'main', forget: true });
   await bridge.look();
@@ -235,6 +240,7 @@ it('no secret leaves the deployed bridge through a whole life with faults that r
       'standard output',
       'standard error',
       'event',
+      'answer of connect',
       'answer of refresh-token',
       'answer of drain',
       'table table-1',

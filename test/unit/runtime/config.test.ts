@@ -8,17 +8,19 @@ const environment = {
   ADVERT_STATUS_TABLE: 'advert-status',
   OVERLAP_SECONDS: '300',
   EVENT_BUS_NAME: 'adverts',
+  PARTNER_SECRET_POLICY: '{}',
 };
 
 describe('the settings of a function', () => {
   it('are read from its environment, with the defaults of the design', () => {
-    expect(functionConfig('refreshToken', environment)).toEqual({
+    expect(functionConfig('connect', environment)).toEqual({
       partnerBaseUrl: 'https://partner.example',
       maxRequestsPerSecond: 2.5,
       requiredScope: 'v2 read write',
       circuitSeconds: 1800,
       maxPauseSeconds: 3600,
       overlapSeconds: 300,
+      partnerSecretPolicy: '{}',
       feedStateTable: 'feed-state',
       advertStatusTable: 'advert-status',
       busName: 'adverts',

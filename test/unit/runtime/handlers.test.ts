@@ -65,6 +65,7 @@ describe('the handlers, over emulated services', () => {
       QUEUE_URL: queue.url,
       DEAD_LETTER_QUEUE_URL: letters.url,
       REFRESH_TOKEN_FUNCTION: 'refresh-token',
+      PARTNER_SECRET_POLICY: '{}',
       MAX_REQUESTS_PER_SECOND: '1000',
     };
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
@@ -110,9 +111,16 @@ describe('the handlers, over emulated services', () => {
     expect(await handler({}, context)).toMatchObject({ polls: [], stopped: [] });
   });
 
-  it('refresh-token sweeps when it is invoked with {}, and says what a connect was refused for', async () => {
+  it('refresh-token sweeps when it is invoked with {}, and connects and forgets nobody', async () => {
     const { handler } = await import('../../../functions/refresh-token/handler.ts');
     expect(await handler({}, context)).toEqual({ refreshed: [], failed: [] });
+    const forget = { action: 'disconnect', partnerAccount: 'main', forget: true };
+    await expect(handler(forget, context)).rejects.toMatchObject({ code: 'wrong-shape' });
+    expect(await createPartnerAccounts(table).read('main')).toMatchObject({ value: { generation } });
+  });
+
+  it('connect says what a connect was refused for', async () => {
+    const { handler } = await import('../../../functions/connect/handler.ts');
     const connect = { action: 'connect', partnerAccount: 'new', refreshToken: 'refresh' };
     expect(await handler(connect, context)).toMatchObject({ kind: 'refused', fault: 'wrong-shape' });
   });

@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { createAdvertHistories } from '../../shared/aws/advert-histories.ts';
+import { createApplicationSecret } from '../../shared/aws/application-secret.ts';
+import { dynamoDbClient, eventBridgeClient, secretsManagerClient } from '../../shared/aws/clients.ts';
+import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
+import { createFeedStates } from '../../shared/aws/feed-states.ts';
+import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
+import { readBooks } from '../../shared/aws/read-books.ts';
+import { createTokenVault } from '../../shared/aws/token-vault.ts';
+import { systemClock } from '../../shared/domain/clock.ts';
+import { functionConfig } from '../../shared/runtime/config.ts';
+import { refreshLimits } from '../../shared/runtime/limits.ts';
+import { withRuntime } from '../../shared/runtime/middleware.ts';
+import { observer } from '../../shared/runtime/observer.ts';
+import { partnerClient } from '../../shared/runtime/partner.ts';
+import { answerConnect } from '../../shared/runtime/refresh-token-event.ts';
+import { createAuthorize } from '../refresh-token/authorize.ts';
+import { createClientCheck } from '../refresh-token/client-check.ts';
+import { createConnect } from '../refresh-token/connect.ts';
+
+const config = functionConfig('connect');
+const secrets = secretsManagerClient();
+const table = { client: dynamoDbClient(), name: config.feedStateTable };
+const client = partnerClient(config, table);
+const deps = {
+  accounts: createPartnerAccounts(table),
+  feedStates: createFeedStates(table),
+  vault: createTokenVault(secrets, config.partnerSecretPolicy),
+  application: createApplicationSecret(secrets),
+  endpoint: client,
+  consentPage: client,
+  feedLook: client,
+  knownAdverts: createAdvertHistories({ client: table.client, name: config.advertStatusTable }),
+  bookKeeper: { read: (name: string, generation: number) => readBooks(table, name, generation) },
+  events: createEventPublisher({ client: eventBridgeClient(), busName: config.busName }),
+  observer,
+  clock: systemClock,
+  newId: randomUUID,
+  settings: { ...config, ...refreshLimits },
+};
+const stage = { ...createAuthorize(deps), ...createConnect(deps), ...createClientCheck(deps) };
+
+/** Does what operators ask for: authorizes, connects, disconnects and forgets partner accounts, checks the application. */
+export const handler = withRuntime('connect', (event: unknown, options) =>
+  answerConnect(stage, event, options),
+);

@@ -1,0 +1,53 @@
+import { RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { AnyPrincipal, Effect, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { CfnResourcePolicy, CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { Construct } from 'constructs';
+import { secretNames } from '../../shared/contract/names.ts';
+import type { BridgeFunction } from './bridge-function.ts';
+
+/**
+ * The application's own credentials. Made without a value: there is none to be known here, none that a later deploy could
+ * put over the one that a person has filled in, and its absence cannot be taken for one.
+ */
+export class ApplicationSecret {
+  readonly #scope: Construct;
+  readonly #secret: CfnSecret;
+
+  constructor(scope: Construct) {
+    this.#scope = scope;
+    this.#secret = new CfnSecret(scope, 'Application', {
+      name: secretNames.application,
+      description: 'Client ID and secret at the partner service; filled in by: advert-bridge application',
+    });
+    this.#secret.applyRemovalPolicy(RemovalPolicy.RETAIN);
+    Validations.of(this.#secret).acknowledge({
+      id: 'AwsSolutions-SMG4',
+      reason:
+        'The partner service gives client secrets out by hand: there is nothing that could rotate this one.',
+    });
+  }
+
+  /**
+   * Lets these functions read it, and denies it to everybody else, whatever their own policies allow. Writing is left to
+   * those: it is done by a person's role, which no deploy knows (docs/decisions/tokens.md).
+   *
+   * @see https://docs.aws.amazon.com/secretsmanager/latest/userguide/auth-and-access_resource-policies.html
+   */
+  readableBy(...users: readonly BridgeFunction[]): void {
+    const actions = ['secretsmanager:GetSecretValue'];
+    for (const user of users) user.may('ApplicationSecret', { actions, resources: [this.#secret.ref] });
+    const nobodyElse = new PolicyStatement({
+      sid: 'ReadOnlyByTokenFunctions',
+      effect: Effect.DENY,
+      principals: [new AnyPrincipal()],
+      actions,
+      resources: ['*'],
+      conditions: { ArnNotEquals: { 'aws:PrincipalArn': users.map(({ role }) => role.roleArn) } },
+    });
+    new CfnResourcePolicy(this.#scope, 'ApplicationReaders', {
+      secretId: this.#secret.ref,
+      resourcePolicy: new PolicyDocument({ statements: [nobodyElse] }),
+      blockPublicPolicy: true,
+    });
+  }
+}

@@ -1,0 +1,50 @@
+import { Duration } from 'aws-cdk-lib';
+import type { IEventBus } from 'aws-cdk-lib/aws-events';
+import { Construct } from 'constructs';
+import type { StackSettings } from '../../shared/contract/settings.ts';
+import { BridgeFunction } from './bridge-function.ts';
+import type { DurableTable } from './durable-table.ts';
+import { publishesOn, rateBudget, usesFeedState } from './grants.ts';
+import { connectsPartnerSecrets } from './partner-secrets.ts';
+
+export interface ConnectProps {
+  readonly settings: StackSettings;
+  readonly feedState: DurableTable;
+  readonly advertStatus: DurableTable;
+  readonly bus: IEventBus;
+}
+
+/** Below the lease of the refresh lock, two minutes, as for refresh-token: both write tokens under it. */
+const timeout = Duration.minutes(1);
+
+/**
+ * Does what operators ask for at the command line: connects, disconnects and forgets partner accounts. A function of its own,
+ * so that what may ask for a refresh may not ask for this.
+ */
+export class Connect extends Construct {
+  readonly function: BridgeFunction;
+
+  constructor(scope: Construct, id: string, { settings, feedState, advertStatus, bus }: ConnectProps) {
+    super(scope, id);
+    this.function = new BridgeFunction(this, 'Handler', {
+      name: 'connect',
+      description: 'Connects, disconnects and forgets partner accounts, for the command line',
+      handler: 'functions/connect/handler.ts',
+      timeout,
+      settings,
+    });
+    usesFeedState(this.function, feedState, {
+      ...rateBudget,
+      account: ['DeleteItem', 'GetItem', 'PutItem'],
+      feed: ['BatchWriteItem', 'GetItem', 'Query', 'UpdateItem'],
+      books: ['BatchWriteItem', 'GetItem', 'Query'],
+    });
+    // By its adverts the user of a partner account is known again.
+    this.function.knows('advertStatusTable', advertStatus.tableName).may('AdvertStatus', {
+      actions: ['dynamodb:BatchGetItem'],
+      resources: [advertStatus.tableArn],
+    });
+    connectsPartnerSecrets(this.function);
+    publishesOn(this.function, bus);
+  }
+}

@@ -1,0 +1,76 @@
+/** Who may do what with the secrets of partner accounts. They are made at run time: known here by their prefix only. */
+import { Stack } from 'aws-cdk-lib';
+import { AnyPrincipal, type Conditions, Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { Construct } from 'constructs';
+import { secretNames } from '../../shared/contract/names.ts';
+import type { BridgeFunction } from './bridge-function.ts';
+
+/**
+ * Path of the roles that may read tokens: drain, fan-out, refresh-token. The secrets' policy names the path and no role, for
+ * it outlives the roles: a deploy may replace those, and the policies of a hundred secrets with them it cannot.
+ */
+export const tokenReaderPath = '/advert-bridge/token-readers/';
+
+/**
+ * Resource policy of each partner account's secret, as JSON: nobody else reads it, whatever their own policies allow.
+ *
+ * @see https://docs.aws.amazon.com/secretsmanager/latest/userguide/auth-and-access_resource-policies.html
+ */
+export function partnerSecretPolicy(scope: Construct): string {
+  const { partition, account } = Stack.of(scope);
+  const readers = `arn:${partition}:iam::${account}:role${tokenReaderPath}*`;
+  const statement = new PolicyStatement({
+    sid: 'ReadOnlyByTokenReaders',
+    effect: Effect.DENY,
+    principals: [new AnyPrincipal()],
+    actions: ['secretsmanager:GetSecretValue'],
+    resources: ['*'], // In the policy of a secret: this secret.
+    conditions: { ArnNotLike: { 'aws:PrincipalArn': readers } },
+  });
+  return Stack.of(scope).toJsonString({ Version: '2012-10-17', Statement: [statement.toStatementJson()] });
+}
+
+export function readsPartnerSecrets(user: BridgeFunction): void {
+  grant(user, 'Read', ['GetSecretValue']);
+}
+
+/** Replaces the pair of an account that is connected, and reads it before; makes no secret and removes none. */
+export function refreshesPartnerSecrets(user: BridgeFunction): void {
+  grant(user, 'Read', ['GetSecretValue']);
+  grant(user, 'Write', ['PutSecretValue']);
+}
+
+/**
+ * Makes the secrets and takes them away, and reads none. What was removed can be restored for as long as it waits for its
+ * deletion, so this function may not skip that.
+ *
+ * @see https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssecretsmanager.html for the condition keys
+ */
+export function connectsPartnerSecrets(user: BridgeFunction): void {
+  user.knows('partnerSecretPolicy', partnerSecretPolicy(user));
+  grant(user, 'Write', ['CreateSecret', 'PutSecretValue', 'RestoreSecret']);
+  grant(user, 'Remove', ['DeleteSecret'], {
+    BoolIfExists: { 'secretsmanager:ForceDeleteWithoutRecovery': 'false' },
+  });
+  grant(user, 'Protect', ['PutResourcePolicy'], { Bool: { 'secretsmanager:BlockPublicPolicy': 'true' } });
+}
+
+function grant(
+  user: BridgeFunction,
+  what: string,
+  actions: readonly string[],
+  conditions?: Conditions,
+): void {
+  const { partition, region, account } = Stack.of(user);
+  const name = `${secretNames.partnerAccountPrefix}*`;
+  user
+    .may(`PartnerAccountSecrets${what}`, {
+      actions: actions.map((action) => `secretsmanager:${action}`),
+      resources: [`arn:${partition}:secretsmanager:${region}:${account}:secret:${name}`],
+      ...(conditions && { conditions }),
+    })
+    .acknowledges(
+      `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${name}]`,
+      'Partner accounts are added at run time: what their secrets share is the prefix, which nothing else uses.',
+    );
+}

@@ -1,0 +1,276 @@
+/**
+ * Grants are proven, not restated: every call that the functions make is put to an IAM engine with the policies of the
+ * synthesized template. None may be denied, and no grant may be without a call.
+ *
+ * A call that is new needs nothing here when a handler makes it in the journey, or when it is in a port's conformance suite
+ * and port-suites.ts says which function uses the method.
+ */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { FunctionName } from '../../../shared/contract/environment.ts';
+import { secretNames } from '../../../shared/contract/names.ts';
+import { functions, synthesized } from '../synthesized.ts';
+import { knownConditionKeys } from './aws-call.ts';
+import { awsMadeCalls } from './aws-made-calls.ts';
+import { decide, mayAssume } from './decide.ts';
+import { compare, distinctCalls, type RoleCall, summary } from './grants.ts';
+import { type Journey, startJourney, travel } from './handlers-journey.ts';
+import { recordedPortSuites } from './port-suites.ts';
+import { type RecordedWorld, startRecordedWorld } from './recorded-world.ts';
+import {
+  awsAccount,
+  policiesOf,
+  type RolePolicies,
+  region,
+  type Statement,
+  secretArn,
+} from './template-policies.ts';
+
+/** The function whose module is being loaded: its clients go through its own proxy. */
+const loading = vi.hoisted(() => ({ clients: undefined as unknown }));
+vi.mock('../../../shared/aws/clients.ts', () => {
+  const client = (name: string) => () => (loading.clients as Record<string, unknown>)[name];
+  return {
+    dynamoDbClient: client('dynamoDb'),
+    sqsClient: client('sqs'),
+    eventBridgeClient: client('events'),
+    secretsManagerClient: client('secrets'),
+    lambdaClient: client('lambda'),
+  };
+});
+/** Time passes only when somebody sleeps, or when the journey says so. A sleep that can be ended early is a time limit. */
+const time = vi.hoisted(() => ({ ms: Date.now() }));
+vi.mock('../../../shared/domain/clock.ts', async (original) => ({
+  ...(await original<object>()),
+  systemClock: {
+    now: () => time.ms,
+    sleep: (ms: number, signal?: AbortSignal) =>
+      new Promise<void>((resolve) => {
+        if (!signal) time.ms += Math.max(0, ms);
+        if (!signal || signal.aborted) resolve();
+        else signal.addEventListener('abort', () => resolve(), { once: true });
+      }),
+  },
+}));
+/** The drain asks for an account's backlog only when the queue is deep: here that is soon. */
+vi.mock('../../../shared/runtime/limits.ts', async (original) => {
+  const limits = await original<typeof import('../../../shared/runtime/limits.ts')>();
+  return { ...limits, drainLimits: { ...limits.drainLimits, mostWaiting: 1 } };
+});
+
+const folders: Readonly<Record<FunctionName, string>> = {
+  drain: 'drain',
+  fanOut: 'fan-out',
+  refreshToken: 'refresh-token',
+  connect: 'connect',
+};
+const policies = policiesOf(synthesized({ organizationId: 'o-a1b2c3d4e5' }).resources);
+
+let world: RecordedWorld;
+let journey: Journey;
+const loaded = new Map<FunctionName, Promise<never>>();
+
+/** One after another: which function's clients are meant is told by what is being loaded. */
+let last: Promise<unknown> = Promise.resolve();
+function load(name: FunctionName): Promise<never> {
+  const found = loaded.get(name);
+  if (found) return found;
+  const handler = last.then(async () => {
+    loading.clients = world.clients(name);
+    return (await import(`../../../functions/${folders[name]}/handler.ts`)).handler as never;
+  });
+  last = handler;
+  loaded.set(name, handler);
+  return handler;
+}
+
+beforeAll(async () => {
+  world = await startRecordedWorld((event) => journey.invoke('refreshToken', event));
+});
+afterAll(() => world.stop());
+
+recordedPortSuites(() => world);
+
+describe('the handlers', () => {
+  it('take a partner account from connect to forget', async () => {
+    vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    journey = await startJourney({
+      world,
+      load,
+      pass: (ms) => {
+        time.ms += ms;
+      },
+      setEnvironment: (variables) => {
+        for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+      },
+    });
+    try {
+      await travel(journey);
+    } finally {
+      await journey.stop();
+    }
+  }, 60_000);
+});
+
+const listed = <T>(value: T | readonly T[]): readonly T[] => (Array.isArray(value) ? value : [value as T]);
+const allCalls = (): readonly RoleCall[] => [...world.calls(policies), ...awsMadeCalls(policies)];
+
+describe('the grants of the stack', () => {
+  it('allow every call, and there is a call for each of them', async () => {
+    const report = await compare(policies, allCalls());
+    console.info(summary(report));
+    expect(report.denied).toEqual([]);
+    expect(report.unused).toEqual([]);
+    expect(report.distinct).toBeGreaterThan(50);
+  });
+
+  it('have no condition that a recorded call says nothing of', () => {
+    const ofPrincipal = ['aws:PrincipalArn', 'aws:SecureTransport'];
+    const keys = policies.roles
+      .flatMap(({ statements }) => statements)
+      .flatMap(({ Condition = {} }) => Object.values(Condition).flatMap(Object.keys));
+    expect(keys.filter((key) => ![...knownConditionKeys, ...ofPrincipal].includes(key))).toEqual([]);
+  });
+});
+
+/** The same policies with the statements of one role changed. */
+const withStatements = (role: RolePolicies, statements: readonly Statement[]) => {
+  const changed = { ...role, statements };
+  const swap = (call: RoleCall) => (call.role.id === role.id ? { ...call, role: changed } : call);
+  return {
+    policies: { ...policies, roles: policies.roles.map((each) => (each.id === role.id ? changed : each)) },
+    calls: allCalls().map(swap),
+  };
+};
+
+describe('the check itself', () => {
+  it('misses every grant that is taken away', async () => {
+    const unmissed: string[] = [];
+    const calls = distinctCalls(allCalls());
+    for (const role of policies.roles) {
+      const own = calls.filter((call) => call.role.id === role.id);
+      for (const [index, statement] of role.statements.entries()) {
+        for (const action of listed(statement.Action)) {
+          const left = { ...statement, Action: listed(statement.Action).filter((each) => each !== action) };
+          const statements = role.statements.with(index, left).filter(({ Action }) => Action.length > 0);
+          const without = { ...role, statements };
+          const results = await Promise.all(
+            own
+              .filter((call) => call.action === action)
+              .map((call) => decide(policies, { ...call, role: without })),
+          );
+          if (results.every(({ result }) => result === 'Allowed')) unmissed.push(`${role.id} ${action}`);
+        }
+      }
+    }
+    expect(unmissed).toEqual([]);
+  });
+
+  it.each([
+    ['an action that nobody calls', 'dynamodb:Scan', {}],
+    ['a kind of item that nobody touches', 'dynamodb:GetItem', { 'dynamodb:LeadingKeys': ['secrets'] }],
+  ])('finds a grant that is added and not used: %s', async (_what, Action, keys) => {
+    const role = policies.roleOf(functions.drain);
+    const added: Statement = {
+      ...{ Sid: 'Planted', Effect: 'Allow', Action },
+      Resource: policies.arnOf('AWS::DynamoDB::Table', 'FeedState'),
+      Condition: { 'ForAllValues:StringEquals': keys },
+    };
+    const planted = withStatements(role, [...role.statements, added]);
+    const { denied, unused } = await compare(planted.policies, planted.calls);
+    expect(denied).toEqual([]);
+    expect(unused).toEqual([`${role.id}: Planted ${Action}`]);
+  });
+
+  it('finds a call that is denied', async () => {
+    const role = policies.roleOf(functions.fanOut);
+    const resourceArn = policies.arnOf('AWS::DynamoDB::Table', 'FeedState');
+    const context = { 'dynamodb:LeadingKeys': ['feed'] };
+    const stray = { role, action: 'dynamodb:UpdateItem', resourceArn, context };
+    const { denied } = await compare(policies, [...allCalls(), stray]);
+    expect(denied).toEqual([expect.stringContaining('dynamodb:UpdateItem')]);
+  });
+});
+
+describe('whatever a role is allowed', () => {
+  /** An administrator, or a function of another team's, in the AWS account of the bridge. */
+  const anybody: RolePolicies = {
+    id: 'Administrator',
+    arn: 'arn:aws:iam::111122223333:role/Administrator',
+    trust: [],
+    statements: [{ Sid: 'All', Effect: 'Allow', Action: '*', Resource: '*' }],
+  };
+  const get = { action: 'secretsmanager:GetSecretValue', context: {} };
+  const ofMain = secretArn(`${secretNames.partnerAccountPrefix}main`);
+  const application = secretArn(secretNames.application);
+  const roleOf = (name: FunctionName) => policies.roleOf(functions[name]);
+  const result = async (question: Parameters<typeof decide>[1]) => (await decide(policies, question)).result;
+  const withAll = (role: RolePolicies) => ({ ...role, statements: anybody.statements });
+
+  it('tokens are read by drain, fan-out and refresh-token alone', async () => {
+    for (const name of ['drain', 'fanOut', 'refreshToken'] as const) {
+      expect(await result({ role: roleOf(name), resourceArn: ofMain, ...get })).toBe('Allowed');
+    }
+    for (const role of [anybody, withAll(roleOf('connect'))]) {
+      expect(await result({ role, resourceArn: ofMain, ...get })).toBe('ExplicitlyDenied');
+    }
+  });
+
+  it('the application’s credentials are read by refresh-token and connect alone', async () => {
+    for (const name of ['refreshToken', 'connect'] as const) {
+      expect(await result({ role: roleOf(name), resourceArn: application, ...get })).toBe('Allowed');
+    }
+    for (const role of [anybody, withAll(roleOf('drain')), withAll(roleOf('fanOut'))]) {
+      expect(await result({ role, resourceArn: application, ...get })).toBe('ExplicitlyDenied');
+    }
+  });
+
+  it('queues are used over TLS alone', async () => {
+    const send = {
+      role: roleOf('drain'),
+      action: 'sqs:SendMessage',
+      resourceArn: policies.arnOf('AWS::SQS::Queue', 'ChangedAdvertsQueue'),
+    };
+    expect(await result({ ...send, context: {} })).toBe('Allowed');
+    expect(await result({ ...send, context: { 'aws:SecureTransport': 'false' } })).toBe('ExplicitlyDenied');
+  });
+
+  it('drain and fan-out invoke refresh-token and no other function', async () => {
+    for (const name of ['drain', 'fanOut'] as const) {
+      for (const [id, expected] of Object.entries({
+        [functions.refreshToken]: 'Allowed',
+        [functions.connect]: 'ImplicitlyDenied',
+      })) {
+        const resourceArn = policies.arnOf('AWS::Lambda::Function', id);
+        const question = { role: roleOf(name), action: 'lambda:InvokeFunction', resourceArn, context: {} };
+        expect(await result(question)).toBe(expected);
+      }
+    }
+  });
+
+  it('the scheduler assumes a role for schedules of this AWS account alone', async () => {
+    const source = (account: string) => ({
+      'aws:SourceAccount': account,
+      'aws:SourceArn': `arn:aws:scheduler:${region}:${account}:schedule-group/default`,
+    });
+    const ofSchedules = policies.roles.filter(({ id }) => /^(Drain|RefreshToken)Every/.test(id));
+    expect(ofSchedules).toHaveLength(2);
+    for (const role of ofSchedules) {
+      const assumes = (context: Record<string, string>) =>
+        mayAssume(role, 'scheduler.amazonaws.com', context);
+      expect(await assumes(source(awsAccount))).toBe(true);
+      expect(await assumes(source('444455556666'))).toBe(false);
+      expect(await assumes({})).toBe(false);
+    }
+  });
+
+  it('a secret is removed with its recovery window, and given no public policy', async () => {
+    const remove = { role: roleOf('connect'), action: 'secretsmanager:DeleteSecret', resourceArn: ofMain };
+    const force = (value: string) => ({ 'secretsmanager:ForceDeleteWithoutRecovery': value });
+    expect(await result({ ...remove, context: {} })).toBe('Allowed');
+    expect(await result({ ...remove, context: force('false') })).toBe('Allowed');
+    expect(await result({ ...remove, context: force('true') })).toBe('ImplicitlyDenied');
+    const protect = { ...remove, action: 'secretsmanager:PutResourcePolicy' };
+    expect(await result({ ...protect, context: {} })).toBe('ImplicitlyDenied');
+  });
+});

@@ -1,0 +1,149 @@
+/** The handlers that Lambda runs, from `connect` to `forget`: which function makes a call is told by which one made it. */
+import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { expect } from 'vitest';
+import { type Sandbox, startSandbox } from '../../../sandbox/server.ts';
+import { environmentKeys, type FunctionName } from '../../../shared/contract/environment.ts';
+import { secretNames } from '../../../shared/contract/names.ts';
+import { tokenMaxAgeMs } from '../../../shared/runtime/limits.ts';
+import { busName, type RecordedWorld, refreshTokenFunction } from './recorded-world.ts';
+
+type Handler = (event: unknown, context: Context) => Promise<unknown>;
+
+export interface JourneyOptions {
+  readonly world: RecordedWorld;
+  /** Lets time pass for the functions. */
+  readonly pass: (ms: number) => void;
+  setEnvironment(variables: Readonly<Record<string, string>>): void;
+  /** Loads a handler whose clients go through the function's own proxy. */
+  readonly load: (name: FunctionName) => Promise<Handler>;
+}
+
+export type Invoke = (name: FunctionName, event?: unknown) => Promise<unknown>;
+
+const context = {
+  awsRequestId: 'request-1',
+  functionName: 'bridge',
+  // The functions' clock is hours ahead in the end; what is left of an invocation is counted by the machine's.
+  getRemainingTimeInMillis: () => 86_400_000,
+} as Context;
+
+/** Everything that the journey stands on. `invoke` is also what answers when a function invokes refresh-token. */
+export async function startJourney({ world, setEnvironment, load, pass }: JourneyOptions) {
+  const sandbox = await startSandbox({ adverts: 0, visibilityDelayMs: 0, users: [{ name: 'main' }] });
+  const [feedState, advertStatus] = [await world.table('FeedState'), await world.table('FanOutAdvertStatus')];
+  const [queue, letters] = [world.queue('ChangedAdvertsQueue'), world.queue('ChangedAdvertsDeadLetters')];
+  world.forgetSecrets();
+  const { clientId, clientSecret } = sandbox.application;
+  const SecretString = JSON.stringify({ clientId, clientSecret });
+  world.secrets.set(secretNames.application, { SecretString, VersionId: 'version-1' });
+  setEnvironment({
+    [environmentKeys.partnerBaseUrl]: sandbox.url,
+    [environmentKeys.maxRequestsPerSecond]: '1000',
+    [environmentKeys.confirmUnavailableSeconds]: '0',
+    [environmentKeys.feedStateTable]: feedState.name,
+    [environmentKeys.advertStatusTable]: advertStatus.name,
+    [environmentKeys.busName]: busName,
+    [environmentKeys.queueUrl]: queue.url,
+    [environmentKeys.deadLetterQueueUrl]: letters.url,
+    [environmentKeys.refreshTokenFunction]: refreshTokenFunction,
+    [environmentKeys.partnerSecretPolicy]: '{"Version":"2012-10-17","Statement":[]}',
+  });
+  const invoke: Invoke = async (name, event = {}) => (await load(name))(event, context);
+
+  /** A batch of the queue, as the event source mapping hands it over; what is not reported is deleted. */
+  async function fanOut(more: readonly SQSRecord[] = []): Promise<SQSBatchResponse> {
+    const harness = queue.of('harness');
+    const { Messages = [] } = await harness.client.send(
+      new ReceiveMessageCommand({
+        QueueUrl: harness.url,
+        MaxNumberOfMessages: 10,
+        MessageSystemAttributeNames: ['All'],
+      }),
+    );
+    const received = Messages.map(({ MessageId, ReceiptHandle, Body, Attributes }) =>
+      record(MessageId, Body, Attributes, ReceiptHandle),
+    );
+    const event: SQSEvent = { Records: [...received, ...more] };
+    const result = (await invoke('fanOut', event)) as SQSBatchResponse;
+    const failed = new Set(result.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+    for (const { messageId, receiptHandle: ReceiptHandle } of received) {
+      if (failed.has(messageId)) continue;
+      await harness.client.send(new DeleteMessageCommand({ QueueUrl: harness.url, ReceiptHandle }));
+    }
+    return result;
+  }
+
+  return { sandbox, invoke, fanOut, pass, stop: () => sandbox.close() };
+}
+
+export const record = (messageId = '', body = '', attributes: object = {}, receiptHandle = 'r'): SQSRecord =>
+  ({
+    ...{ messageId, receiptHandle, body },
+    attributes: {
+      ...{ ApproximateReceiveCount: '1', SentTimestamp: String(Date.now()), SequenceNumber: '1' },
+      ...attributes,
+    },
+  }) as unknown as SQSRecord;
+
+export type Journey = Awaited<ReturnType<typeof startJourney>>;
+
+const name = 'main';
+/** Longer than a function believes what it knows of an account or a token, and the drain the depth of the queue. */
+const believedMs = tokenMaxAgeMs + 60_000;
+
+async function connect({ sandbox, invoke }: Journey, refreshToken: string | undefined): Promise<void> {
+  const request = { action: 'connect', partnerAccount: name, refreshToken, sameUser: false };
+  expect(await invoke('connect', request)).toMatchObject({ kind: 'connected' });
+  expect(sandbox.control.users()).toHaveLength(1);
+}
+
+/** A life of one partner account. What each function is asked for is what schedule, queue and command line ask for. */
+export async function travel(journey: Journey): Promise<void> {
+  const { sandbox, invoke, fanOut, pass } = journey;
+  const { control } = sandbox;
+
+  const redirectUri = 'http://127.0.0.1:8765/callback';
+  const authorize = { action: 'authorize', state: 'a-state-of-some-length', redirectUri };
+  expect(await invoke('connect', authorize)).toMatchObject({ kind: 'authorize' });
+  expect(await invoke('connect', { action: 'check' })).toMatchObject({ kind: 'accepted' });
+  await connect(journey, sandbox.users[0]?.refreshToken);
+
+  // Adverts: one published, one that cannot be fetched now, one that is no ID, a message that is none of ours.
+  const [first = '', second = ''] = control.createAdverts(2, { status: 'new' });
+  control.listRaw('no-id');
+  control.faults.add({ endpoint: 'advert', kind: 'status', status: 503, count: 9, advertId: second });
+  expect(await invoke('drain')).toMatchObject({ polls: [{ end: 'up-to-date', listed: 3 }] });
+  const { batchItemFailures } = await fanOut([record('stray', 'not ours')]);
+  expect(batchItemFailures).toHaveLength(1);
+  control.faults.clear();
+
+  // Tokens that have run out, met by the fan-out and by the drain; nothing is left to do for the sweep.
+  pass(believedMs);
+  control.setStatus(first, 'active');
+  expect(await invoke('drain')).toMatchObject({ polls: [{ end: 'up-to-date' }] });
+  control.expireAccessTokens();
+  expect(await fanOut()).toEqual({ batchItemFailures: [] });
+  pass(believedMs);
+  control.expireAccessTokens();
+  control.setStatus(first, 'limited');
+  expect(await invoke('drain')).toMatchObject({ polls: [{ end: 'up-to-date' }] });
+  expect(await fanOut()).toEqual({ batchItemFailures: [] });
+  expect(await invoke('refreshToken')).toEqual({ refreshed: [], failed: [] });
+
+  // The user takes the grant back, and gives it again.
+  control.revoke(name);
+  control.setStatus(first, 'sold');
+  await invoke('drain');
+  await connect(journey, control.issueRefreshToken(name));
+  pass(believedMs);
+  expect(await invoke('drain')).toMatchObject({ polls: [{ end: 'up-to-date' }] });
+  await fanOut();
+
+  const disconnect = { action: 'disconnect', partnerAccount: name };
+  expect(await invoke('connect', disconnect)).toEqual({ kind: 'disconnected', known: true });
+  await connect(journey, control.issueRefreshToken(name));
+  expect(await invoke('connect', { ...disconnect, forget: true })).toEqual({ kind: 'forgotten' });
+}
+
+export type { Sandbox };

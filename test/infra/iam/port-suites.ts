@@ -1,0 +1,179 @@
+/** The ports' conformance suites, with the calls recorded that each function makes by the methods that it uses. */
+import { beforeEach } from 'vitest';
+import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
+import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
+import { createBooks } from '../../../shared/aws/books.ts';
+import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
+import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
+import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
+import { createFeedStates } from '../../../shared/aws/feed-states.ts';
+import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
+import { createBatchSettler } from '../../../shared/aws/settler.ts';
+import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
+import type { FunctionName } from '../../../shared/contract/environment.ts';
+import { secretNames } from '../../../shared/contract/names.ts';
+import { advertHistoriesSuite } from '../../ports/advert-histories.suite.ts';
+import { applicationSecretSuite } from '../../ports/application-secret.suite.ts';
+import { budgetStoreSuite } from '../../ports/budget-store.suite.ts';
+import { changedAdvertsQueueSuite } from '../../ports/changed-adverts-queue.suite.ts';
+import { needsGroupsTogether } from '../../ports/fauxqs-gaps.ts';
+import { feedStatesSuite } from '../../ports/feed-states.suite.ts';
+import { partnerAccountsSuite } from '../../ports/partner-accounts.suite.ts';
+import { tokenVaultSuite } from '../../ports/token-vault.suite.ts';
+import { aReadersPolicy } from '../../unit/aws/fake-secrets-manager.ts';
+import { anObserver } from '../../unit/aws/fixtures.ts';
+import { sqsInbox } from '../../unit/aws/sqs-inbox.ts';
+import type { Caller, RecordedWorld } from './recorded-world.ts';
+
+const everything = ['drain', 'fanOut', 'refreshToken', 'connect'] as const;
+
+/**
+ * A port whose methods `used` are the function's own calls; the others are made by the test.
+ *
+ * @param make the adapter for a caller
+ */
+function partly<P extends object>(
+  make: (caller: Caller) => P,
+  by: FunctionName,
+  used: readonly (keyof P)[],
+): P {
+  const own = make(by);
+  return { ...make('harness'), ...Object.fromEntries(used.map((method) => [method, own[method]])) };
+}
+
+/** @param world of the test file, once it is started */
+export function recordedPortSuites(world: () => RecordedWorld): void {
+  for (const [by, used] of [
+    ['drain', ['list', 'acquire', 'advance', 'release']],
+    ['connect', ['list', 'register', 'remove']],
+  ] as const) {
+    feedStatesSuite(by, async () => {
+      const table = await world().table('FeedState');
+      return { feedStates: partly((caller) => createFeedStates(table.of(caller)), by, used) };
+    });
+  }
+
+  for (const [by, used] of [
+    ['drain', ['list', 'read']],
+    ['fanOut', ['read']],
+    ['refreshToken', ['list', 'read', 'write']],
+    ['connect', ['read', 'write', 'remove']],
+  ] as const) {
+    partnerAccountsSuite(by, async () => {
+      const table = await world().table('FeedState');
+      return { partnerAccounts: partly((caller) => createPartnerAccounts(table.of(caller)), by, used) };
+    });
+  }
+
+  for (const [by, used] of [
+    ['fanOut', ['read', 'write']],
+    ['connect', ['read']],
+  ] as const) {
+    advertHistoriesSuite(by, async () => {
+      const table = await world().table('FanOutAdvertStatus');
+      return { advertHistories: partly((caller) => createAdvertHistories(table.of(caller)), by, used) };
+    });
+  }
+
+  for (const by of everything) {
+    budgetStoreSuite(by, async () => {
+      const table = await world().table('FeedState');
+      return { budgetStore: createBudgetStore(table.of(by)) };
+    });
+  }
+
+  const secrets = (caller: Caller) => world().clients(caller).secrets;
+  const vaultOf = {
+    drain: () => ({
+      ...createTokenVault(secrets('harness'), aReadersPolicy),
+      ...createTokenReader(secrets('drain')),
+    }),
+    fanOut: () => ({
+      ...createTokenVault(secrets('harness'), aReadersPolicy),
+      ...createTokenReader(secrets('fanOut')),
+    }),
+    refreshToken() {
+      const connecting = createTokenVault(secrets('harness'), aReadersPolicy);
+      const updater = createTokenUpdater(secrets('refreshToken'));
+      return {
+        ...connecting,
+        ...updater,
+        async write(name: string, pair: Parameters<typeof updater.write>[1]) {
+          // What is refreshed was connected before.
+          await connecting.write(name, pair);
+          return updater.write(name, pair);
+        },
+      };
+    },
+    connect: () => ({
+      ...createTokenVault(secrets('connect'), aReadersPolicy),
+      ...createTokenReader(secrets('harness')),
+    }),
+  };
+  for (const by of everything) {
+    tokenVaultSuite(by, async () => {
+      world().forgetSecrets();
+      return {
+        vault: vaultOf[by](),
+        edit: (name, text) =>
+          world().secrets.set(secretNames.partnerAccountPrefix + name, {
+            SecretString: text,
+            VersionId: 'edited',
+          }),
+      };
+    });
+  }
+
+  for (const by of ['refreshToken', 'connect'] as const) {
+    applicationSecretSuite(by, async (text) => {
+      if (text === undefined) world().secrets.set(secretNames.application, undefined);
+      else world().secrets.set(secretNames.application, { SecretString: text, VersionId: 'v' });
+      return { applicationSecret: createApplicationSecret(secrets(by)) };
+    });
+  }
+
+  beforeEach(({ task, skip }) => {
+    skip(needsGroupsTogether.has(task.name), 'fauxqs hands out one message of a group at a time');
+  });
+  changedAdvertsQueueSuite(
+    'drain sends, fanOut settles',
+    { controlsTime: false, countsOnAcceptance: false },
+    async () => {
+      const queue = world().queue('ChangedAdvertsQueue');
+      const letters = world().queue('ChangedAdvertsDeadLetters');
+      const table = await world().table('FeedState');
+      const settler = createBatchSettler({
+        queue: queue.of('fanOut'),
+        deadLetterQueue: letters.of('fanOut'),
+        books: createBooks(table.of('fanOut')),
+        observer: anObserver().observer,
+      });
+      return {
+        queue: {
+          ...createDeadLetters({ queue: letters.of('drain') }),
+          ...createChangedAdvertsQueue({
+            queue: queue.of('drain'),
+            mostWaiting: 0,
+            clock: hurriedClock(),
+            inFlightOf: async (name) =>
+              queue.bodies().filter((body) => JSON.parse(body).partnerAccount === name).length,
+          }),
+          // Lambda receives and deletes by the function's role: aws-made-calls.ts.
+          ...sqsInbox(queue.of('harness'), settler),
+        },
+      };
+    },
+  );
+}
+
+/** So that the figure of the queue is asked for every time. */
+function hurriedClock() {
+  let now = 0;
+  return {
+    now: () => {
+      now += 60_000;
+      return now;
+    },
+    sleep: async () => {},
+  };
+}

@@ -1,0 +1,126 @@
+/** Emulated services that every function reaches through a recording proxy of its own. */
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { LambdaClient } from '@aws-sdk/client-lambda';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { playServices } from '../../../bench/cost/played-services.ts';
+import type { Table } from '../../../shared/aws/conditional-write.ts';
+import type { Queue } from '../../../shared/aws/send-batches.ts';
+import type { FunctionName } from '../../../shared/contract/environment.ts';
+import { secretNames } from '../../../shared/contract/names.ts';
+import { startDynamo, startSqs } from '../../unit/aws/emulators.ts';
+import { functions } from '../synthesized.ts';
+import { type AwsCall, requestsOf } from './aws-call.ts';
+import { type ArnOf, type RoleCall, roleCalls } from './grants.ts';
+import { startRecordingProxy } from './recording-proxy.ts';
+import { secretArn, type TemplatePolicies } from './template-policies.ts';
+
+/** `harness`: the test itself, whose calls nobody has to be allowed. */
+export type Caller = FunctionName | 'harness';
+
+export const busName = 'adverts';
+export const refreshTokenFunction = 'refresh-token';
+
+const options = {
+  region: 'us-east-1',
+  credentials: { accessKeyId: '000000000000', secretAccessKey: 'test' },
+};
+
+export type RecordedWorld = Awaited<ReturnType<typeof startRecordedWorld>>;
+
+/** @param invoke what stands behind the refresh-token function */
+export async function startRecordedWorld(invoke: (event: unknown) => Promise<unknown>) {
+  const [dynamo, sqs] = await Promise.all([startDynamo(), startSqs()]);
+  const services = playServices(invoke);
+  const recorded: { readonly caller: FunctionName; readonly call: AwsCall }[] = [];
+  /** Type and logical ID of each table and queue, by its name. */
+  const kinds = new Map<string, readonly [string, string]>();
+
+  const play = ({ service, operation, input }: AwsCall) =>
+    services.play(
+      `${service} ${operation}`,
+      service === 'lambda' ? String(input.Payload) : JSON.stringify(input),
+    );
+  const upstream = {
+    dynamodb: dynamo.url,
+    sqs: sqs.url,
+    events: play,
+    lambda: play,
+    secretsmanager: play,
+  };
+  const callers: readonly Caller[] = [...(Object.keys(functions) as FunctionName[]), 'harness'];
+  const proxies = await Promise.all(
+    callers.map(async (caller) => {
+      const record = (call: AwsCall) => {
+        if (caller !== 'harness') recorded.push({ caller, call });
+      };
+      const proxy = await startRecordingProxy({ upstream, record, fillsInItems: true });
+      const at = { ...options, endpoint: proxy.url };
+      const clients = {
+        dynamoDb: new DynamoDBClient(at),
+        sqs: new SQSClient(at),
+        events: new EventBridgeClient(at),
+        lambda: new LambdaClient(at),
+        secrets: new SecretsManagerClient(at),
+      };
+      return [caller, { proxy, clients }] as const;
+    }),
+  );
+  const byCaller = new Map<Caller, (typeof proxies)[number][1]>(proxies);
+  const of = (caller: Caller) => {
+    const found = byCaller.get(caller);
+    if (!found) throw new Error(`nobody is called ${caller}`);
+    return found;
+  };
+
+  async function table(kind: 'FeedState' | 'FanOutAdvertStatus') {
+    const { name } = await (kind === 'FeedState' ? dynamo.feedStateTable() : dynamo.advertStatusTable());
+    kinds.set(name, ['AWS::DynamoDB::Table', kind]);
+    return { name, of: (caller: Caller): Table => ({ client: of(caller).clients.dynamoDb, name }) };
+  }
+  function queue(kind: 'ChangedAdvertsQueue' | 'ChangedAdvertsDeadLetters') {
+    const { url, bodies } = sqs.createQueue();
+    kinds.set(url.split('/').at(-1) ?? '', ['AWS::SQS::Queue', kind]);
+    return { url, bodies, of: (caller: Caller): Queue => ({ client: of(caller).clients.sqs, url }) };
+  }
+
+  const arnOf =
+    (policies: TemplatePolicies): ArnOf =>
+    ({ service, resource }) => {
+      if (service === 'secretsmanager') {
+        return resource === secretNames.application
+          ? policies.arnOf('AWS::SecretsManager::Secret', 'RefreshTokenApplication')
+          : secretArn(resource);
+      }
+      if (service === 'events' && resource === busName)
+        return policies.arnOf('AWS::Events::EventBus', 'EventsBus');
+      if (service === 'lambda' && resource === refreshTokenFunction) {
+        return policies.arnOf('AWS::Lambda::Function', functions.refreshToken);
+      }
+      const kind = kinds.get(resource.split('/').at(-1) ?? '');
+      if (!kind) throw new Error(`nothing here is called ${resource}`);
+      return policies.arnOf(...kind);
+    };
+
+  return {
+    secrets: services.secrets,
+    forgetSecrets: services.forgetSecrets,
+    clients: (caller: Caller) => of(caller).clients,
+    url: (caller: Caller) => of(caller).proxy.url,
+    table,
+    queue,
+    /** Everything that was recorded so far, as what IAM is asked. */
+    calls: (policies: TemplatePolicies): RoleCall[] =>
+      recorded.flatMap(({ caller, call }) =>
+        roleCalls(policies.roleOf(functions[caller]), requestsOf(call), arnOf(policies)),
+      ),
+    async stop() {
+      for (const { proxy, clients } of byCaller.values()) {
+        for (const client of Object.values(clients)) client.destroy();
+        await proxy.stop();
+      }
+      await Promise.all([dynamo.stop(), sqs.stop()]);
+    },
+  };
+}

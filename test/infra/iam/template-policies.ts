@@ -1,0 +1,155 @@
+/** The policies of a synthesized template, with every reference resolved as CloudFormation would in one AWS account. */
+import { environmentKeys } from '../../../shared/contract/environment.ts';
+import { secretNames } from '../../../shared/contract/names.ts';
+import type { Service } from './aws-call.ts';
+
+export const awsAccount = '111122223333';
+export const region = 'eu-central-1';
+
+export interface TemplateResource {
+  readonly Type: string;
+  // biome-ignore lint/suspicious/noExplicitAny: CloudFormation's own shape.
+  readonly Properties?: any;
+}
+export type TemplateResources = Readonly<Record<string, TemplateResource>>;
+
+export interface Statement {
+  readonly Sid?: string;
+  readonly Effect: 'Allow' | 'Deny';
+  readonly Action: string | readonly string[];
+  readonly Resource?: unknown;
+  readonly Condition?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+export interface RolePolicies {
+  /** Logical ID of the role. */
+  readonly id: string;
+  readonly arn: string;
+  readonly trust: readonly Statement[];
+  readonly statements: readonly Statement[];
+}
+
+export interface TemplatePolicies {
+  readonly roles: readonly RolePolicies[];
+  /** The role of a function, by the beginning of the function's logical ID. */
+  roleOf(functionId: string): RolePolicies;
+  /** The policy of a resource, if it has one. */
+  resourcePolicy(
+    arn: string,
+  ): { readonly Version: string; readonly Statement: readonly Statement[] } | undefined;
+  /** ARN of a resource by its logical ID, or the beginning of it. */
+  arnOf(type: string, id: string): string;
+}
+
+const arn = (service: Service | 'iam' | 'logs' | 'sns' | 'kms', rest: string, inRegion = region): string =>
+  `arn:aws:${service}:${inRegion}:${awsAccount}:${rest}`;
+
+/** ARN of a resource whose name is its logical ID, where it is given none. */
+const arnByType: Readonly<Record<string, (id: string, properties: Record<string, string>) => string>> = {
+  'AWS::DynamoDB::Table': (id) => arn('dynamodb', `table/${id}`),
+  'AWS::SQS::Queue': (id) => arn('sqs', `${id}.fifo`),
+  'AWS::Lambda::Function': (id) => arn('lambda', `function:${id}`),
+  'AWS::Events::EventBus': (_id, { Name }) => arn('events', `event-bus/${Name}`),
+  'AWS::SecretsManager::Secret': (_id, { Name }) => arn('secretsmanager', `secret:${Name}-AbCdEf`),
+  'AWS::IAM::Role': (id, { Path = '/' }) => arn('iam', `role${Path}${id}`, ''),
+  'AWS::Logs::LogGroup': (id) => arn('logs', `log-group:${id}:*`),
+  'AWS::SNS::Topic': (id) => arn('sns', id),
+  'AWS::KMS::Key': (id) => arn('kms', `key/${id}`),
+};
+
+/** ARN of a partner account's secret, which no template names. */
+export const secretArn = (name: string): string => arn('secretsmanager', `secret:${name}-AbCdEf`);
+
+export function policiesOf(resources: TemplateResources): TemplatePolicies {
+  const arnOfResource = (id: string): string => {
+    const { Type, Properties = {} } = resources[id] ?? { Type: '' };
+    const make = arnByType[Type];
+    if (!make) throw new Error(`${id} (${Type}): its ARN is not known here`);
+    return make(id, Properties);
+  };
+  const reference = (id: string): string => {
+    const pseudo: Record<string, string> = {
+      'AWS::Partition': 'aws',
+      'AWS::Region': region,
+      'AWS::AccountId': awsAccount,
+      'AWS::StackName': 'AdvertBridge',
+      'AWS::URLSuffix': 'amazonaws.com',
+    };
+    const { Type, Properties } = resources[id] ?? { Type: '' };
+    // Of most types Ref is the name; of these it is the ARN, or the name is given.
+    if (['AWS::SecretsManager::Secret', 'AWS::SNS::Topic'].includes(Type)) return arnOfResource(id);
+    if (Type === 'AWS::SQS::Queue') return `https://sqs.${region}.amazonaws.com/${awsAccount}/${id}.fifo`;
+    return pseudo[id] ?? Properties?.Name ?? id;
+  };
+  function resolve(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(resolve);
+    if (typeof value !== 'object' || value === null) return value;
+    const { Ref, 'Fn::GetAtt': attribute, 'Fn::Join': joined, ...rest } = value as Record<string, unknown>;
+    if (typeof Ref === 'string') return reference(Ref);
+    if (Array.isArray(attribute)) {
+      if (attribute[1] !== 'Arn') throw new Error(`${attribute.join('.')} is not resolved here`);
+      return arnOfResource(attribute[0]);
+    }
+    if (Array.isArray(joined)) return (resolve(joined[1]) as string[]).join(joined[0]);
+    return Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, resolve(inner)]));
+  }
+  const ofType = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
+  const statementsOf = (document: unknown) =>
+    (resolve(document) as { Statement: readonly Statement[] }).Statement;
+
+  const roles = ofType('AWS::IAM::Role').map(([id, { Properties }]) => ({
+    id,
+    arn: arnOfResource(id),
+    trust: statementsOf(Properties.AssumeRolePolicyDocument),
+    statements: ofType('AWS::IAM::Policy')
+      .filter(([, policy]) => policy.Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === id))
+      .flatMap(([, policy]) => statementsOf(policy.Properties.PolicyDocument)),
+  }));
+
+  const byResource = new Map<string, Statement[]>();
+  const add = (to: string, statements: readonly Statement[]) =>
+    byResource.set(to, [...(byResource.get(to) ?? []), ...statements]);
+  for (const [, { Properties }] of ofType('AWS::SQS::QueuePolicy')) {
+    const arns = (resolve(Properties.Queues) as string[]).map((url) =>
+      arn('sqs', url.split('/').at(-1) ?? ''),
+    );
+    for (const each of arns) add(each, statementsOf(Properties.PolicyDocument));
+  }
+  for (const [, { Properties }] of ofType('AWS::Events::EventBusPolicy')) {
+    add(arn('events', `event-bus/${resolve(Properties.EventBusName)}`), [
+      resolve(Properties.Statement) as Statement,
+    ]);
+  }
+  for (const [, { Properties }] of ofType('AWS::SecretsManager::ResourcePolicy')) {
+    add(resolve(Properties.SecretId) as string, statementsOf(Properties.ResourcePolicy));
+  }
+  const ofPartnerSecrets = ofType('AWS::Lambda::Function')
+    .map(([, { Properties }]) => Properties.Environment?.Variables?.[environmentKeys.partnerSecretPolicy])
+    .filter((policy) => policy !== undefined)
+    .flatMap((policy) => statementsOf(JSON.parse(resolve(policy) as string)));
+
+  const find = (type: string, id: string): string => {
+    const found = ofType(type).filter(([logicalId]) => logicalId.startsWith(id));
+    if (found.length !== 1 || !found[0]) throw new Error(`${found.length} resources ${type} ${id}`);
+    return found[0][0];
+  };
+
+  return {
+    roles,
+    roleOf(functionId) {
+      const { Properties } = resources[find('AWS::Lambda::Function', functionId)] ?? {};
+      const roleArn = resolve(Properties.Role);
+      const role = roles.find((each) => each.arn === roleArn);
+      if (!role) throw new Error(`${functionId} has no role of this stack`);
+      return role;
+    },
+    resourcePolicy(of) {
+      const isPartnerSecret = of.startsWith(
+        arn('secretsmanager', `secret:${secretNames.partnerAccountPrefix}`),
+      );
+      const Statement = isPartnerSecret ? ofPartnerSecrets : (byResource.get(of) ?? []);
+      return Statement.length === 0 ? undefined : { Version: '2012-10-17', Statement };
+    },
+    arnOf: (type, id) => arnOfResource(find(type, id)),
+  };
+}
