@@ -118,6 +118,7 @@ export async function pollFeed(
       const page = await readPage(deps.reader, feed, state, {
         deadlineMs: Math.min(deadlineMs, leasedUntil - leaseMarginMs, clock.now() + pageMs + slotsMs),
         overlapMs: settings.overlapSeconds * 1000,
+        generation: state.generation,
       });
       const accepted = await acceptPage(poll, state, page);
       if (!accepted) return { ...counts, end: 'lease-lost' };

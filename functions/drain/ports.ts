@@ -104,6 +104,8 @@ export interface FeedQuery {
 export interface CallOptions {
   /** Ms since 1970: nothing is tried after it. */
   readonly deadlineMs: number;
+  /** The partner account's generation that `since` and cursor belong to: a token of another one is not used. */
+  readonly generation: number;
 }
 
 /** The partner service, with the partner account's token already looked after. */

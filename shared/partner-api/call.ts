@@ -22,6 +22,8 @@ export interface CallRequest extends Asked {
   /** What the gate knows it by. */
   readonly resource: string;
   readonly deadlineMs: number;
+  /** Throws when the request is not to be sent after all. */
+  readonly beforeSend?: (() => void) | undefined;
 }
 
 export interface Times {
@@ -45,6 +47,7 @@ export function createCaller(deps: CallerDeps) {
       const sentAt = clock.now();
       const leftMs = request.deadlineMs - sentAt;
       if (leftMs <= 0) throw outOfTime(request);
+      request.beforeSend?.();
       try {
         const answer = await transport.send(request.wire, Math.min(leftMs, attemptTimeoutMs));
         return { answer, sentAt };

@@ -4,6 +4,7 @@ import type { createFanOut } from '../../functions/fan-out/fan-out.ts';
 import type { createConnect } from '../../functions/refresh-token/connect.ts';
 import type { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
+import { createViewedAccounts, type ViewedAccounts } from '../../shared/partner-api/account-views.ts';
 import { createPartnerClient } from '../../shared/partner-api/client.ts';
 import type { createGate } from '../../shared/partner-api/gate.ts';
 import type { RefreshOutcome } from '../../shared/partner-api/ports.ts';
@@ -92,10 +93,10 @@ export function createStages(world: SimWorld, wiring: Wiring) {
 
   type Started = ReturnType<typeof start>;
 
-  function readersOf({ process, ports, clock, client }: Started) {
+  function readersOf({ process, ports, clock, client }: Started, accounts: ViewedAccounts) {
     const tokens = useCases.createTokenSource({
       reader: ports.vault,
-      accounts: ports.accounts,
+      accounts,
       clock,
       requester: {
         refresh: (partnerAccount, rejectedVersion, because, deadlineMs) =>
@@ -165,13 +166,14 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   async function drain(name: string): Promise<void> {
     const started = start(name);
     const { process, ports, clock, observer } = started;
-    const { accounts, feedStates, queue, deadLetters } = ports;
+    const { feedStates, queue, deadLetters } = ports;
+    const accounts = createViewedAccounts(ports.accounts, clock);
     const { run } = useCases.createDrain({
       accounts,
       feedStates,
       queue,
       deadLetters,
-      reader: readersOf(started),
+      reader: readersOf(started, accounts),
       observer,
       clock,
       newId: process.newId,
@@ -202,12 +204,13 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   async function work(name: string, isOver: () => boolean): Promise<Process> {
     const started = start(name);
     const { process, ports, clock, random, observer } = started;
-    const { accounts, histories, events, inbox, settler } = ports;
+    const { histories, events, inbox, settler } = ports;
+    const accounts = createViewedAccounts(ports.accounts, clock);
     const { handle } = useCases.createFanOut({
       accounts,
       histories,
       events,
-      adverts: readersOf(started),
+      adverts: readersOf(started, accounts),
       observer,
       clock,
       random,
