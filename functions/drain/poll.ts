@@ -287,6 +287,7 @@ export class StuckFeed extends PartnerFault {
 function endOf(fault: PartnerFault, nowMs: number): PollEnd {
   return {
     fault: fault.message,
+    faultKind: fault.code,
     ...(callsForPerson(fault) ? { needsPerson: true } : {}),
     ...(fault instanceof StuckFeed ? { pausedUntil: nowMs + stuckPauseMs } : {}),
   };

@@ -28,6 +28,8 @@ export interface FeedState extends FeedKey {
   readonly pausedUntil?: number;
   /** What is wrong with the feed, in words; absent when its last poll was fine. */
   readonly fault?: string;
+  /** Which kind of fault it is: one of shared/domain/faults.ts. Open, for a newer bridge may know more of them. */
+  readonly faultKind?: string;
   /** The fault does not end by itself. */
   readonly needsPerson?: boolean;
 }
@@ -90,6 +92,7 @@ export interface PollEnd {
   /** Nothing was asked of the service: the feed waits on as it was listed, and has not had its turn. */
   readonly unasked?: Pick<FeedState, 'lastPolled'>;
   readonly fault?: string;
+  readonly faultKind?: string;
   readonly needsPerson?: boolean;
   readonly pausedUntil?: number;
 }

@@ -42,6 +42,7 @@ export function createFeedStates(table: Table): FeedStates {
           lastPolled: undefined,
           pausedUntil: undefined,
           fault: undefined,
+          faultKind: undefined,
           needsPerson: undefined,
           holder: undefined,
           leaseUntil: undefined,
@@ -80,6 +81,7 @@ export function createFeedStates(table: Table): FeedStates {
           ...progress,
           ...(lastSuccess === undefined ? {} : { lastSuccess }),
           fault: undefined,
+          faultKind: undefined,
           needsPerson: undefined,
           pausedUntil: undefined,
           leaseUntil: nowMs + leaseMs,
@@ -91,9 +93,12 @@ export function createFeedStates(table: Table): FeedStates {
       return written;
     },
 
-    async release(key, fence, { unasked, fault, needsPerson, pausedUntil }, nowMs) {
+    async release(key, fence, { unasked, fault, faultKind, needsPerson, pausedUntil }, nowMs) {
       await updateItem(table, feedItemKey(key), {
-        set: { fault, needsPerson, pausedUntil, ...unasked, holder: undefined, leaseUntil: undefined },
+        set: {
+          ...{ fault, faultKind, needsPerson, pausedUntil, ...unasked },
+          ...{ holder: undefined, leaseUntil: undefined },
+        },
         condition: ours,
         values: { fence, now: nowMs },
       });

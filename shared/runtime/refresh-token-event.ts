@@ -17,6 +17,7 @@ const action = <const A extends string>(name: A) => ({
 });
 const since = v.optional(instant);
 const sameUser = v.optional(v.boolean());
+const newUser = v.optional(v.boolean());
 const redirectUri = v.pipe(v.string(), v.url('expected an absolute URL'));
 
 const request = v.variant('action', [
@@ -26,8 +27,15 @@ const request = v.variant('action', [
     rejectedVersion: v.string(),
     because: v.picklist(rejections),
   }),
-  v.object({ ...action('connect'), refreshToken: secret, since, sameUser }),
-  v.object({ ...action('connect'), code: secret, redirectUri: v.optional(redirectUri), since, sameUser }),
+  v.object({ ...action('connect'), refreshToken: secret, since, sameUser, newUser }),
+  v.object({
+    ...action('connect'),
+    code: secret,
+    redirectUri: v.optional(redirectUri),
+    since,
+    sameUser,
+    newUser,
+  }),
   v.object({ ...action('disconnect'), forget: v.optional(v.boolean(), false) }),
   v.object({ action: v.literal('check') }),
 ]);
