@@ -250,7 +250,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   async function asked<T>(
     name: string,
     work: (use: ReturnType<typeof createConnect>, started: Started, deadlineMs: number) => Promise<T>,
-  ): Promise<void> {
+  ): Promise<T> {
     const started = start(name);
     const settings = {
       requiredScope: 'v2 read write',
@@ -262,14 +262,19 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const deps = { ...tokenDepsOf(started), feedStates, ...look, settings };
     const patienceMs = limits.refreshMs + 2 * limits.lockMs;
     const deadlineMs = started.clock.now() + patienceMs - 5_000;
-    await within(started, patienceMs, () => work(useCases.createConnect(deps), started, deadlineMs));
+    return within(started, patienceMs, () => work(useCases.createConnect(deps), started, deadlineMs));
   }
 
   /** With what the service gave for it. */
-  const connect = (name: string, partnerAccount: string, credential: Credential) =>
+  const connect = (
+    name: string,
+    partnerAccount: string,
+    credential: Credential,
+    // The person knows who it is; the bridge could not, as long as fan-out is behind.
+    who: { readonly sameUser?: boolean; readonly newUser?: boolean } = { sameUser: true },
+  ) =>
     asked(name, (use, _started, deadlineMs) =>
-      // The person knows who it is; the bridge could not, as long as fan-out is behind.
-      use.connect({ partnerAccount, ...credential, sameUser: true }, { deadlineMs }),
+      use.connect({ partnerAccount, ...credential, ...who }, { deadlineMs }),
     );
 
   const disconnect = (name: string, partnerAccount: string) =>
