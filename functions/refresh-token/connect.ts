@@ -65,28 +65,34 @@ export function createConnect(deps: ConnectDeps) {
    */
   async function connect(request: ConnectRequest, options: CallOptions): Promise<Connected> {
     const { partnerAccount: name } = request;
-    if (await accounts.read(name)) {
-      return alone(name, options, (holder) => exchange(request, { holder, isKnown: true }, options));
-    }
-    // There is no row yet that could be locked: it is locked from its first writing on.
+    const again = (holder: string) => exchange(request, { holder, isKnown: true }, options);
+    return alone(name, options, again, () => connectFirst(request, options));
+  }
+
+  /** There is no row yet that could be locked: it is locked from its first writing on. */
+  async function connectFirst(request: ConnectRequest, options: CallOptions): Promise<Connected> {
     const holder = newId();
     try {
       return await exchange(request, { holder, isKnown: false }, options);
     } finally {
-      await releaseRefreshLock(accounts, name, holder);
+      await releaseRefreshLock(accounts, request.partnerAccount, holder);
     }
   }
 
   /**
    * A refresh under way could store its pair, of a grant that is dead by now, after the new one: so nobody refreshes
    * meanwhile.
+   *
+   * @param unknown instead of `work` where there is no such account
    */
   async function alone<T>(
     name: string,
     { deadlineMs }: CallOptions,
     work: (holder: string) => Promise<T>,
+    unknown: () => Promise<T>,
   ): Promise<T> {
     for (;;) {
+      if (!(await accounts.read(name))) return unknown();
       const result = await withRefreshLock(deps, name, work);
       if (result !== busy) return result;
       if (clock.now() + busyLookMs >= deadlineMs) {
@@ -214,7 +220,8 @@ export function createConnect(deps: ConnectDeps) {
 
   /** Stops polling and removes the credentials; the cursor and the history stay. @returns whether it was known */
   async function disconnect(name: string): Promise<boolean> {
-    return alone(name, { deadlineMs: clock.now() + disconnectMs }, () => removeCredentials(name));
+    const remove = () => removeCredentials(name);
+    return alone(name, { deadlineMs: clock.now() + disconnectMs }, remove, remove);
   }
 
   async function removeCredentials(name: string): Promise<boolean> {

@@ -8,6 +8,8 @@ import type { PartnerAccount, PartnerAccounts } from '../domain/ports.ts';
 
 /** How old the row may be that a request to the partner service relies on. Counts from before the row was asked for. */
 export const viewMaxAgeMs = 5_000;
+/** How old the row may be for a request that is yet to come: it may have to wait for its turn. */
+const takenMaxAgeMs = 3_000;
 /** While requests wait for their turn the row is read again this long after it was read last. */
 const readAgainMs = 4_000;
 /** After a reading that failed. */
@@ -17,13 +19,13 @@ const maxReads = 2;
 
 export interface ViewedAccounts extends PartnerAccounts {
   /**
-   * The row as it stood at most {@link viewMaxAgeMs} ago, and in `generation` if it has come to that by now: a view of
+   * The row as it stood at most three seconds ago, and in `generation` if it has come to that by now: a view of
    * another generation is not believed, for it may be older than the caller. Callers side by side share one reading.
    *
    * @throws {PartnerFault} `passing` when the row cannot be read in time; what the adapter throws
    */
   view(name: string, generation: number): Promise<PartnerAccount | undefined>;
-  /** The row without waiting for it; undefined when what is known of it is too old. */
+  /** The row as it stood at most {@link viewMaxAgeMs} ago, without waiting for it; undefined when none is known. */
   seen(name: string): { readonly account: PartnerAccount | undefined } | undefined;
   /** Keeps what {@link seen} tells from growing too old, until the function that it returns is called. */
   keepInView(name: string): () => void;
@@ -46,7 +48,8 @@ export function createViewedAccounts(accounts: PartnerAccounts, clock: Clock = s
   const readings = new Map<string, Promise<PartnerAccount | undefined>>();
   const watches = new Map<string, Watch>();
 
-  const isFresh = ({ askedAt }: View) => clock.now() - askedAt <= viewMaxAgeMs;
+  const isFresh = ({ askedAt }: Pick<View, 'askedAt'>, maxAgeMs = viewMaxAgeMs) =>
+    clock.now() - askedAt <= maxAgeMs;
 
   function remember(name: string, view: View): void {
     const known = views.get(name);
@@ -64,7 +67,7 @@ export function createViewedAccounts(accounts: PartnerAccounts, clock: Clock = s
     for (let reads = 1; reads <= maxReads; reads += 1) {
       const askedAt = clock.now();
       const found = await read(name);
-      if (isFresh({ account: undefined, askedAt })) return found?.value;
+      if (isFresh({ askedAt })) return found?.value;
     }
     throw new PartnerFault('passing', `the row of partner account ${name} cannot be read in time`);
   }
@@ -79,7 +82,8 @@ export function createViewedAccounts(accounts: PartnerAccounts, clock: Clock = s
 
   async function view(name: string, generation: number): Promise<PartnerAccount | undefined> {
     const known = views.get(name);
-    if (known && isFresh(known) && known.account?.generation === generation) return known.account;
+    if (known && isFresh(known, takenMaxAgeMs) && known.account?.generation === generation)
+      return known.account;
     const running = readings.get(name);
     if (running) {
       const account = await running;

@@ -57,8 +57,11 @@ export interface CallOptions {
   readonly deadlineMs: number;
   /** Whose token it is; tells the resources of several partner accounts apart when an address block is suspected. */
   readonly partnerAccount?: string;
-  /** Called when an attempt has its turn and is about to be sent; when it throws, nothing is sent, nor tried again. */
-  readonly beforeSend?: () => void;
+  /**
+   * Called when an attempt has its turn and is about to be sent. When it returns a promise the attempt waits for that, and
+   * for another turn; when it throws, nothing is sent, nor tried again.
+   */
+  readonly beforeSend?: () => Promise<unknown> | undefined;
 }
 
 /** How the advert list is paged: assumed, for §4.2 does not show it. */

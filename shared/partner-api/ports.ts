@@ -79,10 +79,11 @@ export interface TokenGuard {
   /**
    * To be called in the moment the request is sent.
    *
+   * @returns undefined: it may be sent now; else it has to wait for this, and to ask again in its next turn
    * @throws {PartnerFault} when the token is not to be used any more: `token-rejected` when another one has taken its
-   * place, `generation-over`, `account-stopped`; `passing` when that cannot be known
+   * place, `generation-over`, `account-stopped`
    */
-  beforeSend(): void;
+  beforeSend(): Promise<unknown> | undefined;
   release(): void;
 }
 

@@ -198,15 +198,10 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
 
   function guard(name: string, generation: number, version: string) {
     return {
-      beforeSend(): void {
+      beforeSend(): Promise<unknown> | undefined {
         const seen = accounts.seen(name);
-        if (!seen) {
-          throw new PartnerFault(
-            'passing',
-            `not sent: the row of partner account ${name} cannot be read now`,
-          );
-        }
-        if (allowed(name, generation, seen.account).token?.version === version) return;
+        if (!seen) return viewed(name, generation);
+        if (allowed(name, generation, seen.account).token?.version === version) return undefined;
         throw new PartnerFault(
           'token-rejected',
           `not sent: the token of partner account ${name} was replaced`,

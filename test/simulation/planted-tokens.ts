@@ -57,8 +57,8 @@ export const plantedInTokens: readonly PlantedFault[] = [
       replacements: [
         {
           file: 'connect.ts',
-          from: 'return alone(name, options, (holder) => exchange(request, { holder, isKnown: true }, options));',
-          to: 'return exchange(request, { holder: undefined as never, isKnown: true }, options);',
+          from: 'return alone(name, options, again, () => connectFirst(request, options));',
+          to: 'return (await accounts.read(name)) ? again(undefined as never) : connectFirst(request, options);',
         },
       ],
     },
@@ -85,8 +85,8 @@ export const plantedInTokens: readonly PlantedFault[] = [
         },
         {
           file: 'token-source.ts',
-          from: 'if (allowed(name, generation, seen.account).token?.version === version) return;',
-          to: 'if (allowed(name, generation, seen.account)) return;',
+          from: 'if (allowed(name, generation, seen.account).token?.version === version) return undefined;',
+          to: 'if (allowed(name, generation, seen.account)) return undefined;',
         },
       ],
     },

@@ -42,6 +42,9 @@ export function createUsers({ scheduler, service, history }: UserWatchDeps) {
   /** Names under which a person tries another user without saying so: the bridge cannot always tell. */
   const unsure = new Set<string>();
 
+  /** What was sent for a generation of two users may be on its way a moment longer. */
+  const uncertainUntil = new Map<string, number>();
+
   const currentOf = (name: string): string => current.get(name) ?? name;
   const violated = (name: string, message: string) =>
     history.violated({ invariant: 'I6', subject: name, message });
@@ -86,6 +89,7 @@ export function createUsers({ scheduler, service, history }: UserWatchDeps) {
       const { name, generation, token } = account;
       const isNextGeneration = before !== undefined && generation > before.generation;
       if (isNextGeneration) history.forgets(name, before.generation);
+      if (isNextGeneration && isUncertain(name)) uncertainUntil.set(name, scheduler.now() + graceMs);
       if (isNextGeneration || !before) unsure.delete(name);
       const user = token && !stopOf(account) ? userOfVersion.get(token.version) : undefined;
       rowSays(name, user);
@@ -115,7 +119,7 @@ export function createUsers({ scheduler, service, history }: UserWatchDeps) {
         );
       const cursor = new URL(path, 'http://service').searchParams.get('cursor');
       const owner = service.pages.get(cursor ?? '')?.account;
-      if (owner !== undefined && owner !== user && !unsure.has(name) && !isMixed(name))
+      if (owner !== undefined && owner !== user && !isUncertain(name))
         violated(name, `${process} sent a cursor of ${owner} with a token of ${user}`);
     },
     /** A page's adverts were put into the queue. */
@@ -142,7 +146,8 @@ export function createUsers({ scheduler, service, history }: UserWatchDeps) {
     },
   };
 
-  function isMixed(name: string): boolean {
+  function isUncertain(name: string): boolean {
+    if (unsure.has(name) || scheduler.now() <= (uncertainUntil.get(name) ?? 0)) return true;
     const keys = [...userOfGeneration.keys()].filter((key) => key.startsWith(`${name}/`));
     const last = keys.at(-1);
     return last !== undefined && userOfGeneration.get(last) === undefined;

@@ -41,7 +41,10 @@ function setUp(answers: Record<string, FaultKind>) {
       return current();
     },
     guard: (name, generation, used) => ({
-      beforeSend: () => void guarded.push(`${name} ${generation} ${used}`),
+      beforeSend: () => {
+        guarded.push(`${name} ${generation} ${used}`);
+        return undefined;
+      },
       release: () => void guarded.push('released'),
     }),
   };
