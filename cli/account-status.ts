@@ -1,6 +1,7 @@
 import type { FeedState, FeedStates } from '../functions/drain/ports.ts';
 import { pauseOf, refreshTokenAlarmMs, refreshTokenLifetimeMs, stopOf } from '../shared/domain/accounts.ts';
 import { toInstant } from '../shared/domain/clock.ts';
+import type { FaultKind } from '../shared/domain/faults.ts';
 import { knownSuccess } from '../shared/domain/last-success.ts';
 import type { BookKeeper, Books, PartnerAccount, PartnerAccounts } from '../shared/domain/ports.ts';
 import { sideBySide } from '../shared/domain/side-by-side.ts';
@@ -43,11 +44,12 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     return { ...status, ...entryOf(read.get(name) as Books) };
   });
   const { waiting, deadLetters } = queue;
-  const { pausedUntilMs } = budget;
+  const { pausedUntilMs, pauseReason } = budget;
   return {
     partnerAccounts,
     queue: { waiting, deadLetters },
     pausedUntil: pausedUntilMs > nowMs ? toInstant(pausedUntilMs) : null,
+    circuit: pauseReason === 'circuit',
   };
 }
 
@@ -62,12 +64,13 @@ function entryOf({ redelivered, ...books }: Books): Pick<AccountStatus, 'books' 
 
 function statusOf(
   account: PartnerAccount,
-  feeds: readonly FeedState[],
+  listed: readonly FeedState[],
   nowMs: number,
 ): Omit<AccountStatus, 'books' | 'redelivered'> {
   const { name, generation, token } = account;
+  const feeds = listed.map((feed) => (isOutdated(feed, account) ? withoutFault(feed) : feed));
   const whereabouts = stateOf(account, feeds, nowMs);
-  const isPolling = whereabouts.state === 'polling';
+  const attention = attentionOf(account, whereabouts, feeds, nowMs);
   const lastSuccess = oldestSuccess(feeds, nowMs);
   const behindSince = feeds.length === 0 ? null : (lastSuccess ?? Date.parse(account.connectedAt));
   return {
@@ -79,10 +82,8 @@ function statusOf(
     lastSuccess: lastSuccess === null ? null : toInstant(lastSuccess),
     tokenExpiresAt: token ? toInstant(token.expiresAt) : null,
     refreshTokenExpiresAt: token ? toInstant(token.usedAt + refreshTokenLifetimeMs) : null,
-    needsPerson:
-      isLeftForPerson(whereabouts) ||
-      (isPolling && feeds.some(({ needsPerson }) => needsPerson)) ||
-      (whereabouts.state !== 'stopped' && isDying(account, nowMs)),
+    needsPerson: attention.length > 0,
+    attention,
     cursorResets: feeds.reduce((sum, { resets }) => sum + resets, 0),
   };
 }
@@ -108,15 +109,60 @@ function oldestSuccess(feeds: readonly FeedState[], nowMs: number): number | nul
 }
 
 /** Whether something is left for a person: a disconnected account is as it was asked to be. */
-export function needsPerson({ partnerAccounts, queue }: Status): boolean {
-  return queue.deadLetters > 0 || partnerAccounts.some((account) => account.needsPerson);
+export function needsPerson({ partnerAccounts, queue, circuit }: Status): boolean {
+  return circuit || queue.deadLetters > 0 || partnerAccounts.some((account) => account.needsPerson);
 }
 
 /** A pause of this kind ends by itself; a feed is paused only when it cannot be read on as it is. */
 const passingPause = 'token-rejected-again';
+/** `connect` registers the feed and makes the account known within seconds. */
+const feedMissingMs = 60_000;
+/** Faults of the token: over with it. */
+const tokenFaults: readonly string[] = [
+  'account-stopped',
+  'account-paused',
+  'scope-insufficient',
+  'grant-rejected',
+  'token-rejected',
+] satisfies FaultKind[];
+
+/** Whether the fault is of a token that has been replaced since: right after `connect`, until the next poll. */
+const isOutdated = ({ faultKind, lastPolled = 0 }: FeedState, account: PartnerAccount): boolean =>
+  !stopOf(account) &&
+  account.token !== undefined &&
+  tokenFaults.includes(faultKind ?? '') &&
+  account.token.usedAt >= lastPolled;
+
+function withoutFault({
+  fault: _fault,
+  faultKind: _kind,
+  needsPerson: _person,
+  ...feed
+}: FeedState): FeedState {
+  return feed;
+}
 
 const isDying = ({ token }: PartnerAccount, nowMs: number): boolean =>
   token !== undefined && nowMs - token.usedAt >= refreshTokenAlarmMs;
 
-const isLeftForPerson = ({ state, reason }: Pick<AccountStatus, 'state' | 'reason'>): boolean =>
-  (state === 'stopped' && reason !== 'disconnected') || (state === 'paused' && reason !== passingPause);
+/** What somebody has to see to, the most urgent first. A disconnected account is as it was asked to be. */
+function attentionOf(
+  account: PartnerAccount,
+  { state }: Pick<AccountStatus, 'state'>,
+  feeds: readonly FeedState[],
+  nowMs: number,
+): string[] {
+  const stop = stopOf(account);
+  if (stop) return stop.reason === 'disconnected' ? [] : [stop.reason];
+  const pause = pauseOf(account, nowMs);
+  const causes: string[] = [];
+  if (pause && pause.reason !== passingPause) causes.push(pause.reason);
+  if (!pause && state === 'paused') causes.push('feed-stuck');
+  if (feeds.length === 0 && nowMs - Date.parse(account.connectedAt) >= feedMissingMs)
+    causes.push('feed-missing');
+  if (state === 'polling') {
+    for (const { needsPerson, faultKind = 'unknown' } of feeds) if (needsPerson) causes.push(faultKind);
+  }
+  if (isDying(account, nowMs)) causes.push('refresh-token-dying');
+  return [...new Set(causes)];
+}

@@ -1,7 +1,7 @@
 /** Where a backfill's IDs come from. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { AdvertSource } from '../functions/backfill/ports.ts';
+import type { AdvertSource, BackfillKey } from '../functions/backfill/ports.ts';
 import { advertIdPattern } from '../shared/contract/checks.ts';
 import type { CatchUp } from './catch-up.ts';
 import type { Io } from './io.ts';
@@ -24,7 +24,7 @@ const pageMs = 5 * 60_000;
  */
 export function listSource(
   { lister, poll }: Pick<CatchUp, 'lister' | 'poll'>,
-  partnerAccount: string,
+  { partnerAccount, generation }: BackfillKey,
   { style, pageSize, positionParameter = style, limitParameter }: ListPaging,
 ): AdvertSource {
   return {
@@ -39,7 +39,7 @@ export function listSource(
           positionParameter: style === 'none' ? 'page' : positionParameter,
           ...(limitParameter === undefined ? {} : { limitParameter }),
         },
-        { deadlineMs: poll.clock.now() + pageMs },
+        { generation, deadlineMs: poll.clock.now() + pageMs },
       );
       if (data.length === 0) return undefined;
       return { data, next: position + (style === 'offset' ? data.length : 1) };

@@ -79,6 +79,8 @@ export type ConnectInput = {
   readonly since?: string;
   /** For a known name: it is taken for granted that the same user authorized. */
   readonly sameUser?: boolean;
+  /** Begins a new generation, with nothing of the user that a known name had. */
+  readonly newUser?: boolean;
 } & Credential;
 
 /** What a partner account is connected with: a refresh token, or the one-time code that an authorization brought. */
@@ -91,6 +93,7 @@ export interface ConnectedAccount {
   readonly generation: number;
   readonly scope: string;
   readonly tokenExpiresAt: string;
+  /** Reading begins anew; false: it goes on from the kept cursor. */
   readonly isNew: boolean;
   /** For a known name: why it could not be told whether the same user authorized; absent where it was told. */
   readonly userUnverified?: string;
@@ -104,8 +107,10 @@ export interface ConnectedAccount {
 export interface Status {
   readonly partnerAccounts: readonly AccountStatus[];
   readonly queue: { readonly waiting: number; readonly deadLetters: number };
-  /** The service asked the whole bridge to wait until then. */
+  /** The whole bridge sends nothing until then: the service asked for it, or the circuit is open. */
   readonly pausedUntil: string | null;
+  /** The service seems to block this address: after the pause single requests go through, as trials. */
+  readonly circuit: boolean;
 }
 
 export interface AccountStatus {
@@ -120,8 +125,13 @@ export interface AccountStatus {
   readonly tokenExpiresAt: string | null;
   /** When the refresh token dies unless it is used before; each use puts it off by a month. */
   readonly refreshTokenExpiresAt: string | null;
-  /** Something about it is left for a person, dead letters apart. */
+  /** Something about it is left for a person, dead letters apart: there is a cause in {@link attention}. */
   readonly needsPerson: boolean;
+  /**
+   * What somebody has to see to: a stop's reason, a kind of fault, or one of `feed-stuck` (its cursor), `feed-missing`
+   * (there is no feed of its generation) and `refresh-token-dying`. A new cause is not a breaking change.
+   */
+  readonly attention: readonly string[];
   readonly cursorResets: number;
   readonly books: Omit<Books, 'redelivered'>;
   /** Of a stack alone: there outcomes are counted per delivery, and so many deliveries were repeated. */

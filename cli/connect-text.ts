@@ -18,8 +18,9 @@ export function tellConnected(
   if (userUnverified !== undefined) {
     say(
       io,
-      `Note: it could not be told whether this is the user of before: ${userUnverified}. If it may be another one: ` +
-        `\`${commandFor(target, `disconnect ${partnerAccount}`)}\`, and connect again as the right user.`,
+      `Note: it could not be told whether this is the user of before: ${userUnverified}. If it is another one by mistake, ` +
+        `connect again as the right user; if on purpose: \`${commandFor(target, `connect ${partnerAccount} --new-user`)}\`, ` +
+        'so that nothing of the user before is used any more.',
     );
   }
   if (feed.kind === 'read') return;
@@ -37,7 +38,9 @@ function connectedLines(account: ConnectedAccount, since: string | undefined): s
     ? [`Connected ${partnerAccount} (${detail}).`]
     : [`Connected ${partnerAccount} again (${detail}). Reading goes on from the kept cursor.`];
   if (!isNew && since !== undefined) {
-    lines.push('--since was left aside: it is for a new name. To begin anew, disconnect with --forget.');
+    lines.push(
+      '--since was left aside: it is for a new name. To begin anew: --new-user, or disconnect with --forget before.',
+    );
   }
   if (feed.kind === 'read') {
     const count = `${feed.listed}${feed.hasMore ? ' or more' : ''}`;

@@ -12,6 +12,7 @@ import { createPartnerAccounts } from '../shared/aws/partner-accounts.ts';
 import { createRefreshRequester } from '../shared/aws/refresh-requester.ts';
 import { createTokenReader } from '../shared/aws/token-vault.ts';
 import { systemClock } from '../shared/domain/clock.ts';
+import { createViewedAccounts } from '../shared/partner-api/account-views.ts';
 import { createPartnerClient } from '../shared/partner-api/client.ts';
 import { createGate } from '../shared/partner-api/gate.ts';
 import { createAdvertLister, createPartnerReaders } from '../shared/partner-api/readers.ts';
@@ -38,7 +39,7 @@ export async function openDeployedCatchUp(target: Extract<Target, { kind: 'stack
   const table = { client: clients.dynamoDb, name: outputs.feedStateTableName };
   const queue = { client: clients.sqs, url: outputs.queueUrl };
   const deadLetterQueue = { client: clients.sqs, url: outputs.deadLetterQueueUrl };
-  const accounts = createPartnerAccounts(table);
+  const accounts = createViewedAccounts(createPartnerAccounts(table));
   const bookKeeper = createBookKeeper({ table, queue, deadLetterQueue });
   const generationOf = async (name: string) => (await accounts.read(name))?.value.generation;
   const edges = { clock: systemClock, random: Math.random };

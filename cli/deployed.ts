@@ -71,13 +71,14 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
       return answerOf(authorizeAnswer, answer, target).url;
     },
 
-    async connect({ partnerAccount, since, sameUser, ...credential }) {
+    async connect({ partnerAccount, since, sameUser, newUser, ...credential }) {
       const answer = await ask({
         action: 'connect',
         partnerAccount,
         ...revealed(credential),
         ...(since === undefined ? {} : { since }),
         ...(sameUser === undefined ? {} : { sameUser }),
+        ...(newUser === undefined ? {} : { newUser }),
       });
       const { kind: _kind, ...account } = answerOf(connectAnswer, answer, target);
       return account;

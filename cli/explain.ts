@@ -65,7 +65,9 @@ const explanations: Partial<Record<FaultKind, Explain>> = {
     '(setting requiredScope, --required-scope)',
   'other-user': (fault) =>
     `another user authorized than the one whose adverts are known under this name: ${fault.message}. Connect that user ` +
-    'under another NAME; if it is the same user after all, add --same-user',
+    'under another NAME, or give this one to that user with --new-user, which begins anew; if it is the same user after ' +
+    'all, add --same-user',
+  'account-busy': (fault) => fault.message,
   'scope-insufficient': (fault) => `the token's scope does not suffice: ${fault.message}`,
   'wrong-path': (fault, place) =>
     `there is no partner service at ${urlOf(place)} (${fault.message}). Is the base URL right? ${baseUrlAdvice(place)}`,

@@ -4,6 +4,7 @@ import { createRefreshToken } from '../functions/refresh-token/refresh-token.ts'
 import { bridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
 import { isRunning } from '../shared/embedded/run-lock.ts';
+import { createViewedAccounts } from '../shared/partner-api/account-views.ts';
 import { createAdvertLister, createPartnerReaders } from '../shared/partner-api/readers.ts';
 import { createTokenSource } from '../shared/partner-api/token-source.ts';
 import { type CatchUp, silent } from './catch-up.ts';
@@ -31,16 +32,18 @@ export async function openLocalCatchUp(target: Extract<Target, { kind: 'local' }
       newId: () => `catch-up-${randomUUID()}`,
       settings: { requiredScope: settings.requiredScope, lockMs: refreshLockMs },
     });
+    const accounts = createViewedAccounts(state.partnerAccounts);
     const tokens = createTokenSource({
       reader: state.vault,
       requester: {
         refresh: (partnerAccount, rejectedVersion, because, deadlineMs) =>
           refreshToken.refresh({ partnerAccount, rejectedVersion, because }, { deadlineMs }),
       },
+      accounts,
       clock: systemClock,
     });
     return {
-      accounts: state.partnerAccounts,
+      accounts,
       backfills: state.backfills,
       lister: createAdvertLister({ client, tokens }),
       poll: {

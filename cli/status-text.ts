@@ -1,5 +1,7 @@
+import { secretNames } from '../shared/contract/names.ts';
 import { printableLine } from '../shared/domain/printable.ts';
 import type { AccountStatus, Status } from './bridge.ts';
+import { applicationCommand } from './explain.ts';
 import { commandFor, type Target } from './target.ts';
 
 /** More of them are summed up. */
@@ -10,7 +12,7 @@ const mostInFull = 20;
  * be done. Of many partner accounts only what stands out.
  */
 export function statusText(status: Status, target: Target, nowMs: number): string {
-  const { partnerAccounts, queue, pausedUntil } = status;
+  const { partnerAccounts, queue, pausedUntil, circuit } = status;
   const inFull = partnerAccounts.length <= mostInFull;
   const lines = inFull
     ? [...partnerAccounts].sort(byUrgency).flatMap((account) => accountLines(account, target))
@@ -19,12 +21,20 @@ export function statusText(status: Status, target: Target, nowMs: number): strin
     lines.push(`No partner account is connected. Connect one: \`${connectCommand(target, 'NAME')}\``);
   }
   lines.push(`queue: ${count(queue.waiting)} waiting, ${count(queue.deadLetters)} dead-lettered`);
-  if (pausedUntil !== null) {
-    const seconds = Math.ceil((Date.parse(pausedUntil) - nowMs) / 1000);
+  const seconds = pausedUntil === null ? 0 : Math.ceil((Date.parse(pausedUntil) - nowMs) / 1000);
+  if (circuit) lines.push(circuitText(pausedUntil, seconds));
+  else if (pausedUntil !== null) {
     lines.push(`The partner service asked the whole bridge to wait until ${pausedUntil} (${seconds} s).`);
   }
   return lines.join('\n');
 }
+
+const circuitText = (pausedUntil: string | null, seconds: number): string =>
+  'The circuit is open: the partner service answers 403 to everything, as if it blocked this address. ' +
+  (pausedUntil === null
+    ? 'The next request goes through as a trial. '
+    : `Nothing is sent until ${pausedUntil} (${seconds} s), then one request as a trial. `) +
+  'Find out who sends more than it allows from here, and wait; a restart does not shorten it.';
 
 const byUrgency = (a: AccountStatus, b: AccountStatus): number => urgencyOf(b) - urgencyOf(a);
 
@@ -104,13 +114,59 @@ function tokenText({ state, tokenExpiresAt }: AccountStatus): string {
   return state === 'stopped' ? 'not used any more' : `until ${tokenExpiresAt}, then refreshed`;
 }
 
-/** What it is that somebody has to do. */
+/** What it is that somebody has to do, a line for each cause, with the command that mends it. */
 function forPerson(account: AccountStatus, target: Target): string[] {
-  const { name, state, needsPerson, refreshTokenExpiresAt } = account;
-  if (state === 'stopped') return [`  to go on: \`${connectCommand(target, name)}\``];
-  if (state === 'paused' || !needsPerson) return [];
-  return [`  its refresh token was not used for weeks: it dies at ${refreshTokenExpiresAt}`];
+  const { name, state, attention, reason } = account;
+  if (state === 'stopped' && attention.length === 0)
+    return [`  to go on: \`${connectCommand(target, name)}\``];
+  return attention.map((cause) => {
+    const tell = Object.hasOwn(sentences, cause) ? sentences[cause] : undefined;
+    return `  ${tell ? tell(account, target) : `it cannot go on until somebody acts (${reason ?? cause})`}`;
+  });
 }
+
+type Sentence = (account: AccountStatus, target: Target) => string;
+
+const authorizeAgain: Sentence = ({ name }, target) =>
+  `have its user authorize again: \`${connectCommand(target, name)}\``;
+const scopeLacking: Sentence = (account, target) =>
+  `its user granted less than the bridge requires; ${authorizeAgain(account, target)}, with the whole scope`;
+const refusedToken: Sentence = (account, target) =>
+  `the service does not take its refresh token any more (withdrawn, used elsewhere, or unused for a month); ${authorizeAgain(account, target)}`;
+
+const sentences: Readonly<Record<string, Sentence>> = {
+  'refresh-token-rejected': refusedToken,
+  'grant-rejected': refusedToken,
+  'account-stopped': (account, target) =>
+    `it has no credentials that work; ${authorizeAgain(account, target)}`,
+  'scope-insufficient': scopeLacking,
+  'scope-refused': scopeLacking,
+  'client-rejected': (_account, target) =>
+    `the service refuses the client ID or the client secret; store the right ones: \`${applicationCommand(target)}\``,
+  'malformed-state': ({ name, reason }, target) => {
+    const isApplication = reason?.includes(`secret ${secretNames.application}`) ?? false;
+    return isApplication
+      ? `the application's credentials are missing or damaged; store them: \`${applicationCommand(target)}\``
+      : `what is stored of it is damaged; if that is its secret: \`${connectCommand(target, name)}\``;
+  },
+  'wrong-path': (_account, target) =>
+    'there is no partner service at the base URL (a redirect, or a path it does not know); set the right one: ' +
+    (target.kind === 'local'
+      ? `\`${applicationCommand(target)}\``
+      : '`npx cdk deploy -c partnerBaseUrl=URL`'),
+  'token-answer-broken': ({ name }, target) =>
+    'the token endpoint gave an access token that cannot be sent; it is asked again. If that stays, ask the service, ' +
+    `or authorize anew: \`${connectCommand(target, name)}\``,
+  'feed-stuck': ({ name }, target) =>
+    'its cursor does not move, or is rejected again and again; the feed is tried every five minutes. If that stays, ask ' +
+    `the service, or read again from a time that it still knows: \`${commandFor(target, `resync ${name} --since TIME`)}\``,
+  'feed-missing': ({ name }, target) =>
+    'its feed is not registered as it should be, so it is not polled; ' +
+    `connect it again: \`${connectCommand(target, name)}\``,
+  'refresh-token-dying': ({ name, refreshTokenExpiresAt }, target) =>
+    `its refresh token was not used for weeks: it dies at ${refreshTokenExpiresAt}. Mend what keeps it from being ` +
+    `refreshed (the log of refresh-token says what), or \`${connectCommand(target, name)}\``,
+};
 
 const headLine = ({ name, state, reason }: AccountStatus): string =>
   `${name}: ${state}${reason === null ? '' : ` (${printableLine(reason)})`}`;

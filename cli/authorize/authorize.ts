@@ -16,6 +16,7 @@ export interface Authorization {
   readonly partnerAccount: string;
   readonly since?: string;
   readonly sameUser?: boolean;
+  readonly newUser?: boolean;
   /** Listens on loopback, or has the address pasted that a browser elsewhere ended at. */
   readonly way: { readonly listen: ListenAt } | { readonly paste: { readonly redirectUri: string } };
   readonly openBrowser: boolean;
@@ -76,7 +77,7 @@ async function connectBy(
   authorization: Authorization,
   clock: Clock,
 ): Promise<ConnectedAccount> {
-  const { partnerAccount, since, sameUser, way } = authorization;
+  const { partnerAccount, since, sameUser, newUser, way } = authorization;
   const redirectUri = listener?.redirectUri ?? ('paste' in way ? way.paste.redirectUri : '');
   const url = await bridge.authorizeUrl({ state, redirectUri });
   const answer = patient(io, authorization, clock, async (over) => {
@@ -96,6 +97,7 @@ async function connectBy(
     redirectUri,
     ...(since === undefined ? {} : { since }),
     ...(sameUser === undefined ? {} : { sameUser }),
+    ...(newUser === undefined ? {} : { newUser }),
   });
 }
 

@@ -107,7 +107,7 @@ async function run(io: Io, given: string, options: BackfillOptions): Promise<Exi
           },
         },
         { partnerAccount: name, generation },
-        fromFile ?? listSource(catchUp, name, list),
+        fromFile ?? listSource(catchUp, { partnerAccount: name, generation }, list),
         { signal, restart: options.restart ?? false },
       );
     } finally {

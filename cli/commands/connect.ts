@@ -22,6 +22,10 @@ Callback URL that the application has registered there: register ${loopbackRedir
 the one that is registered with --redirect-uri, or another --port. --paste is for a machine without a browser, and for a
 Callback URL that is not on loopback: the address that the browser ends at is pasted.
 
+A cursor and a history belong to the user that they came from. --new-user begins a new generation: no cursor, no history
+and no token of the user before is used any more, and subscribers see it by \`generation\`. \`disconnect NAME --forget\` and
+then \`connect NAME\` does the same, and removes what there was.
+
 Exit codes: 0 connected, 1 denied, refused or late (nothing is stored), 2 wrong usage, 3 connected, but the first request
 for the feed failed.
 
@@ -30,6 +34,7 @@ Examples:
   advert-bridge connect main --local .advert-bridge --redirect-uri http://127.0.0.1:9000/back
   advert-bridge connect main --paste --redirect-uri https://example.org/callback
   advert-bridge connect main --local .advert-bridge --refresh-token-stdin < refresh-token.txt
+  advert-bridge connect main --open --new-user                 (another user, under the same name)
   advert-bridge connect main --refresh-token-file refresh-token.txt --since 2026-11-20T12:00:00Z`;
 
 export const addConnect: AddCommand = (program, io, end) =>
@@ -37,8 +42,9 @@ export const addConnect: AddCommand = (program, io, end) =>
     .summary('connect a partner account')
     .description(
       'Has the user of a partner account authorize the application (or takes a refresh token), checks the scope, stores ' +
-        'the token pair and begins to poll the feed. Again on a known NAME: new credentials, its dead letters go back ' +
-        'to the queue; the cursor stays.',
+        'the token pair and begins to poll the feed. Again on a known NAME, disconnected or not: new credentials of ' +
+        'the same user, its dead letters go back to the queue; the cursor stays. Another user is refused where the feed ' +
+        'tells; --new-user gives NAME to another one.',
     )
     .argument('<NAME>', 'the name that the partner account has in events')
     .option('--open', 'open the address in the browser of this machine')
@@ -50,9 +56,16 @@ export const addConnect: AddCommand = (program, io, end) =>
     .option('--paste', 'do not listen: paste the address that the browser ends at')
     .option('--timeout-seconds <N>', `how long to wait for the user (default: ${defaultTimeoutSeconds})`)
     .option('--same-user', 'for a known NAME: do not look whether the same user authorized')
+    .option(
+      '--new-user',
+      'for a known NAME: give it to another user, and begin anew (--since TIME goes with it)',
+    )
     .option('--refresh-token-stdin', 'no browser: the refresh token is on standard input')
     .option('--refresh-token-file <FILE>', 'no browser: the refresh token is in FILE')
-    .option('--since <TIME>', 'where reading of the feed begins, for a new NAME (default: a few minutes ago)')
+    .option(
+      '--since <TIME>',
+      'where reading of the feed begins, for a new NAME or user (default: a few minutes ago)',
+    )
     .option('--required-scope <SCOPES>', 'what must be granted (with --local; default: "v2 read write")')
     .option(
       '--overlap-seconds <N>',
@@ -71,6 +84,7 @@ interface ConnectOptions extends TargetOptions {
   readonly paste?: boolean;
   readonly timeoutSeconds?: string;
   readonly sameUser?: boolean;
+  readonly newUser?: boolean;
   readonly refreshTokenStdin?: boolean;
   readonly refreshTokenFile?: string;
   readonly json?: boolean;
@@ -87,6 +101,7 @@ const entries = {
   name: partnerAccountName,
   since: v.optional(momentOption),
   sameUser: v.optional(v.boolean()),
+  newUser: v.optional(v.boolean()),
   ...localSettings,
 };
 
@@ -115,9 +130,15 @@ async function connect(io: Io, name: string, options: ConnectOptions): Promise<E
   const {
     since,
     sameUser,
+    newUser,
     name: partnerAccount,
     ...settings
   } = checkedOptions({ ...entries, ...(isByCode ? flowEntries : {}) }, given, { name: 'NAME' });
+  if (sameUser && newUser) {
+    throw new UsageError(
+      '--same-user and --new-user say the opposite of one another: leave one of them away',
+    );
+  }
   const flow = isByCode ? flowOf(options) : undefined;
   if (!flow) refuseFlowOptions(options);
   if (!flow) checkSecretSource(source);
@@ -128,6 +149,7 @@ async function connect(io: Io, name: string, options: ConnectOptions): Promise<E
     partnerAccount,
     ...(since === undefined ? {} : { since }),
     ...(sameUser === undefined ? {} : { sameUser }),
+    ...(newUser === undefined ? {} : { newUser }),
   };
   const refreshToken = flow ? undefined : await readSecret(io, source);
 

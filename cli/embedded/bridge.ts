@@ -14,6 +14,7 @@ import { type Clock, systemClock } from '../../shared/domain/clock.ts';
 import type { PartnerFault } from '../../shared/domain/faults.ts';
 import type { EventPublisher, Observer } from '../../shared/domain/ports.ts';
 import type { EmbeddedState } from '../../shared/embedded/state.ts';
+import { createViewedAccounts } from '../../shared/partner-api/account-views.ts';
 import { createPartnerReaders } from '../../shared/partner-api/readers.ts';
 import { createTokenSource } from '../../shared/partner-api/token-source.ts';
 import { createLocalClient, refreshLockMs } from './connect.ts';
@@ -57,8 +58,9 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
   const holder = `run-${randomUUID()}`;
   const stopped = new AbortController();
   const client = createLocalClient({ ...options, clock, random, stopped: stopped.signal });
+  const accounts = createViewedAccounts(state.partnerAccounts, clock);
   const refreshToken = createRefreshToken({
-    accounts: state.partnerAccounts,
+    accounts,
     vault: state.vault,
     application: state.applicationSecret,
     endpoint: client,
@@ -76,6 +78,7 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
       refresh: (partnerAccount, rejectedVersion, because, deadlineMs) =>
         refreshToken.refresh({ partnerAccount, rejectedVersion, because }, { deadlineMs }),
     },
+    accounts,
     clock,
   });
   const readers = createPartnerReaders({ client, tokens });
@@ -115,7 +118,7 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
         .readAdvert(partnerAccount, advertId, ...rest)
         .finally(() => workers.fetched(partnerAccount, advertId));
     const fanOut = createFanOut({
-      accounts: state.partnerAccounts,
+      accounts,
       histories: state.advertHistories,
       adverts: { readAdvert },
       events,
@@ -146,7 +149,7 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
       },
     };
     const drain = createDrain({
-      accounts: state.partnerAccounts,
+      accounts,
       feedStates: state.feedStates,
       reader: readers,
       queue,

@@ -146,8 +146,35 @@ async function sortFeeds({ feedStates, accounts, clock, observer }: DrainDeps): 
       paused.push({ partnerAccount, kind: 'feed', reason: fault, untilMs: pausedUntil });
     else due.push({ state, connectedAt: Date.parse(account.connectedAt) });
   }
+  for (const account of withoutFeed(known, states, now)) {
+    observer.count(metrics.needsAttention, 1);
+    observer.error('a partner account has no feed of its generation, and is not polled: connect it again', {
+      partnerAccount: account.name,
+      generation: account.generation,
+    });
+  }
   const stopped = known.filter(waitsForPerson).map(({ name }) => name);
   return { due, stopped, paused };
+}
+
+/** Longer than the two lists, of feeds and of accounts, may be apart: so it is no `connect` in between. */
+const feedMissingMs = 60_000;
+
+/** Accounts that should be polled, and of whose generation there is no feed. */
+function withoutFeed(
+  accounts: readonly PartnerAccount[],
+  states: readonly FeedState[],
+  nowMs: number,
+): PartnerAccount[] {
+  const registered = new Set(
+    states.map(({ partnerAccount, generation }) => `${partnerAccount}/${generation}`),
+  );
+  return accounts.filter(
+    (account) =>
+      !stopOf(account) &&
+      !registered.has(`${account.name}/${account.generation}`) &&
+      nowMs - Date.parse(account.connectedAt) >= feedMissingMs,
+  );
 }
 
 interface SortedFeeds {

@@ -6,6 +6,7 @@ import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
+import { createViewedAccounts } from '../../shared/partner-api/account-views.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { drainLimits, scheduleMs } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
@@ -18,7 +19,7 @@ const sqs = sqsClient();
 const table = { client: dynamoDbClient(), name: config.feedStateTable };
 const queue = { client: sqs, url: config.queueUrl };
 const deadLetterQueue = { client: sqs, url: config.deadLetterQueueUrl };
-const accounts = createPartnerAccounts(table);
+const accounts = createViewedAccounts(createPartnerAccounts(table));
 const bookKeeper = createBookKeeper({ table, queue, deadLetterQueue });
 const generationOf = async (name: string) => (await accounts.read(name))?.value.generation;
 const inFlightOf = async (name: string) =>

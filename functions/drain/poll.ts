@@ -120,6 +120,7 @@ export async function pollFeed(
         deadlineMs: Math.min(deadlineMs, leasedUntil - leaseMarginMs, clock.now() + pageMs + slotsMs),
         overlapMs: settings.overlapSeconds * 1000,
         nowMs: clock.now(),
+        generation: state.generation,
       });
       const accepted = await acceptPage(poll, state, page);
       if (!accepted) return { ...counts, end: 'lease-lost' };
@@ -297,6 +298,7 @@ export class StuckFeed extends PartnerFault {
 function endOf(fault: PartnerFault, nowMs: number): PollEnd {
   return {
     fault: fault.message,
+    faultKind: fault.code,
     ...(callsForPerson(fault) ? { needsPerson: true } : {}),
     ...(fault instanceof StuckFeed ? { pausedUntil: nowMs + stuckPauseMs } : {}),
   };

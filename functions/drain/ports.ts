@@ -33,6 +33,8 @@ export interface FeedState extends FeedKey {
   readonly pausedUntil?: number;
   /** What is wrong with the feed, in words; absent when its last poll was fine. */
   readonly fault?: string;
+  /** Which kind of fault it is: one of shared/domain/faults.ts. Open, for a newer bridge may know more of them. */
+  readonly faultKind?: string;
   /** The fault does not end by itself. */
   readonly needsPerson?: boolean;
 }
@@ -97,6 +99,7 @@ export interface PollEnd {
   /** Nothing was asked of the service: the feed waits on as it was listed, and has not had its turn. */
   readonly unasked?: Pick<FeedState, 'lastPolled'>;
   readonly fault?: string;
+  readonly faultKind?: string;
   readonly needsPerson?: boolean;
   readonly pausedUntil?: number;
 }
@@ -111,6 +114,8 @@ export interface FeedQuery {
 export interface CallOptions {
   /** Ms since 1970: nothing is tried after it. */
   readonly deadlineMs: number;
+  /** The partner account's generation that `since` and cursor belong to: a token of another one is not used. */
+  readonly generation: number;
 }
 
 /** The partner service, with the partner account's token already looked after. */

@@ -7,6 +7,7 @@ import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
 import { createBatchSettler } from '../../shared/aws/settler.ts';
 import { deliveryOf } from '../../shared/aws/sqs-deliveries.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
+import { createViewedAccounts } from '../../shared/partner-api/account-views.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { fanOutLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
@@ -18,7 +19,7 @@ const config = functionConfig('fanOut');
 const dynamoDb = dynamoDbClient();
 const sqs = sqsClient();
 const table = { client: dynamoDb, name: config.feedStateTable };
-const accounts = createPartnerAccounts(table);
+const accounts = createViewedAccounts(createPartnerAccounts(table));
 const fanOut = createFanOut({
   accounts,
   histories: createAdvertHistories({ client: dynamoDb, name: config.advertStatusTable }),

@@ -52,11 +52,14 @@ export interface ObservedAdvert {
 
 /** The partner service, with the partner account's token already looked after. */
 export interface AdvertReader {
-  /** @throws {PartnerFault} `not-found` when the service does not know the advert */
+  /**
+   * @param options.generation of the message: a token of another generation of the partner account is not used
+   * @throws {PartnerFault} `not-found` when the service does not know the advert; `generation-over`
+   */
   readAdvert(
     partnerAccount: string,
     advertId: string,
-    options: { readonly deadlineMs: number },
+    options: { readonly deadlineMs: number; readonly generation: number },
   ): Promise<ObservedAdvert>;
 }
 

@@ -161,11 +161,11 @@ function nextRow(row: AdvertRow, position: Position, change: Partial<AdvertRow>)
 
 async function observe(
   { adverts, clock }: AdvertDeps,
-  { partnerAccount, advertId }: ChangedAdvert,
+  { partnerAccount, generation, advertId }: ChangedAdvert,
   deadlineMs: number,
 ): Promise<{ readonly status: string | null; readonly receivedAt: number }> {
   try {
-    return await adverts.readAdvert(partnerAccount, advertId, { deadlineMs });
+    return await adverts.readAdvert(partnerAccount, advertId, { deadlineMs, generation });
   } catch (error) {
     if (error instanceof PartnerFault && error.code === 'not-found')
       return { status: null, receivedAt: clock.now() };

@@ -1,6 +1,10 @@
 /**
  * Makes a partner account known, or gives a known one new credentials. Nothing is stored unless the service gave a pair
  * whose scope suffices.
+ *
+ * A new generation (of a new name, or of a known one that another user takes over) begins with the account's row, which
+ * waits until the pair is stored and the feed registered: so a row that is polled always has a feed of its generation
+ * and a token of its user, wherever a `connect` was cut short, and of two first ones at once only one gets the name.
  */
 import { changeAccount } from '../../shared/domain/accounts.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
@@ -11,7 +15,7 @@ import type { Secret } from '../../shared/domain/secret.ts';
 import { disconnected, payOwedEvents, restored } from './account-writes.ts';
 import { createFirstLook, type FirstLookDeps, type FirstPage } from './first-look.ts';
 import type { FeedLook, FeedRegister, Grant, KnownAdverts, TokenVault } from './ports.ts';
-import { busy, withRefreshLock } from './refresh-lock.ts';
+import { busy, releaseRefreshLock, withRefreshLock } from './refresh-lock.ts';
 import type { CallOptions, RefreshDeps } from './refresh-token.ts';
 import { createTokenRequests } from './token-requests.ts';
 import { missingScopes, pairOf, warnOfType } from './tokens.ts';
@@ -27,10 +31,12 @@ export interface ConnectDeps extends Omit<RefreshDeps, 'settings' | 'random'> {
 
 export type ConnectRequest = {
   readonly partnerAccount: string;
-  /** Where reading of the feed begins; default: now by the service's clock, less the overlap. Ignored for a known feed. */
+  /** Where reading of a new feed begins; default: now by the service's clock, less the overlap. Ignored for a known one. */
   readonly since?: string;
   /** For a known name: it is taken for granted that the same user authorized. Default false: refused where not. */
   readonly sameUser?: boolean;
+  /** Begins a new generation: nothing of the user that a known name had is used any more. Default false. */
+  readonly newUser?: boolean;
 } & ({ readonly refreshToken: Secret } | { readonly code: Secret; readonly redirectUri?: string });
 
 export interface Connected {
@@ -38,7 +44,7 @@ export interface Connected {
   readonly generation: number;
   readonly scope: string;
   readonly tokenExpiresAt: string;
-  /** False: the name was known already, its cursor and generation stay. */
+  /** Reading begins anew: no cursor, no history. False: the name was known already, its cursor and generation stay. */
   readonly isNew: boolean;
   /** For a known name: why it could not be told whether the same user authorized; absent where it was told. */
   readonly userUnverified?: string;
@@ -50,46 +56,57 @@ const busyLookMs = 500;
 const disconnectMs = 15_000;
 
 export function createConnect(deps: ConnectDeps) {
-  const { accounts, vault, feedStates, clock, observer, settings } = deps;
+  const { accounts, vault, feedStates, clock, newId, observer, settings } = deps;
   const { firstPage, verifyUser } = createFirstLook(deps);
   const requestTokens = createTokenRequests(deps);
 
   /**
-   * @throws {PartnerFault} `grant-rejected`, `client-rejected`, `scope-refused`, `other-user`, or a passing one: nothing
-   * is stored then
+   * @throws {PartnerFault} `grant-rejected`, `client-rejected`, `scope-refused`, `other-user`, `account-busy`, or a
+   * passing one: nothing is stored then
    */
   async function connect(request: ConnectRequest, options: CallOptions): Promise<Connected> {
-    return alone(request.partnerAccount, options, (holder) => exchange(request, holder, options));
+    const { partnerAccount: name } = request;
+    const again = (holder: string) => exchange(request, { holder, isKnown: true }, options);
+    return alone(name, options, again, () => connectFirst(request, options));
+  }
+
+  /** There is no row yet that could be locked: it is locked from its first writing on. */
+  async function connectFirst(request: ConnectRequest, options: CallOptions): Promise<Connected> {
+    const holder = newId();
+    try {
+      return await exchange(request, { holder, isKnown: false }, options);
+    } finally {
+      await releaseRefreshLock(accounts, request.partnerAccount, holder);
+    }
   }
 
   /**
    * A refresh under way could store its pair, of a grant that is dead by now, after the new one: so nobody refreshes
-   * meanwhile. An account that is not there yet has nobody who would.
+   * meanwhile.
+   *
+   * @param unknown instead of `work` where there is no such account
    */
   async function alone<T>(
     name: string,
     { deadlineMs }: CallOptions,
-    work: (holder?: string) => Promise<T>,
+    work: (holder: string) => Promise<T>,
+    unknown: () => Promise<T>,
   ): Promise<T> {
-    if (!(await accounts.read(name))) return work();
     for (;;) {
+      if (!(await accounts.read(name))) return unknown();
       const result = await withRefreshLock(deps, name, work);
       if (result !== busy) return result;
       if (clock.now() + busyLookMs >= deadlineMs) {
         throw new PartnerFault(
-          'passing',
-          `the token of ${name} is being refreshed right now: try again in two minutes`,
+          'account-busy',
+          `the token of ${name} is being refreshed, or somebody else connects it right now: try again in two minutes`,
         );
       }
       await clock.sleep(busyLookMs);
     }
   }
 
-  async function exchange(
-    request: ConnectRequest,
-    holder: string | undefined,
-    options: CallOptions,
-  ): Promise<Connected> {
+  async function exchange(request: ConnectRequest, lock: Lock, options: CallOptions): Promise<Connected> {
     const { partnerAccount: name } = request;
     const received = await requestTokens(grantOf(request, settings.requiredScope), options);
     const pair = pairOf(received, 'refreshToken' in request ? { refreshToken: request.refreshToken } : {});
@@ -98,14 +115,34 @@ export function createConnect(deps: ConnectDeps) {
       throw new PartnerFault('contract-broken', `the token endpoint returned no usable ${lacking}`);
     }
     warnOfType(received, name, observer);
+    const recently = toInstant(received.serviceTime - settings.overlapSeconds * 1000);
+    try {
+      return await store(request, { pair, recently }, lock, options);
+    } catch (error) {
+      throw 'refreshToken' in request ? sayingUsed(error, request.refreshToken, pair) : error;
+    }
+  }
+
+  async function store(
+    request: ConnectRequest,
+    { pair, recently }: Exchanged,
+    lock: Lock,
+    options: CallOptions,
+  ): Promise<Connected> {
+    const { partnerAccount: name } = request;
     refuseSmallScope(pair, settings.requiredScope);
 
     const look = { partnerAccount: name, token: pair.accessToken, deadlineMs: options.deadlineMs };
     const known = (await accounts.read(name))?.value;
-    const userUnverified = known && !request.sameUser ? await verifyUser(known, look) : undefined;
+    if (known && !lock.isKnown) throw connectedElsewhere(name);
+    const registered = known ? await generationsOfFeeds(name) : [];
+    const last = Math.max(known?.generation ?? 0, ...registered);
+    // It counts seconds, and is greater than any before under its name.
+    const generation = known && !request.newUser ? last : Math.max(Math.floor(clock.now() / 1000), last + 1);
+    const isNew = !registered.includes(generation);
+    const userUnverified = known && !isNew && !request.sameUser ? await verifyUser(known, look) : undefined;
+    if (!known || request.newUser) await begin({ name, generation, lock });
     const version = await vault.write(name, pair);
-    const generation = known?.generation ?? Math.floor(clock.now() / 1000);
-    const recently = toInstant(received.serviceTime - settings.overlapSeconds * 1000);
     const since = request.since ?? recently;
     for (const { name: feed } of feeds) {
       await feedStates.register({
@@ -118,34 +155,64 @@ export function createConnect(deps: ConnectDeps) {
       });
     }
     // Last, for it is what makes the drain poll the feed.
-    const account = await tell({ name, generation, holder, version, pair });
+    const account = await tell({ name, generation, lock }, version, pair);
     await payOwedEvents(deps, account);
     observer.info('partner account connected', { partnerAccount: name, generation });
     return {
       partnerAccount: name,
-      generation: account.generation,
+      generation,
       scope: pair.scope,
       tokenExpiresAt: toInstant(pair.expiresAt),
-      isNew: !known,
+      isNew,
       ...(userUnverified === undefined ? {} : { userUnverified }),
-      feed: await firstPage(known ? recently : since, look),
+      feed: await firstPage(isNew ? since : recently, look),
     };
   }
 
+  async function generationsOfFeeds(name: string): Promise<number[]> {
+    const states = await feedStates.list();
+    return states.filter(({ partnerAccount }) => partnerAccount === name).map(({ generation }) => generation);
+  }
+
+  /**
+   * Makes the row one of the new generation that waits for its token. From now on nothing of a user before is used.
+   *
+   * @throws {PartnerFault} `account-busy` when the name is somebody else's
+   */
+  async function begin({ name, generation, lock: { holder, isKnown } }: Claim): Promise<void> {
+    const startedAt = clock.now();
+    const at = toInstant(startedAt);
+    const waiting: PartnerAccount = {
+      name,
+      generation,
+      connectedAt: at,
+      stop: { reason: 'disconnected', tokenVersion: '', at },
+      refreshing: { holder, startedAt, until: startedAt + settings.lockMs },
+    };
+    if (!isKnown && (await accounts.write(waiting, 0))) return;
+    // Also where it was ours that was written, by a client that repeats by itself.
+    const account = await changeAccount(accounts, name, (now) =>
+      now.refreshing?.holder === holder && now.generation !== generation ? waiting : undefined,
+    );
+    if (account?.refreshing?.holder !== holder) throw connectedElsewhere(name);
+  }
+
   /** @throws {PartnerFault} when somebody else had the account in hand since: what they found is newer than this */
-  async function tell({ name, generation, holder, version, pair }: Telling): Promise<PartnerAccount> {
+  async function tell(
+    { name, generation, lock: { holder } }: Claim,
+    version: string,
+    pair: TokenPair,
+  ): Promise<PartnerAccount> {
     const token = { version, expiresAt: pair.expiresAt, usedAt: pair.obtainedAt };
-    const fresh: PartnerAccount = { name, generation, connectedAt: toInstant(clock.now()), token };
-    if (await accounts.write(fresh, 0)) return fresh;
     const isOurs = (now: PartnerAccount) => now.refreshing?.holder === holder;
     const account = await changeAccount(accounts, name, (now) =>
-      isOurs(now) ? { ...restored(now, version, clock.now()), token } : undefined,
+      isOurs(now) ? { ...restored(now, version, clock.now()), generation, token } : undefined,
     );
     if (!account)
       throw new Error(`partner account ${name} was forgotten while it was being connected: connect it again`);
     if (!isOurs(account)) {
       throw new PartnerFault(
-        'passing',
+        'account-busy',
         `connecting ${name} took so long that its token was refreshed, or it was changed, meanwhile: connect it again`,
       );
     }
@@ -154,7 +221,8 @@ export function createConnect(deps: ConnectDeps) {
 
   /** Stops polling and removes the credentials; the cursor and the history stay. @returns whether it was known */
   async function disconnect(name: string): Promise<boolean> {
-    return alone(name, { deadlineMs: clock.now() + disconnectMs }, () => removeCredentials(name));
+    const remove = () => removeCredentials(name);
+    return alone(name, { deadlineMs: clock.now() + disconnectMs }, remove, remove);
   }
 
   async function removeCredentials(name: string): Promise<boolean> {
@@ -179,13 +247,44 @@ export function createConnect(deps: ConnectDeps) {
 
 export type Connect = ReturnType<typeof createConnect>;
 
-interface Telling {
+interface Lock {
+  readonly holder: string;
+  /** Whether there was an account that could be locked. */
+  readonly isKnown: boolean;
+}
+
+interface Claim {
   readonly name: string;
   readonly generation: number;
-  /** Of the refresh lock; undefined where there was no account to lock. */
-  readonly holder: string | undefined;
-  readonly version: string;
+  readonly lock: Lock;
+}
+
+interface Exchanged {
   readonly pair: TokenPair;
+  /** Now by the service's clock, less the overlap. */
+  readonly recently: string;
+}
+
+const connectedElsewhere = (name: string) =>
+  new PartnerFault(
+    'account-busy',
+    `${name} was connected by somebody else in the same moment, and nothing of this was stored: see who it is, and connect it again if that is not the right user`,
+  );
+
+/** Says what became of a refresh token that was handed in, for the service may have replaced it by now. */
+function sayingUsed(error: unknown, handedIn: Secret, { refreshToken }: TokenPair): unknown {
+  if (!(error instanceof PartnerFault)) return error;
+  const fate = refreshToken.equals(handedIn)
+    ? 'the refresh token handed in has been used, and is still the newest one'
+    : 'the service has replaced the refresh token handed in, and the new one was not stored: ' +
+      'do not hand the old one in again, but have the user authorize anew, or get the newest one from the service';
+  const { code, status, serviceCode, retryAfterMs } = error;
+  const details = {
+    ...(status === undefined ? {} : { status }),
+    ...(serviceCode === undefined ? {} : { serviceCode }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+  return new PartnerFault(code, `${error.message} (${fate})`, { ...details, cause: error });
 }
 
 function grantOf(request: ConnectRequest, scope: string): Grant {

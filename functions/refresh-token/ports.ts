@@ -74,6 +74,7 @@ export interface FeedRegister {
 export interface KnownFeed {
   readonly partnerAccount: string;
   readonly feed: string;
+  readonly generation: number;
   readonly since: string;
   /** When the last up-to-date page was asked for, by the service's clock, ms since 1970. */
   readonly lastSuccess?: number;

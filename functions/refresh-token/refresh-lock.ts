@@ -38,10 +38,19 @@ export async function withRefreshLock<T>(
   try {
     return await work(holder);
   } finally {
-    await changeAccount(accounts, name, (now) => {
-      if (now.refreshing?.holder !== holder) return undefined;
-      const { refreshing: _refreshing, ...rest } = now;
-      return rest;
-    });
+    await releaseRefreshLock(accounts, name, holder);
   }
+}
+
+/** Gives the lock back, if it is still that of `holder`. */
+export async function releaseRefreshLock(
+  accounts: PartnerAccounts,
+  name: string,
+  holder: string,
+): Promise<void> {
+  await changeAccount(accounts, name, (now) => {
+    if (now.refreshing?.holder !== holder) return undefined;
+    const { refreshing: _refreshing, ...rest } = now;
+    return rest;
+  });
 }

@@ -43,6 +43,7 @@ export function createFeedStates(table: Table): FeedStates {
           lastPolled: undefined,
           pausedUntil: undefined,
           fault: undefined,
+          faultKind: undefined,
           needsPerson: undefined,
           holder: undefined,
           leaseUntil: undefined,
@@ -82,6 +83,7 @@ export function createFeedStates(table: Table): FeedStates {
           ...progress,
           ...(lastSuccess === undefined ? {} : { lastSuccess }),
           fault: undefined,
+          faultKind: undefined,
           needsPerson: undefined,
           pausedUntil: undefined,
           leaseUntil: nowMs + leaseMs,
@@ -93,9 +95,12 @@ export function createFeedStates(table: Table): FeedStates {
       return written;
     },
 
-    async release(key, fence, { unasked, fault, needsPerson, pausedUntil }, nowMs) {
+    async release(key, fence, { unasked, fault, faultKind, needsPerson, pausedUntil }, nowMs) {
       await updateItem(table, feedItemKey(key), {
-        set: { fault, needsPerson, pausedUntil, ...unasked, holder: undefined, leaseUntil: undefined },
+        set: {
+          ...{ fault, faultKind, needsPerson, pausedUntil, ...unasked },
+          ...{ holder: undefined, leaseUntil: undefined },
+        },
         condition: ours,
         values: { fence, now: nowMs },
       });

@@ -34,6 +34,7 @@ export const feedState = v.looseObject({
   resetsInARow: wholeNumber(0),
   pausedUntil: v.exactOptional(moment),
   fault: v.exactOptional(v.string()),
+  faultKind: v.exactOptional(v.string()),
   needsPerson: v.exactOptional(v.boolean()),
 });
 

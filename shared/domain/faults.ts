@@ -22,6 +22,8 @@ export const faultKinds = [
   'other-user',
   'account-stopped',
   'account-paused',
+  'generation-over',
+  'account-busy',
   'malformed-state',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
@@ -75,6 +77,10 @@ export const faultPolicies: Readonly<Record<FaultKind, Policy>> = {
   'account-stopped': policy('partner-account', 'by-age', { needsAttention: true }),
   /** The partner account waits a while: not sent. */
   'account-paused': policy('partner-account', 'by-age'),
+  /** The name was given to another user, or forgotten, since: not sent, for the token is not that user's any more. */
+  'generation-over': policy('partner-account', 'by-age'),
+  /** Somebody else is at work on the partner account's credentials: the command is to be given again. */
+  'account-busy': policy('partner-account', 'by-age'),
   /** A secret or a stored row is not of its shape: half-written, or edited by hand. Never overwritten. */
   'malformed-state': policy('bridge', 'by-age', { needsAttention: true }),
 };

@@ -104,7 +104,7 @@ const stateOf = ({ partner_account, feed, state }: Row): FeedState =>
   checkedJson(rows.feedState, state, `state of feed ${partner_account}/${feed}`);
 
 /** Takes what was wrong with the feed out of its state. @see https://sqlite.org/json1.html#jpatch */
-const well = { fault: null, needsPerson: null, pausedUntil: null };
+const well = { fault: null, faultKind: null, needsPerson: null, pausedUntil: null };
 
 const isLeased = (row: Row, nowMs: number): boolean => row.leased_until !== null && row.leased_until > nowMs;
 

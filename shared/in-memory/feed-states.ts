@@ -83,6 +83,7 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
 /** The state without what was wrong with the feed. */
 function wellOf({
   fault: _fault,
+  faultKind: _kind,
   needsPerson: _person,
   pausedUntil: _until,
   ...state

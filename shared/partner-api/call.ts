@@ -26,6 +26,8 @@ export interface CallRequest extends Asked {
   readonly deadlineMs: number;
   /** Faults that may be about a part of this request which the next one leaves out: they decide nothing for the gate. */
   readonly isUndecided?: (fault: PartnerFault) => boolean;
+  /** Asked in the moment an attempt has its turn; see the client's options. */
+  readonly beforeSend?: (() => Promise<unknown> | undefined) | undefined;
 }
 
 export interface Times {
@@ -42,10 +44,20 @@ export function createCaller(deps: CallerDeps) {
 
   const outOfTime = ({ what }: CallRequest) => new PartnerFault('passing', `${what}: no time left, not sent`);
 
+  /** A turn that cannot be used is lost, so that all others keep to the rate. */
+  async function turnOf({ resource, deadlineMs, beforeSend }: CallRequest): Promise<void> {
+    for (;;) {
+      await gate.enter(resource, deadlineMs);
+      const wait = beforeSend?.();
+      if (!wait) return;
+      await wait;
+    }
+  }
+
   /** Waits its turn and sends. A socket that died while it was idle costs a GET one more turn, not an attempt. */
   async function exchange(request: CallRequest): Promise<{ answer: Answer; sentAt: number }> {
     for (let secondSocket = false; ; secondSocket = true) {
-      await gate.enter(request.resource, request.deadlineMs);
+      await turnOf(request);
       const sentAt = clock.now();
       const leftMs = request.deadlineMs - sentAt;
       if (leftMs <= 0) throw outOfTime(request);

@@ -63,6 +63,11 @@ export interface CallOptions {
   readonly deadlineMs: number;
   /** Whose token it is; tells the resources of several partner accounts apart when an address block is suspected. */
   readonly partnerAccount?: string;
+  /**
+   * Called when an attempt has its turn and is about to be sent. When it returns a promise the attempt waits for that, and
+   * for another turn; when it throws, nothing is sent, nor tried again.
+   */
+  readonly beforeSend?: () => Promise<unknown> | undefined;
 }
 
 /** How the advert list is paged: assumed, for §4.2 does not show it. */
@@ -125,10 +130,12 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   const momentOf = createServiceClock(options.observer);
 
   /** A GET under /api/partner; `path` without the query is what faults and the gate call it by. */
-  function get(token: Secret, path: string, query: string, { partnerAccount, deadlineMs }: CallOptions) {
+  function get(token: Secret, path: string, query: string, options: CallOptions) {
+    const { partnerAccount, deadlineMs, beforeSend } = options;
     const wire = { method: 'GET', path: prefix + path + query, headers: headers.of(token) } as const;
     const resource = partnerAccount === undefined ? path : `${partnerAccount} ${path}`;
-    return { wire, resource, what: `GET ${path}`, endpoint: 'api', secrets: [token], deadlineMs } as const;
+    const what = `GET ${path}`;
+    return { wire, resource, what, endpoint: 'api', secrets: [token], deadlineMs, beforeSend } as const;
   }
 
   async function feedPage(token: Secret, query: FeedQuery, callOptions: CallOptions): Promise<ReceivedPage> {

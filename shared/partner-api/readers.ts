@@ -4,7 +4,7 @@ import type { AdvertReader } from '../../functions/fan-out/ports.ts';
 import { PartnerFault } from '../domain/faults.ts';
 import { advertsFeed } from '../domain/feed.ts';
 import type { Secret } from '../domain/secret.ts';
-import type { ListQuery, PartnerClient } from './client.ts';
+import type { CallOptions, ListQuery, PartnerClient } from './client.ts';
 import type { TokenSource } from './ports.ts';
 
 export interface ReaderOptions {
@@ -12,27 +12,45 @@ export interface ReaderOptions {
   readonly tokens: TokenSource;
 }
 
-type Send<T> = (token: Secret) => Promise<T>;
-type WithToken = <T>(partnerAccount: string, deadlineMs: number, send: Send<T>) => Promise<T>;
+interface Whose {
+  readonly partnerAccount: string;
+  /** A token of another generation is not used. */
+  readonly generation: number;
+  readonly deadlineMs: number;
+}
+
+type Send<T> = (token: Secret, options: CallOptions) => Promise<T>;
+type WithToken = <T>(whose: Whose, send: Send<T>) => Promise<T>;
 
 /**
  * Sends with the partner account's token, renews a rejected one and repeats the request once. A token of too small a
  * scope is handed back, which stops the partner account, and its request fails: no refresh widens a scope.
  */
 function sendWith(tokens: TokenSource): WithToken {
-  return async (partnerAccount, deadlineMs, send) => {
-    let { token, version } = await tokens.current(partnerAccount, deadlineMs);
+  return async ({ partnerAccount, generation, deadlineMs }, send) => {
+    let { token, version } = await tokens.current(partnerAccount, generation, deadlineMs);
     for (let renewed = false; ; renewed = true) {
+      const { beforeSend, release } = tokens.guard(partnerAccount, generation, version);
       try {
-        return await send(token);
+        return await send(token, { partnerAccount, deadlineMs, beforeSend });
       } catch (fault) {
         if (!(fault instanceof PartnerFault)) throw fault;
         if (fault.code === 'scope-insufficient') {
           // The verdict on this request stands, whatever comes of handing the token back.
-          await tokens.renewed(partnerAccount, version, fault.code, deadlineMs).catch(() => undefined);
+          await tokens
+            .renewed(partnerAccount, generation, version, fault.code, deadlineMs)
+            .catch(() => undefined);
         }
         if (fault.code !== 'token-rejected' || renewed) throw fault;
-        ({ token, version } = await tokens.renewed(partnerAccount, version, fault.code, deadlineMs));
+        ({ token, version } = await tokens.renewed(
+          partnerAccount,
+          generation,
+          version,
+          fault.code,
+          deadlineMs,
+        ));
+      } finally {
+        release();
       }
     }
   };
@@ -42,13 +60,13 @@ function sendWith(tokens: TokenSource): WithToken {
 export function createPartnerReaders({ client, tokens }: ReaderOptions): FeedReader & AdvertReader {
   const withToken = sendWith(tokens);
   return {
-    readPage: (partnerAccount, query, { deadlineMs }) =>
-      withToken(partnerAccount, deadlineMs, (token) =>
-        client.feedPage(token, query, { deadlineMs, partnerAccount }),
+    readPage: (partnerAccount, query, options) =>
+      withToken({ partnerAccount, ...options }, (token, callOptions) =>
+        client.feedPage(token, query, callOptions),
       ),
-    readAdvert: (partnerAccount, advertId, { deadlineMs }) =>
-      withToken(partnerAccount, deadlineMs, (token) =>
-        client.advert(token, advertsFeed, advertId, { deadlineMs, partnerAccount }),
+    readAdvert: (partnerAccount, advertId, options) =>
+      withToken({ partnerAccount, ...options }, (token, callOptions) =>
+        client.advert(token, advertsFeed, advertId, callOptions),
       ),
   };
 }
@@ -67,10 +85,10 @@ export function createAdvertLister({
     listAdverts: (
       partnerAccount: string,
       query: ListQuery,
-      { deadlineMs }: { readonly deadlineMs: number },
+      options: { readonly generation: number; readonly deadlineMs: number },
     ) =>
-      withToken(partnerAccount, deadlineMs, (token) =>
-        client.adverts(token, query, { deadlineMs, partnerAccount }),
+      withToken({ partnerAccount, ...options }, (token, callOptions) =>
+        client.adverts(token, query, callOptions),
       ),
   };
 }

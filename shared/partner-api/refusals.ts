@@ -13,6 +13,12 @@ export const pausedFault = (name: string, reason: string, waitMs: number) =>
     retryAfterMs: Math.max(1, waitMs),
   });
 
+/** What asked for it is looked at again: its account has another generation by then, or is forgotten. */
+export const generationOverFault = (name: string, generation: number) =>
+  new PartnerFault('generation-over', `generation ${generation} of partner account ${name} is over`, {
+    retryAfterMs: believedMs,
+  });
+
 export const notRenewedFault = (name: string, retryAfterMs: number) =>
   new PartnerFault('passing', `the token of partner account ${name} was not renewed in time`, {
     retryAfterMs,

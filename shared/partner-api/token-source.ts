@@ -1,32 +1,37 @@
 /**
- * Access tokens of partner accounts. Reads them, keeps them a while, and when one has run out asks the refresh-token
- * stage, which alone writes them: what was refreshed is read again, never passed on.
+ * Access tokens of partner accounts. A token is used only while its version is the one in the account's row, and only for
+ * the generation of that row: so one that was disconnected, connected again or given to another user is out of use at
+ * once, in every process (see account-views.ts for how old the row may be). The secret is read once for each version.
+ * When a token has run out the refresh-token stage is asked, which alone writes them: what it has refreshed is read
+ * again, never passed on.
  *
  * @see partner-api.md §5.3
  */
 import { pauseOf, stopOf } from '../domain/accounts.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
-import { asFault, type PartnerFault } from '../domain/faults.ts';
-import type { PartnerAccounts, TokenReader } from '../domain/ports.ts';
+import { asFault, PartnerFault } from '../domain/faults.ts';
+import type { PartnerAccount, TokenReader } from '../domain/ports.ts';
+import type { ViewedAccounts } from './account-views.ts';
 import type { AccessToken, RefreshOutcome, RefreshRequester, Rejection, TokenSource } from './ports.ts';
-import { createRefusals, notRenewedFault, pausedFault, refreshFault, stoppedFault } from './refusals.ts';
+import {
+  createRefusals,
+  generationOverFault,
+  notRenewedFault,
+  pausedFault,
+  refreshFault,
+  stoppedFault,
+} from './refusals.ts';
 
 export interface TokenSourceOptions {
   readonly reader: TokenReader;
   readonly requester: RefreshRequester;
-  /**
-   * Where given, a stop or a pause is seen there first, without asking for a refresh; and a token is used as long as its
-   * version is the one that stands there, so that each version of a secret is read once.
-   */
-  readonly accounts?: Pick<PartnerAccounts, 'read'>;
+  /** Says which version of the token counts, for which generation; a stop or a pause is seen there, too. */
+  readonly accounts: Pick<ViewedAccounts, 'view' | 'read' | 'seen' | 'keepInView'>;
   readonly clock?: Clock;
-  /** How long a token that works is used before it is looked whether there is a newer one. Default 300,000. */
-  readonly maxAgeMs?: number;
 }
 
 interface Kept extends AccessToken {
   readonly expiresAt: number;
-  readonly readAt: number;
 }
 
 interface Renewal {
@@ -35,22 +40,20 @@ interface Renewal {
   readonly deadlineMs: number;
 }
 
-/** Between two looks at a secret that somebody else is about to write. */
+/** Between two looks at a row that somebody else is about to write. */
 const lookMs = 500;
+/** Stands for a version where none was rejected: row and secret differ. */
+const noVersion = '';
 
 /** Creates the source; one for each process, so that all its callers share what is read and refreshed. */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
-  const { reader, requester, accounts, clock = systemClock, maxAgeMs = 300_000 } = options;
+  const { reader, requester, accounts, clock = systemClock } = options;
   const kept = new Map<string, Kept>();
   const refusals = createRefusals(clock);
   /** The version that was rejected last, and why: not to be tried again. */
   const rejections = new Map<string, { readonly version: string; readonly because: Rejection }>();
   const reads = new Map<string, Promise<Kept>>();
-  const looks = new Map<string, Promise<boolean>>();
   const renewals = new Map<string, Renewal>();
-
-  /** Reads the secret; callers side by side share one read. */
-  const read = (name: string): Promise<Kept> => shared(reads, name, () => readSecret(name));
 
   async function readSecret(name: string): Promise<Kept> {
     const found = await reader.read(name).catch((error: unknown) => Promise.reject(asFault(error)));
@@ -62,52 +65,67 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     const known = kept.get(name);
     // The same object as before, where it is the same token: headers made from it are kept, too.
     const token = known?.version === version ? known.token : pair.accessToken;
-    const fresh = { token, version, expiresAt: pair.expiresAt, readAt: clock.now() };
+    const fresh = { token, version, expiresAt: pair.expiresAt };
     kept.set(name, fresh);
     return fresh;
+  }
+
+  /**
+   * The token of `version`; callers side by side share one reading of the secret.
+   *
+   * @returns undefined when the secret has another version: one of row and secret is about to be written, or who was to
+   * write it has died
+   */
+  async function tokenOf(name: string, version: string | undefined): Promise<Kept | undefined> {
+    const known = kept.get(name);
+    if (known && known.version === version) return known;
+    const found = await shared(reads, name, () => readSecret(name));
+    return found.version === version ? found : undefined;
   }
 
   const isGood = ({ expiresAt }: Kept) => expiresAt > clock.now();
   const isUsable = (name: string, found: Kept) =>
     isGood(found) && rejections.get(name)?.version !== found.version;
 
-  const isCurrent = (name: string, known: Kept): Promise<boolean> =>
-    shared(looks, name, () => confirm(name, known));
-
-  /** A reading of the account's row costs a fortieth of one of the secret. */
-  async function confirm(name: string, known: Kept): Promise<boolean> {
-    const account = await accounts?.read(name).catch(() => undefined);
-    if (account?.value.token?.version !== known.version) return false;
-    if (kept.get(name) === known) kept.set(name, { ...known, readAt: clock.now() });
-    return true;
+  /** @throws {PartnerFault} `generation-over`, `account-stopped` */
+  function allowed(name: string, generation: number, account: PartnerAccount | undefined): PartnerAccount {
+    if (account?.generation !== generation) throw generationOverFault(name, generation);
+    const stop = stopOf(account);
+    if (stop) throw stoppedFault(name, stop.reason);
+    return account;
   }
 
-  async function current(name: string, deadlineMs: number): Promise<AccessToken> {
-    const known = kept.get(name);
-    if (known && isUsable(name, known)) {
-      if (clock.now() - known.readAt < maxAgeMs || (await isCurrent(name, known))) return known;
-    }
-    refusals.check(name);
-    const found = await read(name);
-    if (isUsable(name, found)) return found;
+  async function viewed(name: string, generation: number): Promise<PartnerAccount> {
+    const account = await accounts.view(name, generation).catch((error: unknown) => {
+      throw asFault(error);
+    });
+    return allowed(name, generation, account);
+  }
+
+  async function current(name: string, generation: number, deadlineMs: number): Promise<AccessToken> {
+    const { token } = await viewed(name, generation);
+    const found = await tokenOf(name, token?.version);
+    if (found && isUsable(name, found)) return found;
     // One that has run out, or was rejected before, would only burn a request.
     const rejection = rejections.get(name);
-    const because = rejection?.version === found.version ? rejection.because : 'expired';
-    return renewed(name, found.version, because, deadlineMs);
+    const because = found && rejection?.version === found.version ? rejection.because : 'expired';
+    return renewed(name, generation, found?.version ?? noVersion, because, deadlineMs);
   }
 
   async function renewed(
     name: string,
+    generation: number,
     rejected: string,
     because: Rejection,
     deadlineMs: number,
   ): Promise<AccessToken> {
-    const known = kept.get(name);
-    if (known && known.version !== rejected && isUsable(name, known)) return known;
-    rejections.set(name, { version: rejected, because });
+    const { token } = await viewed(name, generation);
+    const known = token?.version === rejected ? undefined : kept.get(name);
+    if (known && known.version === token?.version && isUsable(name, known)) return known;
+    if (rejected !== noVersion) rejections.set(name, { version: rejected, because });
     refusals.check(name);
     try {
-      return await renewal(name, rejected, because, deadlineMs);
+      return await renewal(name, generation, rejected, because, deadlineMs);
     } catch (error) {
       const fault = asFault(error);
       refusals.note(name, fault);
@@ -118,14 +136,17 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   /** The renewal that is under way, or a new one; one at a time for each version. */
   async function renewal(
     name: string,
+    generation: number,
     rejected: string,
     because: Rejection,
     deadlineMs: number,
   ): Promise<Kept> {
-    const key = `${name} ${rejected} ${because}`;
+    const key = `${name} ${generation} ${rejected} ${because}`;
     const running = renewals.get(key);
     if (!running) {
-      const ended = renew(name, rejected, because, deadlineMs).finally(() => renewals.delete(key));
+      const ended = renew(name, generation, rejected, because, deadlineMs).finally(() =>
+        renewals.delete(key),
+      );
       renewals.set(key, { ended, deadlineMs });
       return ended;
     }
@@ -135,37 +156,59 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       const ranOut = asFault(error).code === 'passing' && clock.now() + lookMs >= running.deadlineMs;
       if (!ranOut) throw error;
     });
-    return found ?? renewal(name, rejected, because, deadlineMs);
+    return found ?? renewal(name, generation, rejected, because, deadlineMs);
   }
 
   /** Until there is a token of another version, or a reason why there will not be one. */
   async function renew(
     name: string,
+    generation: number,
     rejected: string,
     because: Rejection,
     deadlineMs: number,
   ): Promise<Kept> {
+    let isToldRenewed = false;
     for (let avoided = rejected; ; ) {
-      const found = await read(name);
-      if (found.version !== avoided) {
+      const account = allowed(name, generation, (await accounts.read(name))?.value);
+      const version = account.token?.version;
+      const found = version === avoided ? undefined : await tokenOf(name, version);
+      if (found) {
         if (isGood(found)) return found;
         avoided = found.version;
       }
-      await refuseIfWaiting(name);
-      // Of a version other than the rejected one nothing is known but that it has run out.
-      const why = avoided === rejected ? because : 'expired';
-      const outcome = await requester
-        .refresh(name, avoided, why, deadlineMs)
-        .catch((error: unknown): RefreshOutcome => failedOf(asFault(error)));
-      const waitMs = outcome.kind === 'renewed' ? 0 : waitOf(outcome, name);
-      if (waitMs === 0) {
-        const again = await read(name);
-        if (again.version !== avoided && isGood(again)) return again;
+      let waitMs = lookMs;
+      // Once in a row: what was said to be renewed may take a moment to be seen.
+      if (!isToldRenewed) {
+        const pause = pauseOf(account, clock.now());
+        if (pause) throw pausedFault(name, pause.reason, pause.until - clock.now());
+        // Of a version other than the rejected one nothing is known but that it has run out.
+        const why = version === rejected ? because : 'expired';
+        const outcome = await requester
+          .refresh(name, version ?? noVersion, why, deadlineMs)
+          .catch((error: unknown): RefreshOutcome => failedOf(asFault(error)));
+        isToldRenewed = outcome.kind === 'renewed';
+        if (outcome.kind === 'renewed') continue;
+        waitMs = Math.max(waitOf(outcome, name), lookMs);
       }
-      const pauseMs = Math.max(waitMs, lookMs);
-      if (clock.now() + pauseMs >= deadlineMs) throw notRenewedFault(name, pauseMs);
-      await clock.sleep(pauseMs);
+      isToldRenewed = false;
+      if (clock.now() + waitMs >= deadlineMs) throw notRenewedFault(name, waitMs);
+      await clock.sleep(waitMs);
     }
+  }
+
+  function guard(name: string, generation: number, version: string) {
+    return {
+      beforeSend(): Promise<unknown> | undefined {
+        const seen = accounts.seen(name);
+        if (!seen) return viewed(name, generation);
+        if (allowed(name, generation, seen.account).token?.version === version) return undefined;
+        throw new PartnerFault(
+          'token-rejected',
+          `not sent: the token of partner account ${name} was replaced`,
+        );
+      },
+      release: accounts.keepInView(name),
+    };
   }
 
   /** @returns how long to wait when somebody else is at it; throws in every other case */
@@ -180,15 +223,6 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       case 'failed':
         throw refreshFault(name, outcome.fault, outcome.reason);
     }
-  }
-
-  async function refuseIfWaiting(name: string): Promise<void> {
-    const account = (await accounts?.read(name))?.value;
-    if (!account) return;
-    const stop = stopOf(account);
-    if (stop) throw stoppedFault(name, stop.reason);
-    const pause = pauseOf(account, clock.now());
-    if (pause) throw pausedFault(name, pause.reason, pause.until - clock.now());
   }
 
   /** Others may have more time than this caller: what they share goes on without it. */
@@ -206,7 +240,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     }
   }
 
-  return { current, renewed };
+  return { current, renewed, guard };
 }
 
 /** The promise under `key`, begun if there is none; forgotten when it ends. */

@@ -29,9 +29,3 @@ export const refreshLimits = {
 
 /** Connections kept open to the partner service: a batch is ten adverts, a drain reads ten feeds. */
 export const partnerConnections = 10;
-
-/**
- * How long a token that works is used before its secret is looked at again. One that does not work is looked up at once,
- * so this only bounds what `GetSecretValue` costs.
- */
-export const tokenMaxAgeMs = 60 * minuteMs;

@@ -5,12 +5,12 @@ import { createRefreshRequester } from '../aws/refresh-requester.ts';
 import { createTokenReader } from '../aws/token-vault.ts';
 import type { FunctionEnvironment } from '../contract/environment.ts';
 import { systemClock } from '../domain/clock.ts';
-import type { PartnerAccounts } from '../domain/ports.ts';
+import type { ViewedAccounts } from '../partner-api/account-views.ts';
 import { createPartnerClient } from '../partner-api/client.ts';
 import { createGate } from '../partner-api/gate.ts';
 import { createPartnerReaders } from '../partner-api/readers.ts';
 import { createTokenSource } from '../partner-api/token-source.ts';
-import { partnerConnections, tokenMaxAgeMs } from './limits.ts';
+import { partnerConnections } from './limits.ts';
 import { observer } from './observer.ts';
 
 const edges = { clock: systemClock, random: Math.random };
@@ -43,7 +43,7 @@ export function partnerClient(
 export function partnerReaders(
   config: FunctionEnvironment<'drain' | 'fanOut'>,
   table: Table,
-  accounts: PartnerAccounts,
+  accounts: ViewedAccounts,
 ) {
   const tokens = createTokenSource({
     reader: createTokenReader(secretsManagerClient()),
@@ -53,7 +53,6 @@ export function partnerReaders(
     }),
     accounts,
     clock: systemClock,
-    maxAgeMs: tokenMaxAgeMs,
   });
   return createPartnerReaders({ client: partnerClient(config, table), tokens });
 }

@@ -17,6 +17,7 @@ const action = <const A extends string>(name: A) => ({
 });
 const since = v.optional(instant);
 const sameUser = v.optional(v.boolean());
+const newUser = v.optional(v.boolean());
 const redirectUri = v.pipe(v.string(), v.url('expected an absolute URL'));
 
 /** What drain and fan-out may ask for. A function that answered more would let them connect and forget accounts. */
@@ -29,8 +30,15 @@ const refreshRequest = v.object({
 /** What an operator may ask for, at the command line. */
 const connectRequest = v.variant('action', [
   v.object({ action: v.literal('authorize'), state: v.pipe(v.string(), v.minLength(16)), redirectUri }),
-  v.object({ ...action('connect'), refreshToken: secret, since, sameUser }),
-  v.object({ ...action('connect'), code: secret, redirectUri: v.optional(redirectUri), since, sameUser }),
+  v.object({ ...action('connect'), refreshToken: secret, since, sameUser, newUser }),
+  v.object({
+    ...action('connect'),
+    code: secret,
+    redirectUri: v.optional(redirectUri),
+    since,
+    sameUser,
+    newUser,
+  }),
   v.object({ ...action('disconnect'), forget: v.optional(v.boolean(), false) }),
   v.object({ action: v.literal('check') }),
 ]);

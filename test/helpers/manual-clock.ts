@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../shared/domain/clock.ts';
 
 export interface ManualClock extends Clock {
@@ -9,7 +10,10 @@ export function createManualClock(startMs = Date.parse('2026-11-20T12:00:00.000Z
   let nowMs = startMs;
   return {
     now: () => nowMs,
-    sleep: async (ms) => {
+    async sleep(ms, signal) {
+      // Who may end it early is asked first: what time was limited for ends without any passing.
+      if (signal) await nextTurn();
+      if (signal?.aborted) return;
       nowMs += Math.max(0, ms);
     },
     advance: (ms) => {

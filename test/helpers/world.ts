@@ -69,8 +69,10 @@ export async function createWorld() {
   const drain = createDrain(drainDeps);
   const fanOut = createFanOut(fanOutDeps);
   const refreshToken = createRefreshToken(tokenDeps);
+  let connects = 0;
   const connectDeps = {
     ...tokenDeps,
+    newId: () => `connect-${++connects}`,
     feedStates: state.feedStates,
     feedLook: service,
     knownAdverts: state.advertHistories,

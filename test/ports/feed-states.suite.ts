@@ -168,12 +168,18 @@ export function feedStatesSuite(name: string, make: () => Promise<FeedStatesSubj
       await feedStates.release(
         key,
         fence,
-        { fault: 'the cursor stands still', needsPerson: true, pausedUntil: now + 300_000 },
+        {
+          fault: 'the cursor stands still',
+          faultKind: 'contract-broken',
+          needsPerson: true,
+          pausedUntil: now + 300_000,
+        },
         now + 1,
       );
       const { state } = taken(await feedStates.acquire(key, 'b', now + 2, leaseMs));
       expect(state).toMatchObject({
         fault: 'the cursor stands still',
+        faultKind: 'contract-broken',
         needsPerson: true,
         pausedUntil: now + 300_000,
       });
@@ -185,13 +191,14 @@ export function feedStatesSuite(name: string, make: () => Promise<FeedStatesSubj
       await feedStates.release(
         key,
         first.fence,
-        { fault: 'no path', needsPerson: true, pausedUntil: now + 1 },
+        { fault: 'no path', faultKind: 'wrong-path', needsPerson: true, pausedUntil: now + 1 },
         now,
       );
       const second = taken(await feedStates.acquire(key, 'a', now + 1, leaseMs));
       await feedStates.release(key, second.fence, {}, now + 2);
       const [state] = await feedStates.list();
       expect(state?.fault).toBeUndefined();
+      expect(state?.faultKind).toBeUndefined();
       expect(state?.needsPerson).toBeUndefined();
       expect(state?.pausedUntil).toBeUndefined();
     });

@@ -37,7 +37,7 @@ export function createBridgePorts(
   seen: Seen,
   isBudgetOwn = false,
 ): BridgePorts {
-  const { state, history, tokenWatch, traffic, coverage } = world;
+  const { state, history, users, tokenWatch, traffic, coverage } = world;
   const fanOut = createFanOutWatch(coverage);
   const { advertHistories, partnerAccounts, feedStates, queue } = state;
 
@@ -55,7 +55,11 @@ export function createBridgePorts(
 
   const sendAll = async (messages: Parameters<ChangedAdvertsQueue['send']>[0]) => {
     const refused = await queue.send(messages);
-    for (const message of messages) history.accepted(message, seen.pages.get(message.partnerAccount));
+    for (const message of messages) {
+      const page = seen.pages.get(message.partnerAccount);
+      history.accepted(message, page);
+      users.listed(message, page);
+    }
     return refused;
   };
 
@@ -81,12 +85,16 @@ export function createBridgePorts(
     accounts: {
       list: call('accounts.list', reads, partnerAccounts.list),
       read: call('accounts.read', reads, partnerAccounts.read),
-      remove: call('accounts.remove', writes, partnerAccounts.remove),
+      remove: call('accounts.remove', writes, async (name) => {
+        await partnerAccounts.remove(name);
+        users.removed(name);
+      }),
       write: call('accounts.write', writes, async (account, expected) => {
         const before = (await partnerAccounts.read(account.name))?.value;
         const isWritten = await partnerAccounts.write(account, expected);
         if (isWritten) checkGeneration(world, account, before);
         if (isWritten) history.connected(account);
+        if (isWritten) users.rowWritten(account, before);
         if (isWritten) tokenWatch.accountWritten(process, account, before);
         return isWritten;
       }),
@@ -95,7 +103,7 @@ export function createBridgePorts(
       list: call('feedStates.list', reads, feedStates.list),
       register: call('feedStates.register', writes, async (state) => {
         await feedStates.register(state);
-        history.registered(state.partnerAccount, state.since);
+        history.registered(state.partnerAccount, state.generation, state.since);
       }),
       acquire: call('feedStates.acquire', writes, async (...args) => {
         const lease = await feedStates.acquire(...args);
@@ -134,6 +142,7 @@ export function createBridgePorts(
           const isWritten = await advertHistories.write(key, row);
           fanOut.wrote(key, row, isWritten);
           if (isWritten && row.envelope !== undefined) history.written(row.envelope, fetch);
+          if (isWritten) users.looked(key, fetch);
           return isWritten;
         };
         const says = () =>

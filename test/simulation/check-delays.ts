@@ -2,6 +2,7 @@
 import { subjectOf } from './history.ts';
 import type { SimWorld } from './sim-world.ts';
 import { limits } from './stages.ts';
+import { nameOf } from './users.ts';
 
 /** A drain comes at least every 40 s, two of them when the first one's lease is in the way, and pages are small. */
 const mostListingMs = 120_000;
@@ -16,12 +17,12 @@ export function checkDelays({ plan, history, service }: SimWorld): void {
     !plan.editsSecrets;
   if (!isOrdinary || plan.troubles.some(({ kind }) => ['outage', 'block', 'bus-down'].includes(kind))) return;
   const bad = new Set(
-    [...plan.troubles, ...plan.revocations, ...plan.departures]
+    [...plan.troubles, ...plan.revocations, ...plan.departures, ...plan.handovers]
       .map(({ account }) => account)
       .concat(plan.lostAccount ?? []),
   );
   const isHealthy = (one: { readonly account: string; readonly advertId: string }) =>
-    !bad.has(one.account) && !plan.badAdverts.has(subjectOf(one));
+    !bad.has(nameOf(one.account)) && !plan.badAdverts.has(subjectOf(one));
   const violated = (subject: string, message: string) =>
     history.violated({ invariant: 'I8', subject, message });
 

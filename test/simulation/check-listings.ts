@@ -1,9 +1,10 @@
 /** I1: no change is lost. */
 import { type Fetch, type Listing, type Published, subjectOf } from './history.ts';
 import type { SimWorld } from './sim-world.ts';
+import { nameOf } from './users.ts';
 
 export async function checkListings(world: SimWorld): Promise<void> {
-  const { history, plan, service, state } = world;
+  const { history, plan, service, state, users } = world;
   const bySubject = new Map<string, Listing[]>();
   for (const listing of history.listings.values()) {
     const subject = subjectOf(listing);
@@ -11,9 +12,11 @@ export async function checkListings(world: SimWorld): Promise<void> {
   }
 
   for (const change of service.changes) {
-    if (change.account === plan.lostAccount || change.recordedAt <= history.startedAt(change.account))
-      continue;
-    const subject = subjectOf(change);
+    const account = nameOf(change.account);
+    // Of a user who is behind the name no more nothing is promised.
+    if (account === plan.lostAccount || change.account !== users.currentOf(account)) continue;
+    if (change.recordedAt <= history.startedAt(account)) continue;
+    const subject = subjectOf({ ...change, account });
     if (bySubject.get(subject)?.some(({ page }) => page && page.tick >= change.tick)) continue;
     const message = `the change of advert ${subject} to ${change.status} never came to the queue`;
     history.violated({ invariant: 'I1', subject, message });

@@ -2,12 +2,12 @@
 import type { SimWorld } from './sim-world.ts';
 
 export async function checkTokens(
-  { plan, service, state, history }: SimWorld,
+  { plan, service, state, history, users }: SimWorld,
   stopped: readonly string[],
 ): Promise<void> {
   for (const account of plan.accounts) {
     const violated = (message: string) => history.violated({ invariant: 'I6', subject: account, message });
-    if (service.tokens.isRevoked(account)) {
+    if (service.tokens.isRevoked(users.currentOf(account))) {
       if (account !== plan.lostAccount) violated(`${account} was never connected again`);
       continue;
     }

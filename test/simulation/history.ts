@@ -20,7 +20,9 @@ export interface Listing {
 
 /** A look at an advert that was answered with its status, or with its absence. */
 export interface Fetch {
+  /** The name that the user who looked is connected under. */
   readonly account: string;
+  readonly user: string;
   readonly advertId: string;
   readonly process: string;
   readonly beganTick: number;
@@ -81,9 +83,11 @@ export function createHistory(scheduler: Scheduler) {
   /** The generation of each account that is gone, up to which nothing is held to account. */
   const forgotten = new Map<string, number>();
   const connected = new Set<string>();
+  /** By account and generation. */
   const startedAt = new Map<string, number>();
   /** The last resync of each account. */
   const resyncs = new Map<string, Resync>();
+  const latest = new Map<string, number>();
 
   return {
     listings: listings as ReadonlyMap<string, Listing>,
@@ -109,14 +113,22 @@ export function createHistory(scheduler: Scheduler) {
       }
     },
     /** The account's row says that this generation is polled. */
-    connected: ({ name, generation }: PartnerAccount): void => void connected.add(`${name}/${generation}`),
+    connected({ name, generation }: PartnerAccount): void {
+      connected.add(`${name}/${generation}`);
+      latest.set(name, generation);
+    },
     /** A `connect` that failed half-way may leave a feed of a generation that its account never had. */
     wasConnected: ({ account, generation }: Pick<Listing, 'account' | 'generation'>): boolean =>
       connected.has(`${account}/${generation}`),
     /** Where reading began, for an account that was forgotten once and is there again. */
     startedAt: (account: string): number =>
-      forgotten.has(account) ? (startedAt.get(account) ?? Number.POSITIVE_INFINITY) : 0,
-    registered: (account: string, since: string): void => void startedAt.set(account, Date.parse(since)),
+      forgotten.has(account)
+        ? (startedAt.get(`${account}/${latest.get(account)}`) ?? Number.POSITIVE_INFINITY)
+        : 0,
+    registered(account: string, generation: number, since: string): void {
+      const key = `${account}/${generation}`;
+      if (!startedAt.has(key)) startedAt.set(key, Date.parse(since));
+    },
 
     resyncs: resyncs as ReadonlyMap<string, Resync>,
     resyncBegan(

@@ -54,6 +54,20 @@ export interface Plan {
     /** The authorization is taken back so long before the person leaves; 0: it is not. */
     readonly revokedMs: number;
   }[];
+  /** A person gives the name to another user of the service. */
+  readonly handovers: readonly {
+    readonly key: string;
+    readonly account: string;
+    readonly atMs: number;
+    /** Disconnects first, and connects so much later; undefined: connects the other user over the one before. */
+    readonly awayMs: number | undefined;
+    /** Forgets at first to say that it is another user. */
+    readonly forgetsToSay: boolean;
+    /** The user before takes the authorization back so long before; undefined: not at all. */
+    readonly revokedMs: number | undefined;
+  }[];
+  /** Two people connect the same new name at the same moment. */
+  readonly twins: boolean;
   /** Stays revoked to the end. */
   readonly lostAccount: string | undefined;
   readonly redrives: readonly { readonly key: string; readonly atMs: number }[];
@@ -118,6 +132,7 @@ export function planOf(seed: number): Plan {
   const chaosMs = between(random, isOvertaken ? 200 : 90, 260) * 1000;
   const accounts = ['main', 'shop', 'beta'].slice(0, isOvertaken ? 1 : pick(random, [1, 2, 2, 3]));
 
+  const handing = streamOf(hashOf('handover', seed));
   const revokesWhileStoring = (temper === 'late' || temper === 'mixed') && random() < 0.15;
   const everyMs = pick(random, [5_000, 12_000, 25_000]);
   const rates = ratesOf(temper, hashOf('rates', seed));
@@ -193,6 +208,18 @@ export function planOf(seed: number): Plan {
             revokedMs: pick(streamOf(hashOf(`departure-${index}`, seed)), [0, 8_000, 40_000]),
           }))
         : [],
+    handovers:
+      !isOvertaken && handing() < 0.3
+        ? Array.from({ length: between(handing, 1, 2) }, (_, index) => ({
+            key: `handover-${index}`,
+            account: pick(handing, accounts),
+            atMs: between(handing, Math.round(chaosMs / 4), chaosMs),
+            awayMs: pick(handing, [null, null, 500, 8_000, 30_000]) ?? undefined,
+            forgetsToSay: handing() < 0.6,
+            revokedMs: pick(handing, [null, 500, 3_000]) ?? undefined,
+          }))
+        : [],
+    twins: streamOf(hashOf('twins', seed))() < 0.2,
     lostAccount: accounts.length > 1 && random() < 0.1 ? accounts.at(-1) : undefined,
     redrives: some(6).map((index) => ({ key: `redrive-${index}`, atMs: moment() })),
     rejections: [

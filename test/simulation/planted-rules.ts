@@ -33,6 +33,10 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'connect-without-lock': '§5: `connect` and a refresh do not run side by side',
   'stop-outlives-its-version': '§5: a stop holds only while the version that died is current',
   'sweep-leaves-expired': '§5: a refresh token is used before its month is over',
+  'version-not-compared': '§5: a token is used only while its version is the one in the account’s row',
+  'generation-not-compared':
+    '§5: what belongs to one generation is never asked for with the token of another',
+  'cursor-kept-for-new-user': '§5: a cursor belongs to the user it was given to',
   'budget-per-process': '§6: one rate budget for all functions together',
   'pause-not-shared': '§6: a pause that the service asks for holds for all',
   'cursor-403-counted': '§3: what a 403 for a cursor means is decided by the request without the cursor',

@@ -57,8 +57,8 @@ export const plantedInTokens: readonly PlantedFault[] = [
       replacements: [
         {
           file: 'connect.ts',
-          from: 'return alone(request.partnerAccount, options, (holder) => exchange(request, holder, options));',
-          to: 'return exchange(request, undefined, options);',
+          from: 'return alone(name, options, again, () => connectFirst(request, options));',
+          to: 'return (await accounts.read(name)) ? again(undefined as never) : connectFirst(request, options);',
         },
       ],
     },
@@ -73,6 +73,50 @@ export const plantedInTokens: readonly PlantedFault[] = [
     from: "return token.expiresAt <= clock.now() ? 'expired' : undefined;",
     to: 'return undefined;',
   }),
+  plantedSource('version-not-compared', [
+    {
+      folder: 'shared/partner-api',
+      entry: 'token-source.ts',
+      replacements: [
+        {
+          file: 'token-source.ts',
+          from: 'if (known && known.version === version) return known;',
+          to: 'if (known) return known;',
+        },
+        {
+          file: 'token-source.ts',
+          from: 'if (allowed(name, generation, seen.account).token?.version === version) return undefined;',
+          to: 'if (allowed(name, generation, seen.account)) return undefined;',
+        },
+      ],
+    },
+  ]),
+  plantedSource('generation-not-compared', [
+    {
+      folder: 'shared/partner-api',
+      entry: 'token-source.ts',
+      replacements: [
+        {
+          file: 'token-source.ts',
+          from: 'if (account?.generation !== generation) throw',
+          to: 'if (!account) throw',
+        },
+      ],
+    },
+  ]),
+  plantedSource('cursor-kept-for-new-user', [
+    {
+      folder: 'shared/in-memory',
+      entry: 'state.ts',
+      replacements: [
+        {
+          file: 'feed-states.ts',
+          from: 'rows.set(keyOf(state), { state, fence: firstFence(state.generation) });',
+          to: 'const { cursor } = row?.state ?? {};\n      rows.set(keyOf(state), {\n        state: { ...state, ...(cursor === undefined ? {} : { cursor }) },\n        fence: firstFence(state.generation),\n      });',
+        },
+      ],
+    },
+  ]),
   plantedWiring('budget-per-process', { isBudgetOwn: true }),
   inGate('pause-not-shared', 'return told(store.pause(untilMs, reason));', 'return undefined;'),
   plantedSource('cursor-403-counted', [

@@ -149,7 +149,7 @@ export function createService({ scheduler, mostVisibilityMs, mostPerPage, ...tok
     /** Whether `cursor` has everything behind it. */
     isAtEnd(account: string, cursor: string | undefined): boolean {
       const mark = cursor === undefined ? undefined : bookmarks.get(cursor);
-      return mark !== undefined && mark.index >= feedOf(account).log.length;
+      return mark?.account === account && mark.index >= feedOf(account).log.length;
     },
   };
 }

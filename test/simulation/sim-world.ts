@@ -1,5 +1,6 @@
 /** Everything that the processes of one run share: time, the service, the bridge's state, and who watches. */
 
+import type { TokenPair } from '../../shared/domain/ports.ts';
 import { createInMemoryEvents } from '../../shared/in-memory/events.ts';
 import { createInMemoryState } from '../../shared/in-memory/state.ts';
 import type { WireRequest } from '../../shared/partner-api/transport.ts';
@@ -14,6 +15,7 @@ import { createService } from './service.ts';
 import { createTokenWatch, type EndOfRequest } from './token-watch.ts';
 import { createTrafficWatch } from './traffic-watch.ts';
 import { noAnswer, type Told } from './transport.ts';
+import { createUsers } from './users.ts';
 
 export interface WorldOptions {
   readonly without: ReadonlySet<string>;
@@ -45,6 +47,15 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     return isDown;
   });
   const tokenWatch = createTokenWatch({ service, history });
+  const users = createUsers({ scheduler, service, history });
+  const vault = {
+    ...state.vault,
+    async write(account: string, pair: TokenPair) {
+      const version = await state.vault.write(account, pair);
+      users.stored(version, pair);
+      return version;
+    },
+  };
   const traffic = createTrafficWatch({ plan, scheduler, history });
 
   function isOn({ key, fromMs, untilMs }: Trouble): boolean {
@@ -91,8 +102,9 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     rates: plan.rates,
     service,
     history,
-    state,
+    state: { ...state, vault },
     events,
+    users,
     tokenWatch,
     traffic,
     troubleOf,
@@ -100,6 +112,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     sendsDate: plan.sendsDate,
     requestStarted(process: Process, wire: WireRequest): EndOfRequest {
       traffic.started(process, wire);
+      users.requestSent(process.name, wire);
       return tokenWatch.requestStarted(process, wire);
     },
     /** For the trace: tokens by their numbers alone. */

@@ -6,6 +6,7 @@ import type { createConnect } from '../../functions/refresh-token/connect.ts';
 import type { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import { advertsFeed } from '../../shared/domain/feed.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
+import { createViewedAccounts, type ViewedAccounts } from '../../shared/partner-api/account-views.ts';
 import type { createPartnerClient } from '../../shared/partner-api/client.ts';
 import type { createGate } from '../../shared/partner-api/gate.ts';
 import type { RefreshOutcome } from '../../shared/partner-api/ports.ts';
@@ -97,10 +98,10 @@ export function createStages(world: SimWorld, wiring: Wiring) {
 
   type Started = ReturnType<typeof start>;
 
-  function readersOf({ process, ports, clock, client }: Started) {
+  function readersOf({ process, ports, clock, client }: Started, accounts: ViewedAccounts) {
     const tokens = useCases.createTokenSource({
       reader: ports.vault,
-      accounts: ports.accounts,
+      accounts,
       clock,
       requester: {
         refresh: (partnerAccount, rejectedVersion, because, deadlineMs) =>
@@ -170,11 +171,13 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   function pollDepsOf(started: Started) {
     const { process, ports, clock, observer } = started;
     const { feedStates, queue, deadLetters } = ports;
+    const accounts = createViewedAccounts(ports.accounts, clock);
     return {
+      accounts,
       feedStates,
       queue,
       deadLetters,
-      reader: readersOf(started),
+      reader: readersOf(started, accounts),
       observer,
       clock,
       newId: process.newId,
@@ -189,10 +192,10 @@ export function createStages(world: SimWorld, wiring: Wiring) {
 
   async function drain(name: string): Promise<void> {
     const started = start(name);
-    const { ports, clock } = started;
+    const { clock } = started;
     const deps = pollDepsOf(started);
     const settings = { ...deps.settings, pollSeconds: plan.pollSeconds, feedsAtOnce: 2 };
-    const { run } = useCases.createDrain({ ...deps, accounts: ports.accounts, settings });
+    const { run } = useCases.createDrain({ ...deps, settings });
     const poll = async () => {
       const startedAt = clock.now();
       const report = await run({
@@ -229,12 +232,13 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   async function work(name: string, isOver: () => boolean): Promise<Process> {
     const started = start(name);
     const { process, ports, clock, random, observer } = started;
-    const { accounts, histories, events, inbox, settler } = ports;
+    const { histories, events, inbox, settler } = ports;
+    const accounts = createViewedAccounts(ports.accounts, clock);
     const { handle } = useCases.createFanOut({
       accounts,
       histories,
       events,
-      adverts: readersOf(started),
+      adverts: readersOf(started, accounts),
       observer,
       clock,
       random,
@@ -274,7 +278,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   async function asked<T>(
     name: string,
     work: (use: ReturnType<typeof createConnect>, started: Started, deadlineMs: number) => Promise<T>,
-  ): Promise<void> {
+  ): Promise<T> {
     const started = start(name);
     const settings = {
       requiredScope: 'v2 read write',
@@ -286,14 +290,19 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const deps = { ...tokenDepsOf(started), feedStates, ...look, settings };
     const patienceMs = limits.refreshMs + 2 * limits.lockMs;
     const deadlineMs = started.clock.now() + patienceMs - 5_000;
-    await within(started, patienceMs, () => work(useCases.createConnect(deps), started, deadlineMs));
+    return within(started, patienceMs, () => work(useCases.createConnect(deps), started, deadlineMs));
   }
 
   /** With what the service gave for it. */
-  const connect = (name: string, partnerAccount: string, credential: Credential) =>
+  const connect = (
+    name: string,
+    partnerAccount: string,
+    credential: Credential,
+    // The person knows who it is; the bridge could not, as long as fan-out is behind.
+    who: { readonly sameUser?: boolean; readonly newUser?: boolean } = { sameUser: true },
+  ) =>
     asked(name, (use, _started, deadlineMs) =>
-      // The person knows who it is; the bridge could not, as long as fan-out is behind.
-      use.connect({ partnerAccount, ...credential, sameUser: true }, { deadlineMs }),
+      use.connect({ partnerAccount, ...credential, ...who }, { deadlineMs }),
     );
 
   const disconnect = (name: string, partnerAccount: string) =>

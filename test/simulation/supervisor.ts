@@ -1,6 +1,7 @@
 /** Sets a plan in motion: starts the processes, makes the changes, plays the people around the bridge. */
 import { stopOf } from '../../shared/domain/accounts.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
+import { PartnerFault } from '../../shared/domain/faults.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { between, hashOf, streamOf } from './random.ts';
 import { epochMs } from './scheduler.ts';
@@ -12,7 +13,7 @@ import { secretMark } from './token-desk.ts';
 export type Supervisor = ReturnType<typeof createSupervisor>;
 
 export function createSupervisor(world: SimWorld, stages: Stages) {
-  const { plan, scheduler, log, phase, service, state, history, commanded } = world;
+  const { plan, scheduler, log, phase, service, state, history, users, commanded } = world;
   const random = streamOf(hashOf('supervisor', plan.seed));
   /** Accounts that a person has to connect, since their authorization was taken back. */
   const unconnected = new Set<string>();
@@ -20,6 +21,8 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   const codes = new Map<string, string>();
   /** Accounts that a person has begun to forget: history and cursor may be gone in part. */
   const forgetting = new Set<string>();
+  /** Names that a person wants to give to another user, until that has worked. */
+  const handingOver = new Map<string, { isTold: boolean; hasBegun: boolean }>();
   let commands = 0;
   let over = false;
 
@@ -46,19 +49,73 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       // Who began to forget it ends that first.
       if (forgetting.has(account)) await forget(account);
       const { tokens } = service;
+      const handover = handingOver.get(account);
+      if (handover && !handover.hasBegun) {
+        users.next(account);
+        codes.delete(account);
+        handover.hasBegun = true;
+      }
+      const user = users.currentOf(account);
+      if (handover && !handover.isTold) await connectUntold(account, handover);
       const triedCode = codes.get(account);
       codes.delete(account);
       const isByCode = triedCode !== undefined || (phase.chaos && random() < 0.5);
-      const code = triedCode ?? tokens.code(account);
+      const code = triedCode ?? tokens.code(user);
       if (triedCode === undefined && isByCode) codes.set(account, code);
       const credential = isByCode
         ? { code: new Secret(code) }
-        : { refreshToken: new Secret(tokens.authorize(account, agedMs)) };
+        : { refreshToken: new Secret(tokens.authorize(user, agedMs)) };
       world.coverage.count(`person: connects by ${isByCode ? 'code' : 'refresh token'}`);
-      await stages.connect(named('connect', account), account, credential);
+      const who = handover ? { newUser: true } : { sameUser: true };
+      await stages.connect(named('connect', account), account, credential, who);
       codes.delete(account);
-      if (tokens.isWhole(account)) unconnected.delete(account);
+      if (handover) {
+        handingOver.delete(account);
+        world.coverage.count('person: gives the name to another user');
+      }
+      if (tokens.isWhole(user)) unconnected.delete(account);
     });
+
+  /** Another user authorizes, and the person has not said that it is one: refused, or told to be unverified. */
+  async function connectUntold(account: string, handover: { isTold: boolean }): Promise<void> {
+    handover.isTold = true;
+    users.unsure.add(account);
+    const refreshToken = new Secret(service.tokens.authorize(users.currentOf(account)));
+    try {
+      const told = await stages.connect(named('connect', account), account, { refreshToken }, {});
+      if (told.isNew) return;
+      world.coverage.count('person: another user unverified');
+      if (told.userUnverified !== undefined) return;
+      history.violated({
+        invariant: 'I6',
+        subject: account,
+        message: `${users.currentOf(account)} was taken for the user who was ${account} before`,
+      });
+    } catch (error) {
+      if (!(error instanceof PartnerFault) || error.code !== 'other-user') return;
+      users.unsure.delete(account);
+      world.coverage.count('person: another user refused');
+    }
+  }
+
+  /** The same user, by somebody else who does not know of it. */
+  async function connectTwin(account: string): Promise<void> {
+    const refreshToken = new Secret(service.tokens.authorize(users.currentOf(account)));
+    try {
+      await stages.connect(named('connect-twin', account), account, { refreshToken });
+    } catch (error) {
+      if (error instanceof PartnerFault && error.code === 'account-busy')
+        world.coverage.count('person: refused for another one at once');
+    }
+  }
+
+  async function handOver(account: string, disconnects: boolean, forgetsToSay: boolean): Promise<void> {
+    await alone(account, async () => {
+      unconnected.add(account);
+      handingOver.set(account, { isTold: !forgetsToSay, hasBegun: false });
+      if (disconnects) await stages.disconnect(named('disconnect', account), account);
+    });
+  }
 
   async function forget(account: string): Promise<void> {
     // Also when it is only ended now: credentials that were put into its secret meanwhile are gone with it.
@@ -86,7 +143,8 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     });
 
   async function authorizeAgain(account: string): Promise<void> {
-    if (await editsSecretOfStopped(world, account)) unconnected.delete(account);
+    if (!handingOver.has(account) && (await editsSecretOfStopped(world, account)))
+      unconnected.delete(account);
     else await connect(account);
   }
 
@@ -102,12 +160,22 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
 
   async function setUp(): Promise<void> {
     phase.chaos = false;
+    const twinning = streamOf(hashOf('twinning', plan.seed));
     const [clientId, clientSecret] = [new Secret('client'), new Secret(`${secretMark}-application`)];
     await state.applicationSecret.write({ clientId, clientSecret });
     const { rotationMs } = plan.service;
     let left = plan.accounts.length;
     for (const account of plan.accounts) {
-      quietly(connect(account, between(random, 0, rotationMs)).finally(() => (left -= 1)));
+      const agedMs = between(random, 0, rotationMs);
+      if (!plan.twins) {
+        quietly(connect(account, agedMs).finally(() => (left -= 1)));
+        continue;
+      }
+      // About the turn of a second, for that is what generations count.
+      left += 1;
+      const [one, other] = [between(twinning, 800, 1_000), between(twinning, 800, 1_000)];
+      scheduler.after(one, () => quietly(connect(account, agedMs).finally(() => (left -= 1))));
+      scheduler.after(other, () => quietly(connectTwin(account).finally(() => (left -= 1))));
     }
     await scheduler.run(() => left === 0);
     if ((await state.partnerAccounts.list()).length < plan.accounts.length) throw new Error('cannot connect');
@@ -148,14 +216,14 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   }
 
   function revoke(account: string): void {
-    service.tokens.revoke(account);
+    service.tokens.revoke(users.currentOf(account));
     world.coverage.count('service: revoked');
     unconnected.add(account);
     log.trace('service', () => `revokes ${account}`);
   }
 
   function narrow(account: string): void {
-    service.tokens.narrow(account);
+    service.tokens.narrow(users.currentOf(account));
     unconnected.add(account);
     world.coverage.count('service: scope lost');
     log.trace('service', () => `takes a scope of ${account} back`);
@@ -167,8 +235,10 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         const says = () => `${account}/${advertId ?? 'no advert'} becomes ${status ?? 'unknown'}`;
         if (!log.allows(key, says)) return;
         log.trace('service', says);
-        if (advertId === undefined) service.listMalformed(account, 'no-advert', random);
-        else service.change(account, advertId, status, streamOf(hashOf(key, plan.seed)));
+        const count = 1 + plan.handovers.filter((handover) => handover.account === account).length;
+        const whose = users.whose(account, advertId ?? '', count, streamOf(hashOf(`user-${key}`, plan.seed)));
+        if (advertId === undefined) service.listMalformed(whose.user, 'no-advert', random);
+        else service.change(whose.user, whose.advertId, status, streamOf(hashOf(key, plan.seed)));
       });
     }
     for (const { key, atMs } of plan.drains) {
@@ -177,7 +247,9 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     for (const { key, atMs, account } of plan.rejections) {
       atMoment(
         atMs,
-        () => log.allows(key, () => `${account}: cursors are rejected`) && service.rejectCursors(account),
+        () =>
+          log.allows(key, () => `${account}: cursors are rejected`) &&
+          service.rejectCursors(users.currentOf(account)),
       );
     }
     for (const { key, atMs, account, backMs } of plan.resyncs) {
@@ -219,7 +291,28 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         scheduler.after(revokedMs, () => {
           log.trace('a person', () => `${forgets ? 'forgets' : 'disconnects'} ${account}`);
           quietly(
-            leave(account, forgets).finally(() => scheduler.after(backMs, () => quietly(connect(account)))),
+            leave(account, forgets).finally(() => {
+              scheduler.after(backMs, () => quietly(connect(account)));
+              const isHandedOver = plan.handovers.some((handover) => handover.account === account);
+              if (plan.twins && forgets && !isHandedOver)
+                scheduler.after(backMs + 100, () => quietly(connectTwin(account)));
+            }),
+          );
+        });
+      });
+    }
+    for (const { key, account, atMs, awayMs, forgetsToSay, revokedMs } of plan.handovers) {
+      if (account === plan.lostAccount) continue;
+      atMoment(atMs, () => {
+        const how = awayMs === undefined ? '' : ', disconnecting it first';
+        if (!log.allows(key, () => `a person gives ${account} to another user${how}`)) return;
+        if (revokedMs !== undefined) revoke(account);
+        scheduler.after(revokedMs ?? 0, () => {
+          log.trace('a person', () => `gives ${account} to another user${how}`);
+          quietly(
+            handOver(account, awayMs !== undefined, forgetsToSay).finally(() =>
+              scheduler.after(awayMs ?? 0, () => quietly(connect(account))),
+            ),
           );
         });
       });
@@ -252,7 +345,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     const feeds = await state.feedStates.list();
     return feeds.every(
       ({ partnerAccount, cursor }) =>
-        partnerAccount === plan.lostAccount || service.isAtEnd(partnerAccount, cursor),
+        partnerAccount === plan.lostAccount || service.isAtEnd(users.currentOf(partnerAccount), cursor),
     );
   }
 

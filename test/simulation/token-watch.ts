@@ -4,6 +4,7 @@ import type { WireRequest } from '../../shared/partner-api/transport.ts';
 import type { History } from './history.ts';
 import type { Process } from './process.ts';
 import type { Service } from './service.ts';
+import { nameOf } from './users.ts';
 
 export interface TokenWatchDeps {
   readonly service: Service;
@@ -38,7 +39,7 @@ export function createTokenWatch({ service, history }: TokenWatchDeps) {
     requestStarted(process: Process, { path, body }: WireRequest): EndOfRequest {
       if (!path.endsWith('/oauth/token') || !isRefresh(process)) return () => undefined;
       const { refresh_token: text } = JSON.parse(body ?? '{}') as { refresh_token: string };
-      const account = service.tokens.accountOf(text) ?? '';
+      const account = nameOf(service.tokens.accountOf(text) ?? '');
       const busy = refreshing.get(account) ?? new Set();
       refreshing.set(account, busy);
       const other = [...busy].find((one) => one !== process && !one.isDead());

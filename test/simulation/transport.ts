@@ -12,6 +12,7 @@ import { between, pick, type Random } from './random.ts';
 import { mayEditSecret } from './secret-editor.ts';
 import type { Page } from './service.ts';
 import type { SimWorld } from './sim-world.ts';
+import { nameOf } from './users.ts';
 
 /** What a process saw of the service last; how the checker knows where a write of it comes from. */
 export interface Seen {
@@ -131,7 +132,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     url: URL,
     { incident, random, beganTick }: Circumstances,
   ): { told: Told; page?: Page; fetch?: Fetch } {
-    const trouble = world.troubleOf(account, url.pathname, random);
+    const trouble = world.troubleOf(nameOf(account), url.pathname, random);
     if (trouble) return { told: trouble };
     const spoil = incident && spoiled[incident];
     if (spoil) return { told: spoil(random) };
@@ -170,15 +171,11 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     return { told: json(200, { data, hasMore, nextCursor }), page };
   }
 
-  function advert(
-    account: string,
-    advertId: string,
-    incident: AnswerIncident | undefined,
-    beganTick: number,
-  ) {
-    const status = service.status(account, advertId);
+  function advert(user: string, advertId: string, incident: AnswerIncident | undefined, beganTick: number) {
+    const account = nameOf(user);
+    const status = service.status(user, advertId);
     const moment = { beganTick, seenTick: scheduler.tick(), seenAt: scheduler.now() };
-    const fetch: Fetch = { account, advertId, process: process.name, status, ...moment };
+    const fetch: Fetch = { account, user, advertId, process: process.name, status, ...moment };
     if (status === null) return { told: own(404, 'advert_not_found'), fetch };
     const id = incident === 'wrong-id' ? '77' : advertId;
     return { told: { status: 200, body: `{"data":{"id":${id},"status":${JSON.stringify(status)}}}` }, fetch };
@@ -233,7 +230,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
             return void scheduler.after(timeoutMs, () => reject(new NoAnswerError('timeout')));
           if (incident === 'cut-off') return reject(new NoAnswerError('cut-off'));
           process.trace(() => `  answered ${told.status} ${world.readable(told.body)}`);
-          if (page) seen.pages.set(page.account, page);
+          if (page) seen.pages.set(nameOf(page.account), page);
           if (fetch && (incident !== 'wrong-id' || told.status !== 200)) {
             seen.fetches.set(`${fetch.account}/${fetch.advertId}`, fetch);
             history.fetched(fetch);

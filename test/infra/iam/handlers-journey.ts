@@ -5,7 +5,6 @@ import { expect } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../sandbox/server.ts';
 import { environmentKeys, type FunctionName } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
-import { tokenMaxAgeMs } from '../../../shared/runtime/limits.ts';
 import { busName, type RecordedWorld, refreshTokenFunction } from './recorded-world.ts';
 
 type Handler = (event: unknown, context: Context) => Promise<unknown>;
@@ -90,7 +89,7 @@ export type Journey = Awaited<ReturnType<typeof startJourney>>;
 
 const name = 'main';
 /** Longer than a function believes what it knows of an account or a token, and the drain the depth of the queue. */
-const believedMs = tokenMaxAgeMs + 60_000;
+const believedMs = 61 * 60_000;
 
 async function connect({ sandbox, invoke }: Journey, refreshToken: string | undefined): Promise<void> {
   const request = { action: 'connect', partnerAccount: name, refreshToken, sameUser: false };

@@ -9,6 +9,7 @@ import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-q
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
+import { createViewedAccounts } from '../../../shared/partner-api/account-views.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { createTokenSource } from '../../../shared/partner-api/token-source.ts';
 import { drainLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
@@ -63,7 +64,7 @@ describe('the calls of a run over 100 partner accounts', () => {
     const clock = createManualClock();
     const service = createFakeService(clock);
     const observer = createRecordingObserver();
-    const accounts = createPartnerAccounts(table);
+    const accounts = createViewedAccounts(createPartnerAccounts(table), clock);
     const feedStates = createFeedStates(table);
     const vault = createTokenVault(secrets, aReadersPolicy);
     const dayMs = 86_400_000;
@@ -84,7 +85,7 @@ describe('the calls of a run over 100 partner accounts', () => {
       clock,
     });
     const client = {
-      feedPage: () => service.readPage('', { since: '' } as never, { deadlineMs: 0 }),
+      feedPage: () => service.readPage('', { since: '' } as never, { deadlineMs: 0, generation: 0 }),
       advert: () => Promise.reject(new Error('nothing changed')),
     };
     let ids = 0;
@@ -140,9 +141,9 @@ describe('the calls of a run over 100 partner accounts', () => {
     expect(await callsOf(round)).toEqual({ Query: 2, UpdateItem: 200, GetQueueAttributes: 1 });
   });
 
-  it('once in five minutes: a row for each instead, to see whether there is a newer token', async () => {
+  it('of the same container later: the rows that the round lists tell whether there is a newer token', async () => {
     container.clock.advance(300_000);
-    expect(await callsOf(round)).toEqual({ Query: 2, GetItem: 100, UpdateItem: 200, GetQueueAttributes: 1 });
+    expect(await callsOf(round)).toEqual({ Query: 2, UpdateItem: 200, GetQueueAttributes: 1 });
   });
 
   it('of a sweep that finds nothing to do: one query', async () => {

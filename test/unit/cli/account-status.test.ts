@@ -4,6 +4,7 @@ import { statusText } from '../../../cli/status-text.ts';
 import type { FeedState } from '../../../functions/drain/ports.ts';
 import { emptyBooks } from '../../../shared/domain/books.ts';
 import type { PartnerAccount } from '../../../shared/domain/ports.ts';
+import type { PauseReason } from '../../../shared/partner-api/ports.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00.000Z');
@@ -13,10 +14,11 @@ interface Given {
   readonly account?: Partial<PartnerAccount>;
   readonly feed?: Partial<FeedState>;
   readonly pausedUntilMs?: number;
+  readonly pauseReason?: PauseReason;
   readonly redelivered?: number;
 }
 
-function statusOf({ account, feed, pausedUntilMs = 0, redelivered }: Given) {
+function statusOf({ account, feed, pausedUntilMs = 0, pauseReason, redelivered }: Given) {
   const ports: StatusPorts = {
     partnerAccounts: { list: async () => [partnerAccount(account)] },
     feedStates: { list: async () => [feedState(feed)] },
@@ -24,7 +26,9 @@ function statusOf({ account, feed, pausedUntilMs = 0, redelivered }: Given) {
       read: async () => ({ ...books, ...(redelivered === undefined ? {} : { redelivered }) }),
       queue: async () => ({ waiting: 0, deadLetters: 0 }),
     },
-    budgetStore: { read: async () => ({ nextSlotMs: 0, pausedUntilMs }) },
+    budgetStore: {
+      read: async () => ({ nextSlotMs: 0, pausedUntilMs, ...(pauseReason ? { pauseReason } : {}) }),
+    },
   };
   return readStatus(ports, nowMs);
 }
@@ -155,7 +159,139 @@ it('does not promise a refresh to a partner account that is stopped', async () =
 
   expect(polled).toMatch(/token: until .+, then refreshed/);
   expect(ended).toContain('token: not used any more');
-  expect(ended).toContain('to go on: `advert-bridge connect main --open --local x`');
+  expect(ended).toContain('have its user authorize again: `advert-bridge connect main --open --local x`');
+});
+
+const local = { kind: 'local', dir: 'x' } as const;
+const stack = { kind: 'stack', stack: 'AdvertBridge' } as const;
+const connectAgain = '`advert-bridge connect main --open --local x`';
+
+describe('what needs a person is told in a sentence of its own, with the command that mends it', () => {
+  const fault = (faultKind: string, text: string = faultKind): Given => ({
+    account: { token },
+    feed: { fault: text, faultKind, needsPerson: true, lastPolled: nowMs + 1 },
+  });
+  const emptySecret = 'token of partner account main: secret advert-bridge/application: expected an object';
+
+  it.each<[string, Given, string, RegExp, string]>([
+    [
+      'a dead refresh token',
+      { account: { token, stop } },
+      'refresh-token-rejected',
+      /refresh token any more/,
+      connectAgain,
+    ],
+    [
+      'too small a scope',
+      { account: { token, stop: { ...stop, reason: 'scope-insufficient' } } },
+      'scope-insufficient',
+      /granted less/,
+      connectAgain,
+    ],
+    [
+      'a rejected client secret',
+      fault('client-rejected'),
+      'client-rejected',
+      /client secret/,
+      '`advert-bridge application',
+    ],
+    [
+      'an empty application secret',
+      fault('malformed-state', emptySecret),
+      'malformed-state',
+      /missing or damaged/,
+      '`advert-bridge application',
+    ],
+    [
+      'a damaged secret of its own',
+      fault('malformed-state', 'secret advert-bridge/partner-accounts/main: expected JSON'),
+      'malformed-state',
+      /damaged/,
+      connectAgain,
+    ],
+    [
+      'a redirect',
+      fault('wrong-path'),
+      'wrong-path',
+      /base URL \(a redirect/,
+      '`advert-bridge application --base-url URL',
+    ],
+    [
+      'a cursor that does not move',
+      { feed: { pausedUntil: nowMs + 1, fault: 'three', faultKind: 'contract-broken', needsPerson: true } },
+      'feed-stuck',
+      /cursor/,
+      '`advert-bridge resync main --since TIME --local x`',
+    ],
+    [
+      'a feed of another generation',
+      { account: { connectedAt: new Date(nowMs - 60_000).toISOString() }, feed: { generation: 1 } },
+      'feed-missing',
+      /not polled/,
+      connectAgain,
+    ],
+    [
+      'a token without use',
+      { account: { token: { ...token, usedAt: nowMs - 25 * dayMs } } },
+      'refresh-token-dying',
+      /not used for weeks: it dies at 2026-11-25/,
+      connectAgain,
+    ],
+    [
+      'an answer that cannot be sent',
+      { account: { pause: { until: nowMs + 1, reason: 'token-answer-broken', attempts: 1 } } },
+      'token-answer-broken',
+      /cannot be sent/,
+      connectAgain,
+    ],
+    [
+      'a fault of a newer bridge',
+      fault('never-heard-of', 'the words of it'),
+      'never-heard-of',
+      /until somebody acts \(the words of it\)/,
+      '',
+    ],
+  ])('%s', async (_case, given, cause, sentence, command) => {
+    const status = await statusOf(given);
+    const text = statusText(status, local, nowMs);
+
+    expect(status.partnerAccounts[0]?.attention).toEqual([cause]);
+    expect(needsPerson(status)).toBe(true);
+    expect(text).toMatch(sentence);
+    expect(text).toContain(command);
+    if (cause !== 'refresh-token-dying') expect(text).not.toContain('was not used for weeks');
+  });
+
+  it('of a stack, the base URL is a setting', async () => {
+    expect(statusText(await statusOf(fault('wrong-path')), stack, nowMs)).toContain(
+      '`npx cdk deploy -c partnerBaseUrl=URL`',
+    );
+  });
+
+  it('but not what a reconnect has ended, though the feed has not been polled since', async () => {
+    const feed = { fault: 'stopped', faultKind: 'account-stopped', needsPerson: true, lastPolled: nowMs - 1 };
+    const status = await statusOf({ account: { token }, feed });
+
+    expect(status.partnerAccounts).toMatchObject([{ state: 'polling', reason: null, attention: [] }]);
+    expect(needsPerson(status)).toBe(false);
+  });
+
+  it('nor a feed that is about to be registered', async () => {
+    const connectedAt = new Date(nowMs - 59_999).toISOString();
+
+    expect(needsPerson(await statusOf({ account: { connectedAt }, feed: { generation: 1 } }))).toBe(false);
+  });
+});
+
+it('calls an open circuit that, and has a person look at it', async () => {
+  const open = await statusOf({ pausedUntilMs: nowMs + 60_000, pauseReason: 'circuit' });
+  const onTrial = await statusOf({ pausedUntilMs: nowMs - 1, pauseReason: 'circuit' });
+  const asked = await statusOf({ pausedUntilMs: nowMs + 60_000, pauseReason: 'slow-down' });
+
+  expect([open, onTrial, asked].map(needsPerson)).toEqual([true, true, false]);
+  expect(statusText(open, local, nowMs)).toMatch(/circuit is open.+until 2026-11-20T12:01:00.000Z \(60 s\)/);
+  expect(statusText(onTrial, local, nowMs)).toMatch(/circuit is open.+next request goes through as a trial/);
+  expect(statusText(asked, local, nowMs)).not.toContain('circuit');
 });
 
 describe('the status of a thousand partner accounts', () => {

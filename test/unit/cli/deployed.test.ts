@@ -152,7 +152,7 @@ describe('connect', () => {
       expect(stderr).toContain(
         'could not be told whether this is the user of before: its feed did not answer',
       );
-      expect(stderr).toContain('`advert-bridge disconnect main`');
+      expect(stderr).toContain('`advert-bridge connect main --new-user`');
     }
   });
 

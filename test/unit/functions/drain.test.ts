@@ -217,6 +217,26 @@ describe('drain', () => {
     expect(world.observer.counted(metrics.stoppedPartnerAccounts)).toBe(1);
   });
 
+  it('says of an account without a feed of its generation that it is not polled, once that is no connect under way', async () => {
+    const read = await world.accounts.read('main');
+    if (!read) throw new Error('not connected');
+    const generation = read.value.generation - 1;
+    await world.accounts.write({ ...read.value, generation }, read.version);
+    const calls = () => world.observer.counted(metrics.needsAttention);
+
+    world.clock.advance(59_999);
+    await world.round();
+    expect(calls()).toBe(0);
+    world.clock.advance(1);
+    expect((await world.round()).polls).toEqual([]);
+
+    expect(calls()).toBe(1);
+    expect(world.observer.lines.at(-1)).toMatchObject({
+      message: expect.stringContaining('no feed of its generation'),
+      fields: { partnerAccount: 'main', generation },
+    });
+  });
+
   it('tells how long the feed that waited longest has been behind', async () => {
     await world.round();
     world.clock.advance(120_000);

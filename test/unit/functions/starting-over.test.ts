@@ -46,7 +46,11 @@ async function setUp() {
     },
   });
   const token = { token: new Secret('access'), version: '1' };
-  const tokens = { current: async () => token, renewed: async () => token };
+  const tokens = {
+    current: async () => token,
+    renewed: async () => token,
+    guard: () => ({ beforeSend: () => undefined, release: () => undefined }),
+  };
   let ids = 0;
   const drain = createDrain({
     accounts: state.partnerAccounts,

@@ -23,6 +23,7 @@ import { createStoredLetters } from '../../../shared/aws/redrive.ts';
 import { createBatchSettler } from '../../../shared/aws/settler.ts';
 import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
+import { createViewedAccounts } from '../../../shared/partner-api/account-views.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { createTokenSource } from '../../../shared/partner-api/token-source.ts';
 import { drainLimits, fanOutLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
@@ -104,7 +105,7 @@ async function startBridge() {
       refresh: async (partnerAccount, rejectedVersion, because) =>
         (await askRefresh({ action: 'refresh', partnerAccount, rejectedVersion, because })) as never,
     },
-    accounts,
+    accounts: createViewedAccounts(accounts, clock),
     clock,
   });
   const reader = createPartnerReaders({ client, tokens });

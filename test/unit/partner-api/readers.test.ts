@@ -12,6 +12,7 @@ const deadlineMs = 1_000;
 function setUp(answers: Record<string, FaultKind>) {
   const sent: string[] = [];
   const handedBack: string[] = [];
+  const guarded: string[] = [];
   let version = 1;
   const answer = (token: Secret, what: string) => {
     sent.push(`${what} ${token.reveal()}`);
@@ -19,11 +20,13 @@ function setUp(answers: Record<string, FaultKind>) {
     if (kind) throw new PartnerFault(kind, kind);
   };
   const client: Pick<PartnerClient, 'feedPage' | 'advert'> = {
-    async feedPage(token, { since }, { partnerAccount }) {
+    async feedPage(token, { since }, { partnerAccount, beforeSend }) {
+      beforeSend?.();
       answer(token, `${partnerAccount} ${since}`);
       return { page: { data: [], hasMore: false, nextCursor: 'n' }, receivedAt: 1, serviceTime: 2 };
     },
-    async advert(token, _feed, id, { partnerAccount }) {
+    async advert(token, _feed, id, { partnerAccount, beforeSend }) {
+      beforeSend?.();
       answer(token, `${partnerAccount} ${id}`);
       return { status: 'active', receivedAt: 3 };
     },
@@ -31,44 +34,66 @@ function setUp(answers: Record<string, FaultKind>) {
   const current = () => ({ token: new Secret(`token-${version}`), version: String(version) });
   const tokens: TokenSource = {
     current: async () => current(),
-    async renewed(_name, rejected, because) {
+    async renewed(_name, _generation, rejected, because) {
       handedBack.push(`${rejected} ${because}`);
       if (because === 'scope-insufficient') throw new PartnerFault('account-stopped', 'stopped');
       version += 1;
       return current();
     },
+    guard: (name, generation, used) => ({
+      beforeSend: () => {
+        guarded.push(`${name} ${generation} ${used}`);
+        return undefined;
+      },
+      release: () => void guarded.push('released'),
+    }),
   };
-  return { ...createPartnerReaders({ client, tokens }), sent, handedBack };
+  return { ...createPartnerReaders({ client, tokens }), sent, handedBack, guarded };
 }
 
 describe('the readers', () => {
   it('read a page and an advert with the current token', async () => {
     const { readPage, readAdvert, sent } = setUp({});
 
-    expect(await readPage('main', query, { deadlineMs })).toMatchObject({ serviceTime: 2 });
-    expect(await readAdvert('main', '7', { deadlineMs })).toEqual({ status: 'active', receivedAt: 3 });
+    expect(await readPage('main', query, { deadlineMs, generation: 1 })).toMatchObject({ serviceTime: 2 });
+    expect(await readAdvert('main', '7', { deadlineMs, generation: 1 })).toEqual({
+      status: 'active',
+      receivedAt: 3,
+    });
     expect(sent).toEqual(['main 2026-11-20T12:00:00Z token-1', 'main 7 token-1']);
   });
 
   it('renew a rejected token and repeat the request', async () => {
     const { readAdvert, sent, handedBack } = setUp({ 'token-1': 'token-rejected' });
 
-    expect((await readAdvert('main', '7', { deadlineMs })).status).toBe('active');
+    expect((await readAdvert('main', '7', { deadlineMs, generation: 1 })).status).toBe('active');
     expect(sent).toEqual(['main 7 token-1', 'main 7 token-2']);
     expect(handedBack).toEqual(['1 token-rejected']);
+  });
+
+  it('have each attempt checked in the moment it is sent, with the token that it is sent with', async () => {
+    const { readAdvert, guarded } = setUp({ 'token-1': 'token-rejected' });
+
+    await readAdvert('main', '7', { deadlineMs, generation: 1 });
+
+    expect(guarded).toEqual(['main 1 1', 'released', 'main 1 2', 'released']);
   });
 
   it('repeat it once only', async () => {
     const { readAdvert, sent } = setUp({ 'token-1': 'token-rejected', 'token-2': 'token-rejected' });
 
-    expect((await faultOf(readAdvert('main', '7', { deadlineMs }))).code).toBe('token-rejected');
+    expect((await faultOf(readAdvert('main', '7', { deadlineMs, generation: 1 }))).code).toBe(
+      'token-rejected',
+    );
     expect(sent).toHaveLength(2);
   });
 
   it('hand a token of too small a scope back, and fail', async () => {
     const { readPage, sent, handedBack } = setUp({ 'token-1': 'scope-insufficient' });
 
-    expect((await faultOf(readPage('main', query, { deadlineMs }))).code).toBe('scope-insufficient');
+    expect((await faultOf(readPage('main', query, { deadlineMs, generation: 1 }))).code).toBe(
+      'scope-insufficient',
+    );
     expect(sent).toHaveLength(1);
     expect(handedBack).toEqual(['1 scope-insufficient']);
   });
@@ -76,14 +101,16 @@ describe('the readers', () => {
   it('hand a renewed token of too small a scope back, too', async () => {
     const { readPage, handedBack } = setUp({ 'token-1': 'token-rejected', 'token-2': 'scope-insufficient' });
 
-    expect((await faultOf(readPage('main', query, { deadlineMs }))).code).toBe('scope-insufficient');
+    expect((await faultOf(readPage('main', query, { deadlineMs, generation: 1 }))).code).toBe(
+      'scope-insufficient',
+    );
     expect(handedBack).toEqual(['1 token-rejected', '2 scope-insufficient']);
   });
 
   it('pass every other fault on', async () => {
     const { readAdvert, handedBack } = setUp({ 'token-1': 'not-found' });
 
-    expect((await faultOf(readAdvert('main', '7', { deadlineMs }))).code).toBe('not-found');
+    expect((await faultOf(readAdvert('main', '7', { deadlineMs, generation: 1 }))).code).toBe('not-found');
     expect(handedBack).toEqual([]);
   });
 });

@@ -4,11 +4,15 @@ import { type Sandbox, startSandbox } from '../../../sandbox/server.ts';
 import type { TokenPair } from '../../../shared/domain/ports.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createInMemoryBudgetStore } from '../../../shared/in-memory/budget-store.ts';
+import { createViewedAccounts } from '../../../shared/partner-api/account-views.ts';
 import { createPartnerClient, type PartnerClient } from '../../../shared/partner-api/client.ts';
 import { createGate } from '../../../shared/partner-api/gate.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { createTokenSource } from '../../../shared/partner-api/token-source.ts';
+import { partnerAccount } from '../../helpers/records.ts';
 import { faultOf, query, soon } from './fixtures.ts';
+
+const ofOne = () => ({ ...soon(), generation: 1 });
 
 let sandbox: Sandbox;
 let client: PartnerClient;
@@ -36,7 +40,18 @@ function tokensOf() {
     obtainedAt: 0,
   };
   let version = 1;
+  const row = () => ({
+    value: partnerAccount({ generation: 1, token: { version: String(version), expiresAt: 0, usedAt: 0 } }),
+    version,
+  });
+  const accounts = createViewedAccounts({
+    read: async () => row(),
+    list: async () => [row().value],
+    write: async () => false,
+    remove: async () => undefined,
+  });
   return createTokenSource({
+    accounts,
     reader: { read: async () => ({ pair, version: String(version) }) },
     requester: {
       async refresh(_name, _version, _because, deadlineMs) {
@@ -58,8 +73,8 @@ describe('the client and the sandbox', () => {
   it('agree on pages, adverts and tokens, from a rejected token on', async () => {
     const { readPage, readAdvert } = createPartnerReaders({ client, tokens: tokensOf() });
 
-    const { page } = await readPage('main', { ...query, since: '2020-01-01T00:00:00Z' }, soon());
-    const advert = await readAdvert('main', '9007199254740993', soon());
+    const { page } = await readPage('main', { ...query, since: '2020-01-01T00:00:00Z' }, ofOne());
+    const advert = await readAdvert('main', '9007199254740993', ofOne());
 
     expect(page).toMatchObject({ hasMore: false, nextCursor: expect.any(String) });
     expect(advert.status).toEqual(expect.any(String));
@@ -68,13 +83,13 @@ describe('the client and the sandbox', () => {
   it('agree on an advert that is not there', async () => {
     const { readAdvert } = createPartnerReaders({ client, tokens: tokensOf() });
 
-    expect((await faultOf(readAdvert('main', '1', soon()))).code).toBe('not-found');
+    expect((await faultOf(readAdvert('main', '1', ofOne()))).code).toBe('not-found');
   });
 
   it('agree on a since that makes no sense', async () => {
     const { readPage } = createPartnerReaders({ client, tokens: tokensOf() });
 
-    const fault = await faultOf(readPage('main', { ...query, since: 'yesterday' }, soon()));
+    const fault = await faultOf(readPage('main', { ...query, since: 'yesterday' }, ofOne()));
 
     expect(fault).toMatchObject({ code: 'invalid-request', serviceCode: 'validation_error' });
   });

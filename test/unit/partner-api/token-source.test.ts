@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import type { PartnerAccount, TokenPair } from '../../../shared/domain/ports.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
+import { createViewedAccounts } from '../../../shared/partner-api/account-views.ts';
 import type { RefreshOutcome } from '../../../shared/partner-api/ports.ts';
 import { createTokenSource, type TokenSourceOptions } from '../../../shared/partner-api/token-source.ts';
 import { faultOf } from './fixtures.ts';
@@ -14,7 +15,34 @@ function setUp(options: Partial<TokenSourceOptions> = {}) {
   const clock = createVirtualClock();
   const asked: string[] = [];
   const outcomes: (RefreshOutcome | (() => Promise<RefreshOutcome>))[] = [];
-  const state = { version: 1, lifetimeMs: 3_600_000, isThere: true, reads: 0 };
+  const state = {
+    version: 1,
+    lifetimeMs: 3_600_000,
+    isThere: true,
+    /** Of the secret. */
+    reads: 0,
+    /** Of the account's row. */
+    looks: 0,
+    /** What the row says, where that differs from the secret. */
+    row: {} as Partial<PartnerAccount>,
+  };
+  const rowOf = (name: string): PartnerAccount => ({
+    ...{ name, generation: 1, connectedAt: '2026-11-20T12:00:00Z' },
+    token: { version: String(state.version), expiresAt: 0, usedAt: 0 },
+    ...state.row,
+  });
+  const accounts = createViewedAccounts(
+    {
+      async read(name) {
+        state.looks += 1;
+        return { value: rowOf(name), version: 1 };
+      },
+      list: async () => [rowOf('main')],
+      write: () => Promise.reject(new Error('nothing is to be written')),
+      remove: () => Promise.reject(new Error('nothing is to be removed')),
+    },
+    clock,
+  );
   const pair = (): TokenPair => ({
     accessToken: new Secret(`access-${state.version}`),
     refreshToken: new Secret(`refresh-${state.version}`),
@@ -41,85 +69,128 @@ function setUp(options: Partial<TokenSourceOptions> = {}) {
         return typeof outcome === 'function' ? outcome() : outcome;
       },
     },
+    accounts,
     clock,
     ...options,
   });
   const revealed = async (found: Promise<{ token: Secret; version: string }>) => (await found).token.reveal();
-  return { clock, asked, outcomes, state, source, renew, revealed };
+  return { clock, asked, outcomes, state, accounts, source, renew, revealed };
 }
 
 describe('the current token', () => {
   it('is read once and kept', async () => {
     const { source, state, revealed } = setUp();
 
-    await Promise.all([source.current('main', deadlineMs), source.current('main', deadlineMs)]);
+    await Promise.all([source.current('main', 1, deadlineMs), source.current('main', 1, deadlineMs)]);
 
-    expect(await revealed(source.current('main', deadlineMs))).toBe('access-1');
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-1');
     expect(state.reads).toBe(1);
   });
 
   it('is kept for each partner account apart', async () => {
     const { source, state } = setUp();
 
-    await source.current('main', deadlineMs);
-    await source.current('other', deadlineMs);
+    await source.current('main', 1, deadlineMs);
+    await source.current('other', 1, deadlineMs);
 
     expect(state.reads).toBe(2);
   });
 
-  it('is read again after a while, so that new credentials are found', async () => {
+  it('is looked for in the row every few seconds, and its secret read once for each version', async () => {
     const { source, state, clock, revealed } = setUp();
-    await source.current('main', deadlineMs);
-    state.version = 2;
-    clock.advance(300_000);
+    for (let look = 0; look < 30; look += 1) {
+      await Promise.all([source.current('main', 1, deadlineMs), source.current('main', 1, deadlineMs)]);
+      clock.advance(5_001);
+    }
+    expect(state).toMatchObject({ reads: 1, looks: 30 });
 
-    expect(await revealed(source.current('main', deadlineMs))).toBe('access-2');
+    state.version = 2;
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-2');
+    expect(state.reads).toBe(2);
   });
 
-  it('is not read again as long as the account has its version', async () => {
-    const account = (version: string): PartnerAccount => ({
-      ...{ name: 'main', generation: 1, connectedAt: '2026-11-20T12:00:00Z' },
-      token: { version, expiresAt: 0, usedAt: 0 },
-    });
-    let told = '1';
-    const accounts = { read: async () => ({ value: account(told), version: 1 }) };
-    const { source, state, clock, revealed } = setUp({ accounts });
-    for (let minute = 0; minute < 30; minute += 1) {
-      await Promise.all([source.current('main', deadlineMs), source.current('main', deadlineMs)]);
-      clock.advance(60_000);
-    }
-    expect(state.reads).toBe(1);
+  it('needs no look of its own where somebody else has just read the row', async () => {
+    const { source, state, accounts, clock } = setUp();
+    await accounts.list();
+    await source.current('main', 1, deadlineMs);
+    expect(state.looks).toBe(0);
 
+    clock.advance(5_001);
+    await accounts.read('main');
+    await source.current('main', 1, deadlineMs);
+    expect(state).toMatchObject({ looks: 1, reads: 1 });
+  });
+
+  it('is not used any more from five seconds after another version took its place, however long it would live', async () => {
+    const { source, state, clock, revealed } = setUp();
+    await source.current('main', 1, deadlineMs);
     state.version = 2;
-    told = '2';
-    clock.advance(300_000);
-    expect(await revealed(source.current('main', deadlineMs))).toBe('access-2');
-    expect(state.reads).toBe(2);
+
+    clock.advance(3_000);
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-1');
+    clock.advance(2_001);
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-2');
+  });
+
+  it('is not used any more from five seconds after the account was disconnected', async () => {
+    const { source, state, clock } = setUp();
+    await source.current('main', 1, deadlineMs);
+    state.row = { token: undefined, stop: { reason: 'disconnected', tokenVersion: '1', at: '' } } as never;
+    clock.advance(5_001);
+
+    expect((await faultOf(source.current('main', 1, deadlineMs))).code).toBe('account-stopped');
+  });
+
+  it('is never given for another generation than its own', async () => {
+    const { source, state, asked, revealed } = setUp();
+    await source.current('main', 1, deadlineMs);
+    state.version = 2;
+    state.row = { generation: 2 };
+
+    // Whoever asks for a newer generation than is known has the row read again at once.
+    expect(await revealed(source.current('main', 2, deadlineMs))).toBe('access-2');
+    expect(await faultOf(source.current('main', 1, deadlineMs))).toMatchObject({ code: 'generation-over' });
+    expect(await faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs))).toMatchObject({
+      code: 'generation-over',
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it('of a secret that its row does not name is not used: the stage brings the two together first', async () => {
+    const { source, state, asked, outcomes, revealed } = setUp();
+    state.row = { token: { version: '0', expiresAt: 0, usedAt: 0 } };
+    outcomes.push(async () => {
+      state.row = {};
+      return { kind: 'renewed' };
+    });
+
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-1');
+    expect(asked).toEqual(['0 expired']);
   });
 
   it('stays the very same object while its version does', async () => {
     const { source, clock } = setUp();
-    const first = await source.current('main', deadlineMs);
+    const first = await source.current('main', 1, deadlineMs);
     clock.advance(300_000);
 
-    expect((await source.current('main', deadlineMs)).token).toBe(first.token);
+    expect((await source.current('main', 1, deadlineMs)).token).toBe(first.token);
   });
 
   it('is renewed first when it has run out, without burning a request', async () => {
     const { source, state, asked, revealed } = setUp();
     state.lifetimeMs = 0;
 
-    expect(await revealed(source.current('main', deadlineMs))).toBe('access-2');
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-2');
     expect(asked).toEqual(['1 expired']);
   });
 
   it('that ran out here may have been renewed elsewhere: then nobody is asked', async () => {
     const { source, state, asked, clock, renew, revealed } = setUp();
-    await source.current('main', deadlineMs);
+    await source.current('main', 1, deadlineMs);
     clock.advance(state.lifetimeMs);
     renew();
 
-    expect(await revealed(source.current('main', deadlineMs))).toBe('access-2');
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-2');
     expect(asked).toEqual([]);
   });
 
@@ -127,7 +198,7 @@ describe('the current token', () => {
     const { source, state } = setUp();
     state.isThere = false;
 
-    expect((await faultOf(source.current('main', deadlineMs))).code).toBe('account-stopped');
+    expect((await faultOf(source.current('main', 1, deadlineMs))).code).toBe('account-stopped');
   });
 
   it('is a fault of the state where the secret is half-written', async () => {
@@ -136,18 +207,70 @@ describe('the current token', () => {
     };
     const { source } = setUp({ reader });
 
-    expect((await faultOf(source.current('main', deadlineMs))).code).toBe('malformed-state');
+    expect((await faultOf(source.current('main', 1, deadlineMs))).code).toBe('malformed-state');
+  });
+});
+
+describe('a request that waits for its turn', () => {
+  it('is sent with the token that it took as long as the row still names it', async () => {
+    const { source, state, clock } = setUp();
+    const { version } = await source.current('main', 1, deadlineMs);
+    const guard = source.guard('main', 1, version);
+
+    await clock.run(startMs + 60_000);
+
+    expect(guard.beforeSend()).toBeUndefined();
+    // Looked at again before five seconds are over, not for every request.
+    expect(state.looks).toBe(1 + 60 / 4);
+    guard.release();
+    await clock.run(startMs + 120_000);
+    expect(state.looks).toBe(1 + 60 / 4);
+  });
+
+  it.each<[string, { version?: number; row?: Partial<PartnerAccount> }, string]>([
+    ['another version took its place', { version: 2 }, 'token-rejected'],
+    ['the account was given to another user', { row: { generation: 2 } }, 'generation-over'],
+    [
+      'it was disconnected',
+      { row: { stop: { reason: 'disconnected', tokenVersion: '1', at: '' } } },
+      'account-stopped',
+    ],
+  ])('is not sent when %s meanwhile', async (_case, change, code) => {
+    const { source, state, clock } = setUp();
+    const { version } = await source.current('main', 1, deadlineMs);
+    const guard = source.guard('main', 1, version);
+    Object.assign(state, change);
+
+    await clock.run(startMs + 5_000);
+
+    expect(guard.beforeSend).toThrow(expect.objectContaining({ code }));
+    guard.release();
+  });
+
+  it('waits once more where the row was not read for so long', async () => {
+    const { source, state, clock } = setUp();
+    await source.current('main', 1, deadlineMs);
+    const guard = source.guard('main', 1, '1');
+    guard.release();
+    clock.advance(5_001);
+
+    const wait = guard.beforeSend();
+    expect(wait).toBeInstanceOf(Promise);
+    await wait;
+
+    expect(guard.beforeSend()).toBeUndefined();
+    expect(state.looks).toBe(2);
   });
 });
 
 describe('a rejected token', () => {
   it('is renewed once for all who met it', async () => {
     const { source, asked, revealed } = setUp();
-    await source.current('main', deadlineMs);
+    await source.current('main', 1, deadlineMs);
 
     const all = await Promise.all(
       Array.from({ length: 10 }, (_, i) =>
-        revealed(source.renewed('main', '1', 'token-rejected', deadlineMs + i)),
+        revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs + i)),
       ),
     );
 
@@ -157,19 +280,19 @@ describe('a rejected token', () => {
 
   it('was replaced already: nobody is asked', async () => {
     const { source, asked, renew, revealed } = setUp();
-    await source.current('main', deadlineMs);
+    await source.current('main', 1, deadlineMs);
     renew();
 
-    expect(await revealed(source.renewed('main', '1', 'token-rejected', deadlineMs))).toBe('access-2');
+    expect(await revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs))).toBe('access-2');
     expect(asked).toEqual([]);
   });
 
   it('that comes late finds the token renewed meanwhile', async () => {
     const { source, asked, revealed } = setUp();
-    await source.current('main', deadlineMs);
-    await source.renewed('main', '1', 'token-rejected', deadlineMs);
+    await source.current('main', 1, deadlineMs);
+    await source.renewed('main', 1, '1', 'token-rejected', deadlineMs);
 
-    expect(await revealed(source.renewed('main', '1', 'token-rejected', deadlineMs))).toBe('access-2');
+    expect(await revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs))).toBe('access-2');
     expect(asked).toHaveLength(1);
   });
 
@@ -181,7 +304,7 @@ describe('a rejected token', () => {
       return busy;
     });
 
-    const found = revealed(source.renewed('main', '1', 'token-rejected', deadlineMs));
+    const found = revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
     await clock.run();
 
     expect(await found).toBe('access-2');
@@ -193,7 +316,7 @@ describe('a rejected token', () => {
     const { source, clock, outcomes } = setUp();
     for (let i = 0; i < 100; i += 1) outcomes.push({ kind: 'busy', retryAfterMs: 500 });
 
-    const fault = faultOf(source.renewed('main', '1', 'token-rejected', deadlineMs));
+    const fault = faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
     await clock.run();
 
     expect((await fault).code).toBe('passing');
@@ -204,7 +327,7 @@ describe('a rejected token', () => {
     const { source, clock, outcomes, renew, revealed } = setUp();
     outcomes.push({ kind: 'renewed' });
 
-    const found = revealed(source.renewed('main', '1', 'token-rejected', deadlineMs));
+    const found = revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
     await clock.run(startMs + 100);
     renew();
     await clock.run();
@@ -214,13 +337,14 @@ describe('a rejected token', () => {
 
   it('is let go by a caller with less time, while others wait on', async () => {
     const { source, clock, outcomes, renew, revealed } = setUp();
+    await source.current('main', 1, deadlineMs);
     outcomes.push(async () => {
       await clock.sleep(2_000);
       return renew();
     });
 
-    const patient = revealed(source.renewed('main', '1', 'token-rejected', deadlineMs));
-    const hurried = faultOf(source.renewed('main', '1', 'token-rejected', startMs + 1_000));
+    const patient = revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
+    const hurried = faultOf(source.renewed('main', 1, '1', 'token-rejected', startMs + 1_000));
     await clock.run();
 
     expect((await hurried).code).toBe('passing');
@@ -231,8 +355,8 @@ describe('a rejected token', () => {
     const { source, clock, outcomes, asked, revealed } = setUp();
     outcomes.push({ kind: 'busy', retryAfterMs: 900 }, { kind: 'busy', retryAfterMs: 900 });
 
-    const hurried = faultOf(source.renewed('main', '1', 'token-rejected', startMs + 1_000));
-    const patient = revealed(source.renewed('main', '1', 'token-rejected', deadlineMs));
+    const hurried = faultOf(source.renewed('main', 1, '1', 'token-rejected', startMs + 1_000));
+    const patient = revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
     await clock.run();
 
     expect((await hurried).code).toBe('passing');
@@ -255,7 +379,7 @@ describe('a rejected token', () => {
       const { source, outcomes } = setUp();
       outcomes.push(outcome);
 
-      const fault = await faultOf(source.renewed('main', '1', 'token-rejected', deadlineMs));
+      const fault = await faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
 
       expect(fault).toMatchObject({ code, retryAfterMs: wait });
       expect(fault.policy.deadLettered).toBe('by-age');
@@ -266,13 +390,15 @@ describe('a rejected token', () => {
     const { source, outcomes } = setUp();
     outcomes.push(() => Promise.reject(new Error('no such function')));
 
-    expect((await faultOf(source.renewed('main', '1', 'token-rejected', deadlineMs))).code).toBe('passing');
+    expect((await faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs))).code).toBe(
+      'passing',
+    );
   });
 
   it('of a stopped account is not asked about by every message', async () => {
     const { source, outcomes, asked, clock } = setUp();
     outcomes.push({ kind: 'stopped', reason: 'x' }, { kind: 'stopped', reason: 'x' });
-    const meet = () => faultOf(source.renewed('main', '1', 'token-rejected', deadlineMs));
+    const meet = () => faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
 
     for (let i = 0; i < 10; i += 1) expect((await meet()).code).toBe('account-stopped');
     expect(asked).toHaveLength(1);
@@ -285,29 +411,23 @@ describe('a rejected token', () => {
   it('of a stopped account goes on soon after it was connected again', async () => {
     const { source, outcomes, clock, renew, revealed } = setUp();
     outcomes.push({ kind: 'stopped', reason: 'x' });
-    await faultOf(source.renewed('main', '1', 'token-rejected', deadlineMs));
+    await faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
     renew();
     clock.advance(5_000);
 
-    expect(await revealed(source.current('main', deadlineMs))).toBe('access-2');
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-2');
   });
 
   it('of an account that is known to wait is not asked about at all', async () => {
-    const account = (change: Partial<PartnerAccount>) => ({
-      read: async () => ({
-        value: { name: 'main', generation: 1, connectedAt: '', ...change } as PartnerAccount,
-        version: 1,
-      }),
-    });
     const stop = { reason: 'scope-insufficient', tokenVersion: '1', at: '' };
-    const stopped = setUp({ accounts: account({ stop }) });
-    const paused = setUp({
-      accounts: account({ pause: { until: startMs + 9_000, reason: 'x', attempts: 1 } }),
-    });
+    const stopped = setUp();
+    stopped.state.row = { stop };
+    const paused = setUp();
+    paused.state.row = { pause: { until: startMs + 9_000, reason: 'x', attempts: 1 } };
 
     const faults = await Promise.all(
       [stopped, paused].map(({ source }) =>
-        faultOf(source.renewed('main', '1', 'token-rejected', deadlineMs)),
+        faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs)),
       ),
     );
 
@@ -322,7 +442,7 @@ describe('a rejected token', () => {
     const { source, asked, outcomes } = setUp();
     outcomes.push({ kind: 'stopped', reason: 'scope-insufficient' });
 
-    await faultOf(source.renewed('main', '1', 'scope-insufficient', deadlineMs));
+    await faultOf(source.renewed('main', 1, '1', 'scope-insufficient', deadlineMs));
 
     expect(asked).toEqual(['1 scope-insufficient']);
   });
