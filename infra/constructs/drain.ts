@@ -4,7 +4,13 @@ import type { StackSettings } from '../../shared/contract/settings.ts';
 import { BridgeFunction } from './bridge-function.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
 import type { DurableTable } from './durable-table.ts';
-import { rateBudget, sendsDeadLetters, usesFeedState, usesPartnerTokens } from './grants.ts';
+import {
+  rateBudget,
+  sendsDeadLetters,
+  usesFeedState,
+  usesParkedMessages,
+  usesPartnerTokens,
+} from './grants.ts';
 import { Schedule } from './schedule.ts';
 
 export interface DrainProps {
@@ -43,7 +49,9 @@ export class Drain extends Construct {
       account: ['GetItem', 'Query'],
       feed: ['GetItem', 'Query', 'UpdateItem'],
       books: ['GetItem'],
+      parked: ['DeleteItem', 'GetItem', 'Query'],
     });
+    usesParkedMessages(this.function, feedState, ['BatchWriteItem', 'Query']);
     usesPartnerTokens(this.function, refreshToken);
     this.function.knows('queueUrl', changedAdverts.queue.queueUrl).may('ChangedAdverts', {
       actions: ['sqs:SendMessage', 'sqs:GetQueueAttributes'],

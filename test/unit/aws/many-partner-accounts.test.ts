@@ -7,6 +7,7 @@ import { createRefreshToken } from '../../../functions/refresh-token/refresh-tok
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
+import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { createTokenReader, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
@@ -91,6 +92,8 @@ describe('the calls of a run over 100 partner accounts', () => {
     const newId = () => `id-${++ids}`;
     const drain = createDrain({
       accounts,
+      parked: createParkedMessages({ table, queue, ...edges }),
+      bridgePausedUntil: async () => 0,
       feedStates,
       reader: createPartnerReaders({ client, tokens }),
       queue: createChangedAdvertsQueue({

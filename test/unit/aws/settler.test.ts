@@ -16,7 +16,13 @@ function make() {
   const books = { add: vi.fn(async () => {}) };
   const { observer, lines } = anObserver();
   const clock = aClock(100_000);
-  return { settler: createBatchSettler({ queue, deadLetterQueue, books, observer, clock }), books, lines };
+  const parking = { park: vi.fn(async () => {}) };
+  return {
+    settler: createBatchSettler({ queue, deadLetterQueue, books, observer, clock, parking }),
+    books,
+    lines,
+    parking,
+  };
 }
 
 function aBatch(verdicts: readonly (Verdict | undefined)[], receives = 1) {
