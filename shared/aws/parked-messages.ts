@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { systemClock } from '../domain/clock.ts';
 import { messageGroupOf } from '../domain/message-groups.ts';
 import { createParking, type Parking } from '../domain/parking.ts';
@@ -28,7 +28,6 @@ export function createParkedMessages({ table, queue, ...edges }: ParkedMessagesO
         })),
         edges,
       ),
-    newStamp: randomUUID,
     clock: edges.clock ?? systemClock,
   });
 }

@@ -9,7 +9,7 @@ import { changedAdvert } from '../contract/messages.ts';
 import { feedStateTable, parkedMarks, parkedMessagesOf } from '../contract/tables.ts';
 import type { ParkedMessage, ParkingLot } from '../domain/parking.ts';
 import { readItem, type Table } from './conditional-write.ts';
-import type { Item } from './dynamo-values.ts';
+import { type Item, numberIn } from './dynamo-values.ts';
 import { deleteAll, putAll, queryAll } from './query.ts';
 
 const { partitionKey: pk, sortKey: sk } = feedStateTable;
@@ -62,14 +62,17 @@ export function createParkingLot(table: Table): ParkingLot & { count(): Promise<
         })),
       ),
 
-    async mark(partnerAccount, stamp) {
-      const Item = { ...markKey(partnerAccount), stamp: { S: stamp } };
+    async mark(partnerAccount, atMs) {
+      const Item = { ...markKey(partnerAccount), markedAt: { N: String(atMs) } };
       await table.client.send(new PutItemCommand({ TableName: table.name, Item }));
     },
 
     marked,
 
-    stampOf: async (partnerAccount) => (await readItem(table, markKey(partnerAccount)))?.stamp?.S,
+    async markedAt(partnerAccount) {
+      const item = await readItem(table, markKey(partnerAccount));
+      return item && numberIn(item, 'markedAt');
+    },
 
     async oldest(partnerAccount, limit) {
       const { Items = [] } = await query(partnerAccount, { Limit: limit });
@@ -82,14 +85,14 @@ export function createParkingLot(table: Table): ParkingLot & { count(): Promise<
         places.map((place) => messageKey(partnerAccount, place)),
       ),
 
-    async unmark(partnerAccount, stamp) {
+    async unmark(partnerAccount, atMs) {
       await table.client
         .send(
           new DeleteItemCommand({
             TableName: table.name,
             Key: markKey(partnerAccount),
-            ConditionExpression: 'stamp = :stamp',
-            ExpressionAttributeValues: { ':stamp': { S: stamp } },
+            ConditionExpression: 'markedAt = :at',
+            ExpressionAttributeValues: { ':at': { N: String(atMs) } },
           }),
         )
         .catch((error: unknown) => {

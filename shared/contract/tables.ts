@@ -9,7 +9,7 @@
  * | `feed` | partner account `/` feed | cursor, since, lease, listed |
  * | `books` | partner account `/` generation | outcomes counted |
  * | `bridge` | `budget` | next free slot, pause |
- * | `parked` | partner account | mark: it has messages that wait outside the queue; a stamp |
+ * | `parked` | partner account | mark: it may have messages that wait outside the queue; when it was set |
  * | `parked/` partner account | number in the queue `:` key | one such message |
  */
 export const feedStateTable = { partitionKey: 'pk', sortKey: 'sk' } as const;

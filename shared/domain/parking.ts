@@ -21,16 +21,16 @@ export const placeOf = (position: Position, { key }: ChangedAdvert): string =>
 export interface ParkingLot {
   /** Keeps messages; one that is there already stays as it is. */
   put(parked: readonly ParkedMessage[]): Promise<void>;
-  /** Notes that the account has parked messages, in the place of any earlier mark. */
-  mark(partnerAccount: string, stamp: string): Promise<void>;
+  /** Notes that the account may have parked messages, in the place of any earlier mark. @param atMs ms since 1970 */
+  mark(partnerAccount: string, atMs: number): Promise<void>;
   /** Accounts with a mark. Strongly consistent, as all that is read here. */
   marked(): Promise<string[]>;
-  stampOf(partnerAccount: string): Promise<string | undefined>;
+  markedAt(partnerAccount: string): Promise<number | undefined>;
   /** At most `limit` of the account's messages, by place. */
   oldest(partnerAccount: string, limit: number): Promise<ParkedMessage[]>;
   remove(partnerAccount: string, places: readonly string[]): Promise<void>;
-  /** Takes the account's mark away if it still has this stamp. */
-  unmark(partnerAccount: string, stamp: string): Promise<void>;
+  /** Takes the account's mark away if it is still the one of `atMs`. */
+  unmark(partnerAccount: string, atMs: number): Promise<void>;
 }
 
 export interface ReleaseOptions {
@@ -44,9 +44,12 @@ export interface ParkingDeps {
   readonly lot: ParkingLot;
   /** Puts messages into the queue, once for each place within five minutes. @returns the places not accepted */
   readonly send: (parked: readonly ParkedMessage[]) => Promise<ReadonlySet<string>>;
-  /** Never the same twice. */
-  readonly newStamp: () => string;
   readonly clock: { now(): number };
+  /**
+   * How long a mark is kept at least. Whoever set it has stored its messages, or is dead, by then: so more than the time
+   * limit of a function and the difference between two clocks. Default 300,000.
+   */
+  readonly keepMarkMs?: number;
 }
 
 export type Parking = ReturnType<typeof createParking>;
@@ -54,15 +57,15 @@ export type Parking = ReturnType<typeof createParking>;
 /** Messages sent back before those are removed from the lot; a crash in between sends no more than these twice. */
 const portion = 250;
 
-export function createParking({ lot, send, newStamp, clock }: ParkingDeps) {
+export function createParking({ lot, send, clock, keepMarkMs = 300_000 }: ParkingDeps) {
   return {
     /** Resolves when the messages are safe: only then may they leave the queue. */
     async park(parked: readonly ParkedMessage[]): Promise<void> {
-      await lot.put(parked);
-      // After the messages: whoever removes an earlier mark has looked for them before, or finds this stamp.
+      // First: messages without a mark would never be found.
       for (const name of new Set(parked.map(({ message }) => message.partnerAccount))) {
-        await lot.mark(name, newStamp());
+        await lot.mark(name, clock.now());
       }
+      await lot.put(parked);
     },
 
     accounts: () => lot.marked(),
@@ -70,13 +73,14 @@ export function createParking({ lot, send, newStamp, clock }: ParkingDeps) {
     /** Puts the account's messages back into the queue, oldest first. @returns how many */
     async release(partnerAccount: string, { most, deadlineMs }: ReleaseOptions): Promise<number> {
       // Before looking for messages: a mark renewed since may stand for some that are not seen here.
-      const stamp = await lot.stampOf(partnerAccount);
-      if (stamp === undefined) return 0;
+      const markedAt = await lot.markedAt(partnerAccount);
+      if (markedAt === undefined) return 0;
       let released = 0;
       while (released < most && clock.now() < deadlineMs) {
         const parked = await lot.oldest(partnerAccount, Math.min(portion, most - released));
         if (parked.length === 0) {
-          await lot.unmark(partnerAccount, stamp);
+          // A younger one may be of somebody who is about to store its messages.
+          if (clock.now() - markedAt > keepMarkMs) await lot.unmark(partnerAccount, markedAt);
           break;
         }
         const refused = await send(parked);

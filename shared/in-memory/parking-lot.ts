@@ -9,8 +9,7 @@ export type InMemoryParkingLot = ReturnType<typeof createInMemoryParkingLot>;
  */
 export function createInMemoryParkingLot(books: InMemoryBooks) {
   const accounts = new Map<string, Map<string, ParkedMessage>>();
-  const marks = new Map<string, string>();
-  let stamps = 0;
+  const marks = new Map<string, number>();
 
   function count({ message }: ParkedMessage, by: 1 | -1): void {
     const counts = books.of(message.partnerAccount, message.generation);
@@ -31,11 +30,11 @@ export function createInMemoryParkingLot(books: InMemoryBooks) {
     async put(parked) {
       for (const one of parked) keep(one);
     },
-    async mark(partnerAccount, stamp) {
-      marks.set(partnerAccount, stamp);
+    async mark(partnerAccount, atMs) {
+      marks.set(partnerAccount, atMs);
     },
     marked: async () => [...marks.keys()],
-    stampOf: async (partnerAccount) => marks.get(partnerAccount),
+    markedAt: async (partnerAccount) => marks.get(partnerAccount),
     oldest: async (partnerAccount, limit) =>
       [...(accounts.get(partnerAccount)?.values() ?? [])]
         .sort((a, b) => (a.place < b.place ? -1 : 1))
@@ -49,18 +48,17 @@ export function createInMemoryParkingLot(books: InMemoryBooks) {
         count(parked, -1);
       }
     },
-    async unmark(partnerAccount, stamp) {
-      if (marks.get(partnerAccount) === stamp) marks.delete(partnerAccount);
+    async unmark(partnerAccount, atMs) {
+      if (marks.get(partnerAccount) === atMs) marks.delete(partnerAccount);
     },
   };
 
   return {
     ...lot,
     /** All of the protocol's steps for one message, as a step of the queue. */
-    parkAtOnce(parked: ParkedMessage): void {
+    parkAtOnce(parked: ParkedMessage, atMs: number): void {
       keep(parked);
-      stamps += 1;
-      marks.set(parked.message.partnerAccount, `at-once-${stamps}`);
+      marks.set(parked.message.partnerAccount, atMs);
     },
     size: (): number => [...accounts.values()].reduce((sum, own) => sum + own.size, 0),
   };

@@ -124,7 +124,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
         counts.listed -= 1;
         break;
       case 'park':
-        parkingLot.parkAtOnce(parkedOf(queued));
+        parkingLot.parkAtOnce(parkedOf(queued), clock.now());
         leaveParked(queued);
         return;
       case 'dead-letter':

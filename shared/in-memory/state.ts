@@ -15,8 +15,6 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' 
   const books = createInMemoryBooks();
   const parkingLot = createInMemoryParkingLot(books);
   const queue = createInMemoryQueue({ ...options, books, parkingLot });
-  let stamps = 0;
-  const newStamp = () => String(++stamps);
   const { clock } = options;
   return {
     feedStates: createInMemoryFeedStates(books),
@@ -24,7 +22,7 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' 
     advertHistories: createInMemoryAdvertHistories(),
     queue,
     parkingLot,
-    parked: createParking({ lot: parkingLot, send: queue.sendParked, newStamp, clock }),
+    parked: createParking({ lot: parkingLot, send: queue.sendParked, clock }),
     deadLetters: queue.deadLetters,
     bookKeeper: { read: queue.read, queue: queue.queue },
     vault: createInMemoryVault(),

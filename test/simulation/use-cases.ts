@@ -2,6 +2,7 @@ import { createDrain } from '../../functions/drain/drain.ts';
 import { createFanOut } from '../../functions/fan-out/fan-out.ts';
 import { createConnect } from '../../functions/refresh-token/connect.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
+import { createParking } from '../../shared/domain/parking.ts';
 import { createGate } from '../../shared/partner-api/gate.ts';
 import { createPartnerReaders } from '../../shared/partner-api/readers.ts';
 import { createTokenSource } from '../../shared/partner-api/token-source.ts';
@@ -14,6 +15,7 @@ export const realUseCases: UseCases = {
   createConnect,
   createRefreshToken,
   createGate,
+  createParking,
   createPartnerReaders,
   createTokenSource,
 };
