@@ -97,8 +97,9 @@ export interface Plan {
   readonly siege: Siege | undefined;
   /** Longer waits are spent outside the queue. */
   readonly longestHiddenMs: number;
-  /** Fan-out gives a message up after so many receives, the queue after three times as many. */
+  /** Fan-out gives a message up after so many receives, the queue itself after some times as many. */
   readonly mostReceives: number;
+  readonly maxReceives: number;
   readonly confirmUnavailableSeconds: number;
   readonly service: {
     readonly mostVisibilityMs: number;
@@ -136,6 +137,7 @@ export function planOf(seed: number): Plan {
     temper === 'quiet' && waits() < 0.4
       ? pick(waits, ['waits-1', 'waits-5', 'accounts-unreadable', 'killer-advert'] as const)
       : undefined;
+  const mostReceives = siege === 'killer-advert' ? 15 : isOvertaken ? pick(waits, [6, 80]) : 40;
   const usualMs = between(random, isOvertaken ? 200 : 90, 260) * 1000;
   const chaosMs = siege ? siegeMs : usualMs;
   const accounts = ['main', 'shop', 'beta'].slice(0, isOvertaken ? 1 : pick(random, [1, 2, 2, 3]));
@@ -239,7 +241,9 @@ export function planOf(seed: number): Plan {
     circuitSeconds: pick(waits, [40, 40, 200]),
     siege,
     longestHiddenMs: isOvertaken ? 500 : 5_000,
-    mostReceives: siege === 'killer-advert' ? 15 : isOvertaken ? 80 : 40,
+    mostReceives,
+    // Overtaken deliveries expire by the dozen.
+    maxReceives: isOvertaken ? 240 : 3 * mostReceives,
     confirmUnavailableSeconds: pick(random, isOvertaken ? [0] : [0, 5, 30]),
     service: {
       mostVisibilityMs: pick(random, [0, 3_000, 9_000]),

@@ -46,7 +46,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
   const state = createState({
     clock: scheduler,
     fifo,
-    maxReceives: 3 * plan.mostReceives,
+    maxReceives: plan.maxReceives,
     random: streamOf(hashOf('queue', plan.seed)),
   });
   const events = createInMemoryEvents();

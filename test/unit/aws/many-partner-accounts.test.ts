@@ -131,7 +131,7 @@ describe('the calls of a run over 100 partner accounts', () => {
 
   it('of a new container: each secret once, and two conditional writes for each feed that has nothing', async () => {
     expect(await callsOf(round)).toEqual({
-      Query: 2,
+      Query: 3,
       GetSecretValue: 100,
       UpdateItem: 200,
       GetQueueAttributes: 1,
@@ -140,12 +140,12 @@ describe('the calls of a run over 100 partner accounts', () => {
 
   it('of the same container a minute later: no secret at all', async () => {
     container.clock.advance(60_000);
-    expect(await callsOf(round)).toEqual({ Query: 2, UpdateItem: 200, GetQueueAttributes: 1 });
+    expect(await callsOf(round)).toEqual({ Query: 3, UpdateItem: 200, GetQueueAttributes: 1 });
   });
 
   it('once in five minutes: a row for each instead, to see whether there is a newer token', async () => {
     container.clock.advance(300_000);
-    expect(await callsOf(round)).toEqual({ Query: 2, GetItem: 100, UpdateItem: 200, GetQueueAttributes: 1 });
+    expect(await callsOf(round)).toEqual({ Query: 3, GetItem: 100, UpdateItem: 200, GetQueueAttributes: 1 });
   });
 
   it('of a sweep that finds nothing to do: one query', async () => {
