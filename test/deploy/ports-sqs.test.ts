@@ -33,7 +33,13 @@ changedAdvertsQueueSuite('SQS (MiniStack)', capabilities, async () => {
       sleep: async () => {},
     },
   });
-  const settler = createBatchSettler({ queue, deadLetterQueue, books, observer: anObserver().observer, parking: noParking });
+  const settler = createBatchSettler({
+    queue,
+    deadLetterQueue,
+    books,
+    observer: anObserver().observer,
+    parking: noParking,
+  });
   return {
     queue: {
       ...createDeadLetters({ queue: deadLetterQueue }),
