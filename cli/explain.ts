@@ -82,6 +82,7 @@ const explanations: Partial<Record<FaultKind, Explain>> = {
     `the partner service at ${urlOf(place)} answers in another form than agreed: ${fault.message}. Is the base URL right? ` +
     baseUrlAdvice(place),
   'invalid-request': (fault) => `the partner service takes the request for wrong: ${fault.message}`,
+  'request-refused': (fault) => `the partner service refuses the request: ${fault.message}`,
   'malformed-state': (fault, place) => explainShape(fault.message, place),
 };
 

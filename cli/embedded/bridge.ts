@@ -3,7 +3,7 @@
  * file only puts the parts together; workers.ts and poller.ts run them.
  */
 import { randomUUID } from 'node:crypto';
-import { createDrain } from '../../functions/drain/drain.ts';
+import { createDrain, type Drain } from '../../functions/drain/drain.ts';
 import type { ChangedAdvertsQueue } from '../../functions/drain/ports.ts';
 import { createFanOut } from '../../functions/fan-out/fan-out.ts';
 import type { AdvertReader } from '../../functions/fan-out/ports.ts';
@@ -51,6 +51,7 @@ export interface RunResult {
 
 const dayMs = 86_400_000;
 const sweepMs = 60_000;
+const releaseMs = 5_000;
 
 export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
   const { state, settings, concurrency, events, observer } = options;
@@ -110,6 +111,14 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
     }
   }
 
+  /** More often than the rounds, and when there are none: a run until idle waits for what is parked in a short pause. */
+  async function releaseForEver(drain: Drain, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await drain.release(clock.now() + releaseMs);
+      await clock.sleep(releaseMs, signal);
+    }
+  }
+
   /** Runs until `signal`, or until idle. */
   async function run({ signal, untilIdle }: RunOptions): Promise<RunResult> {
     // Its connection is free: another advert may have it while this one waits for the disk.
@@ -122,10 +131,13 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
       histories: state.advertHistories,
       adverts: { readAdvert },
       events,
+      bridgePausedUntil: pausedUntil,
       observer,
       clock,
       random,
       settings: {
+        // The queue's clock is this one.
+        clockSkewMs: 0,
         advertTries,
         mostAgeMs: dayMs,
         confirmUnavailableSeconds: settings.confirmUnavailableSeconds,
@@ -154,6 +166,8 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
       reader: readers,
       queue,
       deadLetters: state.queue,
+      parked: state.parked,
+      bridgePausedUntil: pausedUntil,
       observer,
       clock,
       newId: newReadId,
@@ -173,6 +187,7 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
     if (signal.aborted) stopped.abort();
     const poller = { drain, clock, observer, pollSeconds: settings.pollSeconds };
     const sweeping = sweepForEver(until);
+    const releasing = releaseForEver(drain, until);
     try {
       const fault = untilIdle
         ? await pollUntilIdle(
@@ -185,6 +200,7 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
       stopping.abort();
       await workers.stop();
       await sweeping;
+      await releasing;
       client.close();
     }
   }

@@ -4,7 +4,7 @@ import { PartnerFault } from '../../shared/domain/faults.ts';
 import type { BookKeeper, Observer } from '../../shared/domain/ports.ts';
 
 export interface PollerDeps {
-  readonly drain: Drain;
+  readonly drain: Pick<Drain, 'round'>;
   readonly clock: Clock;
   readonly observer: Observer;
   readonly pollSeconds: number;

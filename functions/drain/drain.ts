@@ -8,13 +8,13 @@ import { metrics } from '../../shared/contract/names.ts';
 import { pauseOf, stopOf } from '../../shared/domain/accounts.ts';
 import { type Feed, feeds } from '../../shared/domain/feed.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
-import type { PartnerAccount, PartnerAccounts } from '../../shared/domain/ports.ts';
+import type { PartnerAccount } from '../../shared/domain/ports.ts';
 import { sideBySide } from '../../shared/domain/side-by-side.ts';
 import { type PollDeps, type PollReport, pollFeed } from './poll.ts';
 import type { FeedState } from './ports.ts';
+import { type ReleaseDeps, releaseParked } from './release.ts';
 
-export interface DrainDeps extends PollDeps {
-  readonly accounts: PartnerAccounts;
+export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings'> {
   readonly settings: PollDeps['settings'] & {
     /** Seconds between two polls of a feed. */
     readonly pollSeconds: number;
@@ -61,6 +61,12 @@ export function createDrain(deps: DrainDeps) {
   const { clock, settings } = deps;
 
   async function round(options: RoundOptions): Promise<DrainReport> {
+    // Side by side: a feed that is due does not wait for a backlog that comes back.
+    const [report] = await Promise.all([pollAll(options), releaseParked(deps, options.deadlineMs)]);
+    return report;
+  }
+
+  async function pollAll(options: RoundOptions): Promise<DrainReport> {
     const { due, stopped, paused } = await sortFeeds(deps);
     const polls = new Map<FeedState, DrainReport['polls'][number]>();
     const now = clock.now();
@@ -106,7 +112,7 @@ export function createDrain(deps: DrainDeps) {
     return (await Promise.all(rounds)).at(-1) as DrainReport;
   }
 
-  return { round, run };
+  return { round, run, release: (deadlineMs: number) => releaseParked(deps, deadlineMs) };
 }
 
 /** The turns of a feed in one round as one report. */

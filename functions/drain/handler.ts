@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { createBookKeeper } from '../../shared/aws/book-keeper.ts';
+import { createBudgetStore } from '../../shared/aws/budget-store.ts';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
+import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
+import { readBooks } from '../../shared/aws/read-books.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { createViewedAccounts } from '../../shared/partner-api/account-views.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
@@ -20,10 +22,10 @@ const table = { client: dynamoDbClient(), name: config.feedStateTable };
 const queue = { client: sqs, url: config.queueUrl };
 const deadLetterQueue = { client: sqs, url: config.deadLetterQueueUrl };
 const accounts = createViewedAccounts(createPartnerAccounts(table));
-const bookKeeper = createBookKeeper({ table, queue, deadLetterQueue });
+const budget = createBudgetStore(table);
 const generationOf = async (name: string) => (await accounts.read(name))?.value.generation;
 const inFlightOf = async (name: string) =>
-  (await bookKeeper.read(name, (await generationOf(name)) ?? 0)).inFlight;
+  (await readBooks(table, name, (await generationOf(name)) ?? 0)).inFlight;
 
 const drain = createDrain({
   accounts,
@@ -31,6 +33,8 @@ const drain = createDrain({
   reader: partnerReaders(config, table, accounts),
   queue: createChangedAdvertsQueue({ queue, mostWaiting: drainLimits.mostWaiting, inFlightOf }),
   deadLetters: createDeadLetters({ queue: deadLetterQueue }),
+  parked: createParkedMessages({ table, queue }),
+  bridgePausedUntil: async () => (await budget.read()).pausedUntilMs,
   observer,
   clock: systemClock,
   newId: randomUUID,

@@ -3,6 +3,7 @@ import type { OnUnreadable } from '../../shared/contract/checks.ts';
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
 import type { FeedPage } from '../../shared/contract/partner-service.ts';
 import type { Feed } from '../../shared/domain/feed.ts';
+import type { ReleaseOptions } from '../../shared/domain/parking.ts';
 
 export interface FeedKey {
   readonly partnerAccount: string;
@@ -137,6 +138,18 @@ export interface ChangedAdvertsQueue {
   send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
   /** How many messages of the partner account wait; may be an upper bound. */
   depth(partnerAccount: string): Promise<number>;
+}
+
+/** Messages that wait outside the queue for a person or the end of a pause; fan-out parks them. */
+export interface ParkedMessages {
+  /** Partner accounts that have some. Strongly consistent. */
+  accounts(): Promise<readonly string[]>;
+  /**
+   * Puts the account's messages back into the queue, oldest first, under their own keys; their age begins anew.
+   *
+   * @returns how many
+   */
+  release(partnerAccount: string, options: ReleaseOptions): Promise<number>;
 }
 
 export interface DeadLetters {

@@ -5,15 +5,25 @@
  * is there in docs/decisions/fan-out-protocol.md.
  */
 import { metrics } from '../../shared/contract/names.ts';
-import { stopOf } from '../../shared/domain/accounts.ts';
+import { pauseOf, stopOf } from '../../shared/domain/accounts.ts';
+import { asFault, PartnerFault } from '../../shared/domain/faults.ts';
 import type { PartnerAccount, PartnerAccounts } from '../../shared/domain/ports.ts';
+import { type AdvertDeps, firstRow, type Group } from './advert.ts';
+import { afterFault, giveUp, park } from './after-fault.ts';
 import { byAdvert, type DeliveryGroup } from './by-advert.ts';
 import { malformedLetter } from './dead-letter.ts';
-import type { Delivery, Outcome, Settlement, Verdict } from './ports.ts';
-import { type AdvertDeps, type Group, settleAdvert } from './settle-advert.ts';
+import type { Delivery, Outcome, Settlement } from './ports.ts';
+import { defaultLongestHiddenMs, defaultMostReceives } from './redelivery.ts';
+import { settleAdvert } from './settle-advert.ts';
 
 export interface FanOutDeps extends AdvertDeps {
   readonly accounts: PartnerAccounts;
+  /** Until when nobody sends, as the shared rate budget says now; ms since 1970, 0 when nothing was asked for. */
+  readonly bridgePausedUntil: () => Promise<number>;
+  readonly settings: AdvertDeps['settings'] & {
+    /** How far the queue's clock, which dates messages, may be from this one's, ms. Default 1,000. */
+    readonly clockSkewMs?: number;
+  };
 }
 
 export interface HandleOptions {
@@ -21,56 +31,98 @@ export interface HandleOptions {
   readonly deadlineMs: number;
 }
 
-/** How long what is known of a partner account is believed. */
+/** How long what is known of a partner account is believed of messages that are older than it. */
 const accountViewMs = 5_000;
-/** How long messages of a stopped account are left alone; `connect` brings them back by then. */
-const stoppedDelayMs = 60_000;
+
+/** A look at a partner account: under way, or what came of it. */
+interface View {
+  readonly account: Promise<PartnerAccount | undefined>;
+  readonly beganAt: number;
+  /** The batch that it was begun for. */
+  readonly batch: number;
+}
 
 export function createFanOut(deps: FanOutDeps) {
   const { clock, observer } = deps;
-  const views = new Map<string, { readonly account: PartnerAccount | undefined; readonly readAt: number }>();
-  const looks = new Map<string, Promise<PartnerAccount | undefined>>();
+  const {
+    mostReceives = defaultMostReceives,
+    longestHiddenMs = defaultLongestHiddenMs,
+    clockSkewMs = 1_000,
+  } = deps.settings;
+  const views = new Map<string, View>();
+  let batches = 0;
 
-  /** @param generation at least so new must the view be: a message may be newer than what was read before it */
-  async function viewOf(name: string, generation: number): Promise<PartnerAccount | undefined> {
-    const view = views.get(name);
-    const fresh = view && clock.now() - view.readAt < accountViewMs;
-    if (fresh && view.account?.generation === generation) return view.account;
-    // The adverts of a batch share one look. Not with another generation's: that one may be older than this message.
-    const key = `${name} ${generation}`;
-    const look = looks.get(key) ?? lookAt(name).finally(() => looks.delete(key));
-    looks.set(key, look);
-    return look;
+  /**
+   * The partner account as it was when the message had been sent, or later: an older view may be of a generation or a stop
+   * that the message itself shows to be over. So a look is shared by messages that were in hand when it began, and by
+   * those sent before it began.
+   */
+  async function accountOf(group: Group, batch: number): Promise<PartnerAccount | undefined> {
+    const { partnerAccount: name, generation } = group[0].message;
+    const sentAt = Math.max(...group.map((delivery) => delivery.sentAt));
+    const known = views.get(name);
+    if (
+      known &&
+      known.batch !== batch &&
+      known.beganAt - clockSkewMs > sentAt &&
+      clock.now() - known.beganAt < accountViewMs
+    ) {
+      const account = await known.account.catch(() => undefined);
+      if (account?.generation === generation) return account;
+    }
+    const own = views.get(name);
+    return (own?.batch === batch ? own : look(name, batch)).account;
   }
 
-  async function lookAt(name: string): Promise<PartnerAccount | undefined> {
-    const account = (await deps.accounts.read(name))?.value;
-    views.set(name, { account, readAt: clock.now() });
-    return account;
+  function look(name: string, batch: number): View {
+    const account = deps.accounts.read(name).then((read) => read?.value);
+    const view = { account, beganAt: clock.now(), batch };
+    views.set(name, view);
+    account.catch(() => {
+      if (views.get(name) === view) views.delete(name);
+    });
+    return view;
   }
+
+  /** Whether the account's messages are to wait outside the queue, with nobody asking for them again and again. */
+  function rests(account: PartnerAccount): boolean {
+    const pause = pauseOf(account, clock.now());
+    return stopOf(account) !== undefined || (pause !== undefined && isLong(pause.until));
+  }
+
+  const isLong = (untilMs: number): boolean => untilMs - clock.now() > longestHiddenMs;
 
   /** Settles the deliveries of one advert, together. Never rejects: what went wrong is in the verdicts. */
-  async function handleGroup(group: Group, options: HandleOptions): Promise<Settlement[]> {
-    const all = (verdict: Verdict) => group.map((delivery) => ({ delivery, verdict }));
+  async function handleGroup(group: Group, batch: number, options: HandleOptions): Promise<Settlement[]> {
     const { partnerAccount, generation } = group[0].message;
-    try {
-      const account = await viewOf(partnerAccount, generation);
-      // A message newer than the account can only be one that was registered a moment ago elsewhere.
-      if (account && account.generation < generation) return all({ kind: 'again', delayMs: accountViewMs });
-      if (!account || account.generation > generation) return all({ kind: 'forgotten' });
-      if (stopOf(account) && clock.now() - group[0].sentAt < deps.settings.mostAgeMs) {
-        return all({ kind: 'again', delayMs: stoppedDelayMs });
+    if (group[0].receives > mostReceives) return giveUp(deps, group);
+    // By what is so now, and what the drain goes by too: else it would be put back and parked in turns.
+    const mustWait = async (fault: PartnerFault): Promise<boolean> => {
+      if (fault.policy.blames === 'partner-account') {
+        const account = (await deps.accounts.read(partnerAccount))?.value;
+        return account?.generation === generation && rests(account);
       }
-      return await settleAdvert(deps, group, options.deadlineMs);
+      return (fault.retryAfterMs ?? 0) > longestHiddenMs && isLong(await deps.bridgePausedUntil());
+    };
+    try {
+      const account = await accountOf(group, batch);
+      if (!account || account.generation > generation) {
+        return group.map((delivery) => ({ delivery, verdict: { kind: 'forgotten' } }));
+      }
+      if (account.generation < generation) {
+        const message = `the message is of generation ${generation}, its partner account still of ${account.generation}`;
+        throw new PartnerFault('passing', message, { retryAfterMs: accountViewMs });
+      }
+      if (rests(account)) return await park(deps, group);
+      return await settleAdvert(deps, group, options.deadlineMs, mustWait);
     } catch (error) {
-      observer.error('an advert could not be handled: its messages come back', { partnerAccount, error });
-      return all({ kind: 'again', delayMs: accountViewMs });
+      return afterFault(deps, group, { row: firstRow, fault: asFault(error), mustWait });
     }
   }
 
-  const settle = (group: DeliveryGroup, options: HandleOptions): Promise<Settlement[]> => {
+  const settle = (group: DeliveryGroup, batch: number, options: HandleOptions): Promise<Settlement[]> => {
     for (const { receives } of group) if (receives > 1) observer.count(metrics.redelivered, 1);
-    return areMessages(group) ? handleGroup(group, options) : malformed(group);
+    return areMessages(group) ? handleGroup(group, batch, options) : malformed(group);
   };
 
   async function malformed(group: DeliveryGroup): Promise<Settlement[]> {
@@ -82,14 +134,17 @@ export function createFanOut(deps: FanOutDeps) {
 
   /** Settles one advert's deliveries (see {@link byAdvert}); the log hears of what goes wrong. Never rejects. */
   async function handleAdvert(group: DeliveryGroup, options: HandleOptions): Promise<Settlement[]> {
-    const settlements = await settle(group, options);
+    batches += 1;
+    const settlements = await settle(group, batches, options);
     countOutcomes(settlements);
     return settlements;
   }
 
   /** Settles a batch, its adverts side by side, with a line in the log. Never rejects. */
   async function handle(deliveries: readonly Delivery[], options: HandleOptions): Promise<Settlement[]> {
-    const settled = await Promise.all(byAdvert(deliveries).map((group) => settle(group, options)));
+    batches += 1;
+    const batch = batches;
+    const settled = await Promise.all(byAdvert(deliveries).map((group) => settle(group, batch, options)));
     const settlements = settled.flat();
     countOutcomes(settlements);
     // One line a batch: a line an advert would cost half of what its event does.

@@ -1,8 +1,10 @@
 import type { SQSEvent } from 'aws-lambda';
 import { createAdvertHistories } from '../../shared/aws/advert-histories.ts';
 import { createBooks } from '../../shared/aws/books.ts';
+import { createBudgetStore } from '../../shared/aws/budget-store.ts';
 import { dynamoDbClient, eventBridgeClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
+import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
 import { createBatchSettler } from '../../shared/aws/settler.ts';
 import { deliveryOf } from '../../shared/aws/sqs-deliveries.ts';
@@ -19,21 +21,25 @@ const config = functionConfig('fanOut');
 const dynamoDb = dynamoDbClient();
 const sqs = sqsClient();
 const table = { client: dynamoDb, name: config.feedStateTable };
+const queue = { client: sqs, url: config.queueUrl };
 const accounts = createViewedAccounts(createPartnerAccounts(table));
+const budget = createBudgetStore(table);
 const fanOut = createFanOut({
   accounts,
   histories: createAdvertHistories({ client: dynamoDb, name: config.advertStatusTable }),
   adverts: partnerReaders(config, table, accounts),
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.busName }),
+  bridgePausedUntil: async () => (await budget.read()).pausedUntilMs,
   observer,
   clock: systemClock,
   random: Math.random,
   settings: { ...config, ...fanOutLimits },
 });
 const settler = createBatchSettler({
-  queue: { client: sqs, url: config.queueUrl },
+  queue,
   deadLetterQueue: { client: sqs, url: config.deadLetterQueueUrl },
   books: createBooks(table),
+  parking: createParkedMessages({ table, queue }),
   observer,
 });
 

@@ -88,6 +88,8 @@ export type Verdict =
   /** Of a generation that was forgotten: leaves the queue, and is in nobody's books. */
   | { readonly kind: 'forgotten' }
   | { readonly kind: 'again'; readonly delayMs: number }
+  /** Leaves the queue, but not the books, and waits outside until it is released (functions/drain/release.ts). */
+  | { readonly kind: 'park' }
   | { readonly kind: 'dead-letter'; readonly letter: DeadLetter };
 
 export interface Settlement {

@@ -1,40 +1,10 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import { metrics } from '../../shared/contract/names.ts';
 import { advertEvent } from '../../shared/domain/advert-event.ts';
-import type { Clock } from '../../shared/domain/clock.ts';
 import { asFault, PartnerFault } from '../../shared/domain/faults.ts';
-import type { EventPublisher, Observer } from '../../shared/domain/ports.ts';
-import { beforeAll, type Position } from '../../shared/domain/position.ts';
-import { deadLetterOf, delayOf, isHopeless, type RetrySettings } from './dead-letter.ts';
-import type {
-  AdvertHistories,
-  AdvertKey,
-  AdvertReader,
-  AdvertRow,
-  Delivery,
-  Outcome,
-  Settlement,
-  Verdict,
-} from './ports.ts';
-
-export interface AdvertDeps {
-  readonly histories: AdvertHistories;
-  readonly adverts: AdvertReader;
-  readonly events: EventPublisher;
-  readonly observer: Observer;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly settings: RetrySettings & {
-    readonly confirmUnavailableSeconds: number;
-    /** One fetch, retries included, takes no longer: a hanging advert does not burn its neighbours' time. */
-    readonly fetchMs: number;
-  };
-}
-
-export type MessageDelivery = Delivery & { readonly message: ChangedAdvert };
-
-/** One advert's deliveries, oldest first. */
-export type Group = readonly [head: MessageDelivery, ...rest: MessageDelivery[]];
+import { type AdvertDeps, firstRow, type Group, keyOf, mostConflicts, nextRow } from './advert.ts';
+import { afterFault, type MustWait } from './after-fault.ts';
+import type { AdvertRow, Outcome, Settlement } from './ports.ts';
+import { sendBack } from './redelivery.ts';
 
 /** What one look at an advert came to; each names the row it leaves behind. */
 type Look =
@@ -50,21 +20,22 @@ interface Attempt {
 
 /** An expired delivery's message is with another worker already: a moment later it is settled. */
 const outdatedDelayMs = 1_000;
-const mostConflicts = 20;
 
 /**
  * Brings one advert's history up to date and says what becomes of its messages: they succeed or go back together.
  * Never rejects for a fault of the service, the tables or the bus: that becomes a verdict.
+ *
+ * @param mustWait whether the messages are to wait outside the queue after a fault
  */
 export async function settleAdvert(
   deps: AdvertDeps,
   group: Group,
   deadlineMs: number,
+  mustWait: MustWait,
 ): Promise<Settlement[]> {
-  const { clock } = deps;
+  const { clock, random } = deps;
   const head = group[0];
   const attempt: Attempt = { row: firstRow };
-  const all = (verdict: Verdict): Settlement[] => group.map((delivery) => ({ delivery, verdict }));
   try {
     for (let conflicts = 0; conflicts < mostConflicts && clock.now() < deadlineMs; conflicts += 1) {
       const look = await lookOnce(
@@ -73,8 +44,8 @@ export async function settleAdvert(
         attempt,
         Math.min(deadlineMs, clock.now() + deps.settings.fetchMs),
       );
-      if (look.kind === 'outdated') return all({ kind: 'again', delayMs: outdatedDelayMs });
-      if (look.kind === 'unconfirmed') return all({ kind: 'again', delayMs: look.delayMs });
+      if (look.kind === 'outdated') return sendBack(group, outdatedDelayMs, random);
+      if (look.kind === 'unconfirmed') return sendBack(group, look.delayMs, random);
       if (look.kind === 'settled') {
         return group.map((delivery) => ({
           delivery,
@@ -84,17 +55,9 @@ export async function settleAdvert(
     }
     throw new PartnerFault('passing', 'no time left for this advert', { retryAfterMs: outdatedDelayMs });
   } catch (error) {
-    return await afterFault(deps, group, attempt.row, asFault(error));
+    return await afterFault(deps, group, { row: attempt.row, fault: asFault(error), mustWait });
   }
 }
-
-const firstRow: AdvertRow = { sequence: 0, status: null, position: beforeAll, owed: false, version: 0 };
-
-const keyOf = ({ partnerAccount, generation, advertId }: ChangedAdvert): AdvertKey => ({
-  partnerAccount,
-  generation,
-  advertId,
-});
 
 /** Read, publish what is owed, fetch, write, publish: in this order, for the reasons in the decision. */
 async function lookOnce(
@@ -153,12 +116,6 @@ const outcomeOf = (status: string | null): Outcome => (status === null ? 'unavai
 const isTroubled = ({ tries, missingSince }: AdvertRow): boolean =>
   tries !== undefined || missingSince !== undefined;
 
-/** Every write raises the version and pays what was owed, unless it says otherwise. */
-function nextRow(row: AdvertRow, position: Position, change: Partial<AdvertRow>): AdvertRow {
-  const { tries: _tries, missingSince: _missingSince, ...kept } = row;
-  return { ...kept, owed: false, ...change, position, version: row.version + 1 };
-}
-
 async function observe(
   { adverts, clock }: AdvertDeps,
   { partnerAccount, generation, advertId }: ChangedAdvert,
@@ -177,66 +134,4 @@ async function observe(
 function confirmationWait({ settings }: AdvertDeps, { missingSince }: AdvertRow, nowMs: number): number {
   const confirmMs = settings.confirmUnavailableSeconds * 1000;
   return missingSince === undefined ? confirmMs : Math.max(0, missingSince + confirmMs - nowMs);
-}
-
-/** A fault either sends the messages back, or ends the life of the oldest; the others go back even then. */
-async function afterFault(
-  deps: AdvertDeps,
-  group: Group,
-  row: AdvertRow,
-  fault: PartnerFault,
-): Promise<Settlement[]> {
-  const { histories, observer, clock, random, settings } = deps;
-  const head = group[0];
-  const { partnerAccount, advertId, correlationId } = head.message;
-  const ownFault = fault.policy.deadLettered === 'by-tries';
-  const tries = ownFault ? (row.tries ?? 0) + 1 : 0;
-  const back = { kind: 'again', delayMs: delayOf(fault, ownFault ? tries : head.receives, random) } as const;
-  const fields = {
-    partnerAccount,
-    advertId,
-    correlationId,
-    fault: fault.code,
-    reason: fault.message,
-    error: fault.cause,
-  };
-  const allBack = () => group.map((delivery) => ({ delivery, verdict: back }));
-
-  if (!isHopeless(fault, head, { tries, nowMs: clock.now(), settings })) {
-    observer.warn('advert not settled: it is tried again', fields);
-    if (fault.policy.needsAttention) observer.count(metrics.needsAttention, 1);
-    // A conflict here costs one more try, nothing else.
-    if (ownFault) await noteTry(deps, group, tries);
-    return allBack();
-  }
-
-  // The event that the row stands for may be refused still: whoever comes next must publish it first.
-  const owed = await markOwed(histories, head).catch(() => false);
-  if (!owed) return allBack();
-  observer.error('message dead-lettered', fields);
-  const letter = deadLetterOf(head, fault, clock.now());
-  return group.map((delivery) => ({
-    delivery,
-    verdict: delivery === head ? { kind: 'dead-letter', letter } : { kind: 'again', delayMs: 0 },
-  }));
-}
-
-/** Counts a fault of the advert's own, keeping the row's debt as it is. */
-async function noteTry({ histories }: AdvertDeps, group: Group, tries: number): Promise<void> {
-  const head = group[0];
-  const key = keyOf(head.message);
-  const row = (await histories.read(key)) ?? firstRow;
-  if (row.position > head.position) return;
-  await histories.write(key, { ...row, tries, position: head.position, version: row.version + 1 });
-}
-
-/** @returns whether the debt is written: only then may the message leave the queue */
-async function markOwed(histories: AdvertHistories, head: MessageDelivery): Promise<boolean> {
-  const key = keyOf(head.message);
-  for (let conflicts = 0; conflicts < mostConflicts; conflicts += 1) {
-    const row = (await histories.read(key)) ?? firstRow;
-    if (row.position > head.position) return false;
-    if (await histories.write(key, nextRow(row, head.position, { owed: true }))) return true;
-  }
-  return false;
 }

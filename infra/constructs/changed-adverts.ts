@@ -1,6 +1,7 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { DeduplicationScope, FifoThroughputLimit, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { maxReceiveCount } from '../../shared/contract/messages.ts';
 
 export interface ChangedAdvertsProps {
   /** How long the function that receives may run. */
@@ -10,17 +11,13 @@ export interface ChangedAdvertsProps {
 /** The longest that SQS allows: a change must outlast any outage of the fan-out. */
 const retentionPeriod = Duration.days(14);
 /**
- * AWS's advice for a queue that a function receives from: time for a batch whose delivery was throttled. The fan-out's
- * position fence covers what runs even longer.
+ * AWS advises six times for a queue that a function receives from, for batches whose delivery was throttled. Ten, because
+ * a message whose function crashed or was cut off comes back when this ends, and must not come more than 200 times a day.
+ * The fan-out's position fence covers what runs even longer.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
  */
-const visibilityPerTimeout = 6;
-/**
- * The fan-out dead-letters by itself, after it has written down what is owed. This is for a message that it cannot
- * even do that with.
- */
-const maxReceiveCount = 1000;
+const visibilityPerTimeout = 10;
 
 /** The queue between drain and fan-out, one message group for each advert, and the dead letters of both. */
 export class ChangedAdverts extends Construct {
@@ -44,6 +41,7 @@ export class ChangedAdverts extends Construct {
       deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
       fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
       visibilityTimeout: Duration.seconds(receiverTimeout.toSeconds() * visibilityPerTimeout),
+      // The fan-out dead-letters by itself, after it has written down what is owed: this is for what not even that is done with.
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount },
     });
   }

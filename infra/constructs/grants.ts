@@ -2,11 +2,12 @@
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import { type parkedMarks, parkedMessagesOf } from '../../shared/contract/tables.ts';
 import type { BridgeFunction } from './bridge-function.ts';
 import { readsPartnerSecrets } from './partner-secrets.ts';
 
 /** What the items of the feed-state table are about: its partition key (shared/contract/tables.ts). */
-type ItemKind = 'account' | 'feed' | 'books' | 'bridge';
+type ItemKind = 'account' | 'feed' | 'books' | 'bridge' | typeof parkedMarks;
 type TableAction = 'BatchWriteItem' | 'DeleteItem' | 'GetItem' | 'PutItem' | 'Query' | 'UpdateItem';
 
 /**
@@ -26,6 +27,19 @@ export function usesFeedState(
       conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [kind] } },
     });
   }
+}
+
+/** Lets `user` do the actions listed with the parked messages of every partner account: each has a partition of its own. */
+export function usesParkedMessages(
+  user: BridgeFunction,
+  table: ITable,
+  allowed: readonly TableAction[],
+): void {
+  user.may('FeedStateParkedMessages', {
+    actions: allowed.map((action) => `dynamodb:${action}`),
+    resources: [table.tableArn],
+    conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [parkedMessagesOf('*')] } },
+  });
 }
 
 /** Every function takes its slots from the bridge's one rate budget before it asks the partner service. */

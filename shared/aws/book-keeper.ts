@@ -1,5 +1,6 @@
 import type { BookKeeper } from '../domain/ports.ts';
 import type { Table } from './conditional-write.ts';
+import { createParkingLot } from './parking-lot.ts';
 import { countMessages } from './queue-counts.ts';
 import { readBooks } from './read-books.ts';
 import type { Queue } from './send-batches.ts';
@@ -10,17 +11,18 @@ export interface BookKeeperOptions {
   readonly deadLetterQueue: Queue;
 }
 
-/** The books on the feed-state table (read-books.ts), and what the queues hold. */
+/** The books on the feed-state table (read-books.ts), and what the queues hold; parked messages are waiting, too. */
 export function createBookKeeper({ table, queue, deadLetterQueue }: BookKeeperOptions): BookKeeper {
   return {
     read: (partnerAccount, generation) => readBooks(table, partnerAccount, generation),
 
     async queue() {
-      const [waiting, deadLetters] = await Promise.all([
+      const [inQueue, parked, deadLetters] = await Promise.all([
         countMessages(queue),
+        createParkingLot(table).count(),
         countMessages(deadLetterQueue),
       ]);
-      return { waiting, deadLetters };
+      return { waiting: inQueue + parked, deadLetters };
     },
   };
 }

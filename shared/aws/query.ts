@@ -1,4 +1,4 @@
-import { BatchWriteItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { BatchWriteItemCommand, QueryCommand, type WriteRequest } from '@aws-sdk/client-dynamodb';
 import { feedStateTable } from '../contract/tables.ts';
 import { backoffMs } from '../domain/backoff.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
@@ -37,32 +37,49 @@ export async function queryAll(table: Table, kind: string, prefix?: string): Pro
   }
 }
 
-const mostDeleteAttempts = 8;
+const mostAttempts = 8;
 /** DynamoDB takes 25 writes in a batch. */
 const writesAtOnce = 25;
 
+/** Deletes by key, as {@link putAll} writes. */
+export function deleteAll(table: Table, keys: readonly Item[], clock?: Clock): Promise<void> {
+  return writeAll(
+    table,
+    keys.map((Key) => ({ DeleteRequest: { Key } })),
+    clock,
+  );
+}
+
 /**
- * Deletes by key; what a batch leaves unprocessed is sent again.
+ * Writes whole items, whatever was there; what a batch leaves unprocessed is sent again with backoff.
  *
+ * @throws when some are left after that
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
  */
-export async function deleteAll(
+export function putAll(table: Table, items: readonly Item[], clock?: Clock): Promise<void> {
+  return writeAll(
+    table,
+    items.map((Item) => ({ PutRequest: { Item } })),
+    clock,
+  );
+}
+
+async function writeAll(
   table: Table,
-  keys: readonly Item[],
+  requests: readonly WriteRequest[],
   clock: Clock = systemClock,
 ): Promise<void> {
-  for (let start = 0; start < keys.length; start += writesAtOnce) {
-    let left = keys.slice(start, start + writesAtOnce).map((Key) => ({ DeleteRequest: { Key } }));
+  for (let start = 0; start < requests.length; start += writesAtOnce) {
+    let left = requests.slice(start, start + writesAtOnce);
     for (let attempt = 1; left.length > 0; attempt += 1) {
-      if (attempt > mostDeleteAttempts)
-        throw new Error(`${left.length} items of ${table.name} were not deleted`);
+      if (attempt > mostAttempts) throw new Error(`${left.length} items of ${table.name} were not written`);
       if (attempt > 1) {
         await clock.sleep(backoffMs(attempt, { baseMs: 50, capMs: 2000, random: Math.random }));
       }
       const { UnprocessedItems } = await table.client.send(
         new BatchWriteItemCommand({ RequestItems: { [table.name]: left } }),
       );
-      left = (UnprocessedItems?.[table.name] ?? []) as typeof left;
+      left = UnprocessedItems?.[table.name] ?? [];
     }
   }
 }

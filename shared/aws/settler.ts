@@ -2,6 +2,7 @@ import { ChangeMessageVisibilityBatchCommand } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse } from 'aws-lambda';
 import type { Settlement, Verdict } from '../../functions/fan-out/ports.ts';
 import { systemClock } from '../domain/clock.ts';
+import { type Parking, placeOf } from '../domain/parking.ts';
 import type { Observer } from '../domain/ports.ts';
 import { sideBySide } from '../domain/side-by-side.ts';
 import type { Books, Entry } from './books.ts';
@@ -13,6 +14,7 @@ export interface BatchSettlerOptions extends Edges {
   readonly queue: Queue;
   readonly deadLetterQueue: Queue;
   readonly books: Books;
+  readonly parking: Pick<Parking, 'park'>;
   readonly observer: Observer;
 }
 
@@ -45,15 +47,18 @@ export function createBatchSettler(options: BatchSettlerOptions) {
    */
   async function settle({ records, settlements, receivedAt }: Batch): Promise<SQSBatchResponse> {
     const letters = settlements.filter(isOf('dead-letter'));
-    const [refused] = await Promise.all([
+    const [refused, parked] = await Promise.all([
       sendLetters(letters),
+      park(settlements.filter(isOf('park'))),
       delay(records, settlements.filter(isOf('again')), receivedAt),
     ]);
     const buried = letters.filter(({ delivery }) => !refused.has(delivery.id));
     const done = settlements.filter(isOf('done'));
     await count([...done, ...buried]);
     const gone = new Set(
-      [...done, ...buried, ...settlements.filter(isOf('forgotten'))].map(({ delivery }) => delivery.id),
+      [...done, ...buried, ...parked, ...settlements.filter(isOf('forgotten'))].map(
+        ({ delivery }) => delivery.id,
+      ),
     );
     const failures = records.map(({ messageId }) => messageId).filter((id) => !gone.has(id));
     // An emulator takes an empty identifier for success and deletes the batch; a throw never deletes anything.
@@ -68,6 +73,21 @@ export function createBatchSettler(options: BatchSettlerOptions) {
       options.observer.warn('dead letters were not accepted: their messages come back', { error });
       return new Set(addressed.map(({ id }) => id));
     });
+  }
+
+  /** @returns those that may leave the queue */
+  async function park(settlements: readonly Of<'park'>[]): Promise<readonly Of<'park'>[]> {
+    const messages = settlements.flatMap(({ delivery: { message, position } }) =>
+      message ? [{ place: placeOf(position, message), message }] : [],
+    );
+    if (messages.length === 0) return [];
+    try {
+      await options.parking.park(messages);
+      return settlements;
+    } catch (error) {
+      options.observer.warn('messages could not be parked: they come back', { error });
+      return [];
+    }
   }
 
   // Where the delay cannot be set, the message comes back when its visibility ends: sooner or later, but it does.

@@ -3,6 +3,14 @@ import * as v from 'valibot';
 import { advertId, checkedJson, instant, partnerAccountName, ShapeError, wholeNumber } from './checks.ts';
 import { cause, generation } from './events.ts';
 
+/**
+ * How often a queue hands a message out before it moves it to the dead letters by itself: as it is, without *owed*, so it
+ * must never come to that. The most that SQS takes is 1,000.
+ *
+ * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html
+ */
+export const maxReceiveCount = 1_000;
+
 /** One advert that a page of the feed named. */
 export const changedAdvert = v.object({
   /**

@@ -13,6 +13,7 @@ export const faultKinds = [
   'token-rejected',
   'scope-insufficient',
   'invalid-request',
+  'request-refused',
   'not-found',
   'wrong-path',
   'contract-broken',
@@ -33,8 +34,8 @@ interface Policy {
   readonly retryable: boolean;
   /** Whose fault it is, and so who else is not to suffer from it. */
   readonly blames: 'service' | 'partner-account' | 'advert' | 'bridge';
-  /** When a message that meets it goes to the dead letters: after a few tries, or only when it is old. */
-  readonly deadLettered: 'by-tries' | 'by-age';
+  /** When a message that meets it goes to the dead letters: at its first try, after a few, or only when it is old. */
+  readonly deadLettered: 'at-once' | 'by-tries' | 'by-age';
   /** Whether a person has to do something before it ends. */
   readonly needsAttention: boolean;
 }
@@ -57,8 +58,10 @@ export const faultPolicies: Readonly<Record<FaultKind, Policy>> = {
   /** 401: the access token has run out. */
   'token-rejected': policy('partner-account', 'by-age'),
   'scope-insufficient': policy('partner-account', 'by-age', { needsAttention: true }),
-  /** 400 validation_error and the like: never sent again unchanged. */
-  'invalid-request': policy('advert', 'by-tries'),
+  /** 400, 422, and codes such as validation_error: our request is wrong, so it is never sent again unchanged. */
+  'invalid-request': policy('advert', 'at-once'),
+  /** Any other 4xx: refused without a word that it is the request's own fault (409, 423, 451 may end by themselves). */
+  'request-refused': policy('advert', 'by-tries'),
   /** 404 or 410 in the service's own error shape. */
   'not-found': policy('advert', 'by-tries'),
   /** 404 for the path itself: the base URL is wrong. */

@@ -7,12 +7,14 @@ import type {
   Settler,
   Verdict,
 } from '../../functions/fan-out/ports.ts';
-import { type ChangedAdvert, type MessageRead, messageIn } from '../contract/messages.ts';
+import { type ChangedAdvert, type MessageRead, maxReceiveCount, messageIn } from '../contract/messages.ts';
 import { createMessageGroups, messageGroupOf, type Queued } from '../domain/message-groups.ts';
 import { positionOf } from '../domain/position.ts';
+import { movedLetter } from '../domain/receive-limit.ts';
 import type { Counts, EmbeddedBooks } from './books.ts';
 import type { EmbeddedDeadLetters } from './dead-letters.ts';
 import { createMessages, type MessageRow } from './messages.ts';
+import type { EmbeddedParked } from './parked.ts';
 import type { Store } from './store.ts';
 import { createTally } from './tally.ts';
 import { createUnread } from './unread.ts';
@@ -21,7 +23,10 @@ export interface QueueParts {
   readonly store: Store;
   readonly books: EmbeddedBooks;
   readonly deadLetters: EmbeddedDeadLetters;
+  readonly parked: EmbeddedParked;
   readonly clock: { now(): number };
+  /** A message received so often is moved to the dead letters instead of being handed out again. Default 1,000. */
+  readonly maxReceives?: number;
 }
 
 export type EmbeddedQueue = ChangedAdvertsQueue & DeadLetters & Inbox & Settler;
@@ -49,7 +54,8 @@ const mostUnread = 25_000;
  * Its rows stand in the state file; the order in which they are handed out is kept in memory, of those from the head of
  * the queue to where it has been read. Only one process may receive and settle (run-lock.ts); any may send.
  */
-export function createQueue({ store, books, deadLetters, clock }: QueueParts): EmbeddedQueue {
+export function createQueue(parts: QueueParts): EmbeddedQueue {
+  const { store, books, deadLetters, parked, clock, maxReceives = maxReceiveCount } = parts;
   const messages = createMessages(store);
   const rememberCall = store.prepare(
     'INSERT INTO sent_keys (key, sent_at) VALUES (?, ?) ON CONFLICT (key) DO NOTHING',
@@ -122,13 +128,40 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
   async function receive(options: ReceiveOptions): Promise<Delivery[]> {
     const taken = take(options);
     if (taken.length === 0) return [];
+    const handedOut = taken.filter(({ receives }) => receives <= maxReceives);
+    const spent = taken.filter(({ receives }) => receives > maxReceives);
     try {
-      await store.write(() => noteHandedOut(taken));
+      await store.write(() => {
+        noteHandedOut(handedOut);
+        bury(spent);
+      });
     } catch (error) {
       for (const queued of taken) groups.putOff(queued, clock.now());
       throw error;
     }
-    return taken.map(deliveryOf);
+    for (const queued of spent) forget(queued);
+    return handedOut.map(deliveryOf);
+  }
+
+  /** As SQS does with what was received too often: to the dead letters as it is. */
+  function bury(spent: readonly QueuedRow[]): void {
+    const counts = createTally();
+    for (const { sequenceNumber, partnerAccount, generation, read, receives } of spent) {
+      if (!messages.remove(sequenceNumber)) continue;
+      const message = 'message' in read ? read.message : null;
+      counts.add(partnerAccount, generation, { deadLettered: 1, inFlight: -1 });
+      deadLetters.add(
+        { ...movedLetter(message, receives, clock.now()), ...('about' in read ? read.about : {}) },
+        partnerAccount,
+        generation,
+      );
+    }
+    counts.enter(books);
+  }
+
+  function forget(queued: QueuedRow): void {
+    known.delete(queued.sequenceNumber);
+    groups.remove(queued);
   }
 
   /** Most stand beside each other in the queue: one statement for all that do. */
@@ -162,13 +195,11 @@ export function createQueue({ store, books, deadLetters, clock }: QueueParts): E
         if (messages.putOff(sequenceNumber, visibleAt)) notes.push(() => groups.putOff(queued, visibleAt));
         continue;
       }
+      if (verdict.kind === 'park') parked.keep(sequenceNumber);
       if (!messages.remove(sequenceNumber)) continue;
       counts.add(partnerAccount, generation, countsOf(verdict));
       if (verdict.kind === 'dead-letter') deadLetters.add(verdict.letter, partnerAccount, generation);
-      notes.push(() => {
-        known.delete(sequenceNumber);
-        groups.remove(queued);
-      });
+      notes.push(() => forget(queued));
     }
     counts.enter(books);
     return notes;
@@ -224,5 +255,7 @@ function countsOf(verdict: Exclude<Verdict, { kind: 'again' }>): Counts {
       return { deadLettered: 1, inFlight: -1 };
     case 'forgotten':
       return { listed: -1, inFlight: -1 };
+    case 'park':
+      return {};
   }
 }

@@ -137,8 +137,25 @@ DROP INDEX IF EXISTS messages_of_group;
 ALTER TABLE messages DROP COLUMN group_key;
 `;
 
+/** Messages that wait outside the queue for a person or the end of a pause, each under the number it had there. */
+const parkedSchema = `
+CREATE TABLE parked (
+  sequence_number INTEGER PRIMARY KEY,
+  partner_account TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX parked_of_account ON parked (partner_account, sequence_number);
+`;
+
 /** What brings the file from each version to the next: the first makes an empty file a state. */
-export const migrations: readonly string[] = [firstSchema, outboxSchema, leanQueue, leanerQueue];
+export const migrations: readonly string[] = [
+  firstSchema,
+  outboxSchema,
+  leanQueue,
+  leanerQueue,
+  parkedSchema,
+];
 
 /** Version of the tables; stands in the file as `user_version`. */
 export const schemaVersion = migrations.length;

@@ -6,6 +6,7 @@ import { createDeadLetters } from './dead-letters.ts';
 import { createDocuments } from './documents.ts';
 import { createFeedStates } from './feed-states.ts';
 import { createOutbox } from './outbox.ts';
+import { createParked } from './parked.ts';
 import { createPartnerAccounts } from './partner-accounts.ts';
 import { createQueue } from './queue.ts';
 import type { StateError } from './state-error.ts';
@@ -35,11 +36,14 @@ export function openEmbeddedState(dir: string, { clock = Date, onFault }: Embedd
   const books = createBooks(store);
   const letters = createDeadLetters(store, books, clock);
   const { add: _within, ...deadLetters } = letters;
+  const parked = createParked(store, clock);
+  const { keep: _keep, ...releasable } = parked;
   return {
     feedStates: createFeedStates(store, books),
     partnerAccounts: createPartnerAccounts(store),
     advertHistories: createAdvertHistories(store),
-    queue: createQueue({ store, books, deadLetters: letters, clock }),
+    queue: createQueue({ store, books, deadLetters: letters, parked, clock }),
+    parked: releasable,
     deadLetters,
     bookKeeper: books.keeper,
     backfills: createBackfills(store, documents),

@@ -7,12 +7,15 @@ import type {
   Settler,
   Verdict,
 } from '../../functions/fan-out/ports.ts';
-import type { ChangedAdvert, DeadLetter } from '../contract/messages.ts';
+import { type ChangedAdvert, type DeadLetter, maxReceiveCount } from '../contract/messages.ts';
 import { createMessageGroups, messageGroupOf, type Queued } from '../domain/message-groups.ts';
+import { type ParkedMessage, placeOf } from '../domain/parking.ts';
 import type { BookKeeper } from '../domain/ports.ts';
 import { positionOf } from '../domain/position.ts';
+import { movedLetter } from '../domain/receive-limit.ts';
 import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
 import { createLetterStore, type LetterQuery } from './dead-letters.ts';
+import { createInMemoryParkingLot, type InMemoryParkingLot } from './parking-lot.ts';
 
 /** As long as SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
@@ -21,6 +24,10 @@ export interface InMemoryQueueOptions {
   readonly clock: { now(): number };
   /** Shared with the feed states; else the queue keeps its own. */
   readonly books?: InMemoryBooks;
+  /** Where parked messages go; else the queue keeps its own. */
+  readonly parkingLot?: InMemoryParkingLot;
+  /** A message received so often is moved to the dead letters instead of being handed out again. Default 1,000. */
+  readonly maxReceives?: number;
   /** false: like a standard queue, without groups and without order. Default true. */
   readonly fifo?: boolean;
   /** The order of a queue that is not FIFO; without it the newest message comes first. */
@@ -37,6 +44,7 @@ export type InMemoryQueue = ReturnType<typeof createInMemoryQueue>;
 /** The queue between drain and fan-out, its dead letters and its books, with the behaviour of SQS FIFO. */
 export function createInMemoryQueue(options: InMemoryQueueOptions) {
   const { clock, books = createInMemoryBooks(), fifo = true, random } = options;
+  const { parkingLot = createInMemoryParkingLot(books), maxReceives = maxReceiveCount } = options;
   const letters = createLetterStore();
   const messages = new Map<number, QueuedMessage>();
   const sentAtByKey = new Map<string, number>();
@@ -86,6 +94,23 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     countsOf(queued).inFlight -= 1;
   }
 
+  /** Parked, it is listed where it is kept (parking-lot.ts). */
+  function leaveParked(queued: QueuedMessage): void {
+    countsOf(queued).listed -= 1;
+    leave(queued);
+  }
+
+  const parkedOf = ({ message, sequenceNumber }: QueuedMessage): ParkedMessage => ({
+    place: placeOf(positionOf(String(sequenceNumber), 0), message),
+    message,
+  });
+
+  function bury(queued: QueuedMessage, letter: DeadLetter): void {
+    letters.add(letter, queued.message.partnerAccount, queued.message.generation);
+    countsOf(queued).deadLettered += 1;
+    leave(queued);
+  }
+
   function carryOut(queued: QueuedMessage, verdict: Verdict): void {
     const counts = countsOf(queued);
     switch (verdict.kind) {
@@ -98,9 +123,13 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
       case 'forgotten':
         counts.listed -= 1;
         break;
+      case 'park':
+        parkingLot.parkAtOnce(parkedOf(queued), clock.now());
+        leaveParked(queued);
+        return;
       case 'dead-letter':
-        letters.add(verdict.letter, queued.message.partnerAccount, queued.message.generation);
-        counts.deadLettered += 1;
+        bury(queued, verdict.letter);
+        return;
     }
     leave(queued);
   }
@@ -145,6 +174,16 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     return 'redriven';
   }
 
+  /** Puts parked messages back, each as a new message. @returns the places not accepted: none */
+  async function sendParked(parked: readonly ParkedMessage[]): Promise<Set<string>> {
+    for (const { place, message } of parked) {
+      if (!remember(`parked ${place}`, clock.now())) continue;
+      books.of(message.partnerAccount, message.generation).listed += 1;
+      enqueue(message);
+    }
+    return new Set();
+  }
+
   const queue: ChangedAdvertsQueue & DeadLetters & Inbox & Settler & BookKeeper = {
     async send(sent) {
       for (const message of sent) {
@@ -158,7 +197,11 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     sendMalformed,
     async receive({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions) {
       const now = clock.now();
-      return groups.take(maxGroups, maxPerGroup, now, now + visibilityMs).map(deliveryOf);
+      return groups.take(maxGroups, maxPerGroup, now, now + visibilityMs).flatMap((queued) => {
+        if (queued.receives <= maxReceives) return [deliveryOf(queued)];
+        bury(queued, movedLetter(queued.message, queued.receives, now));
+        return [];
+      });
     },
     async settle(settlements: readonly Settlement[]) {
       for (const { delivery, verdict } of settlements) {
@@ -183,6 +226,14 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
         return stored?.letter;
       },
       redrive,
+    },
+    sendParked,
+    /** For the simulation, which parks step by step: messages that are in the parking lot leave the queue. */
+    async settleParked(deliveries: readonly Delivery[]): Promise<void> {
+      for (const { id } of deliveries) {
+        const queued = withReceipt(id);
+        if (queued) leaveParked(queued);
+      }
     },
     /** For tests: ends the visibility timeout of one delivery, or of all of them, at once. */
     redeliver(id?: string): void {

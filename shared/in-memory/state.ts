@@ -1,7 +1,9 @@
+import { createParking } from '../domain/parking.ts';
 import { createInMemoryAdvertHistories } from './advert-histories.ts';
 import { createInMemoryBooks } from './books.ts';
 import { createInMemoryBudgetStore } from './budget-store.ts';
 import { createInMemoryFeedStates } from './feed-states.ts';
+import { createInMemoryParkingLot } from './parking-lot.ts';
 import { createInMemoryPartnerAccounts } from './partner-accounts.ts';
 import { createInMemoryQueue, type InMemoryQueueOptions } from './queue.ts';
 import { createInMemoryApplicationSecret, createInMemoryVault } from './vault.ts';
@@ -9,14 +11,18 @@ import { createInMemoryApplicationSecret, createInMemoryVault } from './vault.ts
 export type InMemoryState = ReturnType<typeof createInMemoryState>;
 
 /** All that a bridge keeps, in memory, with one set of books. */
-export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books'>) {
+export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' | 'parkingLot'>) {
   const books = createInMemoryBooks();
-  const queue = createInMemoryQueue({ ...options, books });
+  const parkingLot = createInMemoryParkingLot(books);
+  const queue = createInMemoryQueue({ ...options, books, parkingLot });
+  const { clock } = options;
   return {
     feedStates: createInMemoryFeedStates(books),
     partnerAccounts: createInMemoryPartnerAccounts(),
     advertHistories: createInMemoryAdvertHistories(),
     queue,
+    parkingLot,
+    parked: createParking({ lot: parkingLot, send: queue.sendParked, clock }),
     deadLetters: queue.deadLetters,
     bookKeeper: { read: queue.read, queue: queue.queue },
     vault: createInMemoryVault(),

@@ -75,7 +75,8 @@ export const faultTable: readonly FaultRow[] = [
   { kind: 'passing', statuses: [408, 421, 425] },
   // A page of something in front of the service: the service itself has not judged the request.
   { kind: 'passing', statuses: clientErrors, shapes: ['html'] },
-  { kind: 'invalid-request', statuses: clientErrors },
+  { kind: 'invalid-request', statuses: [400, 422] },
+  { kind: 'request-refused', statuses: clientErrors },
   { kind: 'passing', statuses: [[500, 599]] },
 ];
 

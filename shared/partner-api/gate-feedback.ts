@@ -27,6 +27,7 @@ const letIn: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'token-rejected',
   'scope-insufficient',
   'invalid-request',
+  'request-refused',
   'not-found',
   'grant-rejected',
   'client-rejected',
@@ -49,8 +50,8 @@ export function createFeedback({ store, view, clock, random, circuitSeconds, obs
   function pause(untilMs: number, reason: PauseReason): Promise<void> | undefined {
     pausedAtMs = clock.now();
     if (untilMs <= view.pausedUntilMs && reason === 'slow-down') return undefined;
-    view.pausedUntilMs = Math.max(view.pausedUntilMs, untilMs);
-    return told(store.pause(untilMs, reason));
+    const isTold = view.found(untilMs);
+    return told(store.pause(untilMs, reason).then(isTold));
   }
 
   function slowDown(

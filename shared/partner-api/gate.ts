@@ -93,6 +93,7 @@ export function createGate(options: GateOptions): Gate {
   let storeMs = 0;
 
   const isPaused = (now: number) => view.pausedUntilMs > now;
+  const isFresh = (now: number) => now - view.seenAtMs <= viewMaxAgeMs;
 
   function paused({ resource }: Pick<Waiter, 'resource'>, untilMs: number, why: string): PartnerFault {
     return new PartnerFault('paused', `not sent (${resource}): ${why}`, {
@@ -111,8 +112,8 @@ export function createGate(options: GateOptions): Gate {
   function enter(resource: string, deadlineMs: number): Promise<void> {
     const now = clock.now();
     if (undecidedTrial === resource) return followTrial(resource, deadlineMs);
-    if (isPaused(now)) return Promise.reject(pausedByService({ resource }));
-    if (waiters.length === 0 && startsAtOnce(now)) {
+    if (isPaused(now) && isFresh(now)) return Promise.reject(pausedByService({ resource }));
+    if (!isPaused(now) && waiters.length === 0 && startsAtOnce(now)) {
       // The next ones should not have to wait for the store.
       if (stock.count() < usedSinceReserving / 2 && slotsAhead(now) > 0) reserve();
       return started;
@@ -127,7 +128,7 @@ export function createGate(options: GateOptions): Gate {
   }
 
   function startsAtOnce(now: number): boolean {
-    if (now - view.seenAtMs > viewMaxAgeMs) return false;
+    if (!isFresh(now)) return false;
     stock.dropBefore(now - lateMs);
     const slot = stock.first();
     if (slot === undefined || slot > now + earlyMs) return false;
@@ -141,13 +142,15 @@ export function createGate(options: GateOptions): Gate {
     const now = clock.now();
     serving = false;
     if (isPaused(now)) {
-      refuseAll(pausedByService);
+      // It may have been ended early.
+      if (waiters.length > 0 && !isFresh(now)) look();
+      else refuseAll(pausedByService);
       return;
     }
     stock.dropBefore(now - lateMs);
     refuseHopeless(now);
     if (waiters.length === 0) return;
-    if (stock.count() > 0 && now - view.seenAtMs > viewMaxAgeMs) {
+    if (stock.count() > 0 && !isFresh(now)) {
       look();
       return;
     }
@@ -202,7 +205,8 @@ export function createGate(options: GateOptions): Gate {
   function look(): void {
     if (reserving) return;
     reserving = true;
-    void ask(store.read().then((state) => view.saw(state)));
+    const askedAtMs = clock.now();
+    void ask(store.read().then((state) => view.saw(state, askedAtMs)));
   }
 
   function reserve(): void {
@@ -214,7 +218,7 @@ export function createGate(options: GateOptions): Gate {
     void ask(
       store.reserve({ count, intervalMs, nowMs: now + storeMs, trialMs }).then((reservation) => {
         storeMs = Math.min(1_000, Math.max(0, clock.now() - now));
-        view.saw(reservation.state);
+        view.saw(reservation.state, now);
         if (isTrial(reservation)) return startTrial(reservation);
         stock.add(reservation.firstSlotMs, reservation.granted);
       }),

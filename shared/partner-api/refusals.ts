@@ -27,7 +27,7 @@ export const notRenewedFault = (name: string, retryAfterMs: number) =>
 /** A refresh that failed is never the fault of the advert it was meant for, so it is not to be dead-lettered by tries. */
 export function refreshFault(name: string, kind: string, reason: string): PartnerFault {
   const known = faultKinds.find((candidate) => candidate === kind) ?? 'passing';
-  const blamesAdvert = faultPolicies[known].deadLettered === 'by-tries';
+  const blamesAdvert = faultPolicies[known].deadLettered !== 'by-age';
   return new PartnerFault(blamesAdvert ? 'passing' : known, `token of partner account ${name}: ${reason}`);
 }
 

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { countMessages } from '../../shared/aws/queue-counts.ts';
+import type { ChangedAdvert } from '../../shared/contract/messages.ts';
+import { messageGroupOf } from '../../shared/domain/message-groups.ts';
 import type { Status } from './advert-bridge.ts';
 import { deliver } from './delivery-steps.ts';
-import type { Deployment } from './deployment.ts';
+import { type Deployment, onItsWayMs } from './deployment.ts';
 import { drain, invoke } from './functions.ts';
 
 /** The application and a partner account, by the command line and nothing else. */
@@ -97,10 +101,41 @@ export async function disconnectSteps(deployment: Deployment): Promise<void> {
     assert.equal(subscriber.received.length, before);
   });
 
+  await steps.check('what is queued by then waits outside the queue, and status tells of it', async () => {
+    const { generation } = only(await advertBridge.status());
+    const message: ChangedAdvert = {
+      key: `queued-late:${advert}`,
+      partnerAccount: 'main',
+      generation,
+      feed: 'adverts',
+      advertId: advert,
+      listedAt: new Date().toISOString(),
+      cause: 'feed',
+      correlationId: 'queued-late',
+    };
+    await cloud.sqs.send(
+      new SendMessageCommand({
+        QueueUrl: outputs.queueUrl,
+        MessageBody: JSON.stringify(message),
+        MessageGroupId: messageGroupOf(message),
+        MessageDeduplicationId: message.key,
+      }),
+    );
+    const inQueue = () => countMessages({ client: cloud.sqs, url: outputs.queueUrl });
+    const until = Date.now() + onItsWayMs;
+    while ((await inQueue()) > 0 && Date.now() < until) await sleep(500);
+    assert.equal(await inQueue(), 0, 'messages in the queue');
+    assert.equal((await advertBridge.status()).queue.waiting, 1, 'messages that wait');
+  });
+
   await steps.check('connected again, it goes on from where it was', async () => {
     await advertBridge.run(['connect', 'main', '--refresh-token-stdin'], control.issueRefreshToken('main'));
     await deliver(deployment, 1);
     assert.equal(only(await advertBridge.status()).state, 'polling');
+    const waiting = async () => (await advertBridge.status()).queue.waiting;
+    const until = Date.now() + onItsWayMs;
+    while ((await waiting()) > 0 && Date.now() < until) await sleep(500);
+    assert.equal(await waiting(), 0, 'messages that still wait');
   });
 }
 

@@ -80,7 +80,7 @@ export async function journey(around: Surroundings): Promise<void> {
     for (const line of await setWhatWasDropped(cloud, await cdk.template())) say(line);
   });
   await steps.need('a batch whose worker dies comes back soon', async () => {
-    // Six minutes as the stack has it, which on a busy machine would hold up everything after the first worker lost.
+    // Ten minutes as the stack has it, which on a busy machine would hold up everything after the first worker lost.
     const Attributes = { VisibilityTimeout: '20' };
     await cloud.sqs.send(new SetQueueAttributesCommand({ QueueUrl: outputs.queueUrl, Attributes }));
   });

@@ -14,6 +14,8 @@ changedAdvertsQueueSuite('SQS (MiniStack)', capabilities, async () => {
   const deadLetterQueue = await fifoQueue('dead-letters');
   // Counting is another table's business.
   const books = { add: async () => {} };
+  // Parked messages have a suite of their own (parked-messages.suite.ts).
+  const noParking = { park: () => Promise.reject(new Error('nothing is parked here')) };
   let now = 0;
   const changedAdverts = createChangedAdvertsQueue({
     queue,
@@ -31,7 +33,13 @@ changedAdvertsQueueSuite('SQS (MiniStack)', capabilities, async () => {
       sleep: async () => {},
     },
   });
-  const settler = createBatchSettler({ queue, deadLetterQueue, books, observer: anObserver().observer });
+  const settler = createBatchSettler({
+    queue,
+    deadLetterQueue,
+    books,
+    observer: anObserver().observer,
+    parking: noParking,
+  });
   return {
     queue: {
       ...createDeadLetters({ queue: deadLetterQueue }),

@@ -25,6 +25,7 @@ export async function createWorld() {
   const accounts = state.partnerAccounts;
   await state.applicationSecret.write({ clientId: new Secret('client'), clientSecret: new Secret('hush') });
 
+  const bridgePausedUntil = async () => (await state.budgetStore.read()).pausedUntilMs;
   const settings = {
     overlapSeconds: 300,
     leaseMs: 90_000,
@@ -38,6 +39,8 @@ export async function createWorld() {
     reader: service,
     queue: state.queue,
     deadLetters: state.queue,
+    parked: state.parked,
+    bridgePausedUntil,
     observer,
     clock,
     newId,
@@ -49,6 +52,7 @@ export async function createWorld() {
     histories: state.advertHistories,
     adverts: service,
     events,
+    bridgePausedUntil,
     observer,
     clock,
     random,

@@ -54,9 +54,10 @@ describe('the queue of changed adverts', () => {
     expect(deadLetters.Properties.FifoQueue).toBe(true);
   });
 
-  it('hides a message at least six times as long as the fan-out may run', () => {
+  it('hides a message at least six times as long as the fan-out may run, and at most 200 times a day', () => {
     const { Timeout } = one('AWS::Lambda::Function', functions.fanOut).Properties;
     expect(queue.Properties.VisibilityTimeout).toBeGreaterThanOrEqual(6 * Timeout);
+    expect(86_400 / queue.Properties.VisibilityTimeout).toBeLessThanOrEqual(200);
   });
 
   it('is encrypted, and talked to over TLS only', () => {

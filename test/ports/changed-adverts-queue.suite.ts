@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { ChangedAdvertsQueue, DeadLetters } from '../../functions/drain/ports.ts';
 import type { Delivery, Inbox, Settler } from '../../functions/fan-out/ports.ts';
+import type { BookKeeper } from '../../shared/domain/ports.ts';
 import { changedAdvert, deadLetter, letterOf, settlement } from '../helpers/records.ts';
+import type { StoredDeadLetters } from './books.suite.ts';
 import { type Capabilities, type Cleaned, subjects } from './harness.ts';
 
 export interface QueueSubject extends Cleaned {
   readonly queue: ChangedAdvertsQueue & DeadLetters & Inbox & Settler;
   /** Where the world's time can be controlled. */
   readonly advance?: (ms: number) => void;
+  /** Where the books are one step with what is counted. */
+  readonly bookKeeper?: BookKeeper;
+  readonly deadLetters?: Pick<StoredDeadLetters, 'list'>;
   readonly now?: () => number;
 }
 
@@ -269,6 +274,37 @@ export function changedAdvertsQueueSuite(
       await queue.send([message]);
       expect(await queue.receive(many)).toHaveLength(1);
     });
+
+    it.runIf(controlsTime)(
+      'moves a message to the dead letters by itself at its receive 1,001',
+      async () => {
+        const { queue, advance, bookKeeper, deadLetters } = await subject();
+        const message = changedAdvert();
+        await queue.send([message]);
+        for (let time = 1; time <= 1_000; time += 1) {
+          const [delivery] = await queue.receive({ ...many, visibilityMs: 1 });
+          expect(delivery?.receives).toBe(time);
+          advance?.(1);
+        }
+        const next = changedAdvert();
+        await queue.send([next]);
+
+        const taken = await queue.receive(many);
+
+        expect(taken.map((one) => one.message)).toEqual([next]);
+        const letters = await deadLetters?.list();
+        expect(letters?.map(({ letter }) => letter)).toMatchObject([
+          { fault: 'moved-by-queue', receives: 1_000, message },
+        ]);
+        expect(await bookKeeper?.read('main', message.generation)).toMatchObject({
+          listed: 2,
+          deadLettered: 1,
+          inFlight: 1,
+        });
+        expect(await queue.depth('main')).toBe(1);
+      },
+      30_000,
+    );
   });
 }
 

@@ -12,6 +12,7 @@ import { budgetStoreSuite } from './budget-store.suite.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
 import { feedStatesSuite } from './feed-states.suite.ts';
 import { exact } from './harness.ts';
+import { parkedMessagesSuite } from './parked-messages.suite.ts';
 import { partnerAccountsSuite } from './partner-accounts.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
 
@@ -46,6 +47,7 @@ feedStatesSuite(name, make);
 partnerAccountsSuite(name, make);
 advertHistoriesSuite(name, make);
 changedAdvertsQueueSuite(name, exact, make);
+parkedMessagesSuite(name, make);
 booksSuite(name, exact, make);
 tokenVaultSuite(name, make);
 applicationSecretSuite(name, async (text) => {

@@ -24,6 +24,8 @@ changedAdvertsQueueSuite('SQS (fauxqs)', { controlsTime: false, countsOnAcceptan
   const queue = sqs.createQueue();
   const deadLetterQueue = sqs.createQueue();
   const books = { add: async () => {} };
+  // Parked messages have a suite of their own (parked-messages.suite.ts).
+  const noParking = { park: () => Promise.reject(new Error('nothing is parked here')) };
   let now = 0;
   const changedAdverts = createChangedAdvertsQueue({
     queue,
@@ -39,7 +41,13 @@ changedAdvertsQueueSuite('SQS (fauxqs)', { controlsTime: false, countsOnAcceptan
       sleep: async () => {},
     },
   });
-  const settler = createBatchSettler({ queue, deadLetterQueue, books, observer: anObserver().observer });
+  const settler = createBatchSettler({
+    queue,
+    deadLetterQueue,
+    books,
+    observer: anObserver().observer,
+    parking: noParking,
+  });
   return {
     queue: {
       ...createDeadLetters({ queue: deadLetterQueue }),

@@ -2,13 +2,15 @@
 import type { ChangedAdvertsQueue, DeadLetters, FeedStates } from '../../functions/drain/ports.ts';
 import type { AdvertHistories, AdvertKey, Inbox, Settler } from '../../functions/fan-out/ports.ts';
 import type { ApplicationSecret, TokenVault } from '../../functions/refresh-token/ports.ts';
+import type { ChangedAdvert } from '../../shared/contract/messages.ts';
+import type { ParkingDeps, ParkingLot } from '../../shared/domain/parking.ts';
 import type { EventPublisher, PartnerAccounts } from '../../shared/domain/ports.ts';
 import { createInMemoryBudgetStore } from '../../shared/in-memory/budget-store.ts';
 import type { BudgetStore } from '../../shared/partner-api/ports.ts';
 import { checkAdvance, checkGeneration } from './check-feed.ts';
 import { createFanOutWatch } from './coverage-watch.ts';
 import { type CallIncident, callIncidents } from './incidents.ts';
-import type { Process } from './process.ts';
+import { type Process, RemoteError } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { Seen } from './transport.ts';
 
@@ -24,6 +26,10 @@ export interface BridgePorts {
   readonly vault: TokenVault;
   readonly application: ApplicationSecret;
   readonly budget: BudgetStore;
+  readonly parkingLot: ParkingLot;
+  readonly sendParked: ParkingDeps['send'];
+  /** As drain and fan-out ask for it. */
+  readonly bridgePausedUntil: () => Promise<number>;
 }
 
 const writes = callIncidents.filter((kind) => kind !== 'in-part');
@@ -63,10 +69,37 @@ export function createBridgePorts(
     return refused;
   };
 
+  /** A message that is in the queue and parked, since a process ended in between, is listed once more while it is. */
+  async function counted<T>(messages: readonly ChangedAdvert[], work: () => Promise<T>): Promise<T> {
+    const own = new Map(messages.map((one) => [`${one.partnerAccount}/${one.generation}`, one]));
+    const listed = () =>
+      Promise.all(
+        [...own.values()].map(async (one) => (await queue.read(one.partnerAccount, one.generation)).listed),
+      );
+    const before = await listed();
+    const result = await work();
+    const after = await listed();
+    [...own.values()].forEach(({ partnerAccount, generation }, index) => {
+      history.counted(partnerAccount, generation, (after[index] ?? 0) - (before[index] ?? 0));
+    });
+    return result;
+  }
+
+  const messagesOf = (parked: readonly { readonly message: ChangedAdvert }[]) =>
+    parked.map(({ message }) => message);
+  const { parkingLot } = state;
+
   const settle: Settler['settle'] = async (settlements) => {
     fanOut.settles(settlements);
     const before = (await queue.queue()).waiting;
-    await queue.settle(settlements);
+    await queue.settle(settlements.filter(({ verdict }) => verdict.kind !== 'park'));
+    const parked = settlements.flatMap(({ delivery, verdict }) =>
+      verdict.kind === 'park' ? [delivery] : [],
+    );
+    await counted(
+      parked.flatMap(({ message }) => message ?? []),
+      () => queue.settleParked(parked),
+    );
     const gone = settlements.filter(({ verdict }) => verdict.kind !== 'again').length;
     if (before - (await queue.queue()).waiting < gone) coverage.count('queue: receipt too old');
     for (const { delivery, verdict } of settlements) {
@@ -84,7 +117,11 @@ export function createBridgePorts(
   return {
     accounts: {
       list: call('accounts.list', reads, partnerAccounts.list),
-      read: call('accounts.read', reads, partnerAccounts.read),
+      read: call('accounts.read', reads, async (name: string) => {
+        if (world.isTroubled('accounts-unreadable', name) && process.name.startsWith('worker'))
+          throw new RemoteError('accounts.read: unreadable');
+        return partnerAccounts.read(name);
+      }),
       remove: call('accounts.remove', writes, async (name) => {
         await partnerAccounts.remove(name);
         users.removed(name);
@@ -197,6 +234,36 @@ export function createBridgePorts(
         }),
     },
     events: { publish: call('events.publish', writes, publish) },
+    parkingLot: {
+      put: call('lot.put', writes, (parked) => counted(messagesOf(parked), () => parkingLot.put(parked))),
+      mark: call('lot.mark', writes, parkingLot.mark),
+      marked: call('lot.marked', reads, parkingLot.marked),
+      markedAt: call('lot.markedAt', reads, parkingLot.markedAt),
+      oldest: call('lot.oldest', reads, parkingLot.oldest),
+      remove: call('lot.remove', writes, async (account, places) => {
+        const parked = await parkingLot.oldest(account, Number.POSITIVE_INFINITY);
+        await counted(messagesOf(parked), () => parkingLot.remove(account, places));
+      }),
+      unmark: call('lot.unmark', writes, parkingLot.unmark),
+    },
+    sendParked: (parked) => {
+      const send = (some: typeof parked) => counted(messagesOf(some), () => queue.sendParked(some));
+      return process.call({
+        name: 'queue.sendParked',
+        allowed: callIncidents,
+        perform: async () => {
+          coverage.count('parking: released');
+          return send(parked);
+        },
+        async inPart(keeps) {
+          const kept = parked.filter(keeps);
+          await send(kept);
+          return new Set(parked.filter((one) => !kept.includes(one)).map(({ place }) => place));
+        },
+        says: () => parked.map(({ place }) => place).join(' '),
+      });
+    },
+    bridgePausedUntil: call('budget.read', budgetCalls, async () => (await budgetStore.read()).pausedUntilMs),
     vault: {
       read: call('vault.read', reads, state.vault.read),
       remove: call('vault.remove', writes, state.vault.remove),

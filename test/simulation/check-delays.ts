@@ -12,12 +12,13 @@ const mostSettlingMs = 75_000;
 export function checkDelays({ plan, history, service }: SimWorld): void {
   const isOrdinary =
     plan.temper === 'quiet' &&
+    !plan.siege &&
     plan.rejections.length === 0 &&
     !plan.revokesWhileStoring &&
     !plan.editsSecrets;
   if (!isOrdinary || plan.troubles.some(({ kind }) => ['outage', 'block', 'bus-down'].includes(kind))) return;
   const bad = new Set(
-    [...plan.troubles, ...plan.revocations, ...plan.departures, ...plan.handovers]
+    [...plan.troubles, ...plan.revocations, ...plan.departures, ...plan.handovers, ...plan.pauses]
       .map(({ account }) => account)
       .concat(plan.lostAccount ?? []),
   );

@@ -43,6 +43,16 @@ export async function checkListings(world: SimWorld): Promise<void> {
     deadUntil.set(subject, Math.max(deadUntil.get(subject) ?? 0, listing.acceptedTick));
   }
 
+  // Those that wait for a person who never comes.
+  const { lostAccount } = plan;
+  const lost = lostAccount ? await state.parkingLot.oldest(lostAccount, Number.POSITIVE_INFINITY) : [];
+  for (const { message } of lost) {
+    const listing = history.listings.get(message.key);
+    if (!listing) continue;
+    const subject = subjectOf(listing);
+    deadUntil.set(subject, Math.max(deadUntil.get(subject) ?? 0, listing.acceptedTick));
+  }
+
   const isPromised = (one: Listing) => history.wasConnected(one) && !history.isForgotten(one);
   for (const [subject, listings] of bySubject) {
     const fetches = history.fetches.get(subject) ?? [];

@@ -11,10 +11,16 @@ export interface PlannedChange {
   readonly status: string | null;
 }
 
+/**
+ * What goes on for half an hour where nothing else goes wrong, so that only the delays of messages keep their receives
+ * low: the service asks to wait for a second, or for five; accounts cannot be read; an advert ends whoever fetches it.
+ */
+export type Siege = 'waits-1' | 'waits-5' | 'accounts-unreadable' | 'killer-advert';
+
 /** From then on, for so long, something is broken. */
 export interface Trouble {
   readonly key: string;
-  readonly kind: 'outage' | 'block' | 'account-down' | 'account-hangs' | 'bus-down';
+  readonly kind: 'outage' | 'block' | 'account-down' | 'account-hangs' | 'bus-down' | Siege;
   readonly account: string;
   readonly fromMs: number;
   readonly untilMs: number;
@@ -98,6 +104,23 @@ export interface Plan {
   readonly rejectionStyle: number;
   readonly sendsDate: boolean;
   readonly requestsPerSecond: number;
+  /** A person pauses the account, and ends the pause before its time. */
+  readonly pauses: readonly {
+    readonly key: string;
+    readonly account: string;
+    readonly atMs: number;
+    readonly forMs: number;
+    readonly endsMs: number;
+  }[];
+  /** A person ends an open circuit, should there be one. */
+  readonly lifts: readonly { readonly key: string; readonly atMs: number }[];
+  readonly circuitSeconds: number;
+  readonly siege: Siege | undefined;
+  /** Longer waits are spent outside the queue. */
+  readonly longestHiddenMs: number;
+  /** Fan-out gives a message up after so many receives, the queue itself after some times as many. */
+  readonly mostReceives: number;
+  readonly maxReceives: number;
   readonly confirmUnavailableSeconds: number;
   readonly service: {
     readonly mostVisibilityMs: number;
@@ -129,7 +152,15 @@ export function planOf(seed: number): Plan {
     'mixed',
   ]);
   const isOvertaken = temper === 'overtaken';
-  const chaosMs = between(random, isOvertaken ? 200 : 90, 260) * 1000;
+  // Drawn apart, so that what else a seed stands for stays as it is.
+  const waits = streamOf(hashOf('waits', seed));
+  const siege =
+    temper === 'quiet' && waits() < 0.4
+      ? pick(waits, ['waits-1', 'waits-5', 'accounts-unreadable', 'killer-advert'] as const)
+      : undefined;
+  const mostReceives = siege === 'killer-advert' ? 15 : isOvertaken ? pick(waits, [6, 80]) : 40;
+  const usualMs = between(random, isOvertaken ? 200 : 90, 260) * 1000;
+  const chaosMs = siege ? siegeMs : usualMs;
   const accounts = ['main', 'shop', 'beta'].slice(0, isOvertaken ? 1 : pick(random, [1, 2, 2, 3]));
 
   const handing = streamOf(hashOf('handover', seed));
@@ -152,29 +183,31 @@ export function planOf(seed: number): Plan {
     chaosMs,
     changes: isOvertaken
       ? clustersOf(random, chaosMs)
-      : changesOf(random, accounts, chaosMs).map(
+      : changesOf(random, accounts, usualMs).map(
           isDateWrong || resyncs.length > 0 ? ofManyAdverts : (change) => change,
         ),
-    troubles: some(isOvertaken ? 0 : temper === 'late' ? 1 : 3).map((index) => {
-      const fromMs = moment();
-      const kind = pick(random, [
-        'outage',
-        'block',
-        'account-down',
-        'account-hangs',
-        'bus-down',
-        'bus-down',
-      ] as const);
-      return {
-        key: `trouble-${index}`,
-        kind,
-        account: account(),
-        fromMs,
-        untilMs: fromMs + between(random, 5_000, 60_000),
-      };
-    }),
+    troubles: siege
+      ? [{ key: 'siege', kind: siege, account: pick(waits, accounts), fromMs: 30_000, untilMs: chaosMs }]
+      : some(isOvertaken ? 0 : temper === 'late' ? 1 : 3).map((index) => {
+          const fromMs = moment();
+          const kind = pick(random, [
+            'outage',
+            'block',
+            'account-down',
+            'account-hangs',
+            'bus-down',
+            'bus-down',
+          ] as const);
+          return {
+            key: `trouble-${index}`,
+            kind,
+            account: account(),
+            fromMs,
+            untilMs: fromMs + between(random, 5_000, 60_000),
+          };
+        }),
     badAdverts: new Map(
-      !isOvertaken && random() < 0.3
+      !isOvertaken && random() < 0.3 && !siege
         ? [
             [
               `${account()}/${pick(random, advertIds)}`,
@@ -185,7 +218,7 @@ export function planOf(seed: number): Plan {
     ),
     mends: random() < 0.5,
     drains: drainsOf(random, chaosMs, everyMs),
-    workers: isOvertaken ? 8 : between(random, temper === 'late' ? 3 : 1, 4),
+    workers: isOvertaken ? 8 : temper === 'late' ? between(random, 3, 4) : stackWorkers,
     revocations:
       !isOvertaken && random() < 0.4
         ? some(4).map((index) => ({
@@ -237,7 +270,11 @@ export function planOf(seed: number): Plan {
     mostSkewMs: pick(random, [0, 0, 500, 2_500]),
     mostLateMs: isOvertaken ? 9_000 : pick(random, [1_500, 6_000, 20_000]),
     visibilityMs: isOvertaken ? 800 : pick(random, [2_000, 5_000, 20_000]),
-    mostAgeMs: temper === 'quiet' || isOvertaken ? 150_000 : pick(random, [8_000, 30_000, 150_000]),
+    mostAgeMs: siege
+      ? 3 * siegeMs
+      : temper === 'quiet' || isOvertaken
+        ? 150_000
+        : pick(random, [8_000, 30_000, 150_000]),
     advertTries: isOvertaken ? 1 : 3,
     mostGroups: isOvertaken ? 1 : 10,
     // Runs that poll several times do so until the next one is due.
@@ -248,13 +285,25 @@ export function planOf(seed: number): Plan {
     rejectionStyle: rejectedAtOnce.length > 0 ? 1 : between(random, 0, 6),
     sendsDate: random() < 0.7,
     requestsPerSecond: pick(random, [4, 10, 50]),
+    pauses: siege ? [] : pausesOf(waits, accounts, chaosMs, isOvertaken),
+    lifts: Array.from({ length: between(waits, 0, 3) }, (_, index) => ({
+      key: `lift-${index}`,
+      atMs: between(waits, 0, chaosMs + 20_000),
+    })),
+    circuitSeconds: pick(waits, [40, 40, 200]),
+    siege,
+    longestHiddenMs: isOvertaken ? 500 : 5_000,
+    mostReceives,
+    // Overtaken deliveries expire by the dozen.
+    maxReceives: isOvertaken ? 240 : 3 * mostReceives,
     confirmUnavailableSeconds: pick(random, isOvertaken ? [0] : [0, 5, 30]),
     service: {
       mostVisibilityMs: pick(random, [0, 3_000, 9_000]),
       mostPerPage: pick(random, resyncs.length > 0 ? [1, 2] : [1, 2, 5, 20]),
-      tokenLifeMs: between(random, 40, 200) * 1000,
-      rotationMs: 600_000,
-      idleMs: 900_000,
+      // A siege is about messages: tokens outlast it.
+      tokenLifeMs: siege ? 3 * siegeMs : between(random, 40, 200) * 1000,
+      rotationMs: siege ? 3 * siegeMs : 600_000,
+      idleMs: siege ? 4 * siegeMs : 900_000,
     },
   };
 }
@@ -282,6 +331,28 @@ const rejectedAtOnceOf = (random: Random, accounts: readonly string[], chaosMs: 
   Array.from({ length: between(random, 1, 3) }, () => between(random, 0, chaosMs)).flatMap((atMs, index) =>
     accounts.map((account) => ({ key: `rejected-at-once-${index}-${account}`, account, atMs })),
   );
+
+const siegeMs = 25 * 60_000;
+/** What the stack has at the default rate (infra/constructs/fan-out.ts). */
+export const stackWorkers = 2;
+
+/** Where workers overtake one another short ones again and again, so that messages are parked while somebody is late. */
+function pausesOf(
+  random: Random,
+  accounts: readonly string[],
+  chaosMs: number,
+  isOvertaken: boolean,
+): Plan['pauses'] {
+  const pauses: Plan['pauses'][number][] = [];
+  if (random() < 0.5) return pauses;
+  for (let atMs = between(random, 5_000, 40_000); atMs < chaosMs; ) {
+    const endsMs = isOvertaken ? between(random, 1_000, 4_000) : between(random, 2_000, 40_000);
+    const forMs = pick(random, [endsMs, 300_000]);
+    pauses.push({ key: `pause-${pauses.length}`, account: pick(random, accounts), atMs, forMs, endsMs });
+    atMs += endsMs + (isOvertaken ? between(random, 2_000, 8_000) : between(random, 10_000, 90_000));
+  }
+  return pauses;
+}
 
 function changesOf(random: Random, accounts: readonly string[], chaosMs: number): PlannedChange[] {
   const count = between(random, 10, 70);

@@ -12,11 +12,17 @@ const inSettling = (
   ...replacements: readonly { readonly from: string; readonly to: string }[]
 ) => inFanOut(name, ...replacements.map((one) => ({ file: 'settle-advert.ts', ...one })));
 
+const inAfterFault = (
+  name: string,
+  ...replacements: readonly { readonly from: string; readonly to: string }[]
+) => inFanOut(name, ...replacements.map((one) => ({ file: 'after-fault.ts', ...one })));
+
 const observe = 'await observe(deps, message, fetchDeadlineMs)';
 const readRow = 'const row = (await histories.read(key)) ?? firstRow;\n  attempt.row = row;';
 const publishAgain =
   'if ((row.owed || ownMark) && row.envelope !== undefined) await events.publish(row.envelope);';
-const markOwed = 'const owed = await markOwed(histories, head).catch(() => false);';
+const markOwed =
+  'const owed = await markOwed(histories, head).catch(() => false);\n  if (!owed) return sendBack(group, retryMs';
 
 export const plantedInFanOut: readonly PlantedFault[] = [
   inSettling(
@@ -40,10 +46,13 @@ export const plantedInFanOut: readonly PlantedFault[] = [
       "publish(row.envelope.replace(row.by ?? '', message.key).replace('Z\"', '0Z\"'))",
     ),
   }),
-  inSettling('owed-left-out', { from: markOwed, to: 'const owed = true;' }),
-  inSettling('owed-only-on-redelivery', {
+  inAfterFault('owed-left-out', {
     from: markOwed,
-    to: 'const owed = head.receives < 2 || (await markOwed(histories, head).catch(() => false));',
+    to: markOwed.replace('await markOwed(histories, head).catch(() => false)', 'true'),
+  }),
+  inAfterFault('owed-only-on-redelivery', {
+    from: markOwed,
+    to: markOwed.replace('await', 'head.receives < 2 || await'),
   }),
   plantedSource('owed-without-version', [
     {
@@ -51,7 +60,7 @@ export const plantedInFanOut: readonly PlantedFault[] = [
       entry,
       replacements: [
         {
-          file: 'settle-advert.ts',
+          file: 'after-fault.ts',
           from: 'nextRow(row, head.position, { owed: true })',
           to: '{ ...nextRow(row, head.position, { owed: true }), version: row.version }',
         },
@@ -77,13 +86,13 @@ export const plantedInFanOut: readonly PlantedFault[] = [
     from: "if (row.position > position) return { kind: 'outdated' };",
     to: '',
   }),
-  inSettling('no-position-fence-when-owed', {
+  inAfterFault('no-position-fence-when-owed', {
     from: 'if (row.position > head.position) return false;',
     to: '',
   }),
-  inSettling('others-done-with-dead-letter', {
-    from: ": { kind: 'again', delayMs: 0 },",
-    to: ": { kind: 'done', outcome: 'coalesced' },",
+  inAfterFault('others-done-with-dead-letter', {
+    from: '...sendBack(others, 0, random)',
+    to: "...others.map((delivery) => ({ delivery, verdict: { kind: 'done', outcome: 'coalesced' } as const }))",
   }),
   inFanOut('settled-one-by-one', {
     file: 'by-advert.ts',

@@ -41,4 +41,13 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'pause-not-shared': '§6: a pause that the service asks for holds for all',
   'cursor-403-counted': '§3: what a 403 for a cursor means is decided by the request without the cursor',
   'one-403-opens-circuit': '§6: only two different resources that answer 403 open the circuit',
+  'delay-does-not-grow': '§4: the delay of a message grows with its receives, whatever the service asks for',
+  'no-giving-up': '§4: fan-out gives a message up before the queue does',
+  'given-up-without-owed': '§4: it writes *owed* then, too',
+  'parked-without-owed': '§4: a message that was delivered before is parked after *owed* was written',
+  'stopped-wait-in-queue': '§4: messages of a stopped account wait outside the queue',
+  'early-end-not-noticed': '§4: what waits comes back when its pause is ended before its time',
+  'mark-after-messages': '§4: an account is marked before its messages are parked',
+  'young-mark-removed': '§4: a mark stays until whoever set it has parked its messages or is dead',
+  'mark-removed-before-messages': '§4: the mark goes after the messages',
 };

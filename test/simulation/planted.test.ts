@@ -27,6 +27,9 @@ const quick = [
   'budget-per-process',
   'pause-not-shared',
   'one-403-opens-circuit',
+  'delay-does-not-grow',
+  'stopped-wait-in-queue',
+  'mark-removed-before-messages',
 ];
 
 describe('the checker', () => {

@@ -4,6 +4,7 @@ import { plantedInDrain } from './planted-drain.ts';
 import { plantedInFanOut } from './planted-fan-out.ts';
 import type { PlantedFault } from './planted-fault.ts';
 import { plantedInTokens } from './planted-tokens.ts';
+import { plantedInWaiting } from './planted-waiting.ts';
 import { simulate } from './simulate.ts';
 import { realUseCases } from './use-cases.ts';
 
@@ -11,6 +12,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...plantedInDrain,
   ...plantedInFanOut,
   ...plantedInTokens,
+  ...plantedInWaiting,
 ];
 
 export interface Found {

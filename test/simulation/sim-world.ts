@@ -17,6 +17,16 @@ import { createTrafficWatch } from './traffic-watch.ts';
 import { noAnswer, type Told } from './transport.ts';
 import { createUsers } from './users.ts';
 
+/** Those that the service's answers show. */
+const ofRequests: ReadonlySet<Trouble['kind']> = new Set([
+  'outage',
+  'block',
+  'account-down',
+  'account-hangs',
+  'waits-1',
+  'waits-5',
+]);
+
 export interface WorldOptions {
   readonly without: ReadonlySet<string>;
   readonly isTraced: boolean;
@@ -38,6 +48,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
   const state = createState({
     clock: scheduler,
     fifo,
+    maxReceives: plan.maxReceives,
     random: streamOf(hashOf('queue', plan.seed)),
   });
   const events = createInMemoryEvents();
@@ -63,16 +74,29 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     return phase.chaos && atMs >= fromMs && atMs < untilMs && !without.has(key);
   }
 
+  /** Whether a trouble of this kind is on, of this account. */
+  function isTroubled(kind: Trouble['kind'], account: string): boolean {
+    const found = plan.troubles.some((one) => one.kind === kind && one.account === account && isOn(one));
+    if (found) coverage.count(`trouble: ${kind}`);
+    return found;
+  }
+
   /** What stands between the service and its answer now. */
   function troubleOf(account: string, path: string, random: Random): Told | undefined {
     for (const trouble of plan.troubles) {
       if (!isOn(trouble)) continue;
       const { kind, account: whose } = trouble;
-      const isOfAll = kind === 'outage' || kind === 'block';
-      if (isOfAll || (whose === account && kind !== 'bus-down')) coverage.count(`trouble: ${kind}`);
+      if (!ofRequests.has(kind)) continue;
+      const isOfAll = !kind.startsWith('account-');
+      if (isOfAll || whose === account) coverage.count(`trouble: ${kind}`);
       if (kind === 'outage') return { status: random() < 0.5 ? 500 : 502, body: '<html>' };
       if (kind === 'block') return { status: 403, body: '<html>blocked</html>' };
-      if (whose !== account || kind === 'bus-down') continue;
+      // Feeds and tokens go on: it is about what becomes of messages.
+      if (kind === 'waits-1' || kind === 'waits-5') {
+        if (!/\/adverts\/\d+$/.test(path)) continue;
+        return { status: 429, body: '', headers: { 'retry-after': kind.slice(-1) } };
+      }
+      if (whose !== account) continue;
       return kind === 'account-hangs' ? noAnswer : { status: 500, body: '' };
     }
     if (!phase.chaos && plan.mends) return undefined;
@@ -108,6 +132,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     tokenWatch,
     traffic,
     troubleOf,
+    isTroubled,
     rejectionStyle: plan.rejectionStyle,
     sendsDate: plan.sendsDate,
     requestStarted(process: Process, wire: WireRequest): EndOfRequest {

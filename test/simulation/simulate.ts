@@ -5,6 +5,7 @@ import { checkBooks } from './check-books.ts';
 import { checkDelays } from './check-delays.ts';
 import { checkEvents } from './check-events.ts';
 import { checkListings } from './check-listings.ts';
+import { checkQueue } from './check-queue.ts';
 import { checkTokens } from './check-tokens.ts';
 import type { Violation } from './history.ts';
 import { planOf } from './plan.ts';
@@ -59,6 +60,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
     await checkListings(world);
     checkEvents(world);
     checkDelays(world);
+    await checkQueue(world);
     await checkBooks(world);
     await supervisor.letDaysPass();
     await checkAuthorizations(world);

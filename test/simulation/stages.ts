@@ -2,9 +2,11 @@
 import type { createDrain } from '../../functions/drain/drain.ts';
 import type { pollFeed } from '../../functions/drain/poll.ts';
 import type { createFanOut } from '../../functions/fan-out/fan-out.ts';
+import type { Settler } from '../../functions/fan-out/ports.ts';
 import type { createConnect } from '../../functions/refresh-token/connect.ts';
 import type { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import { advertsFeed } from '../../shared/domain/feed.ts';
+import { type createParking, placeOf } from '../../shared/domain/parking.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import { createViewedAccounts, type ViewedAccounts } from '../../shared/partner-api/account-views.ts';
 import type { createPartnerClient } from '../../shared/partner-api/client.ts';
@@ -30,6 +32,7 @@ export interface UseCases {
   readonly createGate: typeof createGate;
   readonly createPartnerClient: typeof createPartnerClient;
   readonly pollFeed: typeof pollFeed;
+  readonly createParking: typeof createParking;
 }
 
 export interface Wiring {
@@ -79,7 +82,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const gate = useCases.createGate({
       store: ports.budget,
       maxRequestsPerSecond: plan.requestsPerSecond,
-      circuitSeconds: 40,
+      circuitSeconds: plan.circuitSeconds,
       trialMs: 10_000,
       clock,
       random,
@@ -97,6 +100,35 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   }
 
   type Started = ReturnType<typeof start>;
+
+  const parkingOf = ({ ports, clock }: Started) =>
+    useCases.createParking({
+      lot: ports.parkingLot,
+      send: ports.sendParked,
+      clock,
+      // What is late is so by 75 s at most, and clocks differ.
+      keepMarkMs: 90_000,
+    });
+
+  /** As on AWS: what is to be parked is safe before it leaves the queue. */
+  function settlerOf(started: Started): Settler {
+    const { settler } = started.ports;
+    return {
+      async settle(settlements) {
+        const parked = settlements.flatMap(({ delivery: { message, position }, verdict }) =>
+          message && verdict.kind === 'park' ? [{ place: placeOf(position, message), message }] : [],
+        );
+        if (parked.length === 0) return settler.settle(settlements);
+        const isSafe = await parkingOf(started)
+          .park(parked)
+          .then(
+            () => true,
+            () => false,
+          );
+        await settler.settle(settlements.filter(({ verdict }) => isSafe || verdict.kind !== 'park'));
+      },
+    };
+  }
 
   function readersOf({ process, ports, clock, client }: Started, accounts: ViewedAccounts) {
     const tokens = useCases.createTokenSource({
@@ -177,6 +209,8 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       feedStates,
       queue,
       deadLetters,
+      parked: parkingOf(started),
+      bridgePausedUntil: ports.bridgePausedUntil,
       reader: readersOf(started, accounts),
       observer,
       clock,
@@ -232,13 +266,15 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   async function work(name: string, isOver: () => boolean): Promise<Process> {
     const started = start(name);
     const { process, ports, clock, random, observer } = started;
-    const { histories, events, inbox, settler } = ports;
+    const { histories, events, inbox, bridgePausedUntil } = ports;
     const accounts = createViewedAccounts(ports.accounts, clock);
+    const settler = settlerOf(started);
     const { handle } = useCases.createFanOut({
       accounts,
       histories,
       events,
       adverts: readersOf(started, accounts),
+      bridgePausedUntil,
       observer,
       clock,
       random,
@@ -246,6 +282,9 @@ export function createStages(world: SimWorld, wiring: Wiring) {
         advertTries: plan.advertTries,
         mostAgeMs: plan.mostAgeMs,
         confirmUnavailableSeconds: plan.confirmUnavailableSeconds,
+        mostReceives: plan.mostReceives,
+        longestHiddenMs: plan.longestHiddenMs,
+        clockSkewMs: plan.mostSkewMs + 1,
         fetchMs: 5_000,
       },
     });

@@ -1,7 +1,8 @@
 /** Sets a plan in motion: starts the processes, makes the changes, plays the people around the bridge. */
-import { stopOf } from '../../shared/domain/accounts.ts';
+import { changeAccount, stopOf } from '../../shared/domain/accounts.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerFault } from '../../shared/domain/faults.ts';
+import type { PartnerAccount } from '../../shared/domain/ports.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { between, hashOf, streamOf } from './random.ts';
 import { epochMs } from './scheduler.ts';
@@ -9,6 +10,7 @@ import { editsSecretOfStopped } from './secret-editor.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { Stages } from './stages.ts';
 import { secretMark } from './token-desk.ts';
+import { watchParked } from './watch-parked.ts';
 
 export type Supervisor = ReturnType<typeof createSupervisor>;
 
@@ -187,7 +189,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     if (!log.allows(name, () => `${name} works`)) return;
     quietly(
       stages
-        .work(name, () => over)
+        .work(name, () => over || !phase.chaos)
         .then((process) =>
           process.onDeath(() => {
             if (phase.chaos)
@@ -227,6 +229,24 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     unconnected.add(account);
     world.coverage.count('service: scope lost');
     log.trace('service', () => `takes a scope of ${account} back`);
+  }
+
+  async function paused(account: string, pause: PartnerAccount['pause']): Promise<void> {
+    log.trace('a person', () => (pause ? `pauses ${account}` : `resumes ${account}`));
+    world.coverage.count(`person: ${pause ? 'pauses' : 'resumes'}`);
+    await changeAccount(state.partnerAccounts, account, ({ pause: _before, ...rest }) => ({
+      ...rest,
+      ...(pause ? { pause } : {}),
+    }));
+  }
+
+  async function liftCircuit(): Promise<void> {
+    const { pausedUntilMs, pauseReason } = await state.budgetStore.read();
+    if (pauseReason !== 'circuit' || pausedUntilMs <= scheduler.now()) return;
+    log.trace('a person', () => 'ends the circuit');
+    world.coverage.count('person: ends the circuit');
+    world.traffic.circuitClosed();
+    await state.budgetStore.recover();
   }
 
   function begin(): void {
@@ -320,6 +340,18 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     for (const { key, kind, account, fromMs, untilMs } of plan.troubles) {
       log.allows(key, () => `${kind} ${account} from ${fromMs / 1000} s to ${untilMs / 1000} s`);
     }
+    for (const { key, account, atMs, forMs, endsMs } of plan.pauses) {
+      atMoment(atMs, () => {
+        if (!log.allows(key, () => `a person pauses ${account} for ${forMs / 1000} s`)) return;
+        const until = scheduler.now() + forMs;
+        void paused(account, { until, reason: 'a person', attempts: 0 });
+        // Before its time, or just at it.
+        scheduler.after(endsMs, () => void paused(account, undefined));
+      });
+    }
+    for (const { key, atMs } of plan.lifts) {
+      atMoment(atMs, () => log.allows(key, () => 'a person ends the circuit') && void liftCircuit());
+    }
     const { lostAccount } = plan;
     if (lostAccount) atMoment(plan.chaosMs / 2, () => revoke(lostAccount));
     for (let worker = 1; worker <= plan.workers; worker += 1) keepWorking(worker);
@@ -334,13 +366,19 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     for (const name of ['worker-calm-1', 'worker-calm-2']) quietly(stages.work(name, () => over));
     let drains = 0;
     every(10_000, () => quietly(stages.drain(`drain-calm-${++drains}`)));
+    every(10_000, () => void watchParked(world));
     every(20_000, () => {
       for (const account of unconnected) if (account !== plan.lostAccount) quietly(connect(account));
     });
   }
 
+  /** Messages of an account that nobody connects any more wait for ever, and in nobody's way. */
+  const parkedOf = async (account: string | undefined): Promise<number> =>
+    account === undefined ? 0 : (await state.parkingLot.oldest(account, Number.POSITIVE_INFINITY)).length;
+
   async function isIdle(): Promise<boolean> {
-    if ((await state.bookKeeper.queue()).waiting > 0) return false;
+    const { waiting } = await state.bookKeeper.queue();
+    if (waiting > (await parkedOf(plan.lostAccount))) return false;
     if ([...unconnected].some((account) => account !== plan.lostAccount)) return false;
     const feeds = await state.feedStates.list();
     return feeds.every(

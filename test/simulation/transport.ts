@@ -181,6 +181,11 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     return { told: { status: 200, body: `{"data":{"id":${id},"status":${JSON.stringify(status)}}}` }, fetch };
   }
 
+  /** One advert of the account ends whoever fetches it. */
+  const killsProcess = ({ path }: WireRequest): boolean =>
+    path.endsWith('/adverts/11') &&
+    world.plan.accounts.some((name) => world.isTroubled('killer-advert', name));
+
   return {
     close: () => undefined,
     send(wire, timeoutMs) {
@@ -199,6 +204,10 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
       process.trace(() => `${what()}${incident ? `  [${incident}]` : ''}`);
       const beganTick = scheduler.tick();
       mayEditSecret(world, process, wire);
+      if (killsProcess(wire)) {
+        process.die('over a killer advert');
+        return never();
+      }
       const endOfRequest = world.requestStarted(process, wire);
 
       return new Promise<Answer>((resolve, reject) => {

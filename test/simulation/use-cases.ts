@@ -3,6 +3,7 @@ import { pollFeed } from '../../functions/drain/poll.ts';
 import { createFanOut } from '../../functions/fan-out/fan-out.ts';
 import { createConnect } from '../../functions/refresh-token/connect.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
+import { createParking } from '../../shared/domain/parking.ts';
 import { createPartnerClient } from '../../shared/partner-api/client.ts';
 import { createGate } from '../../shared/partner-api/gate.ts';
 import { createPartnerReaders } from '../../shared/partner-api/readers.ts';
@@ -18,6 +19,7 @@ export const realUseCases: UseCases = {
   createRefreshToken,
   createGate,
   createPartnerClient,
+  createParking,
   createPartnerReaders,
   createTokenSource,
 };

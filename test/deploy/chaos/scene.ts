@@ -36,7 +36,7 @@ const adverts = 30;
 export const chaosAccounts = ['anna', 'bert', 'cleo'];
 
 /**
- * In place of 90, 120 and 60 s, and of the 12 minutes that a message stays invisible, so that what takes its time on AWS
+ * In place of 90, 120 and 60 s, and of the ten minutes that a message stays invisible, so that what takes its time on AWS
  * is over in seconds; and, as AWS forbids, visibility below the timeout, so that a frozen worker outlives it. What the
  * stack sets is looked at by test/infra.
  */

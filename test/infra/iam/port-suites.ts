@@ -7,17 +7,20 @@ import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
+import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { createBatchSettler } from '../../../shared/aws/settler.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
+import { createManualClock } from '../../helpers/manual-clock.ts';
 import { advertHistoriesSuite } from '../../ports/advert-histories.suite.ts';
 import { applicationSecretSuite } from '../../ports/application-secret.suite.ts';
 import { budgetStoreSuite } from '../../ports/budget-store.suite.ts';
 import { changedAdvertsQueueSuite } from '../../ports/changed-adverts-queue.suite.ts';
 import { needsGroupsTogether } from '../../ports/fauxqs-gaps.ts';
 import { feedStatesSuite } from '../../ports/feed-states.suite.ts';
+import { parkedMessagesSuite } from '../../ports/parked-messages.suite.ts';
 import { partnerAccountsSuite } from '../../ports/partner-accounts.suite.ts';
 import { tokenVaultSuite } from '../../ports/token-vault.suite.ts';
 import { aReadersPolicy } from '../../unit/aws/fake-secrets-manager.ts';
@@ -146,6 +149,7 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
         queue: queue.of('fanOut'),
         deadLetterQueue: letters.of('fanOut'),
         books: createBooks(table.of('fanOut')),
+        parking: createParkedMessages({ table: table.of('fanOut'), queue: queue.of('fanOut') }),
         observer: anObserver().observer,
       });
       return {
@@ -164,6 +168,32 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
       };
     },
   );
+
+  parkedMessagesSuite('fanOut parks, drain releases', async () => {
+    const clock = createManualClock();
+    const queue = world().queue('ChangedAdvertsQueue');
+    const table = await world().table('FeedState');
+    const parkedBy = (by: 'drain' | 'fanOut') =>
+      createParkedMessages({ table: table.of(by), queue: queue.of(by), clock });
+    const settler = createBatchSettler({
+      queue: queue.of('fanOut'),
+      deadLetterQueue: world().queue('ChangedAdvertsDeadLetters').of('fanOut'),
+      books: createBooks(table.of('fanOut')),
+      parking: parkedBy('fanOut'),
+      observer: anObserver().observer,
+    });
+    const sender = createChangedAdvertsQueue({
+      queue: queue.of('harness'),
+      mostWaiting: 0,
+      inFlightOf: async () => 0,
+    });
+    return {
+      queue: { ...sender, ...sqsInbox(queue.of('harness'), settler) },
+      parked: parkedBy('drain'),
+      advance: clock.advance,
+      now: clock.now,
+    };
+  });
 }
 
 /** So that the figure of the queue is asked for every time. */

@@ -7,6 +7,7 @@ import { createRefreshToken } from '../../../functions/refresh-token/refresh-tok
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
+import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { createViewedAccounts } from '../../../shared/partner-api/account-views.ts';
@@ -92,6 +93,8 @@ describe('the calls of a run over 100 partner accounts', () => {
     const newId = () => `id-${++ids}`;
     const drain = createDrain({
       accounts,
+      parked: createParkedMessages({ table, queue, ...edges }),
+      bridgePausedUntil: async () => 0,
       feedStates,
       reader: createPartnerReaders({ client, tokens }),
       queue: createChangedAdvertsQueue({
@@ -129,7 +132,7 @@ describe('the calls of a run over 100 partner accounts', () => {
 
   it('of a new container: each secret once, and two conditional writes for each feed that has nothing', async () => {
     expect(await callsOf(round)).toEqual({
-      Query: 2,
+      Query: 3,
       GetSecretValue: 100,
       UpdateItem: 200,
       GetQueueAttributes: 1,
@@ -138,12 +141,12 @@ describe('the calls of a run over 100 partner accounts', () => {
 
   it('of the same container a minute later: no secret at all', async () => {
     container.clock.advance(60_000);
-    expect(await callsOf(round)).toEqual({ Query: 2, UpdateItem: 200, GetQueueAttributes: 1 });
+    expect(await callsOf(round)).toEqual({ Query: 3, UpdateItem: 200, GetQueueAttributes: 1 });
   });
 
   it('of the same container later: the rows that the round lists tell whether there is a newer token', async () => {
     container.clock.advance(300_000);
-    expect(await callsOf(round)).toEqual({ Query: 2, UpdateItem: 200, GetQueueAttributes: 1 });
+    expect(await callsOf(round)).toEqual({ Query: 3, UpdateItem: 200, GetQueueAttributes: 1 });
   });
 
   it('of a sweep that finds nothing to do: one query', async () => {

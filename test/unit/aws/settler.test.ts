@@ -16,7 +16,13 @@ function make() {
   const books = { add: vi.fn(async () => {}) };
   const { observer, lines } = anObserver();
   const clock = aClock(100_000);
-  return { settler: createBatchSettler({ queue, deadLetterQueue, books, observer, clock }), books, lines };
+  const parking = { park: vi.fn(async () => {}) };
+  return {
+    settler: createBatchSettler({ queue, deadLetterQueue, books, observer, clock, parking }),
+    books,
+    lines,
+    parking,
+  };
 }
 
 function aBatch(verdicts: readonly (Verdict | undefined)[], receives = 1) {
@@ -104,6 +110,28 @@ describe('settling a batch', () => {
     const { settler, lines } = make();
     const result = await settler.settle(aBatch([{ kind: 'dead-letter', letter: aLetter() }, done]));
     expect(result).toEqual(failing('id-0'));
+    expect(lines.map(({ level }) => level)).toEqual(['warn']);
+  });
+
+  it('parks messages at their places, and takes them out of the queue, uncounted', async () => {
+    const { settler, books, parking } = make();
+    const batch = aBatch([{ kind: 'park' }, { kind: 'park' }, done]);
+    expect(await settler.settle(batch)).toEqual(failing());
+    expect(parking.park.mock.calls).toEqual([
+      [
+        ['0', '1'].map((id) => ({
+          place: `${id.padStart(20, '0')}:${aMessage(id).key}`,
+          message: aMessage(id),
+        })),
+      ],
+    ]);
+    expect(books.add.mock.calls).toEqual([['main', aMessage().generation, { events: 1 }]]);
+  });
+
+  it('takes messages back that could not be parked, and says so', async () => {
+    const { settler, parking, lines } = make();
+    parking.park.mockRejectedValue(new Error('throttled'));
+    expect(await settler.settle(aBatch([{ kind: 'park' }, done]))).toEqual(failing('id-0'));
     expect(lines.map(({ level }) => level)).toEqual(['warn']);
   });
 

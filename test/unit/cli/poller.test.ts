@@ -39,7 +39,7 @@ function runUntilIdle(rounds: readonly DrainReport[], waiting: (now: number) => 
   };
   const ended = pollUntilIdle(
     {
-      drain: { round: reportNext, run: reportNext },
+      drain: { round: reportNext },
       clock,
       observer,
       pollSeconds: 60,
@@ -135,7 +135,7 @@ describe('a run for ever', () => {
     };
 
     await pollForEver(
-      { drain: { round, run: round }, clock, observer: createRecordingObserver(), pollSeconds: 1 },
+      { drain: { round }, clock, observer: createRecordingObserver(), pollSeconds: 1 },
       stop.signal,
     );
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createAdvertHistories } from '../../../shared/embedded/advert-histories.ts';
 import { createBooks } from '../../../shared/embedded/books.ts';
 import { createDeadLetters } from '../../../shared/embedded/dead-letters.ts';
+import { createParked } from '../../../shared/embedded/parked.ts';
 import { createQueue } from '../../../shared/embedded/queue.ts';
 import { openStateFile, stateFileIn } from '../../../shared/embedded/state-file.ts';
 import { createStore } from '../../../shared/embedded/store.ts';
@@ -29,7 +30,8 @@ describe('the plans of queries', () => {
     };
     const books = createBooks(listening);
     const deadLetters = createDeadLetters(listening, books, Date);
-    createQueue({ store: listening, books, deadLetters, clock: Date });
+    const parked = createParked(listening, Date);
+    createQueue({ store: listening, books, deadLetters, parked, clock: Date });
     createAdvertHistories(listening);
 
     const costly = [...asked].flatMap((sql) =>

@@ -158,7 +158,12 @@ describe('drain', () => {
 
     expect(await end()).toMatchObject({ end: 'fault', fault: { code: 'contract-broken' } });
 
-    expect(await world.feed()).toEqual({ ...before, fault: flaw, lastPolled: world.clock.now() });
+    expect(await world.feed()).toEqual({
+      ...before,
+      fault: flaw,
+      faultKind: 'contract-broken',
+      lastPolled: world.clock.now(),
+    });
   });
 
   it('takes a whole number for an ID', async () => {

@@ -306,6 +306,34 @@ describe('fan-out', () => {
     expect(await world.books()).toMatchObject({ listed: 1, deadLettered: 1, inFlight: 0 });
   });
 
+  it('dead-letters a request that the service calls wrong at its first try, with what it says', async () => {
+    await changed('1', 'active');
+    fail('invalid-request', { status: 400, serviceCode: 'validation_error' });
+
+    const settled = await verdicts();
+    world.clock.advance(24 * 60 * minuteMs);
+    await verdicts();
+
+    expect(settled).toMatchObject([
+      {
+        kind: 'dead-letter',
+        letter: { fault: 'invalid-request', reason: 'told to be invalid-request', receives: 1 },
+      },
+    ]);
+    expect(world.service.fetched).toEqual(['1']);
+  });
+
+  it('tries a request five times that is refused without a word about it', async () => {
+    await changed('1', 'active');
+    fail('request-refused', { status: 409 });
+    const kinds: string[] = [];
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      kinds.push(...(await verdicts()).map(({ kind }) => kind));
+      world.clock.advance(minuteMs);
+    }
+    expect(kinds).toEqual(['again', 'again', 'again', 'again', 'dead-letter']);
+  });
+
   it('does not count an outage as a try of the advert', async () => {
     await changed('1', 'active');
     fail('passing');
@@ -366,7 +394,7 @@ describe('fan-out', () => {
     await changed('1', 'active');
     await world.connect.disconnect('main');
 
-    expect(await verdicts()).toEqual([{ kind: 'again', delayMs: 60_000 }]);
+    expect(await verdicts()).toEqual([{ kind: 'park' }]);
     expect(world.service.fetched).toEqual([]);
   });
 

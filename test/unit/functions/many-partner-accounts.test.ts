@@ -71,6 +71,8 @@ async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
       reader: reader(),
       queue: state.queue,
       deadLetters: state.queue,
+      parked: state.parked,
+      bridgePausedUntil: async () => 0,
       observer,
       clock,
       newId: () => `id${++ids}`,

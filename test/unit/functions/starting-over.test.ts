@@ -58,6 +58,8 @@ async function setUp() {
     reader: createPartnerReaders({ client, tokens }),
     queue: state.queue,
     deadLetters: state.queue,
+    parked: state.parked,
+    bridgePausedUntil: async () => 0,
     observer,
     clock,
     newId: () => `id${++ids}`,

@@ -17,6 +17,7 @@ import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-q
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
+import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { readBooks } from '../../../shared/aws/read-books.ts';
 import { createStoredLetters } from '../../../shared/aws/redrive.ts';
@@ -109,17 +110,21 @@ async function startBridge() {
     clock,
   });
   const reader = createPartnerReaders({ client, tokens });
+  const parking = createParkedMessages({ table, queue });
+  const bridgePausedUntil = async () => 0;
   const drain = createDrain({
     ...{ ...edges, accounts, feedStates, reader, observer, holder: 'drain' },
     queue: createChangedAdvertsQueue({ queue, mostWaiting: 10_000, inFlightOf: async () => 0 }),
     deadLetters: createDeadLetters({ queue: deadLetterQueue }),
+    parked: parking,
+    bridgePausedUntil,
     settings: { ...drainLimits, overlapSeconds: 300, pollSeconds: 60 },
   });
   const fanOut = createFanOut({
-    ...{ ...edges, accounts, histories, adverts: reader, events, observer },
+    ...{ ...edges, accounts, histories, adverts: reader, events, observer, bridgePausedUntil },
     settings: { ...fanOutLimits, advertTries: 1, confirmUnavailableSeconds: 0 },
   });
-  const inbox = sqsInbox(queue, createBatchSettler({ queue, deadLetterQueue, books, observer }));
+  const inbox = sqsInbox(queue, createBatchSettler({ queue, deadLetterQueue, books, observer, parking }));
   const letters = createStoredLetters({ queue, deadLetterQueue, books });
 
   /** A round of the drain, then what it queued. */

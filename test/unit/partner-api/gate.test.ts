@@ -211,6 +211,35 @@ describe('the rate', () => {
 });
 
 describe('a pause', () => {
+  it('that a person ends early is over for everybody a second later', async () => {
+    const { clock, store, gate, other } = setUp();
+    await gate.answered('a', faultWith('forbidden'), clock.now());
+    await gate.answered('b', faultWith('forbidden'), clock.now());
+    expect((await faultOf(gate.enter('a', farMs))).code).toBe('paused');
+    expect((await faultOf(other.enter('b', farMs))).code).toBe('paused');
+
+    await store.recover();
+    clock.advance(1_100);
+
+    expect(await starts(clock, () => gate.enter('a', farMs), 1)).toHaveLength(1);
+    expect(await starts(clock, () => other.enter('b', farMs), 1)).toHaveLength(1);
+  });
+
+  it('that was found out here stands while a look at the store is on its way that began before', async () => {
+    const { clock, store, gate } = setUp();
+    await starts(clock, () => gate.enter('a', farMs), 1);
+    clock.advance(1_100);
+    await gate.answered('a', faultWith('slow-down', 60_000), clock.now());
+    clock.advance(1_100);
+    // The look is answered with what was so before the pause was told of.
+    const stale = { nextSlotMs: 0, pausedUntilMs: 0 };
+    store.read = async () => {
+      await gate.answered('a', faultWith('slow-down', 90_000), clock.now());
+      return stale;
+    };
+    expect((await faultOf(gate.enter('a', farMs))).code).toBe('paused');
+  });
+
   it('asked for with a time holds for that time, for every gate', async () => {
     const { clock, gate, other } = setUp();
 

@@ -1,0 +1,55 @@
+/** Messages that fan-out has parked come back into the queue once nothing keeps them from being handled any more. */
+import { pauseOf, stopOf } from '../../shared/domain/accounts.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import type { Observer, PartnerAccounts } from '../../shared/domain/ports.ts';
+import { sideBySide } from '../../shared/domain/side-by-side.ts';
+import type { ParkedMessages } from './ports.ts';
+
+export interface ReleaseDeps {
+  readonly accounts: PartnerAccounts;
+  readonly parked: ParkedMessages;
+  /** Until when nobody sends, as the shared rate budget says now; ms since 1970, 0 when nothing was asked for. */
+  readonly bridgePausedUntil: () => Promise<number>;
+  readonly observer: Observer;
+  readonly clock: Clock;
+  readonly settings: {
+    /** Put back at most for each partner account: as many as the drain lets wait. The rest follows in the next run. */
+    readonly mostWaiting: number;
+  };
+}
+
+const accountsAtOnce = 4;
+
+/**
+ * Puts back what is parked of every partner account that is neither stopped nor paused, unless the whole bridge is: by
+ * what is so now, however long it was meant to last when the messages were parked. Those of an account that is not known
+ * any more come back too, for fan-out to let go of. What is parked counts for the drain's view of a backlog, so this
+ * must not depend on whether a feed is polled.
+ *
+ * Never rejects: what could not be put back stays for the next run.
+ */
+export async function releaseParked(deps: ReleaseDeps, deadlineMs: number): Promise<void> {
+  const { accounts, parked, bridgePausedUntil, observer, clock, settings } = deps;
+
+  async function releaseOf(partnerAccount: string): Promise<void> {
+    const account = (await accounts.read(partnerAccount))?.value;
+    if (account && (stopOf(account) || pauseOf(account, clock.now()))) return;
+    const count = await parked.release(partnerAccount, { most: settings.mostWaiting, deadlineMs });
+    if (count > 0) observer.info('parked messages put back into the queue', { partnerAccount, count });
+  }
+
+  const told = (error: unknown, partnerAccount?: string) =>
+    observer.warn('parked messages could not be put back: the next run tries again', {
+      partnerAccount,
+      error,
+    });
+  try {
+    const names = await parked.accounts();
+    if (names.length === 0 || (await bridgePausedUntil()) > clock.now()) return;
+    await sideBySide(names, accountsAtOnce, (name) =>
+      releaseOf(name).catch((error: unknown) => told(error, name)),
+    );
+  } catch (error) {
+    told(error);
+  }
+}

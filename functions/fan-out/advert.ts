@@ -1,0 +1,58 @@
+/** What the steps of settling an advert share: its deliveries, its row, and what they need from the world. */
+import type { ChangedAdvert } from '../../shared/contract/messages.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import type { EventPublisher, Observer } from '../../shared/domain/ports.ts';
+import { beforeAll, type Position } from '../../shared/domain/position.ts';
+import type { AdvertHistories, AdvertKey, AdvertReader, AdvertRow, Delivery } from './ports.ts';
+
+export interface RetrySettings {
+  /** How often an advert-specific fault is tried before its message is dead-lettered. */
+  readonly advertTries: number;
+  /** How old a message may grow over transient faults, ms. */
+  readonly mostAgeMs: number;
+  /** A message received more often is given up. Default 300. */
+  readonly mostReceives?: number;
+  /** Waits for a known moment that are longer than this are spent outside the queue, ms. Default 60,000. */
+  readonly longestHiddenMs?: number;
+}
+
+export interface AdvertDeps {
+  readonly histories: AdvertHistories;
+  readonly adverts: AdvertReader;
+  readonly events: EventPublisher;
+  readonly observer: Observer;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly settings: RetrySettings & {
+    readonly confirmUnavailableSeconds: number;
+    /** One fetch, retries included, takes no longer: a hanging advert does not burn its neighbours' time. */
+    readonly fetchMs: number;
+  };
+}
+
+export type MessageDelivery = Delivery & { readonly message: ChangedAdvert };
+
+/** One advert's deliveries, oldest first. */
+export type Group = readonly [head: MessageDelivery, ...rest: MessageDelivery[]];
+
+/** Writes of a row that may conflict before it counts as contended beyond reason. */
+export const mostConflicts = 20;
+export const firstRow: AdvertRow = {
+  sequence: 0,
+  status: null,
+  position: beforeAll,
+  owed: false,
+  version: 0,
+};
+
+export const keyOf = ({ partnerAccount, generation, advertId }: ChangedAdvert): AdvertKey => ({
+  partnerAccount,
+  generation,
+  advertId,
+});
+
+/** Every write raises the version and pays what was owed, unless it says otherwise. */
+export function nextRow(row: AdvertRow, position: Position, change: Partial<AdvertRow>): AdvertRow {
+  const { tries: _tries, missingSince: _missingSince, ...kept } = row;
+  return { ...kept, owed: false, ...change, position, version: row.version + 1 };
+}

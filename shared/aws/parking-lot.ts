@@ -1,0 +1,116 @@
+import {
+  ConditionalCheckFailedException,
+  DeleteItemCommand,
+  PutItemCommand,
+  QueryCommand,
+} from '@aws-sdk/client-dynamodb';
+import { checkedJson } from '../contract/checks.ts';
+import { changedAdvert } from '../contract/messages.ts';
+import { feedStateTable, parkedMarks, parkedMessagesOf } from '../contract/tables.ts';
+import type { ParkedMessage, ParkingLot } from '../domain/parking.ts';
+import { readItem, type Table } from './conditional-write.ts';
+import { type Item, numberIn } from './dynamo-values.ts';
+import { deleteAll, putAll, queryAll } from './query.ts';
+
+const { partitionKey: pk, sortKey: sk } = feedStateTable;
+
+const markKey = (partnerAccount: string): Item => ({ [pk]: { S: parkedMarks }, [sk]: { S: partnerAccount } });
+const messageKey = (partnerAccount: string, place: string): Item => ({
+  [pk]: { S: parkedMessagesOf(partnerAccount) },
+  [sk]: { S: place },
+});
+
+/**
+ * Parked messages on the feed-state table: one item for each, in a partition for each partner account, and one mark for
+ * each account that has some, all in one partition: so one query finds them.
+ */
+export function createParkingLot(table: Table): ParkingLot & { count(): Promise<number> } {
+  const query = (partnerAccount: string, rest: { Limit: number } | { Select: 'COUNT'; from?: Item }) => {
+    const { from, ...options } = 'from' in rest ? rest : { ...rest, from: undefined };
+    return table.client.send(
+      new QueryCommand({
+        TableName: table.name,
+        ConsistentRead: true,
+        KeyConditionExpression: '#pk = :account',
+        ExpressionAttributeNames: { '#pk': pk },
+        ExpressionAttributeValues: { ':account': { S: parkedMessagesOf(partnerAccount) } },
+        ExclusiveStartKey: from,
+        ...options,
+      }),
+    );
+  };
+
+  const marked = async () => (await queryAll(table, parkedMarks)).map((item) => item[sk]?.S ?? '');
+
+  async function countOf(partnerAccount: string): Promise<number> {
+    let count = 0;
+    for (let from: Item | undefined; ; ) {
+      const { Count = 0, LastEvaluatedKey } = await query(partnerAccount, { Select: 'COUNT', from });
+      count += Count;
+      if (!LastEvaluatedKey) return count;
+      from = LastEvaluatedKey;
+    }
+  }
+
+  return {
+    put: (parked) =>
+      putAll(
+        table,
+        parked.map(({ place, message }) => ({
+          ...messageKey(message.partnerAccount, place),
+          body: { S: JSON.stringify(message) },
+        })),
+      ),
+
+    async mark(partnerAccount, atMs) {
+      const Item = { ...markKey(partnerAccount), markedAt: { N: String(atMs) } };
+      await table.client.send(new PutItemCommand({ TableName: table.name, Item }));
+    },
+
+    marked,
+
+    async markedAt(partnerAccount) {
+      const item = await readItem(table, markKey(partnerAccount));
+      return item && numberIn(item, 'markedAt');
+    },
+
+    async oldest(partnerAccount, limit) {
+      const { Items = [] } = await query(partnerAccount, { Limit: limit });
+      return Items.map(parkedOf);
+    },
+
+    remove: (partnerAccount, places) =>
+      deleteAll(
+        table,
+        places.map((place) => messageKey(partnerAccount, place)),
+      ),
+
+    async unmark(partnerAccount, atMs) {
+      await table.client
+        .send(
+          new DeleteItemCommand({
+            TableName: table.name,
+            Key: markKey(partnerAccount),
+            ConditionExpression: 'markedAt = :at',
+            ExpressionAttributeValues: { ':at': { N: String(atMs) } },
+          }),
+        )
+        .catch((error: unknown) => {
+          // Renewed since, or gone already.
+          if (!(error instanceof ConditionalCheckFailedException)) throw error;
+        });
+    },
+
+    /** How many are parked, of all partner accounts. */
+    async count() {
+      const counts = await Promise.all((await marked()).map(countOf));
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
+  };
+}
+
+/** @throws {ShapeError} */
+function parkedOf(item: Item): ParkedMessage {
+  const place = item[sk]?.S ?? '';
+  return { place, message: checkedJson(changedAdvert, item.body?.S ?? '', `parked message ${place}`) };
+}
