@@ -111,8 +111,8 @@ describe('the mail', () => {
     expect(key.Properties.KeyPolicy.Statement).toContainEqual(
       expect.objectContaining({ ...alarming, Action: ['kms:Decrypt', 'kms:GenerateDataKey*'] }),
     );
-    const [published] = (policy.Statement as { Action: string; Condition: Record<string, unknown> }[]).filter(
-      ({ Action }) => Action === 'sns:Publish',
+    const [published] = (policy.Statement as { Action: string; Effect: string }[]).filter(
+      ({ Action, Effect }) => Action === 'sns:Publish' && Effect === 'Allow',
     );
     expect(inShort(published)).toMatchObject({
       Principal: alarming.Principal,
