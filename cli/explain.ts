@@ -68,6 +68,8 @@ const explanations: Partial<Record<FaultKind, Explain>> = {
     'under another NAME, or give this one to that user with --new-user, which begins anew; if it is the same user after ' +
     'all, add --same-user',
   'account-busy': (fault) => fault.message,
+  'generation-over': (fault) =>
+    `${fault.message}: the name was given to another user, or forgotten, meanwhile. Give the command again for the new one`,
   'scope-insufficient': (fault) => `the token's scope does not suffice: ${fault.message}`,
   'wrong-path': (fault, place) =>
     `there is no partner service at ${urlOf(place)} (${fault.message}). Is the base URL right? ${baseUrlAdvice(place)}`,

@@ -7,7 +7,7 @@ import { PartnerFault } from '../domain/faults.ts';
 import type { PartnerAccount, PartnerAccounts } from '../domain/ports.ts';
 
 /** How old the row may be that a request to the partner service relies on. Counts from before the row was asked for. */
-export const viewMaxAgeMs = 5_000;
+const viewMaxAgeMs = 5_000;
 /** How old the row may be for a request that is yet to come: it may have to wait for its turn. */
 const takenMaxAgeMs = 3_000;
 /** While requests wait for their turn the row is read again this long after it was read last. */

@@ -24,9 +24,12 @@ export async function checkListings(world: SimWorld): Promise<void> {
 
   for (const resync of history.resyncs.values()) {
     if (resync.account === plan.lostAccount || history.isForgotten(resync)) continue;
+    // What was read again for a user who had the name before promises nothing about the one who has it now.
+    const current = (await state.partnerAccounts.read(resync.account))?.value;
+    if (current?.generation !== resync.generation) continue;
     for (const change of service.changes) {
-      if (change.account !== resync.account || change.recordedAt <= resync.sinceMs) continue;
-      const subject = subjectOf(change);
+      if (change.account !== users.currentOf(resync.account) || change.recordedAt <= resync.sinceMs) continue;
+      const subject = subjectOf({ ...change, account: resync.account });
       const isListedAgain = bySubject.get(subject)?.some(({ page }) => (page?.tick ?? 0) >= resync.firstTick);
       if (isListedAgain) continue;
       const message = `advert ${subject} changed after the time of a resync, which did not list it again`;

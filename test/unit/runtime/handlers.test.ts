@@ -72,7 +72,8 @@ describe('the handlers, over emulated services', () => {
   });
 
   it('fan-out publishes, counts, dead-letters what it cannot read, and reports what goes back', async () => {
-    await createPartnerAccounts(table).write({ name: 'main', generation, connectedAt }, 0);
+    const token = { version: 'version-1', expiresAt: Date.parse('2030-01-01T00:00:00Z'), usedAt: Date.now() };
+    await createPartnerAccounts(table).write({ name: 'main', generation, connectedAt, token }, 0);
     cloud.secrets.set('advert-bridge/partner-accounts/main', {
       accessToken: 'access',
       refreshToken: 'refresh',
