@@ -15,6 +15,8 @@ const quick = [
   'cursor-before-sends',
   'key-from-cursor',
   'reset-before-sends',
+  'resync-starts-over-from-last-success',
+  'date-believed',
   'lost-lease-writes',
   'own-mark-ignored',
   'repeat-made-anew',
@@ -26,6 +28,7 @@ const quick = [
   'disconnect-forgets-stop',
   'budget-per-process',
   'pause-not-shared',
+  'cursor-403-counted',
   'one-403-opens-circuit',
 ];
 
