@@ -284,7 +284,7 @@ export function createBridgePorts(
       reserve: call('budget.reserve', budgetCalls, async (request) => {
         const reservation = await budgetStore.reserve(request);
         const isTrial = reservation.granted === 1 && reservation.state.pauseReason === 'circuit';
-        if (isTrial) coverage.count('budget: trial');
+        if (isTrial) coverage.count(request.followsTrial ? 'budget: trial goes on' : 'budget: trial');
         return reservation;
       }),
       suspect: call('budget.suspect', budgetCalls, budgetStore.suspect),

@@ -70,8 +70,8 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
       isBlocked = true;
       turnedMs = scheduler.now();
       if (since.length >= expected) return;
-      const what = since.map(([resource]) => resource).join() || 'nothing';
-      const message = `the circuit opened although only ${what} answered 403 to a request without a cursor`;
+      const what = since.length === 0 ? 'nothing' : `only ${since.map(([resource]) => resource).join()}`;
+      const message = `the circuit opened although ${what} answered 403 to a request without a cursor`;
       history.violated({ invariant: 'I8', message });
     },
     /** A success ends the circuit, and every pause with it. */

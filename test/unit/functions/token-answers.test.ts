@@ -111,6 +111,18 @@ describe('an answer of the token endpoint', () => {
     expect(await world.stage.connect(request, world.options())).toMatchObject({ scope: '' });
   });
 
+  it('with a Date of another age has reading begin by the clock of the bridge', async () => {
+    service.next({ body: right, headers: { date: 'Fri, 31 Dec 9999 23:59:59 GMT' } });
+
+    await world.stage.connect(
+      { partnerAccount: 'second', refreshToken: new Secret('refresh-0') },
+      world.options(),
+    );
+
+    const feed = (await world.state.feedStates.list()).find((one) => one.partnerAccount === 'second');
+    expect(feed?.since).toBe(new Date(world.clock.now() - 300_000).toISOString());
+  });
+
   it('with the longest of everything fits into a secret of 64 KB', async () => {
     const access_token = '"'.repeat(8_191);
     const refresh_token = `${'\u0001'.repeat(2_730)}r`;
