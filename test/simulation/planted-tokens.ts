@@ -74,7 +74,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
     to: 'return undefined;',
   }),
   plantedWiring('budget-per-process', { isBudgetOwn: true }),
-  inGate('pause-not-shared', 'return told(store.pause(untilMs, reason));', 'return undefined;'),
+  inGate('pause-not-shared', 'return told(store.pause(untilMs, reason).then(isTold));', 'return undefined;'),
   inGate(
     'one-403-opens-circuit',
     'const differs = before.suspect !== undefined && before.suspect !== resource;',
