@@ -4,11 +4,12 @@ import { createBooks } from '../../shared/aws/books.ts';
 import { createBudgetStore } from '../../shared/aws/budget-store.ts';
 import { dynamoDbClient, eventBridgeClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
-import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
+import { createParkingEntrance } from '../../shared/aws/parking-entrance.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
 import { createBatchSettler } from '../../shared/aws/settler.ts';
 import { deliveryOf } from '../../shared/aws/sqs-deliveries.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
+import { parkIn } from '../../shared/domain/parking.ts';
 import { createViewedAccounts } from '../../shared/partner-api/account-views.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { fanOutLimits } from '../../shared/runtime/limits.ts';
@@ -39,7 +40,7 @@ const settler = createBatchSettler({
   queue,
   deadLetterQueue: { client: sqs, url: config.deadLetterQueueUrl },
   books: createBooks(table),
-  parking: createParkedMessages({ table, queue }),
+  parking: { park: (parked) => parkIn(createParkingEntrance(table), parked, systemClock.now()) },
   observer,
 });
 

@@ -1,24 +1,14 @@
-import {
-  ConditionalCheckFailedException,
-  DeleteItemCommand,
-  PutItemCommand,
-  QueryCommand,
-} from '@aws-sdk/client-dynamodb';
+import { ConditionalCheckFailedException, DeleteItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { checkedJson } from '../contract/checks.ts';
 import { changedAdvert } from '../contract/messages.ts';
 import { feedStateTable, parkedMarks, parkedMessagesOf } from '../contract/tables.ts';
 import type { ParkedMessage, ParkingLot } from '../domain/parking.ts';
 import { readItem, type Table } from './conditional-write.ts';
 import { type Item, numberIn } from './dynamo-values.ts';
-import { deleteAll, putAll, queryAll } from './query.ts';
+import { createParkingEntrance, markKey, messageKey } from './parking-entrance.ts';
+import { deleteAll, queryAll } from './query.ts';
 
 const { partitionKey: pk, sortKey: sk } = feedStateTable;
-
-const markKey = (partnerAccount: string): Item => ({ [pk]: { S: parkedMarks }, [sk]: { S: partnerAccount } });
-const messageKey = (partnerAccount: string, place: string): Item => ({
-  [pk]: { S: parkedMessagesOf(partnerAccount) },
-  [sk]: { S: place },
-});
 
 /**
  * Parked messages on the feed-state table: one item for each, in a partition for each partner account, and one mark for
@@ -53,19 +43,7 @@ export function createParkingLot(table: Table): ParkingLot & { count(): Promise<
   }
 
   return {
-    put: (parked) =>
-      putAll(
-        table,
-        parked.map(({ place, message }) => ({
-          ...messageKey(message.partnerAccount, place),
-          body: { S: JSON.stringify(message) },
-        })),
-      ),
-
-    async mark(partnerAccount, atMs) {
-      const Item = { ...markKey(partnerAccount), markedAt: { N: String(atMs) } };
-      await table.client.send(new PutItemCommand({ TableName: table.name, Item }));
-    },
+    ...createParkingEntrance(table),
 
     marked,
 

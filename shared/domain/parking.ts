@@ -57,16 +57,22 @@ export type Parking = ReturnType<typeof createParking>;
 /** Messages sent back before those are removed from the lot; a crash in between sends no more than these twice. */
 const portion = 250;
 
+/** Resolves when the messages are safe: only then may they leave the queue. */
+export async function parkIn(
+  lot: Pick<ParkingLot, 'mark' | 'put'>,
+  parked: readonly ParkedMessage[],
+  nowMs: number,
+): Promise<void> {
+  // First: messages without a mark would never be found.
+  for (const name of new Set(parked.map(({ message }) => message.partnerAccount))) {
+    await lot.mark(name, nowMs);
+  }
+  await lot.put(parked);
+}
+
 export function createParking({ lot, send, clock, keepMarkMs = 300_000 }: ParkingDeps) {
   return {
-    /** Resolves when the messages are safe: only then may they leave the queue. */
-    async park(parked: readonly ParkedMessage[]): Promise<void> {
-      // First: messages without a mark would never be found.
-      for (const name of new Set(parked.map(({ message }) => message.partnerAccount))) {
-        await lot.mark(name, clock.now());
-      }
-      await lot.put(parked);
-    },
+    park: (parked: readonly ParkedMessage[]): Promise<void> => parkIn(lot, parked, clock.now()),
 
     accounts: () => lot.marked(),
 

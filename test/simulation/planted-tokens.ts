@@ -118,7 +118,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
     },
   ]),
   plantedWiring('budget-per-process', { isBudgetOwn: true }),
-  inGate('pause-not-shared', 'return told(store.pause(untilMs, reason));', 'return undefined;'),
+  inGate('pause-not-shared', 'return told(store.pause(untilMs, reason).then(isTold));', 'return undefined;'),
   plantedSource('cursor-403-counted', [
     {
       folder: 'shared/partner-api',

@@ -92,10 +92,10 @@ export const plantedInWaiting: readonly PlantedFault[] = [
       replacements: [
         {
           file: 'parking.ts',
-          from: '      // First: messages',
-          to: '      await lot.put(parked);\n      // First: messages',
+          from: '  // First: messages',
+          to: '  await lot.put(parked);\n  // First: messages',
         },
-        { file: 'parking.ts', from: '      }\n      await lot.put(parked);', to: '      }' },
+        { file: 'parking.ts', from: '  }\n  await lot.put(parked);', to: '  }' },
       ],
     },
   ]),

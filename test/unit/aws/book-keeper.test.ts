@@ -2,6 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBookKeeper } from '../../../shared/aws/book-keeper.ts';
 import { createBooks } from '../../../shared/aws/books.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
+import { createParkingLot } from '../../../shared/aws/parking-lot.ts';
+import { parkIn } from '../../../shared/domain/parking.ts';
+import { changedAdvert } from '../../helpers/records.ts';
 import { startDynamo, startSqs } from './emulators.ts';
 
 const key = { partnerAccount: 'main', feed: 'adverts' };
@@ -21,7 +24,7 @@ describe('the books on DynamoDB', () => {
       queue: sqs.createQueue(),
       deadLetterQueue: sqs.createQueue(),
     });
-    return { bookKeeper, books: createBooks(table), feedStates: createFeedStates(table) };
+    return { table, bookKeeper, books: createBooks(table), feedStates: createFeedStates(table) };
   }
 
   it('balance: what is in flight is what was listed and has no outcome yet', async () => {
@@ -67,5 +70,15 @@ describe('the books on DynamoDB', () => {
   it('count both queues', async () => {
     const { bookKeeper } = await make();
     expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 0 });
+  });
+
+  it('count what is parked outside the queue as waiting, of every partner account', async () => {
+    const { bookKeeper, table } = await make();
+    const parked = ['main', 'main', 'other'].map((partnerAccount, index) => ({
+      place: String(index),
+      message: changedAdvert({ partnerAccount }),
+    }));
+    await parkIn(createParkingLot(table), parked, 5);
+    expect(await bookKeeper.queue()).toEqual({ waiting: 3, deadLetters: 0 });
   });
 });

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
+import type { Delivery } from '../../../functions/fan-out/ports.ts';
 import { changeAccount } from '../../../shared/domain/accounts.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../shared/domain/ports.ts';
@@ -269,6 +270,25 @@ describe('what is believed of a partner account', () => {
     expect(settlement?.verdict.kind).toBe('done');
     releaseLate?.();
     expect((await late).map(({ verdict }) => verdict.kind)).toEqual(['park']);
+  });
+
+  it('is not another generation, though the queue dates the message before the look at that', async () => {
+    await changed('active');
+    const [old] = await world.state.queue.receive(many);
+    await world.connect.forget('main');
+    const kindOf = async (delivery: Delivery) =>
+      (await world.fanOut.handle([delivery], world.options())).map(({ verdict }) => verdict.kind);
+    expect(await kindOf(old as Delivery)).toEqual(['forgotten']);
+    await world.connect.connect(
+      { partnerAccount: 'main', refreshToken: new Secret('refresh-0') },
+      world.options(),
+    );
+    world.service.change('2', 'active');
+    await world.round();
+    const [fresh] = await world.state.queue.receive(many);
+
+    // Its clock is a minute behind.
+    expect(await kindOf({ ...(fresh as Delivery), sentAt: world.clock.now() - minuteMs })).toEqual(['done']);
   });
 
   it('is looked at once for the adverts of a batch', async () => {
