@@ -17,6 +17,9 @@ export default defineConfig({
       'examples/*/test/**/*.test.ts',
     ],
     exclude: [...configDefaults.exclude, 'cdk.out/**'],
+    // Ends what hangs. No test takes a second on a quiet machine, but ten of them side by side may on a busy one.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
     unstubEnvs: true,
     restoreMocks: true,
   },
