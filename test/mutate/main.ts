@@ -11,7 +11,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { BaseSequencer, createVitest, type TestSpecification, type Vitest } from 'vitest/node';
 import { type Instrumented, instrument, type Mutant } from './instrument.ts';
-import type { Covered, CoveredTest, Plan, PlannedTest } from './plan.ts';
+import type { Covered, Plan, PlannedTest } from './plan.ts';
 import { type Fate, report } from './report.ts';
 import { sampleOf } from './sample.ts';
 
@@ -30,8 +30,9 @@ const include = [
   'test/unit/{functions,partner-api,domain,embedded,in-memory,bad-input,aws}/**/*.test.ts',
   'test/ports/*.test.ts',
 ];
-/** A test file that needs longer than this for a mutant is not worth it. */
-const mostTestMs = 4_000;
+/** A test that takes more than this is not tried with mutants that enough other tests come by. */
+const slowTestMs = 300;
+const enoughTests = 20;
 /** Files that a mutant is tried with whose place is come by once only, while modules are loaded. */
 const filesForWhole = 6;
 
@@ -55,7 +56,7 @@ async function main(): Promise<void> {
     for (const { file, tests } of covered)
       costs.set(
         file,
-        tests.reduce((sum, { ms }) => sum + ms, 0),
+        tests.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
       );
     await switchInTests(vitest, covered, chosen);
     await tryWhole(quick, covered, chosen);
@@ -138,11 +139,18 @@ async function switchInTests(
 ): Promise<void> {
   const wanted = new Set(mutants.map(({ id }) => id));
   const tests: Record<string, PlannedTest> = {};
-  const isFit = ({ ms, isRepeatable }: CoveredTest) => isRepeatable && ms > 0 && ms < mostTestMs;
+  const quickTests = new Map<string, number>();
   for (const { tests: all, perTest } of covered) {
-    for (const test of all.filter(isFit)) {
-      const hits = Object.entries(perTest[test.id] ?? {}).map(([id, hits]) => ({ id, hits }));
-      tests[test.id] = { ms: test.ms, mutants: hits.filter(({ id }) => wanted.has(id)) };
+    const quick = all.filter(({ isRepeatable, cpuMs }) => isRepeatable && cpuMs <= slowTestMs);
+    for (const id of quick.flatMap(({ id }) => Object.keys(perTest[id] ?? {}))) {
+      quickTests.set(id, (quickTests.get(id) ?? 0) + 1);
+    }
+  }
+  for (const { tests: all, perTest } of covered) {
+    for (const { id: test, ms, cpuMs } of all.filter(({ isRepeatable }) => isRepeatable)) {
+      const isWorthIt = (id: string) => cpuMs <= slowTestMs || (quickTests.get(id) ?? 0) < enoughTests;
+      const hits = Object.entries(perTest[test] ?? {}).map(([id, hits]) => ({ id, hits }));
+      tests[test] = { ms, mutants: hits.filter(({ id }) => wanted.has(id) && isWorthIt(id)) };
     }
   }
   const isLeft = ({ file, tests: own }: Covered) =>

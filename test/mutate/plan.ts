@@ -17,8 +17,8 @@ export interface PlannedTest {
 
 export interface CoveredTest {
   readonly id: string;
-  readonly name: string;
   readonly ms: number;
+  readonly cpuMs: number;
   /** False: it fails when it is run a second time in the same process. */
   readonly isRepeatable: boolean;
 }

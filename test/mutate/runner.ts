@@ -36,6 +36,7 @@ export default class MutationRunner extends TestRunner {
   #tries: (string | undefined)[] = [];
   #suspected: string[] = [];
   #startedAt = 0;
+  #cpuAtStart = process.cpuUsage();
 
   constructor(...args: ConstructorParameters<typeof TestRunner>) {
     super(...args);
@@ -46,7 +47,7 @@ export default class MutationRunner extends TestRunner {
     await super.onBeforeRunTask(test);
     if (test.mode !== 'run' && test.mode !== 'queued') return;
     if (this.#plan.kind === 'cover') {
-      this.#tests.push({ id: test.id, name: test.fullTestName, ms: 0, isRepeatable: true });
+      this.#tests.push({ id: test.id, ms: 0, cpuMs: 0, isRepeatable: true });
       test.repeats = 1;
     }
     if (this.#plan.kind === 'switch') {
@@ -66,6 +67,7 @@ export default class MutationRunner extends TestRunner {
   override onBeforeTryTask(test: Task, options: TestTryOptions): void {
     super.onBeforeTryTask(test, options);
     this.#startedAt = performance.now();
+    this.#cpuAtStart = process.cpuUsage();
     if (this.#plan.kind === 'cover') switches.currentTestId = test.id;
     if (this.#plan.kind !== 'switch' || !test.result) return;
     delete test.result.errors;
@@ -92,7 +94,9 @@ export default class MutationRunner extends TestRunner {
     if (this.#plan.kind === 'cover') {
       const entry = this.#tests.at(-1);
       if (!entry || (isFailed && options.repeats === 0)) return;
-      Object.assign(entry, { ms: performance.now() - this.#startedAt, isRepeatable: !isFailed });
+      const { user, system } = process.cpuUsage(this.#cpuAtStart);
+      const ms = performance.now() - this.#startedAt;
+      Object.assign(entry, { ms, cpuMs: (user + system) / 1000, isRepeatable: !isFailed });
       delete test.result?.errors;
     }
     if (this.#plan.kind !== 'switch') return;
@@ -134,7 +138,7 @@ export default class MutationRunner extends TestRunner {
   }
 
   #limitMs({ id }: Task): number {
-    return 1_000 + 20 * (this.#plan.kind === 'switch' ? (this.#plan.tests[id]?.ms ?? 0) : 0);
+    return 3_000 + 20 * (this.#plan.kind === 'switch' ? (this.#plan.tests[id]?.ms ?? 0) : 0);
   }
 
   #note(what: 'killed' | 'unsure' | 'done', id: string, by: string): void {
