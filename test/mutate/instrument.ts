@@ -23,7 +23,7 @@ export interface Instrumented {
   readonly ignored: number;
 }
 
-/** @param only beginning of the paths meant, relative to the root; default: all sources */
+/** @param only beginnings of the paths meant, relative to the root, with commas between them; default: all sources */
 export async function instrument(only = ''): Promise<Instrumented> {
   const names = sources.flatMap((pattern) => globSync(pattern)).filter(isMeant(only));
   if (names.length === 0)
@@ -55,7 +55,7 @@ export async function instrument(only = ''): Promise<Instrumented> {
 }
 
 const isMeant = (only: string) => (name: string) =>
-  name.startsWith(only) && !/(^|\/)(handler|ports)\.ts$/.test(name);
+  only.split(',').some((beginning) => name.startsWith(beginning)) && !/(^|\/)(handler|ports)\.ts$/.test(name);
 
 const silent = {
   ...{ trace() {}, debug() {}, info() {}, warn() {}, error() {}, fatal() {} },

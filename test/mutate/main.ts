@@ -30,6 +30,8 @@ const include = [
   'test/unit/{functions,partner-api,domain,embedded,in-memory,bad-input,aws}/**/*.test.ts',
   'test/ports/*.test.ts',
 ];
+/** These do nearly all in `beforeAll`, where no mutant can be switched on. */
+const exclude = ['**/call-counts.test.ts', '**/aws/many-partner-accounts.test.ts'];
 /** A test that takes more than this is not tried with mutants that enough other tests come by. */
 const slowTestMs = 300;
 const enoughTests = 20;
@@ -99,13 +101,16 @@ function start(
   return createVitest(
     'test',
     {
-      config: 'vitest.config.ts',
-      ...{ include, watch: false, reporters: [{}], silent: true, passWithNoTests: true },
+      config: false,
+      ...{ include, exclude, watch: false, reporters: [{}], silent: true, passWithNoTests: true },
       ...{ pool: 'forks', isolate, maxWorkers: Number(options.workers) },
       runner: path.resolve('test/mutate/runner.ts'),
       sequence: { sequencer: CheapestFirst },
     },
-    { plugins: [{ name: 'mutants', enforce: 'pre', load: (id) => code.get(id.split('?')[0] ?? '') }] },
+    {
+      ssr: { resolve: { conditions: ['advert-bridge-source', 'node', 'development|production'] } },
+      plugins: [{ name: 'mutants', enforce: 'pre', load: (id) => code.get(id.split('?')[0] ?? '') }],
+    },
   );
 }
 
