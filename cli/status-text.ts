@@ -121,7 +121,7 @@ function forPerson(account: AccountStatus, target: Target): string[] {
     return [`  to go on: \`${connectCommand(target, name)}\``];
   return attention.map((cause) => {
     const tell = Object.hasOwn(sentences, cause) ? sentences[cause] : undefined;
-    return `  ${tell ? tell(account, target) : `it cannot go on until somebody acts (${reason ?? cause})`}`;
+    return `  ${tell ? tell(account, target) : `it cannot go on until somebody acts (${printableLine(reason ?? cause)})`}`;
   });
 }
 

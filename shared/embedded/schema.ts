@@ -164,4 +164,4 @@ export const schemaVersion = migrations.length;
  * Digest of the tables of that version, so that a file is known by it at once (foreign-schema.ts). A test says what it has
  * to be after a new migration.
  */
-export const schemaDigest = 'pgYjXxg_SFe-HLuulK_3RwXuokCi6WHkKWoA9Jj4MRE';
+export const schemaDigest = 'cdPtm-1kJzxZta0CzCzIz6YV4Ft2r7ovupUbGIV193o';

@@ -1,8 +1,8 @@
-import { mkdir, readFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Processes } from './processes.ts';
+import { freePort } from '../helpers/free-port.ts';
+import type { Background, Processes } from './processes.ts';
 
 export interface MiniStack {
   readonly endpoint: string;
@@ -18,11 +18,16 @@ const startTimeoutMs = 60_000;
  */
 const guarded = 'exec 3<&0; "$1" 3<&- & child=$!; (cat <&3 >/dev/null; kill -KILL 0) & wait "$child"';
 
+/** A port that was free may be taken by the time that the emulator listens on it. */
+const mostStarts = 5;
+const portIsTaken = /address already in use/i;
+
 /**
  * Starts MiniStack on a free port of loopback and waits until it answers.
  *
  * @param folder for all that it writes
  * @param path PATH of the emulator; the first `node` on it runs the functions
+ * @param choosePort names a port that is free; asked again when it was taken meanwhile
  * @throws {Error} with the end of its log when it ends or does not answer
  */
 export async function startMiniStack(
@@ -30,36 +35,52 @@ export async function startMiniStack(
   folder: string,
   path: string,
   processes: Processes,
+  choosePort: () => Promise<number> = freePort,
 ): Promise<MiniStack> {
   const folders = { HOME: 'home', TMPDIR: 'tmp', STATE_DIR: 'state', S3_DATA_DIR: 's3' };
   const places = Object.entries(folders).map(([key, name]) => [key, join(folder, name)] as const);
   for (const [, place] of places) await mkdir(place, { recursive: true });
-  const port = await freePort();
-  const logFile = join(folder, 'ministack.log');
   // Functions see the emulator's environment, so it gets one without anything of the machine's.
   const env = {
     PATH: path,
     ...Object.fromEntries(places),
-    GATEWAY_PORT: String(port),
     LAMBDA_EXECUTOR: 'local',
     BIND_HOST: '127.0.0.1',
     MINISTACK_HOST: '127.0.0.1',
     IOT_MTLS_ENABLED: '0',
     SFTP_ENABLED: '0',
   };
-  const emulator = processes.start({ file: 'sh', args: ['-c', guarded, 'sh', program], env }, logFile);
-  const endpoint = `http://127.0.0.1:${port}`;
-  const until = Date.now() + startTimeoutMs;
-  while (!(await isHealthy(endpoint))) {
-    const exit = emulator.exit();
-    if (exit === undefined && Date.now() < until) {
-      await sleep(100);
-      continue;
-    }
+  const logFile = join(folder, 'ministack.log');
+  for (let starts = 1; ; starts += 1) {
+    const port = await choosePort();
+    const command = {
+      file: 'sh',
+      args: ['-c', guarded, 'sh', program],
+      env: { ...env, GATEWAY_PORT: String(port) },
+    };
+    await rm(logFile, { force: true });
+    const emulator = processes.start(command, logFile);
+    const endpoint = `http://127.0.0.1:${port}`;
+    const end = await endOrHealth(emulator, endpoint);
+    if (end === undefined) return { endpoint, logFile };
     const log = await readFile(logFile, 'utf8').catch(() => '');
-    throw new Error(`MiniStack did not start: ${exit ?? 'no answer'}\n${log.slice(-2000)}`);
+    if (starts < mostStarts && portIsTaken.test(log)) continue;
+    throw new Error(`MiniStack did not start: ${end}\n${log.slice(-2000)}`);
   }
-  return { endpoint, logFile };
+}
+
+/** @returns undefined when it answers, else why it does not */
+async function endOrHealth(emulator: Background, endpoint: string): Promise<string | undefined> {
+  const until = Date.now() + startTimeoutMs;
+  while (Date.now() < until) {
+    const isAnswered = await isHealthy(endpoint);
+    // Whoever answers while it has ended is somebody else.
+    const end = emulator.exit();
+    if (end !== undefined) return end;
+    if (isAnswered) return undefined;
+    await sleep(100);
+  }
+  return 'no answer';
 }
 
 async function isHealthy(endpoint: string): Promise<boolean> {
@@ -70,15 +91,4 @@ async function isHealthy(endpoint: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }

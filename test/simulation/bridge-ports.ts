@@ -123,6 +123,9 @@ export function createBridgePorts(
         return partnerAccounts.read(name);
       }),
       remove: call('accounts.remove', writes, async (name) => {
+        // Somebody else may have connected the name since the person began to forget it.
+        const row = await partnerAccounts.read(name);
+        if (row) history.forgets(name, row.value.generation);
         await partnerAccounts.remove(name);
         users.removed(name);
       }),

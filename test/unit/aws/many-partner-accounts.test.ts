@@ -21,13 +21,13 @@ import { feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
 import { startDynamo, startSqs } from './emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from './fake-secrets-manager.ts';
 
-/** Enough to tell what is paid once from what is paid for each. */
-const all = Array.from({ length: 100 }, (_, index) => `user-${1000 + index}`);
+/** Enough to tell what is paid once from what is paid for each, and for two of the ten feeds polled at a time. */
+const all = Array.from({ length: 25 }, (_, index) => `user-${1000 + index}`);
 
 type Counts = Record<string, number>;
 
 /** What docs/many-partner-accounts.md says of calls: counted on the wire, adapters and use cases as the functions have them. */
-describe('the calls of a run over 100 partner accounts', () => {
+describe('the calls of a run over 25 partner accounts', () => {
   const fake = fakeSecretsManager();
   let dynamo: Awaited<ReturnType<typeof startDynamo>>;
   let sqs: Awaited<ReturnType<typeof startSqs>>;
@@ -133,20 +133,20 @@ describe('the calls of a run over 100 partner accounts', () => {
   it('of a new container: each secret once, and two conditional writes for each feed that has nothing', async () => {
     expect(await callsOf(round)).toEqual({
       Query: 3,
-      GetSecretValue: 100,
-      UpdateItem: 200,
+      GetSecretValue: 25,
+      UpdateItem: 50,
       GetQueueAttributes: 1,
     });
   });
 
   it('of the same container a minute later: no secret at all', async () => {
     container.clock.advance(60_000);
-    expect(await callsOf(round)).toEqual({ Query: 3, UpdateItem: 200, GetQueueAttributes: 1 });
+    expect(await callsOf(round)).toEqual({ Query: 3, UpdateItem: 50, GetQueueAttributes: 1 });
   });
 
   it('of the same container later: the rows that the round lists tell whether there is a newer token', async () => {
     container.clock.advance(300_000);
-    expect(await callsOf(round)).toEqual({ Query: 3, UpdateItem: 200, GetQueueAttributes: 1 });
+    expect(await callsOf(round)).toEqual({ Query: 3, UpdateItem: 50, GetQueueAttributes: 1 });
   });
 
   it('of a sweep that finds nothing to do: one query', async () => {
@@ -158,11 +158,11 @@ describe('the calls of a run over 100 partner accounts', () => {
     expect(await callsOf(sweep)).toEqual({
       Query: 1,
       // The application's secret once, and each pair.
-      GetSecretValue: 1 + 100,
-      PutSecretValue: 100,
+      GetSecretValue: 1 + 25,
+      PutSecretValue: 25,
       // The row for the request, for the lock, before the request, for the verdict, for the lock again.
-      GetItem: 500,
-      PutItem: 300,
+      GetItem: 5 * 25,
+      PutItem: 3 * 25,
     });
     expect(await callsOf(sweep)).toEqual({ Query: 1 });
   });

@@ -1,5 +1,6 @@
-import { SendMessageCommand } from '@aws-sdk/client-sqs';
+import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { sendDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createStoredLetters } from '../../../shared/aws/redrive.ts';
 import type { DeadLetter } from '../../../shared/contract/messages.ts';
@@ -38,6 +39,14 @@ describe('dead letters of a stack', () => {
         MessageDeduplicationId: 'any',
       }),
     );
+  /** The message that the queue hands out, which is deleted then. */
+  async function takeFromQueue(): Promise<unknown> {
+    const { client, url: QueueUrl } = queue;
+    const { Messages: [found] = [] } = await client.send(new ReceiveMessageCommand({ QueueUrl }));
+    if (!found) return undefined;
+    await client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: found.ReceiptHandle }));
+    return JSON.parse(found.Body ?? '');
+  }
   const other = () =>
     aLetter({ partnerAccount: 'other', message: aMessage('2', { partnerAccount: 'other' }) });
 
@@ -58,6 +67,22 @@ describe('dead letters of a stack', () => {
       done: [expect.any(String)],
       nothingToSend: [expect.any(String)],
     });
+  });
+
+  it('gives a message back that the queue accepted a moment ago, and once more when it failed again', async () => {
+    const message = aMessage('1');
+    const changedAdverts = createChangedAdvertsQueue({ queue, mostWaiting: 9, inFlightOf: async () => 0 });
+    await changedAdverts.send([message]);
+    expect(await takeFromQueue()).toEqual(message);
+
+    // The queue drops what has the deduplication ID of a message of the last five minutes.
+    await changedAdverts.send([message]);
+    expect(await takeFromQueue()).toBeUndefined();
+    for (const id of ['first failure', 'second failure']) {
+      await sendDeadLetters(deadLetterQueue, [{ id, letter: aLetter({ message }) }], {});
+      expect(await letters().redrive({})).toMatchObject({ done: [expect.any(String)], refused: [] });
+      expect(await takeFromQueue()).toEqual(message);
+    }
   });
 
   it('lists all of them, again and again, and those with certain IDs', async () => {

@@ -7,8 +7,8 @@ import { sendDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { aLetter } from '../aws/fixtures.ts';
 import { fixed, oddValue } from './nearly-right.ts';
 
-const sqs = mockClient(SQSClient);
 const queue = { client: new SQSClient({}), url: 'https://queue.example/1' };
+const sqs = mockClient(queue.client);
 beforeEach(() => sqs.reset());
 
 /** The bodies that are sent for what a page names and is no ID. */

@@ -27,8 +27,8 @@ import {
   oddValue,
 } from './nearly-right.ts';
 
-const dynamo = mockClient(DynamoDBClient);
 const table = { client: new DynamoDBClient({}), name: 't' };
+const dynamo = mockClient(table.client);
 beforeEach(() => dynamo.reset());
 
 const rightRow: AdvertRow = {

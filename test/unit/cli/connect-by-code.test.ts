@@ -1,11 +1,10 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openEmbeddedState } from '../../../shared/embedded/state.ts';
 import { stateFileIn } from '../../../shared/embedded/state-file.ts';
+import { freePort } from '../../helpers/free-port.ts';
 import { callback, rawStatus, startAuthorizing, visit } from './authorizing.ts';
 import { startLocal } from './local-bridge.ts';
 import { cli, newFolder } from './run-cli.ts';
@@ -487,13 +486,4 @@ async function vaultOf(dir: string): Promise<string | undefined> {
   } finally {
     state.close();
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

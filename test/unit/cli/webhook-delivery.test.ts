@@ -30,7 +30,7 @@ function startSending(answer: (event: string, atMs: number) => Attempt) {
       random: () => 0.5,
       observer,
       concurrency: 4,
-      retentionMs: 72 * hourMs,
+      retentionMs: 3 * hourMs,
       send: async ({ headers }: WebhookRequest) => {
         const event = headers['webhook-id']?.split('/').slice(2).join('/') ?? '';
         sent.push({ event, at: clock.now() - begun });
@@ -98,19 +98,19 @@ describe('the delivery to a webhook', () => {
 
   it('gives up what is older than the retention, counts it and says so, and goes on with what is not', async () => {
     const { add, run, sent, observer, counts } = startSending((_event, at) =>
-      at < 73 * hourMs ? failed : { kind: 'delivered' },
+      at < 3.5 * hourMs ? failed : { kind: 'delivered' },
     );
     await add('1', 1);
-    await run(10 * hourMs);
+    await run(hourMs);
     await add('1', 2);
 
-    await run(75 * hourMs);
+    await run(4 * hourMs);
 
     expect(counts()).toEqual({ waiting: 0, givenUp: 1 });
     expect(sent.at(-1)?.event).toBe('1/2');
     expect(observer.lines).toContainEqual({
       level: 'error',
-      message: 'events were given up: they waited for the webhook for more than 72 hours',
+      message: 'events were given up: they waited for the webhook for more than 3 hours',
       fields: { webhook: url, events: 1 },
     });
   });

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { pollFeed } from '../../../functions/drain/poll.ts';
+import type { FeedReader } from '../../../functions/drain/ports.ts';
 import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
 import { advertsFeed } from '../../../shared/domain/feed.ts';
@@ -427,6 +428,41 @@ describe('drain', () => {
     expect(await world.round()).toMatchObject({ polls: [] });
     world.clock.advance(5 * 60_000);
     expect((await world.round()).polls).toHaveLength(1);
+  });
+
+  it('stops a feed whose cursor stands still under changes of a last page, which would be listed for ever', async () => {
+    await world.round();
+    world.service.state.nextCursor = '0';
+    world.service.change('1', 'active');
+
+    expect(await end()).toMatchObject({
+      end: 'fault',
+      pages: 1,
+      listed: 1,
+      fault: { code: 'contract-broken' },
+    });
+
+    expect(await waiting()).toBe(1);
+    expect(await world.round()).toMatchObject({ polls: [] });
+  });
+
+  it('asks for no page whose answer might come when the lease has run out', async () => {
+    const deadlines: number[] = [];
+    const reader: FeedReader = {
+      readPage(partnerAccount, query, options) {
+        deadlines.push(options.deadlineMs - world.clock.now());
+        // Each page takes two seconds of the lease, and renews it.
+        world.clock.advance(2_000);
+        return world.service.readPage(partnerAccount, query, options);
+      },
+    };
+    world.service.state.pageSize = 1;
+    for (const id of ['1', '2']) world.service.change(id, 'active');
+    const settings = { ...world.drainDeps.settings, leaseMs: 15_000 };
+
+    await createDrain({ ...world.drainDeps, reader, settings }).round(world.options());
+
+    expect(deadlines).toEqual([5_000, 5_000]);
   });
 
   it('polls again within one run when pollSeconds is below a minute', async () => {

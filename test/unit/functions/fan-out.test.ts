@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { AdvertRow } from '../../../functions/fan-out/ports.ts';
+import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
+import type { AdvertReader, AdvertRow } from '../../../functions/fan-out/ports.ts';
 import { checked } from '../../../shared/contract/checks.ts';
 import { envelope } from '../../../shared/contract/events.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { positionOf } from '../../../shared/domain/position.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -182,6 +184,30 @@ describe('fan-out', () => {
     expect(summary()).toHaveLength(1);
   });
 
+  it('leaves the row of a newer delivery alone when an expired one ends with a fault of the advert', async () => {
+    await changed('1', 'active');
+    const expired = await world.state.queue.receive({
+      maxGroups: 1,
+      maxPerGroup: 10,
+      visibilityMs: minuteMs,
+    });
+    world.clock.advance(minuteMs);
+    let newer: AdvertRow | undefined;
+    const adverts: AdvertReader = {
+      async readAdvert() {
+        await world.handleBatch();
+        newer = await row();
+        throw new PartnerFault('contract-broken', 'answered the expired delivery only');
+      },
+    };
+
+    const settlements = await createFanOut({ ...world.fanOutDeps, adverts }).handle(expired, world.options());
+
+    expect(settlements.map(({ verdict }) => verdict.kind)).toEqual(['again']);
+    expect(newer).toMatchObject({ sequence: 1, status: 'active' });
+    expect(await row()).toEqual(newer);
+  });
+
   it('fetches again when somebody else wrote in between', async () => {
     await changed('1', 'active');
     await world.handleBatch();
@@ -198,7 +224,6 @@ describe('fan-out', () => {
         },
       },
     };
-    const { createFanOut } = await import('../../../functions/fan-out/fan-out.ts');
     world.service.fetched.length = 0;
     const batch = await world.state.queue.receive({ maxGroups: 1, maxPerGroup: 10, visibilityMs: minuteMs });
 
@@ -231,6 +256,31 @@ describe('fan-out', () => {
         },
       });
       expect(await world.books()).toMatchObject({ events: 1, unavailable: 1, inFlight: 0 });
+    });
+
+    it('does not take a redelivery before that for a confirmation', async () => {
+      const [delivery] = await world.state.queue.receive({
+        maxGroups: 1,
+        maxPerGroup: 1,
+        visibilityMs: minuteMs,
+      });
+      if (!delivery) throw new Error('nothing delivered');
+      const again = async (receives: number) => {
+        const position = positionOf('1', receives);
+        const [settlement] = await world.fanOut.handle(
+          [{ ...delivery, receives, position }],
+          world.options(),
+        );
+        return settlement?.verdict;
+      };
+
+      expect(await again(1)).toEqual({ kind: 'again', delayMs: 30_000 });
+      world.clock.advance(10_000);
+      expect(await again(2)).toEqual({ kind: 'again', delayMs: 20_000 });
+      world.clock.advance(19_999);
+      expect(await again(3)).toEqual({ kind: 'again', delayMs: 1 });
+      world.clock.advance(1);
+      expect(await again(4)).toEqual({ kind: 'done', outcome: 'unavailable' });
     });
 
     it('says nothing when the advert is back by then', async () => {

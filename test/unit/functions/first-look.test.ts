@@ -132,6 +132,15 @@ describe('connect on a known name', () => {
       expect((await again()).userUnverified).toMatch(reason);
     });
 
+    it('does not count on having read what changed within the overlap: it may have become visible later', async () => {
+      const minutes = (count: number) => count / (24 * 60);
+      changes = [{ id: '900', daysAgo: 2 + minutes(4) }];
+      expect((await again()).userUnverified).toMatch(/too little/);
+
+      changes = [{ id: '900', daysAgo: 2 + minutes(6) }];
+      await expect(again()).rejects.toMatchObject({ code: 'other-user' });
+    });
+
     it('does not take for another user what is still under way, or was given up', async () => {
       world.service.feedPage = own;
       world.service.change('900', 'active');

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
@@ -250,6 +251,32 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
     expect(await faultOf(ask())).toMatchObject({ retryAfterMs: 600_000, askedToWaitMs: undefined });
 
     expect(observer.lines).toEqual([]);
+  });
+});
+
+describe('an answer that others have to know of', () => {
+  it('is noted before the next attempt is made, and before the caller hears of it', async () => {
+    const notes: (() => void)[] = [];
+    const gate = { ...createOpenGate(), answered: () => new Promise<void>((done) => notes.push(done)) };
+    const client = clientOf(service.url, { gate });
+    service.next({ status: 500 });
+    let outcome: string | undefined;
+
+    const call = client.advert(token, feed, '7', soon()).then(({ status }) => {
+      outcome = status;
+    });
+
+    await vi.waitUntil(() => notes.length === 1);
+    await nextTurn();
+    expect(service.seen).toHaveLength(1);
+    notes[0]?.();
+    await vi.waitUntil(() => notes.length === 2);
+    await nextTurn();
+    expect(outcome).toBeUndefined();
+    notes[1]?.();
+    await call;
+    expect(outcome).toBe('active');
+    client.close();
   });
 });
 
