@@ -90,14 +90,16 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
 
     async disconnect(partnerAccount, { forget }) {
       if (!(await ports.partnerAccounts.read(partnerAccount))) return false;
-      await ask({ action: 'disconnect', partnerAccount });
-      if (!forget) return true;
+      const answer = await ask({ action: 'disconnect', partnerAccount, forget });
+      if (!forget) return answerOf(disconnectAnswer, answer, target).known;
+      const { generation } = answerOf(forgettingAnswer, answer, target);
+      if (generation === null) return false;
       // As long as the name is known, all of it can be done again; so the function forgets it last.
       await createAdvertHistories({
         client: clients.dynamoDb,
         name: outputs.advertStatusTableName,
-      }).remove(partnerAccount);
-      await ask({ action: 'disconnect', partnerAccount, forget: true });
+      }).remove(partnerAccount, generation);
+      answerOf(forgottenAnswer, await ask({ action: 'forget', partnerAccount, generation }), target);
       return true;
     },
 
@@ -113,6 +115,9 @@ const revealed = (credential: Credential) =>
   'code' in credential
     ? { code: credential.code.reveal(), redirectUri: credential.redirectUri }
     : { refreshToken: credential.refreshToken.reveal() };
+const disconnectAnswer = v.object({ kind: v.literal('disconnected'), known: v.boolean() });
+const forgettingAnswer = v.object({ kind: v.literal('forgetting'), generation: v.nullable(v.number()) });
+const forgottenAnswer = v.object({ kind: v.literal('forgotten') });
 const checkAnswer = v.object({ kind: v.literal('accepted'), scope: v.string() });
 
 const authorizeAnswer = v.object({ kind: v.literal('authorize'), url: v.string() });
@@ -132,11 +137,15 @@ const connectAnswer = v.object({
 const refusedAnswer = v.object({ kind: v.literal('refused'), fault: v.string(), reason: v.string() });
 
 /** @throws what the function was refused for; {ShapeError} when it answers otherwise than agreed */
-function answerOf<S extends typeof authorizeAnswer | typeof connectAnswer | typeof checkAnswer>(
-  schema: S,
-  text: string,
-  target: StackTarget,
-): v.InferOutput<S> {
+function answerOf<
+  S extends
+    | typeof authorizeAnswer
+    | typeof connectAnswer
+    | typeof checkAnswer
+    | typeof disconnectAnswer
+    | typeof forgettingAnswer
+    | typeof forgottenAnswer,
+>(schema: S, text: string, target: StackTarget): v.InferOutput<S> {
   const answer = checkedJson(v.union([schema, refusedAnswer]), text, 'answer of the connect function');
   if (answer.kind === 'refused') throw refusalOf(answer as v.InferOutput<typeof refusedAnswer>, target);
   return answer as v.InferOutput<S>;

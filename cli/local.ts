@@ -94,11 +94,11 @@ function createLocalBridge(target: LocalTarget, state: EmbeddedState, options: L
   }
 
   /** As long as the name is known all of it can be done again; so that it is known goes last. */
-  async function forgetAccount(name: string, forget: (name: string) => Promise<void>): Promise<void> {
-    await advertHistories.remove(name);
+  async function removeHistories(name: string, generation: number): Promise<void> {
+    await advertHistories.remove(name, generation);
     const { letters } = await deadLetters.list({ partnerAccount: name });
-    await deadLetters.drop({ ids: letters.map(({ id }) => id) });
-    await forget(name);
+    const old = letters.filter(({ letter }) => (letter.message?.generation ?? 0) <= generation);
+    await deadLetters.drop({ ids: old.map(({ id }) => id) });
   }
 
   /** @throws {CommandError} when no application was stored yet */
@@ -123,9 +123,8 @@ function createLocalBridge(target: LocalTarget, state: EmbeddedState, options: L
       // Nothing is asked of the service, wherever it is.
       const local = connectTo((await state.settings.read(baseUrlSetting)) ?? 'https://localhost');
       try {
-        await local.disconnect(name);
-        if (forget) await forgetAccount(name, local.forget);
-        return true;
+        if (forget) return await local.forget(name, (generation) => removeHistories(name, generation));
+        return await local.disconnect(name);
       } finally {
         local.close();
       }

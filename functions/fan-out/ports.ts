@@ -40,8 +40,8 @@ export interface AdvertHistories {
    * @returns whether it was written
    */
   write(key: AdvertKey, row: AdvertRow): Promise<boolean>;
-  /** Forgets every row of the partner account, of all generations. */
-  remove(partnerAccount: string): Promise<void>;
+  /** Forgets every row of the partner account, of all generations up to `generation`. */
+  remove(partnerAccount: string, generation: number): Promise<void>;
 }
 
 export interface ObservedAdvert {

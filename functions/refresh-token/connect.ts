@@ -138,10 +138,12 @@ export function createConnect(deps: ConnectDeps) {
     const registered = known ? await generationsOfFeeds(name) : [];
     const last = Math.max(known?.generation ?? 0, ...registered);
     // It counts seconds, and is greater than any before under its name.
-    const generation = known && !request.newUser ? last : Math.max(Math.floor(clock.now() / 1000), last + 1);
+    // What is left of a generation that is being forgotten may be gone in a moment.
+    const isAnew = !known || request.newUser || known.stop?.forgetting;
+    const generation = isAnew ? Math.max(Math.floor(clock.now() / 1000), last + 1) : last;
     const isNew = !registered.includes(generation);
     const userUnverified = known && !isNew && !request.sameUser ? await verifyUser(known, look) : undefined;
-    if (!known || request.newUser) await begin({ name, generation, lock });
+    if (isAnew) await begin({ name, generation, lock });
     const version = await vault.write(name, pair);
     const since = request.since ?? recently;
     for (const { name: feed } of feeds) {
@@ -221,28 +223,74 @@ export function createConnect(deps: ConnectDeps) {
 
   /** Stops polling and removes the credentials; the cursor and the history stay. @returns whether it was known */
   async function disconnect(name: string): Promise<boolean> {
-    const remove = () => removeCredentials(name);
-    return alone(name, { deadlineMs: clock.now() + disconnectMs }, remove, remove);
+    return (await removeCredentials(name)) !== undefined;
   }
 
-  async function removeCredentials(name: string): Promise<boolean> {
-    const account = await changeAccount(accounts, name, (now) => disconnected(now, clock.now()));
-    await vault.remove(name);
-    return account !== undefined;
+  /** Not of a name that is unknown by then: somebody may just be connecting it. */
+  async function removeCredentials(
+    name: string,
+    how?: { readonly forgetting: boolean },
+  ): Promise<PartnerAccount | undefined> {
+    const remove = async () => {
+      const account = await changeAccount(accounts, name, (now) => disconnected(now, clock.now(), how));
+      if (account) await vault.remove(name);
+      return account;
+    };
+    return alone(name, { deadlineMs: clock.now() + disconnectMs }, remove, async () => undefined);
   }
 
-  /** Removes the cursor too. Its history in the advert-status table is of a generation that never comes back. */
-  async function forget(name: string): Promise<void> {
-    const account = await accounts.read(name);
-    await disconnect(name);
+  /**
+   * The first half of forgetting a partner account: disconnects it, and whoever connects its name from now on begins a new
+   * generation. Then its histories up to the generation returned may be removed.
+   *
+   * @returns undefined where the name is not known
+   */
+  async function beginForget(name: string): Promise<number | undefined> {
+    return (await removeCredentials(name, { forgetting: true }))?.generation;
+  }
+
+  /**
+   * The second half: removes the cursor, and last the account. May be done again.
+   *
+   * @param generation the one that {@link beginForget} returned
+   * @throws {PartnerFault} `account-busy` when the name was connected again in between
+   */
+  async function endForget(name: string, generation: number): Promise<void> {
     // A generation counts seconds: the next one under this name has to be greater.
-    const nextSecond = ((account?.value.generation ?? 0) + 1) * 1000;
+    const nextSecond = (generation + 1) * 1000;
     if (clock.now() < nextSecond) await clock.sleep(nextSecond - clock.now());
-    await feedStates.remove(name);
-    await accounts.remove(name);
+    const remove = async () => {
+      const account = (await accounts.read(name))?.value;
+      if (account && (account.generation !== generation || !account.stop?.forgetting)) {
+        throw new PartnerFault(
+          'account-busy',
+          `${name} was connected again while it was being forgotten: what was before is gone, the new connection stays`,
+        );
+      }
+      await feedStates.remove(name);
+      await accounts.remove(name);
+    };
+    await alone(name, { deadlineMs: clock.now() + disconnectMs }, remove, async () => undefined);
   }
 
-  return { connect, disconnect, forget };
+  /**
+   * Forgets a partner account.
+   *
+   * @param removeHistories is told up to which generation; default: they stay, and are of no use to anybody
+   * @returns whether the name was known
+   */
+  async function forget(
+    name: string,
+    removeHistories: (generation: number) => Promise<void> = async () => {},
+  ): Promise<boolean> {
+    const generation = await beginForget(name);
+    if (generation === undefined) return false;
+    await removeHistories(generation);
+    await endForget(name, generation);
+    return true;
+  }
+
+  return { connect, disconnect, beginForget, endForget, forget };
 }
 
 export type Connect = ReturnType<typeof createConnect>;

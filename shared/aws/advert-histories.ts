@@ -38,7 +38,7 @@ export function createAdvertHistories(
     },
 
     // Adverts are spread over partitions by design, so forgetting an account has to look at all of them.
-    async remove(partnerAccount) {
+    async remove(partnerAccount, generation) {
       for (let from: Item | undefined; ; ) {
         const { Items = [], LastEvaluatedKey } = await table.client.send(
           new ScanCommand({
@@ -51,7 +51,8 @@ export function createAdvertHistories(
             ExclusiveStartKey: from,
           }),
         );
-        await deleteAll(table, Items);
+        const isMeant = (item: Item) => Number(item[pk]?.S?.split('/')[1]) <= generation;
+        await deleteAll(table, Items.filter(isMeant));
         if (!LastEvaluatedKey) return;
         from = LastEvaluatedKey;
       }

@@ -44,7 +44,13 @@ export const partnerAccountRow = v.looseObject({
   generation,
   connectedAt: text,
   stop: v.exactOptional(
-    v.object({ reason: text, tokenVersion: v.string(), at: text, unanswered: v.exactOptional(v.boolean()) }),
+    v.object({
+      reason: text,
+      tokenVersion: v.string(),
+      at: text,
+      unanswered: v.exactOptional(v.boolean()),
+      forgetting: v.exactOptional(v.boolean()),
+    }),
   ),
   pause: v.exactOptional(v.object({ until: moment, reason: text, attempts: wholeNumber(0) })),
   refreshing: v.exactOptional(v.object({ holder: text, startedAt: moment, until: moment })),

@@ -21,6 +21,8 @@ export interface PartnerAccount {
     readonly at: string;
     /** Disconnected after the bus was told that a person is needed: who connects it again answers that too. */
     readonly unanswered?: boolean;
+    /** Its cursor and history are being removed: who connects the name again begins a new generation. */
+    readonly forgetting?: boolean;
   };
   /** Waits a while. */
   readonly pause?: { readonly until: number; readonly reason: string; readonly attempts: number };

@@ -58,9 +58,9 @@ export function createAdvertHistories(store: Store) {
         { patient: true },
       );
     },
-    async remove(partnerAccount) {
-      // '0' is what comes after '/'.
-      const removed = () => removeSome.run(`${partnerAccount}/`, `${partnerAccount}0`).changes;
+    async remove(partnerAccount, generation) {
+      // '0' is what comes after '/'. Generations are seconds since 1970, and so have ten digits until 2286.
+      const removed = () => removeSome.run(`${partnerAccount}/`, `${partnerAccount}/${generation}0`).changes;
       while ((await store.write(removed)) === rowsAtOnce) await setTimeout(pauseMs);
     },
   };

@@ -11,8 +11,11 @@ export function createInMemoryAdvertHistories(): AdvertHistories {
       rows.set(keyOf(key), row);
       return true;
     },
-    async remove(partnerAccount) {
-      for (const key of rows.keys()) if (key.startsWith(`${partnerAccount}/`)) rows.delete(key);
+    async remove(partnerAccount, generation) {
+      for (const key of rows.keys()) {
+        const [name, of] = key.split('/');
+        if (name === partnerAccount && Number(of) <= generation) rows.delete(key);
+      }
     },
   };
 }

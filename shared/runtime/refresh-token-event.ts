@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { checked, instant, partnerAccountName, ShapeError } from '../contract/checks.ts';
+import { generation } from '../contract/events.ts';
 import { PartnerFault } from '../domain/faults.ts';
 import { Secret } from '../domain/secret.ts';
 import { rejections } from '../partner-api/ports.ts';
@@ -40,6 +41,7 @@ const connectRequest = v.variant('action', [
     newUser,
   }),
   v.object({ ...action('disconnect'), forget: v.optional(v.boolean(), false) }),
+  v.object({ ...action('forget'), generation }),
   v.object({ action: v.literal('check') }),
 ]);
 
@@ -91,8 +93,9 @@ export interface ConnectStage {
   authorize(request: Of<'authorize'>): Promise<object>;
   connect(request: Of<'connect'>, options: Runtime): Promise<object>;
   disconnect(partnerAccount: string): Promise<boolean>;
+  beginForget(partnerAccount: string): Promise<number | undefined>;
+  endForget(partnerAccount: string, generation: number): Promise<void>;
   check(options: Runtime): Promise<object>;
-  forget(partnerAccount: string): Promise<void>;
 }
 
 /**
@@ -113,12 +116,17 @@ export async function answerConnect(stage: ConnectStage, event: unknown, options
     case 'check':
       return stage.check(options).then((accepted) => ({ kind: 'accepted', ...accepted }), refusal);
     case 'disconnect': {
-      if (request.forget) {
-        await stage.forget(request.partnerAccount);
-        return { kind: 'forgotten' };
-      }
-      return { kind: 'disconnected', known: await stage.disconnect(request.partnerAccount) };
+      const { partnerAccount, forget } = request;
+      if (!forget)
+        return stage.disconnect(partnerAccount).then((known) => ({ kind: 'disconnected', known }), refusal);
+      return stage
+        .beginForget(partnerAccount)
+        .then((generation) => ({ kind: 'forgetting', generation: generation ?? null }), refusal);
     }
+    case 'forget':
+      return stage
+        .endForget(request.partnerAccount, request.generation)
+        .then(() => ({ kind: 'forgotten' }), refusal);
   }
 }
 

@@ -30,7 +30,7 @@ export function advertHistoriesSuite(name: string, make: () => Promise<AdvertHis
     it('has no row for an advert that was never written', async () => {
       const { advertHistories } = await subject();
       expect(await advertHistories.read(key)).toBeUndefined();
-      await advertHistories.remove('main');
+      await advertHistories.remove('main', key.generation);
     });
 
     it.each([
@@ -86,19 +86,20 @@ export function advertHistoriesSuite(name: string, make: () => Promise<AdvertHis
       expect(await advertHistories.read(key)).toEqual(complete);
     });
 
-    it('forgets every generation of one partner account, and nobody else', async () => {
+    it('forgets the generations of one partner account up to one, and nobody else', async () => {
       const { advertHistories } = await subject();
+      const earlier = { ...key, generation: key.generation - 1 };
       const later = { ...key, generation: key.generation + 1 };
-      const others = ['main2', 'main.x', 'main-', 'mai'].map((partnerAccount) => ({
-        ...key,
-        partnerAccount,
-      }));
-      for (const each of [key, later, ...others]) await advertHistories.write(each, first);
+      const others = [
+        later,
+        ...['main2', 'main.x', 'main-', 'mai'].map((partnerAccount) => ({ ...key, partnerAccount })),
+      ];
+      for (const each of [key, earlier, ...others]) await advertHistories.write(each, first);
 
-      await advertHistories.remove('main');
+      await advertHistories.remove('main', key.generation);
 
       expect(await advertHistories.read(key)).toBeUndefined();
-      expect(await advertHistories.read(later)).toBeUndefined();
+      expect(await advertHistories.read(earlier)).toBeUndefined();
       for (const other of others) expect(await advertHistories.read(other)).toEqual(first);
     });
   });

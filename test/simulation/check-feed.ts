@@ -43,9 +43,13 @@ export function checkAdvance(world: SimWorld, process: Process, { key, progress,
 /** I3: a generation never comes back, for its sequence numbers have been used. */
 export function checkGeneration(
   { history }: SimWorld,
-  { name: account, generation }: PartnerAccount,
+  { name: account, generation, stop }: PartnerAccount,
   before: PartnerAccount | undefined,
 ): void {
+  if (before?.stop?.forgetting && before.generation === generation && !stop) {
+    const message = `${account} was connected again in generation ${generation}, whose history is being removed`;
+    history.violated({ invariant: 'I3', subject: account, message });
+  }
   if (before || !history.isForgotten({ account, generation })) return;
   const message = `${account} was connected anew with generation ${generation}, which it has had before`;
   history.violated({ invariant: 'I3', subject: account, message });

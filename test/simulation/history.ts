@@ -74,6 +74,8 @@ export function createHistory(scheduler: Scheduler) {
   const listings = new Map<string, Listing>();
   const fetches = new Map<string, Fetch[]>();
   const events = new Map<string, Map<number, Published>>();
+  /** Of the events under each subject. Those of a generation that is over are under `subject@generation`. */
+  const generations = new Map<string, number>();
   const sources = new Map<string, Fetch>();
   const settledAt = new Map<string, number>();
   const authorizations: Envelope[] = [];
@@ -88,6 +90,13 @@ export function createHistory(scheduler: Scheduler) {
   /** The last resync of each account. */
   const resyncs = new Map<string, Resync>();
   const latest = new Map<string, number>();
+
+  function putAside(subject: string): void {
+    const numbered = events.get(subject);
+    if (!numbered) return;
+    events.delete(subject);
+    events.set(`${subject}@${generations.get(subject)}`, numbered);
+  }
 
   return {
     listings: listings as ReadonlyMap<string, Listing>,
@@ -106,10 +115,8 @@ export function createHistory(scheduler: Scheduler) {
     /** A person begins to forget the account: its events so far are kept aside, to be checked as they are. */
     forgets(account: string, generation: number): void {
       forgotten.set(account, Math.max(generation, forgotten.get(account) ?? 0));
-      for (const [subject, numbered] of [...events]) {
-        if (!subject.startsWith(`${account}/`) || subject.includes('@')) continue;
-        events.delete(subject);
-        events.set(`${subject}@${generation}`, numbered);
+      for (const subject of [...events.keys()]) {
+        if (subject.startsWith(`${account}/`) && !subject.includes('@')) putAside(subject);
       }
     },
     /** The account's row says that this generation is polled. */
@@ -180,6 +187,8 @@ export function createHistory(scheduler: Scheduler) {
       // A look that was under way may still end.
       if (metadata.generation <= (forgotten.get(metadata.partnerAccount) ?? 0)) return;
       const subject = `${metadata.partnerAccount}/${advertId}`;
+      if (generations.get(subject) !== metadata.generation) putAside(subject);
+      generations.set(subject, metadata.generation);
       const numbered = events.get(subject) ?? new Map<number, Published>();
       events.set(subject, numbered);
       const { sequence } = metadata;

@@ -36,6 +36,7 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'version-not-compared': '§5: a token is used only while its version is the one in the account’s row',
   'generation-not-compared':
     '§5: what belongs to one generation is never asked for with the token of another',
+  'forgotten-while-connected': '§5: who connects a name that is being forgotten begins a new generation',
   'cursor-kept-for-new-user': '§5: a cursor belongs to the user it was given to',
   'budget-per-process': '§6: one rate budget for all functions together',
   'pause-not-shared': '§6: a pause that the service asks for holds for all',

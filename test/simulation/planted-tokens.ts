@@ -117,6 +117,20 @@ export const plantedInTokens: readonly PlantedFault[] = [
       ],
     },
   ]),
+  plantedSource('forgotten-while-connected', [
+    {
+      folder: 'functions/refresh-token',
+      entry: 'connect.ts',
+      replacements: [
+        {
+          file: 'connect.ts',
+          from: 'const isAnew = !known || request.newUser || known.stop?.forgetting;',
+          to: 'const isAnew = !known || request.newUser;',
+        },
+        { file: 'connect.ts', from: ' || !account.stop?.forgetting', to: '' },
+      ],
+    },
+  ]),
   plantedWiring('budget-per-process', { isBudgetOwn: true }),
   inGate('pause-not-shared', 'return told(store.pause(untilMs, reason).then(isTold));', 'return undefined;'),
   plantedSource('cursor-403-counted', [

@@ -349,11 +349,9 @@ export function createStages(world: SimWorld, wiring: Wiring) {
 
   /** In the order of the command line's `disconnect --forget`. */
   const forget = (name: string, partnerAccount: string) =>
-    asked(name, async (use, { ports }) => {
-      await use.disconnect(partnerAccount);
-      await ports.histories.remove(partnerAccount);
-      await use.forget(partnerAccount);
-    });
+    asked(name, (use, { ports }) =>
+      use.forget(partnerAccount, (generation) => ports.histories.remove(partnerAccount, generation)),
+    );
 
   return { drain, resync, work, sweep, connect, disconnect, forget };
 }

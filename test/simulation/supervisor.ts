@@ -303,6 +303,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         quietly(connect(account));
       });
     }
+    const twins = streamOf(hashOf('twins while forgetting', plan.seed));
     for (const { key, atMs, account, backMs, forgets, revokedMs } of plan.departures) {
       if (account === plan.lostAccount) continue;
       atMoment(atMs, () => {
@@ -310,12 +311,14 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         if (revokedMs > 0) revoke(account);
         scheduler.after(revokedMs, () => {
           log.trace('a person', () => `${forgets ? 'forgets' : 'disconnects'} ${account}`);
+          const isHandedOver = plan.handovers.some((handover) => handover.account === account);
+          const hasTwin = plan.twins && forgets && !isHandedOver;
+          // While the name is being forgotten, which takes a few steps; and again when it is connected anew.
+          if (hasTwin) scheduler.after(between(twins, 20, 400), () => quietly(connectTwin(account)));
           quietly(
             leave(account, forgets).finally(() => {
               scheduler.after(backMs, () => quietly(connect(account)));
-              const isHandedOver = plan.handovers.some((handover) => handover.account === account);
-              if (plan.twins && forgets && !isHandedOver)
-                scheduler.after(backMs + 100, () => quietly(connectTwin(account)));
+              if (hasTwin) scheduler.after(backMs + 100, () => quietly(connectTwin(account)));
             }),
           );
         });

@@ -142,7 +142,13 @@ export async function travel(journey: Journey): Promise<void> {
   const disconnect = { action: 'disconnect', partnerAccount: name };
   expect(await invoke('connect', disconnect)).toEqual({ kind: 'disconnected', known: true });
   await connect(journey, control.issueRefreshToken(name));
-  expect(await invoke('connect', { ...disconnect, forget: true })).toEqual({ kind: 'forgotten' });
+  const begun = { kind: 'forgetting', generation: expect.any(Number) };
+  const forgetting = await invoke('connect', { ...disconnect, forget: true });
+  expect(forgetting).toEqual(begun);
+  const { generation } = forgetting as { generation: number };
+  expect(await invoke('connect', { ...disconnect, action: 'forget', generation })).toEqual({
+    kind: 'forgotten',
+  });
 }
 
 export type { Sandbox };

@@ -274,7 +274,7 @@ describe('disconnect', () => {
   it('has the function disconnect', async () => {
     expect(await cli('disconnect main')).toMatchObject({ exitCode: 0, stdout: '' });
     expect(requests().map(({ payload }) => payload)).toEqual([
-      { action: 'disconnect', partnerAccount: 'main' },
+      { action: 'disconnect', partnerAccount: 'main', forget: false },
     ]);
   });
 
@@ -282,13 +282,17 @@ describe('disconnect', () => {
     const histories = createAdvertHistories(advertStatusTable);
     const key = { partnerAccount: 'main', generation: 1_763_640_000, advertId: '1' };
     await histories.write(key, { sequence: 1, status: 'active', position: '', owed: false, version: 1 });
+    lambda
+      .on(InvokeCommand)
+      .resolvesOnce(answer({ kind: 'forgetting', generation: key.generation }))
+      .resolves(answer({ kind: 'forgotten' }));
 
     expect(await cli('disconnect main --forget --yes')).toMatchObject({ exitCode: 0 });
 
     expect(await histories.read(key)).toBeUndefined();
     expect(requests().map(({ payload }) => payload)).toEqual([
-      { action: 'disconnect', partnerAccount: 'main' },
       { action: 'disconnect', partnerAccount: 'main', forget: true },
+      { action: 'forget', partnerAccount: 'main', generation: 1_763_640_000 },
     ]);
   });
 

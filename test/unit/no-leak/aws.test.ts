@@ -224,7 +224,8 @@ it('no secret leaves the deployed bridge through a whole life with faults that r
   await bridge.pass();
   await bridge.askRefresh({});
   const kept = await bridge.stored();
-  await bridge.ask({ action: 'disconnect', partnerAccount: 'main', forget: true });
+  const forgetting = await bridge.ask({ action: 'disconnect', partnerAccount: 'main', forget: true });
+  await bridge.ask({ ...forgetting, action: 'forget', partnerAccount: 'main' });
   await bridge.look();
 
   const secrets = [...control.issuedTokens(), clientSecret, code, used, 'another hush=2'];

@@ -18,7 +18,8 @@ const aConnectStage = () => ({
   authorize: vi.fn(async () => ({ url: 'https://partner.example/oauth/authorize/' })),
   connect: vi.fn(async () => ({ partnerAccount: 'main' })),
   disconnect: vi.fn(async () => true),
-  forget: vi.fn(async () => {}),
+  beginForget: vi.fn(async () => 1_763_640_000),
+  endForget: vi.fn(async () => {}),
   check: vi.fn(async () => ({ scope: 'v2' })),
 });
 
@@ -33,6 +34,7 @@ const ofOperators = [
   { action: 'connect', partnerAccount: 'main', refreshToken: 'hidden-one' },
   { action: 'disconnect', partnerAccount: 'main' },
   { action: 'disconnect', partnerAccount: 'main', forget: true },
+  { action: 'forget', partnerAccount: 'main', generation: 1_763_640_000 },
   { action: 'check' },
 ];
 
@@ -121,12 +123,29 @@ describe('the event of connect', () => {
     });
   });
 
-  it('disconnects, and forgets only when asked to', async () => {
+  it('disconnects, and forgets in two steps only when asked to', async () => {
     const stage = aConnectStage();
     const event = { action: 'disconnect', partnerAccount: 'main' };
     expect(await answerConnect(stage, event, options)).toEqual({ kind: 'disconnected', known: true });
-    expect(stage.forget).not.toHaveBeenCalled();
-    expect(await answerConnect(stage, { ...event, forget: true }, options)).toEqual({ kind: 'forgotten' });
-    expect(stage.forget).toHaveBeenCalledWith('main');
+    expect(stage.beginForget).not.toHaveBeenCalled();
+    const generation = 1_763_640_000;
+    expect(await answerConnect(stage, { ...event, forget: true }, options)).toEqual({
+      kind: 'forgetting',
+      generation,
+    });
+    expect(stage.endForget).not.toHaveBeenCalled();
+    const rest = { action: 'forget', partnerAccount: 'main', generation };
+    expect(await answerConnect(stage, rest, options)).toEqual({ kind: 'forgotten' });
+    expect(stage.endForget).toHaveBeenCalledWith('main', generation);
+  });
+
+  it('gives the refusal of a forget as data: somebody connected the name again', async () => {
+    const stage = aConnectStage();
+    stage.endForget.mockRejectedValueOnce(new PartnerFault('account-busy', 'connected again'));
+    const event = { action: 'forget', partnerAccount: 'main', generation: 1_763_640_000 };
+    expect(await answerConnect(stage, event, options)).toMatchObject({
+      kind: 'refused',
+      fault: 'account-busy',
+    });
   });
 });
