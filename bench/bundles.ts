@@ -53,8 +53,8 @@ async function contents(stage: Stage): Promise<Map<string, number>> {
     charset: 'utf8',
     legalComments: 'external',
     alias: {
-      '@aws-sdk/credential-provider-node': `${root}shared/aws/lambda-credentials.ts`,
-      '@aws-sdk/endpoint-cache': `${root}shared/aws/no-endpoint-cache.ts`,
+      '@aws-sdk/credential-provider-node': `${root}shared/aws/bundling/lambda-credentials.ts`,
+      '@aws-sdk/endpoint-cache': `${root}shared/aws/bundling/no-endpoint-cache.ts`,
     },
     absWorkingDir: root,
     metafile: true,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JournalEntry } from '../sandbox/journal.ts';
+import type { JournalEntry } from '../sandbox/state/journal.ts';
 import { runArguments, runUntilIdle, setUpBridge, withFolder } from './bridge-run.ts';
 import { commandLine, type Service, start, startService } from './processes.ts';
 import { type Bench, type BenchOptions, median, quantile, type Report } from './report.ts';

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { JournalEntry } from '../sandbox/journal.ts';
 import type { SandboxOptions } from '../sandbox/server.ts';
+import type { JournalEntry } from '../sandbox/state/journal.ts';
 import { bridgeFlags } from '../scripts/bridge-flags.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));

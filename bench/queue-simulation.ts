@@ -2,7 +2,7 @@
  * The queue between drain and fan-out as a model: polls put changes in, batches of ten take them out under the rate
  * budget and the bound on concurrency. Says where changes wait and how long functions are paid for waiting.
  */
-import { seededRandom } from '../sandbox/random.ts';
+import { seededRandom } from '../sandbox/state/random.ts';
 import { quantile } from './report.ts';
 
 export interface QueueSetting {
@@ -36,7 +36,7 @@ export interface QueueOutcome {
 }
 
 const batchSize = 10;
-/** Slots are this much farther apart than the rate asks for (shared/partner-api/gate.ts). */
+/** Slots are this much farther apart than the rate asks for (shared/partner-api/rate-limit/rate-limiter.ts). */
 const spread = 1.05;
 
 /** Deterministic by its seed. */

@@ -1,26 +1,26 @@
 import { Command, CommanderError } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { redactedText } from '../shared/runtime/redaction.ts';
-import { type ExitCode, exitCodes, help, type Io, say } from './io.ts';
-import { CommandError, UsageError, usageErrorOf } from './usage.ts';
+import { type ExitCode, exitCodes, help, type Io, say } from './shared/io.ts';
+import { CommandError, UsageError, usageErrorOf } from './shared/usage.ts';
 
 /** Adds a command to the program; `end` is told the exit code when its work is done. */
 export type AddCommand = (program: Command, io: Io, end: (exitCode: ExitCode) => void) => Command;
 
 /** In the order of the help. Each is a module of its own, loaded alone when it is the one that is asked for. */
 const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
-  ['application', async () => (await import('./commands/application.ts')).addApplication],
-  ['connect', async () => (await import('./commands/connect.ts')).addConnect],
-  ['run', async () => (await import('./commands/run.ts')).addRun],
-  ['webhook', async () => (await import('./commands/webhook.ts')).addWebhook],
-  ['backfill', async () => (await import('./commands/backfill.ts')).addBackfill],
-  ['resync', async () => (await import('./commands/resync.ts')).addResync],
-  ['snapshot', async () => (await import('./commands/snapshot.ts')).addSnapshot],
-  ['replay', async () => (await import('./commands/replay.ts')).addReplay],
-  ['status', async () => (await import('./commands/status.ts')).addStatus],
-  ['dead-letters', async () => (await import('./commands/dead-letters.ts')).addDeadLetters],
-  ['disconnect', async () => (await import('./commands/disconnect.ts')).addDisconnect],
-  ['sandbox', async () => (await import('./commands/sandbox.ts')).addSandbox],
+  ['application', async () => (await import('./commands/application/application.ts')).addApplication],
+  ['connect', async () => (await import('./commands/connect/connect.ts')).addConnect],
+  ['run', async () => (await import('./commands/run/run.ts')).addRun],
+  ['webhook', async () => (await import('./commands/webhook/webhook.ts')).addWebhook],
+  ['backfill', async () => (await import('./commands/backfill/backfill.ts')).addBackfill],
+  ['resync', async () => (await import('./commands/resync/resync.ts')).addResync],
+  ['snapshot', async () => (await import('./commands/snapshot/snapshot.ts')).addSnapshot],
+  ['replay', async () => (await import('./commands/replay/replay.ts')).addReplay],
+  ['status', async () => (await import('./commands/status/status.ts')).addStatus],
+  ['dead-letters', async () => (await import('./commands/dead-letters/dead-letters.ts')).addDeadLetters],
+  ['disconnect', async () => (await import('./commands/disconnect/disconnect.ts')).addDisconnect],
+  ['sandbox', async () => (await import('./commands/sandbox/sandbox.ts')).addSandbox],
 ]);
 
 /** The command asked for; all of them where that is none, for the help and for the guess at what was meant. */

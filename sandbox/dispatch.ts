@@ -1,14 +1,14 @@
-import { admit, checkVersion } from './access.ts';
-import { createAdvert, serveAdvert, serveAdverts, serveThreads } from './adverts.ts';
-import type { Answer } from './answer.ts';
-import { serveAuthorize } from './authorize.ts';
-import { errorAnswer } from './errors.ts';
-import type { EndpointName } from './faults.ts';
-import { serveFeed } from './feed.ts';
-import type { PartnerAccount } from './partner-account.ts';
-import type { ServiceRequest } from './request.ts';
-import { serveToken } from './token-endpoint.ts';
-import type { World } from './world.ts';
+import { admit, checkVersion } from './api/access.ts';
+import { createAdvert, serveAdvert, serveAdverts, serveThreads } from './api/adverts.ts';
+import { serveFeed } from './api/feed.ts';
+import type { Answer } from './http/answer.ts';
+import { errorAnswer } from './http/errors.ts';
+import type { ServiceRequest } from './http/request.ts';
+import { serveAuthorize } from './oauth/authorize.ts';
+import { serveToken } from './oauth/token-endpoint.ts';
+import type { EndpointName } from './state/faults.ts';
+import type { PartnerAccount } from './state/partner-account.ts';
+import type { World } from './state/world.ts';
 
 type PartnerHandler = (world: World, account: PartnerAccount, request: ServiceRequest) => Answer;
 

@@ -1,13 +1,13 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { Answer } from './answer.ts';
+import { isCarriedOut, playOnWire, standInFor } from './control/fault-player.ts';
 import { answerRequest, findTarget, type Target } from './dispatch.ts';
-import { errorAnswer } from './errors.ts';
-import { isCarriedOut, playOnWire, standInFor } from './fault-player.ts';
-import { type JournalEntry, withoutSecrets } from './journal.ts';
-import { jsonObject, type ServiceRequest } from './request.ts';
-import { fingerprint } from './tokens.ts';
-import { type AnswerWriter, readBody } from './wire.ts';
-import type { World } from './world.ts';
+import type { Answer } from './http/answer.ts';
+import { errorAnswer } from './http/errors.ts';
+import { jsonObject, type ServiceRequest } from './http/request.ts';
+import { type AnswerWriter, readBody } from './http/wire.ts';
+import { type JournalEntry, withoutSecrets } from './state/journal.ts';
+import { fingerprint } from './state/tokens.ts';
+import type { World } from './state/world.ts';
 
 /**
  * The service's side of every connection: journal, faults, answer, latency, in this order.

@@ -1,13 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type AssumptionOverrides, defaultAssumptions } from './assumptions.ts';
-import { type Clock, createSandboxClock } from './clock.ts';
-import { createControl, type SandboxControl } from './control.ts';
-import { createControlListener } from './control-listener.ts';
+import { createControl, type SandboxControl } from './control/control.ts';
+import { createControlListener } from './control/control-listener.ts';
+import { createAnswerWriter } from './http/wire.ts';
 import { createServiceListener } from './listener.ts';
-import { type Random, systemRandom } from './random.ts';
-import { createAnswerWriter } from './wire.ts';
-import { type Application, createWorld } from './world.ts';
+import { type AssumptionOverrides, defaultAssumptions } from './state/assumptions.ts';
+import { type Clock, createSandboxClock } from './state/clock.ts';
+import { type Random, systemRandom } from './state/random.ts';
+import { type Application, createWorld } from './state/world.ts';
 
 export interface SandboxUser {
   readonly name: string;

@@ -36,7 +36,7 @@ const isHandler = (file: string) => /^functions\/[^/]+\/handler\.ts$/.test(file)
 
 const named: Record<string, (file: string) => boolean> = {
   ports: (file) => /(^|\/)ports\.ts$/.test(file),
-  budget: (file) => file === 'shared/partner-api/budget-state.ts',
+  budget: (file) => file === 'shared/domain/rate-budget.ts',
 };
 
 const importsOf = (file: string): string[] =>

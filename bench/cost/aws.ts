@@ -6,7 +6,7 @@ import { DeleteMessageBatchCommand, ReceiveMessageCommand, SQSClient } from '@aw
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/server.ts';
 import { secretNames } from '../../shared/contract/names.ts';
-import { startDynamo, startSqs } from '../../test/unit/aws/emulators.ts';
+import { startDynamo, startSqs } from '../../test/helpers/aws-emulators.ts';
 import { playServices } from './played-services.ts';
 import { type Count, startWire } from './wire.ts';
 

@@ -1,5 +1,5 @@
 /** What the stack has that is paid for by the month, from the template that `cdk deploy` would send. */
-import { functions, synthesized } from '../../test/infra/synthesized.ts';
+import { functions, synthesized } from '../../test/helpers/synthesized.ts';
 import type { Usage } from './bill.ts';
 
 export const minutesAMonth = 30 * 24 * 60;

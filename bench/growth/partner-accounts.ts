@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { createLocalConnect } from '../../cli/embedded/connect.ts';
-import { createTextObserver } from '../../cli/embedded/text-observer.ts';
+import { createLocalConnect } from '../../embedded/connect.ts';
+import { createTextObserver } from '../../embedded/text-observer.ts';
 import { bridgeSettings } from '../../shared/contract/settings.ts';
-import { Secret } from '../../shared/domain/secret.ts';
-import { sideBySide } from '../../shared/domain/side-by-side.ts';
-import { openEmbeddedState } from '../../shared/embedded/state.ts';
+import { sideBySide } from '../../shared/domain/for-each-concurrent.ts';
+import { Secret } from '../../shared/domain/text/secret.ts';
+import { openEmbeddedState } from '../../shared/sqlite/state.ts';
 import { storeApplication, withFolder } from '../bridge-run.ts';
 import { type Service, startService } from '../processes.ts';
 import { type Sample, sampleOf } from './sample.ts';

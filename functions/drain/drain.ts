@@ -5,11 +5,11 @@
  */
 import type { ShapeError } from '../../shared/contract/checks.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import { pauseOf, stopOf } from '../../shared/domain/accounts.ts';
 import { type Feed, feeds } from '../../shared/domain/feed.ts';
+import { sideBySide } from '../../shared/domain/for-each-concurrent.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
+import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { PartnerAccount } from '../../shared/domain/ports.ts';
-import { sideBySide } from '../../shared/domain/side-by-side.ts';
 import { type PollDeps, type PollReport, pollFeed } from './poll.ts';
 import type { FeedState } from './ports.ts';
 import { type ReleaseDeps, releaseParked } from './release.ts';

@@ -4,11 +4,11 @@ import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queu
 import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
-import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
+import { createParkedMessages } from '../../shared/aws/parking/parked-messages.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
 import { readBooks } from '../../shared/aws/read-books.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
-import { createViewedAccounts } from '../../shared/partner-api/account-views.ts';
+import { createViewedAccounts } from '../../shared/partner-api/tokens/account-views.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { drainLimits, scheduleMs } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';

@@ -5,7 +5,7 @@ import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { asFault, PartnerFault } from '../../shared/domain/faults.ts';
 import type { Feed } from '../../shared/domain/feed.ts';
 import type { Observer } from '../../shared/domain/ports.ts';
-import { cleanText } from '../../shared/partner-api/clean-text.ts';
+import { cleanText } from '../../shared/partner-api/errors/clean-text.ts';
 import { idsOf, type PageIds } from './page-ids.ts';
 import type {
   ChangedAdvertsQueue,

@@ -1,9 +1,10 @@
 /** What the drain needs from the world. */
+
+import type { ReleaseOptions } from '../../shared/aws/parking/parking.ts';
 import type { OnUnreadable } from '../../shared/contract/checks.ts';
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
 import type { FeedPage } from '../../shared/contract/partner-service.ts';
 import type { Feed } from '../../shared/domain/feed.ts';
-import type { ReleaseOptions } from '../../shared/domain/parking.ts';
 
 export interface FeedKey {
   readonly partnerAccount: string;

@@ -2,7 +2,7 @@ import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerFault } from '../../shared/domain/faults.ts';
 import { type Feed, pageLimit } from '../../shared/domain/feed.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
-import { mayBeCursorRejection } from '../../shared/partner-api/faults.ts';
+import { mayBeCursorRejection } from '../../shared/partner-api/errors/classify.ts';
 import type { CallOptions, FeedReader, FeedState, ReceivedPage } from './ports.ts';
 
 export interface PageRead extends ReceivedPage {

@@ -1,8 +1,9 @@
 /** Messages that fan-out has parked come back into the queue once nothing keeps them from being handled any more. */
-import { pauseOf, stopOf } from '../../shared/domain/accounts.ts';
+
 import type { Clock } from '../../shared/domain/clock.ts';
+import { sideBySide } from '../../shared/domain/for-each-concurrent.ts';
+import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { Observer, PartnerAccounts } from '../../shared/domain/ports.ts';
-import { sideBySide } from '../../shared/domain/side-by-side.ts';
 import type { ParkedMessages } from './ports.ts';
 
 export interface ReleaseDeps {

@@ -2,7 +2,7 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import type { EventPublisher, Observer } from '../../shared/domain/ports.ts';
-import { beforeAll, type Position } from '../../shared/domain/position.ts';
+import { beforeAll, type Position } from '../../shared/domain/queue/position.ts';
 import type { AdvertHistories, AdvertKey, AdvertReader, AdvertRow, Delivery } from './ports.ts';
 
 export interface RetrySettings {

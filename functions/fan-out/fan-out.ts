@@ -5,8 +5,8 @@
  * is there in docs/decisions/fan-out-protocol.md.
  */
 import { metrics } from '../../shared/contract/names.ts';
-import { pauseOf, stopOf } from '../../shared/domain/accounts.ts';
 import { asFault, PartnerFault } from '../../shared/domain/faults.ts';
+import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { PartnerAccount, PartnerAccounts } from '../../shared/domain/ports.ts';
 import { type AdvertDeps, firstRow, type Group } from './advert.ts';
 import { afterFault, giveUp, park } from './after-fault.ts';

@@ -1,6 +1,6 @@
 /** What the fan-out needs from the world. */
 import type { ChangedAdvert, DeadLetter, Subject } from '../../shared/contract/messages.ts';
-import type { Position } from '../../shared/domain/position.ts';
+import type { Position } from '../../shared/domain/queue/position.ts';
 
 export interface AdvertKey {
   readonly partnerAccount: string;

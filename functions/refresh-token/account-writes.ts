@@ -3,9 +3,9 @@
  * `changeAccount` can apply it again after a conflict.
  */
 import type { StopReason } from '../../shared/contract/events.ts';
-import { changeAccount, stopOf } from '../../shared/domain/accounts.ts';
 import { authorizationEvent } from '../../shared/domain/advert-event.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
+import { changeAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import type {
   EventPublisher,
   Observer,

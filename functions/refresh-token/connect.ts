@@ -6,19 +6,20 @@
  * waits until the pair is stored and the feed registered: so a row that is polled always has a feed of its generation
  * and a token of its user, wherever a `connect` was cut short, and of two first ones at once only one gets the name.
  */
-import { changeAccount } from '../../shared/domain/accounts.ts';
+
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerFault } from '../../shared/domain/faults.ts';
 import { feeds } from '../../shared/domain/feed.ts';
+import { changeAccount } from '../../shared/domain/partner-account.ts';
 import type { PartnerAccount, TokenPair } from '../../shared/domain/ports.ts';
-import type { Secret } from '../../shared/domain/secret.ts';
+import type { Secret } from '../../shared/domain/text/secret.ts';
 import { disconnected, payOwedEvents, restored } from './account-writes.ts';
-import { createFirstLook, type FirstLookDeps, type FirstPage } from './first-look.ts';
 import type { FeedLook, FeedRegister, Grant, KnownAdverts, TokenVault } from './ports.ts';
 import { busy, releaseRefreshLock, withRefreshLock } from './refresh-lock.ts';
 import type { CallOptions, RefreshDeps } from './refresh-token.ts';
 import { createTokenRequests } from './token-requests.ts';
 import { missingScopes, pairOf, warnOfType } from './tokens.ts';
+import { createFirstLook, type FirstLookDeps, type FirstPage } from './verify-user.ts';
 
 export interface ConnectDeps extends Omit<RefreshDeps, 'settings' | 'random'> {
   readonly vault: TokenVault;

@@ -2,7 +2,7 @@
 import type { TokenAnswer } from '../../shared/contract/partner-service.ts';
 import type { Feed } from '../../shared/domain/feed.ts';
 import type { TokenPair, TokenReader } from '../../shared/domain/ports.ts';
-import type { Secret } from '../../shared/domain/secret.ts';
+import type { Secret } from '../../shared/domain/text/secret.ts';
 
 /** The one place that writes token secrets. */
 export interface TokenVault extends TokenReader {

@@ -1,5 +1,5 @@
-import { changeAccount } from '../../shared/domain/accounts.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
+import { changeAccount } from '../../shared/domain/partner-account.ts';
 import type { PartnerAccounts } from '../../shared/domain/ports.ts';
 
 export interface LockDeps {

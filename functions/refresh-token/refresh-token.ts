@@ -4,9 +4,9 @@
  * rest (docs/decisions/tokens.md).
  */
 import { metrics } from '../../shared/contract/names.ts';
-import { changeAccount, pauseOf, stopOf } from '../../shared/domain/accounts.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import { asFault, type PartnerFault } from '../../shared/domain/faults.ts';
+import { changeAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { EventPublisher, Observer, PartnerAccount, TokenPair } from '../../shared/domain/ports.ts';
 import type { RefreshOutcome, Rejection } from '../../shared/partner-api/ports.ts';
 import { payOwedEvents, stopped, withToken } from './account-writes.ts';

@@ -1,8 +1,8 @@
 /** What refresh-token does on schedule, for all partner accounts. */
 import { metrics } from '../../shared/contract/names.ts';
-import { refreshTokenAlarmMs, stopOf } from '../../shared/domain/accounts.ts';
+import { sideBySide } from '../../shared/domain/for-each-concurrent.ts';
+import { refreshTokenAlarmMs, stopOf } from '../../shared/domain/partner-account.ts';
 import type { PartnerAccount } from '../../shared/domain/ports.ts';
-import { sideBySide } from '../../shared/domain/side-by-side.ts';
 import type { RefreshOutcome } from '../../shared/partner-api/ports.ts';
 import { payOwedEvents } from './account-writes.ts';
 import type { CallOptions, RefreshDeps, RefreshRequest } from './refresh-token.ts';

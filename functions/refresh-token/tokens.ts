@@ -1,6 +1,6 @@
 import { metrics } from '../../shared/contract/names.ts';
 import type { Observer, TokenPair } from '../../shared/domain/ports.ts';
-import { Secret } from '../../shared/domain/secret.ts';
+import { Secret } from '../../shared/domain/text/secret.ts';
 import type { ReceivedTokens } from './ports.ts';
 
 /** Where the answer does not say how long its token lives, it is taken for an hour; a 401 corrects that. */

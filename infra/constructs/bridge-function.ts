@@ -128,9 +128,12 @@ const bundling = {
   bundleAwsSDK: true,
   esbuildArgs: {
     // In Lambda credentials are in the environment: the chain of all other sources is 90 KB that never runs.
-    '--alias:@aws-sdk/credential-provider-node': join(repository, 'shared/aws/lambda-credentials.ts'),
+    '--alias:@aws-sdk/credential-provider-node': join(
+      repository,
+      'shared/aws/bundling/lambda-credentials.ts',
+    ),
     // DynamoDB's endpoint discovery is off: its cache is another 7 KB.
-    '--alias:@aws-sdk/endpoint-cache': join(repository, 'shared/aws/no-endpoint-cache.ts'),
+    '--alias:@aws-sdk/endpoint-cache': join(repository, 'shared/aws/bundling/no-endpoint-cache.ts'),
     // Licences go into a file beside the bundle, where they are not loaded with every cold start.
     '--legal-comments': 'external',
   },

@@ -4,10 +4,10 @@ import { checked } from '../contract/checks.ts';
 import { advertRow } from '../contract/rows.ts';
 import { advertStatusTable } from '../contract/tables.ts';
 import type { Clock } from '../domain/clock.ts';
-import { coalescedReads } from './coalesced-reads.ts';
-import { putItem, type Table } from './conditional-write.ts';
-import { fromItem, type Item } from './dynamo-values.ts';
-import { deleteAll } from './query.ts';
+import { coalescedReads } from './dynamodb/coalesced-reads.ts';
+import { putItem, type Table } from './dynamodb/conditional-write.ts';
+import { deleteAll } from './dynamodb/query.ts';
+import { fromItem, type Item } from './dynamodb/values.ts';
 
 const { partitionKey: pk } = advertStatusTable;
 

@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import type { Application, ApplicationSecret } from '../../functions/refresh-token/ports.ts';
 import { secretNames } from '../contract/names.ts';
-import { applicationOfText, textOfApplication } from '../domain/secret-text.ts';
+import { applicationOfText, textOfApplication } from '../domain/text/secret-text.ts';
 
 const SecretId = secretNames.application;
 

@@ -1,7 +1,7 @@
 import type { BackfillProgress, Backfills } from '../../functions/backfill/ports.ts';
 import { booksItemKey } from './books.ts';
-import { readItem, type Table, updateItem } from './conditional-write.ts';
-import { numberIn } from './dynamo-values.ts';
+import { readItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
+import { numberIn } from './dynamodb/values.ts';
 
 /**
  * Progress of backfills on the feed-state table, in the item of the generation's books: what a page lists is counted in

@@ -1,9 +1,9 @@
 import type { BookKeeper } from '../domain/ports.ts';
-import type { Table } from './conditional-write.ts';
-import { createParkingLot } from './parking-lot.ts';
-import { countMessages } from './queue-counts.ts';
+import type { Table } from './dynamodb/conditional-write.ts';
+import { createParkingLot } from './parking/parking-lot.ts';
 import { readBooks } from './read-books.ts';
-import type { Queue } from './send-batches.ts';
+import { countMessages } from './sqs/queue-counts.ts';
+import type { Queue } from './sqs/send-batches.ts';
 
 export interface BookKeeperOptions {
   readonly table: Table;

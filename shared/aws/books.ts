@@ -1,7 +1,7 @@
 import { feedStateTable } from '../contract/tables.ts';
 import type { Books as Account } from '../domain/ports.ts';
-import { type Table, updateItem } from './conditional-write.ts';
-import type { Item } from './dynamo-values.ts';
+import { type Table, updateItem } from './dynamodb/conditional-write.ts';
+import type { Item } from './dynamodb/values.ts';
 
 /** What is added to the books (a redrive takes away). `redelivered`: of these outcomes, those of a delivery beyond its message's first. */
 export type Entry = { -readonly [K in Exclude<keyof Account, 'listed' | 'inFlight'>]?: number };

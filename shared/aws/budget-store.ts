@@ -1,11 +1,11 @@
 import { feedStateTable } from '../contract/tables.ts';
 import { backoffMs } from '../domain/backoff.ts';
 import { systemClock } from '../domain/clock.ts';
-import { freshBudget, paused, recovered, reserveSlots, suspected } from '../partner-api/budget-state.ts';
+import { freshBudget, paused, recovered, reserveSlots, suspected } from '../domain/rate-budget.ts';
 import type { BudgetState, BudgetStore } from '../partner-api/ports.ts';
-import { readItem, type Table, updateItem } from './conditional-write.ts';
-import { fromItem, type Item, numberIn } from './dynamo-values.ts';
-import type { Edges } from './send-batches.ts';
+import { readItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
+import { fromItem, type Item, numberIn } from './dynamodb/values.ts';
+import type { Edges } from './sqs/send-batches.ts';
 
 const key: Item = {
   [feedStateTable.partitionKey]: { S: 'bridge' },

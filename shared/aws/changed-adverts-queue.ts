@@ -1,8 +1,8 @@
 import type { ChangedAdvertsQueue } from '../../functions/drain/ports.ts';
 import { systemClock } from '../domain/clock.ts';
-import { messageGroupOf } from '../domain/message-groups.ts';
-import { countMessages } from './queue-counts.ts';
-import { type Edges, type Queue, sendBatches } from './send-batches.ts';
+import { messageGroupOf } from '../domain/queue/message-groups.ts';
+import { countMessages } from './sqs/queue-counts.ts';
+import { type Edges, type Queue, sendBatches } from './sqs/send-batches.ts';
 
 export interface ChangedAdvertsQueueOptions extends Edges {
   readonly queue: Queue;

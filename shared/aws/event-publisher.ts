@@ -6,7 +6,7 @@ import {
 import { backoffMs } from '../domain/backoff.ts';
 import { systemClock } from '../domain/clock.ts';
 import type { EventPublisher } from '../domain/ports.ts';
-import type { Edges } from './send-batches.ts';
+import type { Edges } from './sqs/send-batches.ts';
 
 export interface EventPublisherOptions extends Edges {
   readonly client: EventBridgeClient;

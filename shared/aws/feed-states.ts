@@ -2,9 +2,9 @@ import type { FeedKey, FeedState, FeedStates, Lease } from '../../functions/drai
 import { checked, readRows } from '../contract/checks.ts';
 import * as rows from '../contract/rows.ts';
 import { feedStateTable } from '../contract/tables.ts';
-import { type Table, updateItem } from './conditional-write.ts';
-import { fromItem, type Item, numberIn } from './dynamo-values.ts';
-import { deleteAll, queryAll } from './query.ts';
+import { type Table, updateItem } from './dynamodb/conditional-write.ts';
+import { deleteAll, queryAll } from './dynamodb/query.ts';
+import { fromItem, type Item, numberIn } from './dynamodb/values.ts';
 
 const { partitionKey: pk, sortKey: sk } = feedStateTable;
 

@@ -1,7 +1,7 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { advertStatusTable } from '../contract/tables.ts';
-import type { Table } from './conditional-write.ts';
-import type { Item } from './dynamo-values.ts';
+import type { Table } from './dynamodb/conditional-write.ts';
+import type { Item } from './dynamodb/values.ts';
 
 const { partitionKey: pk } = advertStatusTable;
 

@@ -3,9 +3,9 @@ import { checked, readRows } from '../contract/checks.ts';
 import { partnerAccountRow } from '../contract/rows.ts';
 import { feedStateTable } from '../contract/tables.ts';
 import type { PartnerAccount, PartnerAccounts } from '../domain/ports.ts';
-import { putItem, readItem, type Table } from './conditional-write.ts';
-import { fromItem, type Item, numberIn } from './dynamo-values.ts';
-import { queryAll } from './query.ts';
+import { putItem, readItem, type Table } from './dynamodb/conditional-write.ts';
+import { queryAll } from './dynamodb/query.ts';
+import { fromItem, type Item, numberIn } from './dynamodb/values.ts';
 
 const { partitionKey: pk, sortKey: sk } = feedStateTable;
 

@@ -1,8 +1,8 @@
 import { feeds } from '../domain/feed.ts';
 import type { Books } from '../domain/ports.ts';
 import { booksItemKey } from './books.ts';
-import { readItem, type Table } from './conditional-write.ts';
-import { numberIn } from './dynamo-values.ts';
+import { readItem, type Table } from './dynamodb/conditional-write.ts';
+import { numberIn } from './dynamodb/values.ts';
 import { feedItemKey } from './feed-states.ts';
 
 /**

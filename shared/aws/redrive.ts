@@ -1,10 +1,10 @@
 /** The dead letters of a stack, for a person: to read, to put back into the queue, to throw away. */
-import { messageGroupOf } from '../domain/message-groups.ts';
+import { messageGroupOf } from '../domain/queue/message-groups.ts';
 import type { Books } from './books.ts';
-import { passOver, remove } from './letter-pass.ts';
-import { countMessages } from './queue-counts.ts';
-import { type Queue, sendBatches } from './send-batches.ts';
-import { type Stored, storedOf } from './stored-letter.ts';
+import { countMessages } from './sqs/queue-counts.ts';
+import { passOver, remove } from './sqs/scan-dead-letters.ts';
+import { type Queue, sendBatches } from './sqs/send-batches.ts';
+import { type Stored, storedOf } from './sqs/stored-letter.ts';
 
 export interface StoredLettersOptions {
   readonly queue: Queue;

@@ -2,13 +2,13 @@ import { ChangeMessageVisibilityBatchCommand } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse } from 'aws-lambda';
 import type { Settlement, Verdict } from '../../functions/fan-out/ports.ts';
 import { systemClock } from '../domain/clock.ts';
-import { type Parking, placeOf } from '../domain/parking.ts';
+import { sideBySide } from '../domain/for-each-concurrent.ts';
 import type { Observer } from '../domain/ports.ts';
-import { sideBySide } from '../domain/side-by-side.ts';
 import type { Books, Entry } from './books.ts';
 import { sendDeadLetters } from './dead-letters.ts';
-import { type Edges, inTens, type Queue } from './send-batches.ts';
-import type { ReceivedRecord } from './sqs-deliveries.ts';
+import { type Parking, placeOf } from './parking/parking.ts';
+import type { ReceivedRecord } from './sqs/deliveries.ts';
+import { type Edges, inTens, type Queue } from './sqs/send-batches.ts';
 
 export interface BatchSettlerOptions extends Edges {
   readonly queue: Queue;

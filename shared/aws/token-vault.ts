@@ -13,7 +13,7 @@ import {
 import type { TokenVault } from '../../functions/refresh-token/ports.ts';
 import { secretNames } from '../contract/names.ts';
 import type { TokenReader } from '../domain/ports.ts';
-import { pairOfText, textOfPair } from '../domain/secret-text.ts';
+import { pairOfText, textOfPair } from '../domain/text/secret-text.ts';
 
 const secretId = (partnerAccount: string) => secretNames.partnerAccountPrefix + partnerAccount;
 

@@ -1,6 +1,6 @@
 /**
  * Everything that can go wrong between the bridge and the partner service, and what the pipeline does about each,
- * as data. How an answer becomes one of these is in shared/partner-api/faults.ts.
+ * as data. How an answer becomes one of these is in shared/partner-api/errors/classify.ts.
  */
 
 import { ShapeError } from '../contract/checks.ts';

@@ -4,7 +4,7 @@
  */
 import type { OnUnreadable } from '../contract/checks.ts';
 import type { MetricName } from '../contract/names.ts';
-import type { Secret } from './secret.ts';
+import type { Secret } from './text/secret.ts';
 
 /** Where a partner account's feed or tokens are looked after. Written as a whole, under optimistic locking. */
 export interface PartnerAccount {

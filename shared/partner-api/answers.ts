@@ -9,8 +9,8 @@ import {
   tokenAnswer,
 } from '../contract/partner-service.ts';
 import { PartnerFault } from '../domain/faults.ts';
-import type { Secret } from '../domain/secret.ts';
-import type { Answer } from './transport.ts';
+import type { Secret } from '../domain/text/secret.ts';
+import type { Answer } from './http/transport.ts';
 
 /** The list of adverts, each by its ID; assumed, for §4.2 shows neither its paging nor its shape. */
 const advertList = v.object({ data: v.array(v.unknown()) });

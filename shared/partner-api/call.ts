@@ -2,11 +2,11 @@
 import { type BackoffOptions, backoffMs } from '../domain/backoff.ts';
 import type { Clock } from '../domain/clock.ts';
 import { PartnerFault } from '../domain/faults.ts';
-import { createConnections } from './connections.ts';
-import { type Asked, faultOfAnswer, faultOfSilence } from './faults.ts';
-import type { Gate } from './gate.ts';
-import type { RetryPolicy } from './retry-policy.ts';
-import { type Answer, NoAnswerError, type Transport, type WireRequest } from './transport.ts';
+import { type Asked, faultOfAnswer, faultOfSilence } from './errors/classify.ts';
+import { createConnections } from './http/connections.ts';
+import type { RetryPolicy } from './http/retry-policy.ts';
+import { type Answer, NoAnswerError, type Transport, type WireRequest } from './http/transport.ts';
+import type { Gate } from './rate-limit/rate-limiter.ts';
 
 export interface CallerDeps {
   readonly transport: Transport;

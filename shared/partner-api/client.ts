@@ -15,11 +15,14 @@ import { partnerBaseUrl } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import type { Feed } from '../domain/feed.ts';
 import type { Observer } from '../domain/ports.ts';
-import type { Secret } from '../domain/secret.ts';
+import type { Secret } from '../domain/text/secret.ts';
 import { type AdvertList, jsonIn, listIn, pageIn, statusIn, tokensIn } from './answers.ts';
 import { createCaller } from './call.ts';
-import { mayBeCursorRejection } from './faults.ts';
-import type { Gate } from './gate.ts';
+import { mayBeCursorRejection } from './errors/classify.ts';
+import { createPolicy, getPolicy, tokenPolicy } from './http/retry-policy.ts';
+import { createServiceClock } from './http/service-clock.ts';
+import { createTransport, type Transport } from './http/transport.ts';
+import type { Gate } from './rate-limit/rate-limiter.ts';
 import {
   type AuthorizeQuery,
   authorizeUrl,
@@ -29,9 +32,6 @@ import {
   paths,
   tokenBody,
 } from './requests.ts';
-import { createPolicy, getPolicy, tokenPolicy } from './retry-policy.ts';
-import { createServiceClock } from './service-clock.ts';
-import { createTransport, type Transport } from './transport.ts';
 
 export interface PartnerClientOptions {
   /** https, or http on loopback; a path in it stands before every path of the service. */

@@ -1,5 +1,5 @@
 /** What the client needs from the world: the rate budget's shared state, and somebody who can refresh a token. */
-import type { Secret } from '../domain/secret.ts';
+import type { Secret } from '../domain/text/secret.ts';
 
 export type PauseReason = 'slow-down' | 'circuit';
 

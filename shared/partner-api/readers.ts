@@ -3,7 +3,7 @@ import type { FeedReader } from '../../functions/drain/ports.ts';
 import type { AdvertReader } from '../../functions/fan-out/ports.ts';
 import { PartnerFault } from '../domain/faults.ts';
 import { advertsFeed } from '../domain/feed.ts';
-import type { Secret } from '../domain/secret.ts';
+import type { Secret } from '../domain/text/secret.ts';
 import type { CallOptions, ListQuery, PartnerClient } from './client.ts';
 import type { TokenSource } from './ports.ts';
 

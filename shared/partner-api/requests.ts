@@ -4,7 +4,7 @@ import type { Application, Grant } from '../../functions/refresh-token/ports.ts'
 import { advertIdPattern } from '../contract/checks.ts';
 import { PartnerFault } from '../domain/faults.ts';
 import type { Feed } from '../domain/feed.ts';
-import type { Secret } from '../domain/secret.ts';
+import type { Secret } from '../domain/text/secret.ts';
 
 /** Goes into User-Agent; a test keeps it equal to the version in package.json. */
 export const clientVersion = '0.1.0';

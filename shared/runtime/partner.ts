@@ -1,15 +1,15 @@
 import { createBudgetStore } from '../aws/budget-store.ts';
 import { lambdaClient, secretsManagerClient } from '../aws/clients.ts';
-import type { Table } from '../aws/conditional-write.ts';
+import type { Table } from '../aws/dynamodb/conditional-write.ts';
 import { createRefreshRequester } from '../aws/refresh-requester.ts';
 import { createTokenReader } from '../aws/token-vault.ts';
 import type { FunctionEnvironment } from '../contract/environment.ts';
 import { systemClock } from '../domain/clock.ts';
-import type { ViewedAccounts } from '../partner-api/account-views.ts';
 import { createPartnerClient } from '../partner-api/client.ts';
-import { createGate } from '../partner-api/gate.ts';
+import { createGate } from '../partner-api/rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from '../partner-api/readers.ts';
-import { createTokenSource } from '../partner-api/token-source.ts';
+import type { ViewedAccounts } from '../partner-api/tokens/account-views.ts';
+import { createTokenSource } from '../partner-api/tokens/token-source.ts';
 import { partnerConnections } from './limits.ts';
 import { observer } from './observer.ts';
 

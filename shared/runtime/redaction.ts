@@ -1,6 +1,6 @@
-import { decodedText } from '../domain/decoded-text.ts';
-import { isErrorCode, withoutNamedValues } from '../domain/redacted-text.ts';
-import { redacted, Secret } from '../domain/secret.ts';
+import { decodedText } from '../domain/text/decoded-text.ts';
+import { isErrorCode, withoutNamedValues } from '../domain/text/redacted-text.ts';
+import { redacted, Secret } from '../domain/text/secret.ts';
 
 /**
  * The second net: a {@link Secret} prints as `[redacted]` by itself; this one catches what was never put into one.

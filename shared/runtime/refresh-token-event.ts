@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { checked, instant, partnerAccountName, ShapeError } from '../contract/checks.ts';
 import { generation } from '../contract/events.ts';
 import { PartnerFault } from '../domain/faults.ts';
-import { Secret } from '../domain/secret.ts';
+import { Secret } from '../domain/text/secret.ts';
 import { rejections } from '../partner-api/ports.ts';
 import type { Runtime } from './middleware.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { repository } from '../deploy/cloud.ts';
-import type { Finished, Processes } from '../deploy/processes.ts';
+import type { Finished, Processes } from '../deploy/emulator/processes.ts';
 
 /** `advert-bridge` in a process of its own, on an embedded bridge in a folder. */
 export interface BridgeCommand {

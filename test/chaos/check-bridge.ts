@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { Status } from '../../cli/bridge.ts';
-import { stateFileIn } from '../../shared/embedded/state-file.ts';
+import type { Status } from '../../cli/shared/bridge.ts';
+import { stateFileIn } from '../../shared/sqlite/file/state-file.ts';
 import { type ChaosBridge, secretsOf } from './bridge.ts';
 import { checkHistories } from './check-histories.ts';
 import { transcriptOf } from './transcript.ts';

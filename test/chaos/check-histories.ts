@@ -1,4 +1,4 @@
-import type { AdvertTruth } from '../../sandbox/control.ts';
+import type { AdvertTruth } from '../../sandbox/control/control.ts';
 import type { Line, Transcript } from './transcript.ts';
 
 export interface Histories {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from '../../sandbox/random.ts';
 import type { Sandbox } from '../../sandbox/server.ts';
+import type { Random } from '../../sandbox/state/random.ts';
 import type { Life } from './life.ts';
 import type { Weather } from './weather.ts';
 

@@ -1,5 +1,5 @@
-import { pick, type Random } from '../../sandbox/random.ts';
 import type { Sandbox } from '../../sandbox/server.ts';
+import { pick, type Random } from '../../sandbox/state/random.ts';
 
 /** What goes on at the service while the bridge lives and dies. */
 export interface Weather {

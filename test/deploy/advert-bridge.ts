@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { repository } from './cloud.ts';
-import type { Finished, Processes } from './processes.ts';
+import type { Finished, Processes } from './emulator/processes.ts';
 
 /** The command line, run as a person would: in a process of its own, against the deployed stack. */
 export interface AdvertBridge {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { outputs, stackName } from '../../shared/contract/names.ts';
 import { awsAccount, region, repository } from './cloud.ts';
-import type { Processes } from './processes.ts';
+import type { Processes } from './emulator/processes.ts';
 
 export type Outputs = Readonly<Record<keyof typeof outputs, string>>;
 

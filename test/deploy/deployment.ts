@@ -2,8 +2,8 @@ import type { Sandbox } from '../../sandbox/server.ts';
 import type { AdvertBridge } from './advert-bridge.ts';
 import type { Cdk, Outputs } from './cdk.ts';
 import type { Cloud } from './cloud.ts';
-import type { MiniStack } from './ministack.ts';
-import type { Steps } from './steps.ts';
+import type { MiniStack } from './emulator/ministack.ts';
+import type { Steps } from './steps/steps.ts';
 import type { Subscriber } from './subscriber.ts';
 
 /** What the steps work on. */

@@ -8,13 +8,13 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { UsageError } from '../helpers/options.ts';
+import { logTails } from './emulator/logs.ts';
+import type { MiniStack } from './emulator/ministack.ts';
+import { leftOver } from './emulator/process-table.ts';
+import { Processes } from './emulator/processes.ts';
 import { journey } from './journey.ts';
-import { logTails } from './logs.ts';
-import type { MiniStack } from './ministack.ts';
 import { type Options, optionsOf, usage } from './options.ts';
-import { leftOver } from './process-table.ts';
-import { Processes } from './processes.ts';
-import { RunEndedError, Steps } from './steps.ts';
+import { RunEndedError, Steps } from './steps/steps.ts';
 
 let options: Options;
 try {

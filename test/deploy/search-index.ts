@@ -11,7 +11,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { Outputs } from './cdk.ts';
 import { type Cloud, repository } from './cloud.ts';
-import type { Processes } from './processes.ts';
+import type { Processes } from './emulator/processes.ts';
 import type { Received } from './subscriber.ts';
 
 /** examples/search-index, deployed. */

@@ -2,7 +2,7 @@ import type { FeedState, Progress } from '../../functions/drain/ports.ts';
 import type { Delivery, Settlement, Verdict } from '../../functions/fan-out/ports.ts';
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
 import type { PartnerAccount, TokenPair } from '../../shared/domain/ports.ts';
-import { Secret } from '../../shared/domain/secret.ts';
+import { Secret } from '../../shared/domain/text/secret.ts';
 
 /** A feed state as `connect` registers it. */
 export const feedState = (change: Partial<FeedState> = {}): FeedState => ({

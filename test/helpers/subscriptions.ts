@@ -1,5 +1,8 @@
 import fc from 'fast-check';
-import { type AdvertFilter, detailTypesOf } from '../../infra/constructs/subscription-pattern.ts';
+import {
+  type AdvertFilter,
+  detailTypesOf,
+} from '../../infra/constructs/subscription/subscription-pattern.ts';
 import { checked } from '../../shared/contract/checks.ts';
 import { type Envelope, envelope } from '../../shared/contract/events.ts';
 import { detailTypes } from '../../shared/contract/names.ts';

@@ -8,7 +8,7 @@ import { DefinitionBody, Pass, StateMachine } from 'aws-cdk-lib/aws-stepfunction
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it, vi } from 'vitest';
 import { AdvertSubscription, type AdvertSubscriptionProps, SubscriptionError } from '../../infra/cdk.ts';
-import { inShort, type Resource } from './synthesized.ts';
+import { inShort, type Resource } from '../helpers/synthesized.ts';
 
 const ours = { account: '222222222222', region: 'eu-central-1' };
 const ourBus = 'arn:aws:events:eu-central-1:222222222222:event-bus/adverts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { alarms, metricsNamespace, stackName } from '../../shared/contract/names.ts';
-import { inShort, repository, synthesized } from './synthesized.ts';
+import { inShort, repository, synthesized } from '../helpers/synthesized.ts';
 
 const silent = synthesized();
 const mailing = synthesized({ alarmEmail: 'team@example.com' });

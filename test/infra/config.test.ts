@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { readSettings, SettingsError } from '../../infra/config.ts';
 import { stackSettingNames } from '../../shared/contract/settings.ts';
-import { appWith, repository } from './synthesized.ts';
+import { appWith, repository } from '../helpers/synthesized.ts';
 
 const read = (settings: Record<string, unknown>) => readSettings(appWith(settings).node);
 

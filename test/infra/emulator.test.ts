@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isUnknownToEmulator, unknownToEmulator } from '../../infra/emulator.ts';
-import { synthesized } from './synthesized.ts';
+import { synthesized } from '../helpers/synthesized.ts';
 
 const settings = { subscriberAccounts: '111111111111', alarmEmail: 'team@example.com' };
 const aws = synthesized(settings);

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of CloudFormation and variables of IAM.
 import { describe, expect, it } from 'vitest';
-import { inShort, type Synthesized, synthesized } from './synthesized.ts';
+import { inShort, type Synthesized, synthesized } from '../helpers/synthesized.ts';
 
 const alone = synthesized({ busName: 'marketplace' });
 const open = synthesized({

@@ -9,7 +9,7 @@ import {
   functionEnvironments,
 } from '../../shared/contract/environment.ts';
 import { refreshLimits } from '../../shared/runtime/limits.ts';
-import { functions, inShort, repository, synthesized } from './synthesized.ts';
+import { functions, inShort, repository, synthesized } from '../helpers/synthesized.ts';
 
 const { one, ofType, stack } = synthesized({ acceptLanguage: 'pl', pollSeconds: '20' });
 const names = Object.keys(functions) as FunctionName[];

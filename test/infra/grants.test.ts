@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of CloudFormation in short.
 import { describe, expect, it } from 'vitest';
-import { functions, inShort, synthesized } from './synthesized.ts';
+import { functions, inShort, synthesized } from '../helpers/synthesized.ts';
 
 const { ofType, one, resources } = synthesized({ organizationId: 'o-a1b2c3d4e5' });
 

@@ -4,11 +4,11 @@ import { Template } from 'aws-cdk-lib/assertions';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AdvertSubscription } from '../../infra/cdk.ts';
-import { contradictionsOf } from '../../infra/constructs/subscription-pattern.ts';
+import { contradictionsOf } from '../../infra/constructs/subscription/subscription-pattern.ts';
 import { SearchStack } from '../docs/subscription.ts';
 import { stack as elsewhere } from '../docs/subscription-elsewhere.ts';
 import { aFilter } from '../helpers/subscriptions.ts';
-import { inShort, synthesized } from './synthesized.ts';
+import { inShort, synthesized } from '../helpers/synthesized.ts';
 
 const page = readFileSync('docs/subscribers-cdk.md', 'utf8');
 const busArn = 'arn:aws:events:eu-central-1:111111111111:event-bus/adverts';

@@ -2,7 +2,7 @@ import { Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it, vi } from 'vitest';
 import { outputs, stackName } from '../../shared/contract/names.ts';
-import { synthesized } from './synthesized.ts';
+import { synthesized } from '../helpers/synthesized.ts';
 
 const bridge = synthesized();
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { advertStatusTable, feedStateTable } from '../../shared/contract/tables.ts';
-import { functions, synthesized } from './synthesized.ts';
+import { functions, synthesized } from '../helpers/synthesized.ts';
 
 const { one, ofType } = synthesized();
 

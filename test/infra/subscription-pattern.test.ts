@@ -7,7 +7,7 @@ import {
   detailTypesOf,
   maxPatternLength,
   patternsOf,
-} from '../../infra/constructs/subscription-pattern.ts';
+} from '../../infra/constructs/subscription/subscription-pattern.ts';
 import { matches } from '../helpers/event-pattern.ts';
 import { aFilter, anEvent, isWanted } from '../helpers/subscriptions.ts';
 

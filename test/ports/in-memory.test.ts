@@ -1,5 +1,5 @@
-import { createInMemoryState } from '../../shared/in-memory/state.ts';
-import { createInMemoryApplicationSecret } from '../../shared/in-memory/vault.ts';
+import { createInMemoryState } from '../fakes/state.ts';
+import { createInMemoryApplicationSecret } from '../fakes/token-vault.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { advertHistoriesSuite } from './advert-histories.suite.ts';
 import { applicationSecretSuite } from './application-secret.suite.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll } from 'vitest';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
-import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
+import { createParkedMessages } from '../../shared/aws/parking/parked-messages.ts';
 import { createBatchSettler } from '../../shared/aws/settler.ts';
+import { startDynamo, startSqs } from '../helpers/aws-emulators.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
-import { startDynamo, startSqs } from '../unit/aws/emulators.ts';
 import { anObserver } from '../unit/aws/fixtures.ts';
 import { sqsInbox } from '../unit/aws/sqs-inbox.ts';
 import { parkedMessagesSuite } from './parked-messages.suite.ts';

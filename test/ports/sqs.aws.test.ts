@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createBatchSettler } from '../../shared/aws/settler.ts';
-import { startSqs } from '../unit/aws/emulators.ts';
+import { startSqs } from '../helpers/aws-emulators.ts';
 import { anObserver } from '../unit/aws/fixtures.ts';
 import { sqsInbox } from '../unit/aws/sqs-inbox.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';

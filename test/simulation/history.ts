@@ -3,8 +3,8 @@ import type { FeedState } from '../../functions/drain/ports.ts';
 import type { AdvertEvent, Envelope } from '../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { PartnerAccount } from '../../shared/domain/ports.ts';
-import type { Scheduler } from './scheduler.ts';
-import type { Page } from './service.ts';
+import type { Scheduler } from './world/scheduler.ts';
+import type { Page } from './world/service.ts';
 
 /** A message that the queue accepted. */
 export interface Listing {

@@ -1,14 +1,14 @@
 /** `npm run simulate`: runs seeds, and tells the story of the first that fails. */
 
 import { UsageError } from '../helpers/options.ts';
-import { addCounts, coverageTable } from './coverage.ts';
 import { type Options, optionsOf, usage } from './options.ts';
-import { plantedFaults, seedsUntilFound } from './planted.ts';
-import { measure, type Row, tableOf, writeTable } from './planted-table.ts';
-import { shrink } from './shrink.ts';
+import { plantedFaults, seedsUntilFound } from './planted/planted.ts';
+import { measure, type Row, tableOf, writeTable } from './planted/table.ts';
+import { addCounts, coverageTable } from './report/coverage.ts';
+import { shrink } from './report/shrink.ts';
+import { storyOf } from './report/story.ts';
 import { type SimulateOptions, simulate } from './simulate.ts';
-import { storyOf } from './story.ts';
-import { realUseCases } from './use-cases.ts';
+import { realUseCases } from './world/use-cases.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 

@@ -1,6 +1,6 @@
 /** What a seed stands for: how big the world is, what changes in it and when, who works and what is broken. */
-import { type Rates, ratesOf, ratesOfPorts, type Temper } from './incidents.ts';
-import { between, hashOf, pick, type Random, streamOf } from './random.ts';
+import { type Rates, ratesOf, ratesOfPorts, type Temper } from './world/incidents.ts';
+import { between, hashOf, pick, type Random, streamOf } from './world/random.ts';
 
 export interface PlannedChange {
   readonly key: string;

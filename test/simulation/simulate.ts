@@ -1,19 +1,19 @@
 /** One run: a seed in, what was violated out. */
-import type { createInMemoryState } from '../../shared/in-memory/state.ts';
-import { checkAuthorizations } from './check-authorizations.ts';
-import { checkBooks } from './check-books.ts';
-import { checkDelays } from './check-delays.ts';
-import { checkEvents } from './check-events.ts';
-import { checkListings } from './check-listings.ts';
-import { checkQueue } from './check-queue.ts';
-import { checkTokens } from './check-tokens.ts';
+import type { createInMemoryState } from '../fakes/state.ts';
+import { checkAuthorizations } from './checks/authorizations.ts';
+import { checkBooks } from './checks/books.ts';
+import { checkDelays } from './checks/delays.ts';
+import { checkEvents } from './checks/events.ts';
+import { checkListings } from './checks/listings.ts';
+import { checkQueue } from './checks/queue.ts';
+import { checkTokens } from './checks/tokens.ts';
 import type { Violation } from './history.ts';
 import { planOf } from './plan.ts';
-import type { Incident } from './run-log.ts';
-import { epochMs } from './scheduler.ts';
-import { createSimWorld } from './sim-world.ts';
-import { createStages, type Wiring } from './stages.ts';
-import { createSupervisor } from './supervisor.ts';
+import type { Incident } from './report/run-log.ts';
+import { epochMs } from './world/scheduler.ts';
+import { createSimWorld } from './world/sim-world.ts';
+import { createStages, type Wiring } from './world/stages.ts';
+import { createSupervisor } from './world/supervisor.ts';
 
 export interface SimulateOptions {
   readonly wiring: Wiring;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { addCounts, missingOf } from './coverage.ts';
+import { addCounts, missingOf } from './report/coverage.ts';
 import { simulate } from './simulate.ts';
-import { realUseCases } from './use-cases.ts';
+import { realUseCases } from './world/use-cases.ts';
 
 const options = { wiring: { useCases: realUseCases } };
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fault } from '../../../sandbox/faults.ts';
-import { pick } from '../../../sandbox/random.ts';
-import { beginningsOfLong } from '../logs.ts';
+import type { Fault } from '../../../sandbox/state/faults.ts';
+import { pick } from '../../../sandbox/state/random.ts';
+import { beginningsOfLong } from '../emulator/logs.ts';
 import { batchDied, timedOut } from './emulator-log.ts';
 import type { Stage } from './plan.ts';
 import { endLeases, endLock, type Scene, timeoutSeconds } from './scene.ts';

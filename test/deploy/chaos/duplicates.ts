@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UpdateEventSourceMappingCommand } from '@aws-sdk/client-lambda';
 import { type Message, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
-import type { Fault } from '../../../sandbox/faults.ts';
+import type { Fault } from '../../../sandbox/state/faults.ts';
 import { strike } from './deaths.ts';
 import { handledMessages, overlapped } from './handled.ts';
 import { endLeases, type Scene, timeoutSeconds, visibilitySeconds } from './scene.ts';

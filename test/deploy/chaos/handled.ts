@@ -1,4 +1,4 @@
-import { functionLogs } from '../logs.ts';
+import { functionLogs } from '../emulator/logs.ts';
 
 /** One advert's message in a fan-out's line of a batch that it has handled. */
 export interface Handled {

@@ -1,4 +1,4 @@
-import type { Random } from '../../../sandbox/random.ts';
+import type { Random } from '../../../sandbox/state/random.ts';
 
 export type Stage = 'drain' | 'fanOut' | 'refreshToken';
 

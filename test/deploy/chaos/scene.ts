@@ -5,11 +5,11 @@ import {
   UpdateFunctionConfigurationCommand,
 } from '@aws-sdk/client-lambda';
 import { GetQueueAttributesCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
-import type { Random } from '../../../sandbox/random.ts';
+import type { Random } from '../../../sandbox/state/random.ts';
 import { feedItemKey } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
-import { changeAccount } from '../../../shared/domain/accounts.ts';
 import { feeds } from '../../../shared/domain/feed.ts';
+import { changeAccount } from '../../../shared/domain/partner-account.ts';
 import { createWeather, type Weather } from '../../chaos/weather.ts';
 import type { Deployment } from '../deployment.ts';
 import { EmulatorLog } from './emulator-log.ts';

@@ -1,5 +1,5 @@
-import { readItem } from '../../../shared/aws/conditional-write.ts';
-import { numberIn } from '../../../shared/aws/dynamo-values.ts';
+import { readItem } from '../../../shared/aws/dynamodb/conditional-write.ts';
+import { numberIn } from '../../../shared/aws/dynamodb/values.ts';
 import { feedItemKey } from '../../../shared/aws/feed-states.ts';
 import { advertsFeed } from '../../../shared/domain/feed.ts';
 import { checkHistories } from '../../chaos/check-histories.ts';

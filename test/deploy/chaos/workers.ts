@@ -1,4 +1,4 @@
-import { processTable } from '../process-table.ts';
+import { processTable } from '../emulator/process-table.ts';
 
 /**
  * The emulator's worker processes: one for each warm function, more when invocations overlap; its folder, which is

@@ -2,7 +2,7 @@
  * What AWS itself calls by the roles of the stack: no code of ours makes these calls, so no recording has them. The only
  * place where a grant is justified by words.
  */
-import { functions } from '../synthesized.ts';
+import { functions } from '../../helpers/synthesized.ts';
 import type { RoleCall } from './grants.ts';
 import type { TemplatePolicies } from './template-policies.ts';
 

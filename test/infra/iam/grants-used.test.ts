@@ -8,7 +8,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
-import { functions, synthesized } from '../synthesized.ts';
+import { functions, synthesized } from '../../helpers/synthesized.ts';
 import { knownConditionKeys } from './aws-call.ts';
 import { awsMadeCalls } from './aws-made-calls.ts';
 import { decide, mayAssume } from './decide.ts';

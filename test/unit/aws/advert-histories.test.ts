@@ -2,8 +2,8 @@ import { BatchGetItemCommand, DynamoDBClient, PutItemCommand } from '@aws-sdk/cl
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
-import type { Item } from '../../../shared/aws/dynamo-values.ts';
-import { positionOf } from '../../../shared/domain/position.ts';
+import type { Item } from '../../../shared/aws/dynamodb/values.ts';
+import { positionOf } from '../../../shared/domain/queue/position.ts';
 import { anEnvelope } from './fixtures.ts';
 
 const dynamo = mockClient(DynamoDBClient);

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBookKeeper } from '../../../shared/aws/book-keeper.ts';
 import { createBooks } from '../../../shared/aws/books.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
-import { createParkingLot } from '../../../shared/aws/parking-lot.ts';
-import { parkIn } from '../../../shared/domain/parking.ts';
+import { parkIn } from '../../../shared/aws/parking/parking.ts';
+import { createParkingLot } from '../../../shared/aws/parking/parking-lot.ts';
+import { startDynamo, startSqs } from '../../helpers/aws-emulators.ts';
 import { changedAdvert } from '../../helpers/records.ts';
-import { startDynamo, startSqs } from './emulators.ts';
 
 const key = { partnerAccount: 'main', feed: 'adverts' };
 

@@ -8,8 +8,8 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { putItem, updateItem } from '../../../shared/aws/conditional-write.ts';
-import type { Item } from '../../../shared/aws/dynamo-values.ts';
+import { putItem, updateItem } from '../../../shared/aws/dynamodb/conditional-write.ts';
+import type { Item } from '../../../shared/aws/dynamodb/values.ts';
 
 const dynamo = mockClient(DynamoDBClient);
 const table = { client: new DynamoDBClient({}), name: 't' };

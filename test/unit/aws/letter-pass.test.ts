@@ -1,7 +1,7 @@
 import { ChangeMessageVisibilityBatchCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { type HeldLetter, passOver } from '../../../shared/aws/letter-pass.ts';
+import { type HeldLetter, passOver } from '../../../shared/aws/sqs/scan-dead-letters.ts';
 
 const sqs = mockClient(SQSClient);
 const queue = { client: new SQSClient({ region: 'eu-central-1' }), url: 'https://sqs.example/letters.fifo' };

@@ -7,18 +7,18 @@ import { createRefreshToken } from '../../../functions/refresh-token/refresh-tok
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
-import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
+import { createParkedMessages } from '../../../shared/aws/parking/parked-messages.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
-import { createViewedAccounts } from '../../../shared/partner-api/account-views.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
-import { createTokenSource } from '../../../shared/partner-api/token-source.ts';
+import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { drainLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
+import { startDynamo, startSqs } from '../../helpers/aws-emulators.ts';
 import { createFakeService } from '../../helpers/fake-service.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
-import { startDynamo, startSqs } from './emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from './fake-secrets-manager.ts';
 
 /** Enough to tell what is paid once from what is paid for each, and for two of the ten feeds polled at a time. */

@@ -1,9 +1,9 @@
 import { BatchWriteItemCommand, DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { deleteAll, queryAll } from '../../../shared/aws/dynamodb/query.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
-import { deleteAll, queryAll } from '../../../shared/aws/query.ts';
 import { aClock } from './fixtures.ts';
 
 const dynamo = mockClient(DynamoDBClient);

@@ -4,7 +4,7 @@ import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-q
 import { sendDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createStoredLetters } from '../../../shared/aws/redrive.ts';
 import type { DeadLetter } from '../../../shared/contract/messages.ts';
-import { startSqs } from './emulators.ts';
+import { startSqs } from '../../helpers/aws-emulators.ts';
 import { aLetter, aMessage } from './fixtures.ts';
 
 describe('dead letters of a stack', () => {

@@ -3,7 +3,7 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Verdict } from '../../../functions/fan-out/ports.ts';
 import { createBatchSettler } from '../../../shared/aws/settler.ts';
-import { deliveryOf } from '../../../shared/aws/sqs-deliveries.ts';
+import { deliveryOf } from '../../../shared/aws/sqs/deliveries.ts';
 import { aClock, aLetter, aMessage, anObserver } from './fixtures.ts';
 
 const sqs = mockClient(SQSClient);

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pairOf } from '../../../functions/refresh-token/tokens.ts';
 import { faultKinds, PartnerFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { pairOfText, textOfPair } from '../../../shared/domain/secret-text.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
+import { pairOfText, textOfPair } from '../../../shared/domain/text/secret-text.ts';
 import { statusIn, tokensIn } from '../../../shared/partner-api/answers.ts';
-import { readErrorBody } from '../../../shared/partner-api/error-body.ts';
-import { knownCodes } from '../../../shared/partner-api/fault-table.ts';
-import { faultOfAnswer } from '../../../shared/partner-api/faults.ts';
+import { faultOfAnswer } from '../../../shared/partner-api/errors/classify.ts';
+import { readErrorBody } from '../../../shared/partner-api/errors/error-body.ts';
+import { knownCodes } from '../../../shared/partner-api/errors/fault-table.ts';
 import { tokenPair } from '../../helpers/records.ts';
 import {
   errorOf,

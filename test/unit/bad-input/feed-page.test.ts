@@ -5,7 +5,7 @@ import { idsOf } from '../../../functions/drain/page-ids.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
 import { pageIn } from '../../../shared/partner-api/answers.ts';
 import { createCaller } from '../../../shared/partner-api/call.ts';
-import { getPolicy } from '../../../shared/partner-api/retry-policy.ts';
+import { getPolicy } from '../../../shared/partner-api/http/retry-policy.ts';
 import { createWorld } from '../../helpers/world.ts';
 import { createOpenGate, sleepless } from '../partner-api/fixtures.ts';
 import { errorOf, fixed, nearlyRightJson, oddValue } from './nearly-right.ts';

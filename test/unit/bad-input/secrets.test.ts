@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import { asFault } from '../../../shared/domain/faults.ts';
-import { applicationOfText, pairOfText, textOfPair } from '../../../shared/domain/secret-text.ts';
+import { applicationOfText, pairOfText, textOfPair } from '../../../shared/domain/text/secret-text.ts';
 import { connectFunctionRequest, refreshTokenRequest } from '../../../shared/runtime/refresh-token-event.ts';
 import { createWorld } from '../../helpers/world.ts';
 import { errorOf, expectNoTrace, fixed, marker, nearlyRight, nearlyRightJson } from './nearly-right.ts';

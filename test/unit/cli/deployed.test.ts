@@ -13,12 +13,12 @@ import { GetQueueAttributesCommand, ReceiveMessageCommand, SQSClient } from '@aw
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
-import type { Table } from '../../../shared/aws/conditional-write.ts';
+import type { Table } from '../../../shared/aws/dynamodb/conditional-write.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { outputs } from '../../../shared/contract/names.ts';
+import { startDynamo } from '../../helpers/aws-emulators.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
-import { startDynamo } from '../aws/emulators.ts';
 import { cli } from './run-cli.ts';
 
 const cloudFormation = mockClient(CloudFormationClient);

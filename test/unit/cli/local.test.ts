@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openEmbeddedState } from '../../../shared/embedded/state.ts';
+import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { changedAdvert, deadLetter } from '../../helpers/records.ts';
 import { startLocal } from './local-bridge.ts';
 import { cli, newFolder } from './run-cli.ts';

@@ -2,11 +2,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createLinePublisher } from '../../../cli/embedded/publishers.ts';
-import { createTextObserver } from '../../../cli/embedded/text-observer.ts';
-import { give, say } from '../../../cli/io.ts';
-import { startProgress } from '../../../cli/progress.ts';
-import { openEmbeddedState } from '../../../shared/embedded/state.ts';
+import { give, say } from '../../../cli/shared/io.ts';
+import { startProgress } from '../../../cli/shared/progress.ts';
+import { createLinePublisher } from '../../../embedded/publishers.ts';
+import { createTextObserver } from '../../../embedded/text-observer.ts';
+import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { changedAdvert, deadLetter } from '../../helpers/records.ts';
 import { startLocal } from './local-bridge.ts';
 
@@ -112,7 +112,7 @@ describe('what is written for a terminal', () => {
   });
 
   it('goes through one writer for each kind: no command writes by itself', () => {
-    const writers = ['cli/io.ts', 'cli/main.ts', 'cli/process-io.ts', 'cli/progress.ts'];
+    const writers = ['cli/shared/io.ts', 'cli/main.ts', 'cli/shared/process-io.ts', 'cli/shared/progress.ts'];
     const files = globSync('cli/**/*.ts').filter((file) => !writers.includes(file));
 
     const writes = files.filter((file) => /std(?:out|err)\.write|console\./.test(readFileSync(file, 'utf8')));

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { runCli } from '../../../cli/cli.ts';
-import type { Io } from '../../../cli/io.ts';
+import type { Io } from '../../../cli/shared/io.ts';
 
 export interface Ended {
   readonly exitCode: number;

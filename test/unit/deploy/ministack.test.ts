@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startMiniStack } from '../../deploy/ministack.ts';
-import { Processes } from '../../deploy/processes.ts';
+import { startMiniStack } from '../../deploy/emulator/ministack.ts';
+import { Processes } from '../../deploy/emulator/processes.ts';
 import { freePort } from '../../helpers/free-port.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 

@@ -4,9 +4,9 @@ import {
   type ConnectRequest,
   createConnect,
 } from '../../../functions/refresh-token/connect.ts';
-import { stopOf } from '../../../shared/domain/accounts.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
+import { stopOf } from '../../../shared/domain/partner-account.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
 import { createTokenWorld } from '../../helpers/token-world.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 

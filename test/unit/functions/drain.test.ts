@@ -6,7 +6,7 @@ import type { FeedReader } from '../../../functions/drain/ports.ts';
 import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
 import { advertsFeed } from '../../../shared/domain/feed.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
 describe('drain', () => {

@@ -4,7 +4,7 @@ import type { AdvertReader, AdvertRow } from '../../../functions/fan-out/ports.t
 import { checked } from '../../../shared/contract/checks.ts';
 import { envelope } from '../../../shared/contract/events.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
-import { positionOf } from '../../../shared/domain/position.ts';
+import { positionOf } from '../../../shared/domain/queue/position.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
 const minuteMs = 60_000;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createConnect } from '../../../functions/refresh-token/connect.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
 import { createTokenWorld } from '../../helpers/token-world.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 

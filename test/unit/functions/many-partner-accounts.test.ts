@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
 import type { FeedReader } from '../../../functions/drain/ports.ts';
-import { createInMemoryBudgetStore } from '../../../shared/in-memory/budget-store.ts';
-import { createInMemoryState } from '../../../shared/in-memory/state.ts';
-import { createGate } from '../../../shared/partner-api/gate.ts';
 import type { BudgetStore } from '../../../shared/partner-api/ports.ts';
+import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { drainLimits, scheduleMs } from '../../../shared/runtime/limits.ts';
+import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
+import { createInMemoryState } from '../../fakes/state.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 import { createVirtualClock } from '../partner-api/virtual-clock.ts';

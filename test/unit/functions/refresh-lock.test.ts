@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { busy, withRefreshLock } from '../../../functions/refresh-token/refresh-lock.ts';
-import { createInMemoryState } from '../../../shared/in-memory/state.ts';
+import { createInMemoryState } from '../../fakes/state.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 
 const lockMs = 90_000;

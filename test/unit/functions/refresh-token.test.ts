@@ -5,7 +5,7 @@ import { checked } from '../../../shared/contract/checks.ts';
 import { envelope } from '../../../shared/contract/events.ts';
 import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
 import type { Rejection } from '../../../shared/partner-api/ports.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
-import { createInMemoryBudgetStore } from '../../../shared/in-memory/budget-store.ts';
-import { createGate } from '../../../shared/partner-api/gate.ts';
+import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
 import { createVirtualClock } from '../partner-api/virtual-clock.ts';
 
 describe('feeds and adverts on one rate budget', () => {

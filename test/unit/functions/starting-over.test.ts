@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { metrics } from '../../../shared/contract/names.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { createInMemoryState } from '../../../shared/in-memory/state.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
 import { createPartnerClient } from '../../../shared/partner-api/client.ts';
-import { createGate } from '../../../shared/partner-api/gate.ts';
+import type { Answer } from '../../../shared/partner-api/http/transport.ts';
+import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
-import type { Answer } from '../../../shared/partner-api/transport.ts';
+import { createInMemoryState } from '../../fakes/state.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 import { createVirtualClock } from '../partner-api/virtual-clock.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { metrics } from '../../../shared/contract/names.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { textOfPair } from '../../../shared/domain/secret-text.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
+import { textOfPair } from '../../../shared/domain/text/secret-text.ts';
 import { createTokenStage } from '../../helpers/token-world.ts';
 import {
   cutOff,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import { createInMemoryState } from '../../../shared/in-memory/state.ts';
+import { createInMemoryState } from '../../fakes/state.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { changedAdvert, partnerAccount } from '../../helpers/records.ts';
 import { createVirtualClock } from '../partner-api/virtual-clock.ts';

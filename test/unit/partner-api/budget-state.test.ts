@@ -6,7 +6,7 @@ import {
   recovered,
   reserveSlots,
   suspected,
-} from '../../../shared/partner-api/budget-state.ts';
+} from '../../../shared/domain/rate-budget.ts';
 
 const nowMs = 1_000_000;
 const request = { count: 3, intervalMs: 100, nowMs, trialMs: 30_000 };

@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { createInMemoryBudgetStore } from '../../../shared/in-memory/budget-store.ts';
-import { createGate } from '../../../shared/partner-api/gate.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
+import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { application, clientOf, createOpenGate, faultOf, feed, sleepless, soon, token } from './fixtures.ts';
 import {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Secret } from '../../../shared/domain/secret.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
 import type { PartnerClient } from '../../../shared/partner-api/client.ts';
 import { clientVersion } from '../../../shared/partner-api/requests.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';

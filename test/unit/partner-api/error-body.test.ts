@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { faultKinds, PartnerFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
 import { jsonIn, listIn, pageIn, statusIn, tokensIn } from '../../../shared/partner-api/answers.ts';
-import { readErrorBody } from '../../../shared/partner-api/error-body.ts';
-import { faultOfAnswer } from '../../../shared/partner-api/faults.ts';
+import { faultOfAnswer } from '../../../shared/partner-api/errors/classify.ts';
+import { readErrorBody } from '../../../shared/partner-api/errors/error-body.ts';
 
 const known = new Set(['invalid_token']);
 

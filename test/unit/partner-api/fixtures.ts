@@ -1,9 +1,9 @@
 import type { Clock } from '../../../shared/domain/clock.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
 import { advertsFeed } from '../../../shared/domain/feed.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
 import { createPartnerClient, type PartnerClientOptions } from '../../../shared/partner-api/client.ts';
-import type { Gate } from '../../../shared/partner-api/gate.ts';
+import type { Gate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 
 export const token = new Secret('access-token-0123456789abcdef');
 export const application = {

@@ -2,13 +2,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../sandbox/server.ts';
 import type { TokenPair } from '../../../shared/domain/ports.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { createInMemoryBudgetStore } from '../../../shared/in-memory/budget-store.ts';
-import { createViewedAccounts } from '../../../shared/partner-api/account-views.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
 import { createPartnerClient, type PartnerClient } from '../../../shared/partner-api/client.ts';
-import { createGate } from '../../../shared/partner-api/gate.ts';
+import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
-import { createTokenSource } from '../../../shared/partner-api/token-source.ts';
+import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
+import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
 import { partnerAccount } from '../../helpers/records.ts';
 import { faultOf, query, soon } from './fixtures.ts';
 

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import type { PartnerAccount, TokenPair } from '../../../shared/domain/ports.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
-import { createViewedAccounts } from '../../../shared/partner-api/account-views.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
 import type { RefreshOutcome } from '../../../shared/partner-api/ports.ts';
-import { createTokenSource, type TokenSourceOptions } from '../../../shared/partner-api/token-source.ts';
+import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import {
+  createTokenSource,
+  type TokenSourceOptions,
+} from '../../../shared/partner-api/tokens/token-source.ts';
 import { faultOf } from './fixtures.ts';
 import { createVirtualClock, startMs } from './virtual-clock.ts';
 

@@ -1,6 +1,10 @@
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTransport, NoAnswerError, type Transport } from '../../../shared/partner-api/transport.ts';
+import {
+  createTransport,
+  NoAnswerError,
+  type Transport,
+} from '../../../shared/partner-api/http/transport.ts';
 import { cutOff, hang, reset, type ScriptedService, startScriptedService } from './scripted-service.ts';
 
 let service: ScriptedService;

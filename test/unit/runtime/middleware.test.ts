@@ -3,7 +3,7 @@ import type { Context } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/secret.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
 import { withRuntime } from '../../../shared/runtime/middleware.ts';
 import { createTelemetry } from '../../../shared/runtime/observer.ts';
 

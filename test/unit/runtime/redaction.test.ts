@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../../shared/domain/secret.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
 import { redact, redactedError, redactedText } from '../../../shared/runtime/redaction.ts';
 
 const printed = (value: unknown) => JSON.stringify(value, redact);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorAnswer } from '../../../sandbox/errors.ts';
+import { errorAnswer } from '../../../sandbox/http/errors.ts';
 import { noonMs, start } from './start.ts';
 
 const paths = [

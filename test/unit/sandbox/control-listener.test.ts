@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { controlRoutes } from '../../../sandbox/control-listener.ts';
+import { controlRoutes } from '../../../sandbox/control/control-listener.ts';
 import { type Answered, longAgo, start } from './start.ts';
 
 async function startControl(options = {}) {

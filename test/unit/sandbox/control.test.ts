@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { defaultAssumptions, overrideAssumptions } from '../../../sandbox/assumptions.ts';
-import { createSandboxClock } from '../../../sandbox/clock.ts';
-import { seededRandom } from '../../../sandbox/random.ts';
 import { startSandbox } from '../../../sandbox/server.ts';
+import { defaultAssumptions, overrideAssumptions } from '../../../sandbox/state/assumptions.ts';
+import { createSandboxClock } from '../../../sandbox/state/clock.ts';
+import { seededRandom } from '../../../sandbox/state/random.ts';
 import { longAgo, noonMs, start } from './start.ts';
 
 describe('the truth', () => {

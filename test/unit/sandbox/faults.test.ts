@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { seededRandom } from '../../../sandbox/random.ts';
-import { createRateLimiter } from '../../../sandbox/rate-limiter.ts';
+import { seededRandom } from '../../../sandbox/state/random.ts';
+import { createRateLimiter } from '../../../sandbox/state/rate-limiter.ts';
 import { longAgo, start } from './start.ts';
 
 const advert = '/api/partner/adverts/1001';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createJournal, withoutSecrets } from '../../../sandbox/journal.ts';
+import { createJournal, withoutSecrets } from '../../../sandbox/state/journal.ts';
 import { longAgo, noonMs, start } from './start.ts';
 
 describe('the journal', () => {

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import type { Clock } from '../../../sandbox/clock.ts';
-import { seededRandom } from '../../../sandbox/random.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../sandbox/server.ts';
+import type { Clock } from '../../../sandbox/state/clock.ts';
+import { seededRandom } from '../../../sandbox/state/random.ts';
 
 /** Noon, so that a test that does not mean to cross midnight does not. */
 export const noonMs = Date.UTC(2026, 10, 20, 12);

@@ -6,7 +6,7 @@ import {
   createInMemoryStore,
   onlyIfNewerItem,
 } from '../../../subscriber/index.ts';
-import { startDynamo } from '../aws/emulators.ts';
+import { startDynamo } from '../../helpers/aws-emulators.ts';
 import { positionStoreSuite } from './store.suite.ts';
 
 let server: Awaited<ReturnType<typeof startDynamo>>;

@@ -1,0 +1,99 @@
+/** Where a backfill's IDs come from. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { AdvertSource, BackfillKey } from '../../../functions/backfill/ports.ts';
+import { advertIdPattern } from '../../../shared/contract/checks.ts';
+import type { Io } from '../../shared/io.ts';
+import { CommandError } from '../../shared/usage.ts';
+import type { CatchUp } from '../../targets/catch-up.ts';
+
+export interface ListPaging {
+  /** `page`: pages are numbered from 1; `offset`: how many adverts stand before; `none`: one page with all. */
+  readonly style: 'page' | 'offset' | 'none';
+  readonly pageSize: number;
+  readonly positionParameter?: string;
+  readonly limitParameter?: string;
+}
+
+/** For one page, waiting for its turn in the rate budget included. */
+const pageMs = 5 * 60_000;
+
+/**
+ * The partner service's advert list, inactive adverts included. How it is paged is assumed (partner-api.md §4.2): it
+ * ends with an empty page, for a page may be shorter than was asked for.
+ */
+export function listSource(
+  { lister, poll }: Pick<CatchUp, 'lister' | 'poll'>,
+  { partnerAccount, generation }: BackfillKey,
+  { style, pageSize, positionParameter = style, limitParameter }: ListPaging,
+): AdvertSource {
+  return {
+    name: `list ${style}`,
+    async page(position) {
+      if (style === 'none' && position > 0) return undefined;
+      const { data } = await lister.listAdverts(
+        partnerAccount,
+        {
+          position: style === 'page' ? position + 1 : position,
+          limit: pageSize,
+          positionParameter: style === 'none' ? 'page' : positionParameter,
+          ...(limitParameter === undefined ? {} : { limitParameter }),
+        },
+        { generation, deadlineMs: poll.clock.now() + pageMs },
+      );
+      if (data.length === 0) return undefined;
+      return { data, next: position + (style === 'offset' ? data.length : 1) };
+    },
+  };
+}
+
+const idsAtOnce = 100;
+const mostFlaws = 10;
+
+/**
+ * IDs of a file, one a line; `-` is standard input.
+ *
+ * @throws {CommandError} when it cannot be read, or something in it is no ID: nothing is listed then
+ */
+export async function fileSource(io: Io, file: string): Promise<AdvertSource & { readonly total: number }> {
+  const text = file === '-' ? await readAll(io) : await readNamed(file);
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  const wrong = lines.flatMap((line, index) =>
+    line === '' || advertIdPattern.test(line) ? [] : [index + 1],
+  );
+  if (wrong.length > 0) {
+    const more = wrong.length > mostFlaws ? ` and ${wrong.length - mostFlaws} more` : '';
+    throw new CommandError(
+      `${file === '-' ? 'standard input' : file} has to hold one advert ID of 1 to 20 digits on each line. ` +
+        `Others are on line ${wrong.slice(0, mostFlaws).join(', ')}${more}. Nothing was listed`,
+    );
+  }
+  const ids = [...new Set(lines.filter((line) => line !== ''))];
+  if (ids.length === 0) throw new CommandError('there is no advert ID in it: nothing was listed');
+  const hash = createHash('sha256').update(ids.join('\n')).digest('hex').slice(0, 16);
+  return {
+    name: `ids ${hash}`,
+    total: ids.length,
+    async page(position) {
+      const data = ids.slice(position, position + idsAtOnce);
+      return data.length === 0 ? undefined : { data, next: position + data.length };
+    },
+  };
+}
+
+async function readAll({ stdin }: Io): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stdin) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function readNamed(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new CommandError(
+      `the file of IDs cannot be read (${(cause as NodeJS.ErrnoException).code}): ${file}`,
+      {
+        cause,
+      },
+    );
+  });
+}

@@ -1,0 +1,67 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { Secret } from '../../../../shared/domain/text/secret.ts';
+import { CommandError } from '../../../shared/usage.ts';
+
+/** 256 random bits, good for one authorization. @see https://www.rfc-editor.org/rfc/rfc6749#section-10.12 */
+export const newState = (): string => randomBytes(32).toString('base64url');
+
+/** As RFC 6749 §4.1.2 has codes, and no longer than a request line may be. */
+const codePattern = /^[\x21-\x7e]{1,4096}$/;
+
+/** Codes that RFC 6749 §4.1.2.1 names; the document shows none. */
+const refusals = new Map([
+  ['access_denied', 'the access was not allowed: the user, or the partner service, denied it'],
+  [
+    'invalid_scope',
+    'the partner service does not grant this application the scope that is asked for. Ask for less (setting ' +
+      'requiredScope, --required-scope), or have the partner service allow more',
+  ],
+  ['unauthorized_client', 'the partner service does not let this application ask for authorization this way'],
+  ['unsupported_response_type', 'the partner service does not know the authorization-code flow'],
+  [
+    'invalid_request',
+    'the partner service takes the request for wrong: is the redirect URI a registered Callback URL?',
+  ],
+  ['server_error', 'the partner service had a fault of its own. Try again'],
+  ['temporarily_unavailable', 'the partner service cannot answer now. Try again in a while'],
+]);
+
+/**
+ * The one-time code in what the partner service sent back. Nothing of the answer but a known error code is repeated in
+ * a message: anybody can lead a browser here, with any words.
+ *
+ * @param expected the state that was sent
+ * @throws {CommandError} when the answer is not to this request, is a refusal, or has no code
+ * @see partner-api.md §5.3, authorization_code rules 3 and 5
+ */
+export function codeIn(query: URLSearchParams, expected: string): Secret {
+  if (!isAnswerTo(query, expected)) {
+    throw new CommandError(
+      'the answer does not belong to this request: its state is missing or another one. It may be of an earlier ' +
+        'attempt, or of somebody else. Nothing was stored; run connect again, and use the address that it prints',
+    );
+  }
+  const [error] = query.getAll('error');
+  if (error !== undefined) throw refusal(error);
+  const [code, ...others] = query.getAll('code');
+  if (code === undefined || others.length > 0 || !codePattern.test(code)) {
+    throw new CommandError(
+      'the partner service sent neither a code nor an error. Nothing was stored; run connect again',
+    );
+  }
+  return new Secret(code);
+}
+
+/** Whether `query` is of an answer to the request that was sent with the state `expected`: it has that state, once. */
+export function isAnswerTo(query: URLSearchParams, expected: string): boolean {
+  const [state, ...others] = query.getAll('state');
+  if (state === undefined || others.length > 0) return false;
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(state), digest(expected));
+}
+
+function refusal(error: string): CommandError {
+  const known = refusals.get(error);
+  const told = known ?? `the partner service refused it${/^[a-z_]{1,40}$/.test(error) ? ` (${error})` : ''}`;
+  return new CommandError(`${told}. Nothing was stored`);
+}

@@ -1,0 +1,35 @@
+import { createInterface } from 'node:readline';
+import type { Io } from '../../../shared/io.ts';
+import { CommandError } from '../../../shared/usage.ts';
+
+/**
+ * The first line on standard input that holds anything.
+ *
+ * @returns undefined once `signal` is aborted
+ * @throws {CommandError} when standard input ends without one
+ */
+export async function pastedLine(io: Io, signal: AbortSignal): Promise<string | undefined> {
+  const lines = createInterface({ input: io.stdin, signal, crlfDelay: Number.POSITIVE_INFINITY });
+  try {
+    for await (const line of lines) if (line.trim() !== '') return line;
+  } finally {
+    lines.close();
+  }
+  if (signal.aborted) return undefined;
+  throw new CommandError('standard input ended before an address was pasted. Nothing was stored');
+}
+
+/**
+ * The query of the address that a browser was led to, as a person copied it.
+ *
+ * @throws {CommandError} when it is another address; it is not repeated, for it may hold the code
+ */
+export function queryOf(pasted: string, redirectUri: string): URLSearchParams {
+  const text = pasted.trim().replace(/^(["'<])(.*)(["'>])$/, '$2');
+  const url = URL.parse(text);
+  const wanted = new URL(redirectUri);
+  if (url?.origin === wanted.origin && url.pathname === wanted.pathname) return url.searchParams;
+  throw new CommandError(
+    `what was pasted is not the address that the browser is led to: that one begins with ${redirectUri}. Nothing was stored; run connect again`,
+  );
+}

@@ -1,0 +1,198 @@
+import { secretNames } from '../../../shared/contract/names.ts';
+import { printableLine } from '../../../shared/domain/text/printable.ts';
+import type { AccountStatus, Status } from '../../shared/bridge.ts';
+import { applicationCommand } from '../../shared/explain.ts';
+import { commandFor, type Target } from '../../shared/target.ts';
+
+/** More of them are summed up. */
+const mostInFull = 20;
+
+/**
+ * The status for a person: a few lines for each partner account, those first that need one, then the queue and what is to
+ * be done. Of many partner accounts only what stands out.
+ */
+export function statusText(status: Status, target: Target, nowMs: number): string {
+  const { partnerAccounts, queue, pausedUntil, circuit } = status;
+  const inFull = partnerAccounts.length <= mostInFull;
+  const lines = inFull
+    ? [...partnerAccounts].sort(byUrgency).flatMap((account) => accountLines(account, target))
+    : crowdLines(partnerAccounts, target);
+  if (partnerAccounts.length === 0) {
+    lines.push(`No partner account is connected. Connect one: \`${connectCommand(target, 'NAME')}\``);
+  }
+  lines.push(`queue: ${count(queue.waiting)} waiting, ${count(queue.deadLetters)} dead-lettered`);
+  const seconds = pausedUntil === null ? 0 : Math.ceil((Date.parse(pausedUntil) - nowMs) / 1000);
+  if (circuit) lines.push(circuitText(pausedUntil, seconds));
+  else if (pausedUntil !== null) {
+    lines.push(`The partner service asked the whole bridge to wait until ${pausedUntil} (${seconds} s).`);
+  }
+  return lines.join('\n');
+}
+
+const circuitText = (pausedUntil: string | null, seconds: number): string =>
+  'The circuit is open: the partner service answers 403 to everything, as if it blocked this address. ' +
+  (pausedUntil === null
+    ? 'The next request goes through as a trial. '
+    : `Nothing is sent until ${pausedUntil} (${seconds} s), then one request as a trial. `) +
+  'Find out who sends more than it allows from here, and wait; a restart does not shorten it.';
+
+const byUrgency = (a: AccountStatus, b: AccountStatus): number => urgencyOf(b) - urgencyOf(a);
+
+/** Who needs a person, who waits, who failed last; the order by name stays among equals. */
+const urgencyOf = ({ needsPerson, state, reason }: AccountStatus): number => {
+  if (needsPerson) return 3;
+  return state === 'paused' ? 2 : Number(state === 'polling' && reason !== null);
+};
+
+/** How many are told of, of each kind. */
+const mostTold = 10;
+
+/** What a person wants to know of a thousand: who needs one, who waits or fails, who is furthest behind, the sums. */
+function crowdLines(accounts: readonly AccountStatus[], target: Target): string[] {
+  const inState = (state: AccountStatus['state']) => accounts.filter((account) => account.state === state);
+  const states = (['polling', 'paused', 'stopped'] as const).map(
+    (state) => `${count(inState(state).length)} ${state}`,
+  );
+  const urgent = accounts.filter(({ needsPerson }) => needsPerson);
+  const unwell = accounts.filter((account) => !account.needsPerson && urgencyOf(account) > 0);
+  const behind = accounts
+    .filter(({ state, lagSeconds }) => state === 'polling' && lagSeconds !== null)
+    .toSorted((a, b) => (b.lagSeconds ?? 0) - (a.lagSeconds ?? 0));
+  const sums = accounts.map(({ books, redelivered = 0 }) => ({ ...books, redelivered })).reduce(sumOf);
+  return [
+    `${count(accounts.length)} partner accounts: ${states.join(', ')}`,
+    ...(urgent.length > 0 ? [`${count(urgent.length)} of them need a person:`] : []),
+    ...urgent
+      .slice(0, mostTold)
+      .flatMap((account) => [
+        `  ${headLine(account)}`,
+        ...forPerson(account, target).map((line) => `  ${line}`),
+      ]),
+    ...andMore(urgent),
+    ...(unwell.length > 0 ? [`${count(unwell.length)} wait or fail for now:`] : []),
+    ...unwell.slice(0, mostTold).map((account) => `  ${headLine(account)}`),
+    ...andMore(unwell),
+    ...behind
+      .slice(0, 1)
+      .map(({ name, lagSeconds }) => `furthest behind: ${name}, ${duration(lagSeconds ?? 0)}`),
+    `books: ${booksText(accounts.some(({ redelivered }) => redelivered !== undefined) ? { books: sums, redelivered: sums.redelivered } : { books: sums })}`,
+    `One of them in full: \`${commandFor(target, 'status NAME')}\`; all of them: \`${commandFor(target, 'status --json')}\``,
+  ];
+}
+
+const andMore = ({ length }: readonly AccountStatus[]): string[] =>
+  length > mostTold ? [`  and ${count(length - mostTold)} more`] : [];
+
+type Sums = AccountStatus['books'] & { readonly redelivered: number };
+
+const sumOf = (a: Sums, b: Sums): Sums =>
+  Object.fromEntries(
+    Object.entries(a).map(([term, value]) => [term, value + b[term as keyof Sums]]),
+  ) as unknown as Sums;
+
+const connectCommand = (target: Target, name: string): string => commandFor(target, `connect ${name} --open`);
+
+function accountLines(account: AccountStatus, target: Target): string[] {
+  const { lastSuccess, lagSeconds, cursorResets } = account;
+  const read =
+    lagSeconds === null
+      ? 'none'
+      : lastSuccess === null
+        ? `not read to its end yet, ${duration(lagSeconds)} after it was connected`
+        : `${duration(lagSeconds)} behind (last success ${lastSuccess})`;
+  return [
+    headLine(account),
+    `  feed:  ${read}${cursorResets === 0 ? '' : `, cursor rejected ${count(cursorResets)} times`}`,
+    `  token: ${tokenText(account)}`,
+    `  books: ${booksText(account)}`,
+    ...forPerson(account, target),
+  ];
+}
+
+function tokenText({ state, tokenExpiresAt }: AccountStatus): string {
+  if (tokenExpiresAt === null) return 'none';
+  return state === 'stopped' ? 'not used any more' : `until ${tokenExpiresAt}, then refreshed`;
+}
+
+/** What it is that somebody has to do, a line for each cause, with the command that mends it. */
+function forPerson(account: AccountStatus, target: Target): string[] {
+  const { name, state, attention, reason } = account;
+  if (state === 'stopped' && attention.length === 0)
+    return [`  to go on: \`${connectCommand(target, name)}\``];
+  return attention.map((cause) => {
+    const tell = Object.hasOwn(sentences, cause) ? sentences[cause] : undefined;
+    return `  ${tell ? tell(account, target) : `it cannot go on until somebody acts (${printableLine(reason ?? cause)})`}`;
+  });
+}
+
+type Sentence = (account: AccountStatus, target: Target) => string;
+
+const authorizeAgain: Sentence = ({ name }, target) =>
+  `have its user authorize again: \`${connectCommand(target, name)}\``;
+const scopeLacking: Sentence = (account, target) =>
+  `its user granted less than the bridge requires; ${authorizeAgain(account, target)}, with the whole scope`;
+const refusedToken: Sentence = (account, target) =>
+  `the service does not take its refresh token any more (withdrawn, used elsewhere, or unused for a month); ${authorizeAgain(account, target)}`;
+
+const sentences: Readonly<Record<string, Sentence>> = {
+  'refresh-token-rejected': refusedToken,
+  'grant-rejected': refusedToken,
+  'account-stopped': (account, target) =>
+    `it has no credentials that work; ${authorizeAgain(account, target)}`,
+  'scope-insufficient': scopeLacking,
+  'scope-refused': scopeLacking,
+  'client-rejected': (_account, target) =>
+    `the service refuses the client ID or the client secret; store the right ones: \`${applicationCommand(target)}\``,
+  'malformed-state': ({ name, reason }, target) => {
+    const isApplication = reason?.includes(`secret ${secretNames.application}`) ?? false;
+    return isApplication
+      ? `the application's credentials are missing or damaged; store them: \`${applicationCommand(target)}\``
+      : `what is stored of it is damaged; if that is its secret: \`${connectCommand(target, name)}\``;
+  },
+  'wrong-path': (_account, target) =>
+    'there is no partner service at the base URL (a redirect, or a path it does not know); set the right one: ' +
+    (target.kind === 'local'
+      ? `\`${applicationCommand(target)}\``
+      : '`npx cdk deploy -c partnerBaseUrl=URL`'),
+  'token-answer-broken': ({ name }, target) =>
+    'the token endpoint gave an access token that cannot be sent; it is asked again. If that stays, ask the service, ' +
+    `or authorize anew: \`${connectCommand(target, name)}\``,
+  'feed-stuck': ({ name }, target) =>
+    'its cursor does not move, or is rejected again and again; the feed is tried every five minutes. If that stays, ask ' +
+    `the service, or read again from a time that it still knows: \`${commandFor(target, `resync ${name} --since TIME`)}\``,
+  'feed-missing': ({ name }, target) =>
+    'its feed is not registered as it should be, so it is not polled; ' +
+    `connect it again: \`${connectCommand(target, name)}\``,
+  'refresh-token-dying': ({ name, refreshTokenExpiresAt }, target) =>
+    `its refresh token was not used for weeks: it dies at ${refreshTokenExpiresAt}. Mend what keeps it from being ` +
+    `refreshed (the log of refresh-token says what), or \`${connectCommand(target, name)}\``,
+};
+
+const headLine = ({ name, state, reason }: AccountStatus): string =>
+  `${name}: ${state}${reason === null ? '' : ` (${printableLine(reason)})`}`;
+
+/** The books as the sum that they are. */
+export function booksText({ books, redelivered }: Pick<AccountStatus, 'books' | 'redelivered'>): string {
+  const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
+  const terms = [
+    `${count(events)} events`,
+    `${count(unchanged)} unchanged`,
+    `${count(coalesced)} coalesced`,
+    `${count(unavailable)} unavailable`,
+    `${count(deadLettered)} dead-lettered`,
+    `${count(inFlight)} in flight`,
+  ];
+  const sum = `${count(listed)} listed = ${terms.join(' + ')}`;
+  return redelivered === undefined
+    ? sum
+    : `${sum} (outcomes are counted per delivery; ${count(redelivered)} deliveries were repeated)`;
+}
+
+/** With commas. By hand, for Intl takes 10 ms to come up, a third of what Node itself does. */
+export const count = (number: number): string => String(number).replace(/\B(?=(?:\d{3})+$)/g, ',');
+
+function duration(seconds: number): string {
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  return `${Math.round(seconds / 3600)} h`;
+}

@@ -1,0 +1,139 @@
+/**
+ * What the commands can ask of a bridge, whichever kind it is: the embedded one whose state is in a folder (local.ts),
+ * or a deployed stack (deployed.ts).
+ */
+import type { DeadLetter } from '../../shared/contract/messages.ts';
+import type { FaultKind } from '../../shared/domain/faults.ts';
+import type { Books } from '../../shared/domain/ports.ts';
+import type { Secret } from '../../shared/domain/text/secret.ts';
+
+export interface Bridge {
+  /** The names of all partner accounts that it knows. */
+  names(): Promise<readonly string[]>;
+  /** Stores the application's credentials. @param baseUrl only of an embedded bridge; a stack has it as a setting */
+  storeApplication(application: ApplicationInput): Promise<void>;
+  /** Where a user is sent to authorize the application. @returns a URL of the partner service */
+  authorizeUrl(request: { readonly state: string; readonly redirectUri: string }): Promise<string>;
+  /** Whether the service takes the stored credentials. @returns the scope granted to the application, if it is told */
+  checkApplication(): Promise<{ readonly scope: string }>;
+  connect(request: ConnectInput): Promise<ConnectedAccount>;
+  readonly deadLetters: DeadLetters;
+  /**
+   * Stops polling and removes the credentials; may be done again.
+   *
+   * @param options.forget removes cursor, history and books too
+   * @returns whether the name was known; if not, nothing happens
+   */
+  disconnect(partnerAccount: string, options: { readonly forget: boolean }): Promise<boolean>;
+  /** @param partnerAccount only this one; default: all */
+  status(partnerAccount?: string): Promise<Status>;
+  close(): Promise<void>;
+}
+
+/** What was given up. Every method may be used again with the same letters. */
+export interface DeadLetters {
+  /** Oldest first. */
+  list(choice: LetterChoice): Promise<LetterList>;
+  /** Puts their messages back into the queue. */
+  redrive(choice: LetterChoice): Promise<LetterOutcome>;
+  /** Removes them for good. */
+  drop(choice: { readonly ids: readonly string[] }): Promise<LetterOutcome>;
+}
+
+/** Which letters are meant: those of `ids`, else those of the partner account, else all. */
+export interface LetterChoice {
+  readonly ids?: readonly string[];
+  readonly partnerAccount?: string;
+}
+
+export interface StoredLetter {
+  /** Of the embedded bridge: its row; of a stack: its SQS MessageId. */
+  readonly id: string;
+  readonly letter: DeadLetter;
+}
+
+export interface LetterList {
+  readonly letters: readonly StoredLetter[];
+  /** About how many more are there that cannot be seen now; 0 on the embedded bridge. */
+  readonly unseen: number;
+}
+
+/** What became of the letters meant, by ID; one that is in no list is not there. */
+export interface LetterOutcome {
+  readonly done: readonly string[];
+  /** Left, for there is no message in them. */
+  readonly nothingToSend: readonly string[];
+  /** Left, for the queue did not take them; may be tried again. */
+  readonly refused: readonly string[];
+  readonly unseen: number;
+}
+
+export interface ApplicationInput {
+  readonly clientId: string;
+  readonly clientSecret: Secret;
+  readonly baseUrl?: string;
+}
+
+export type ConnectInput = {
+  readonly partnerAccount: string;
+  readonly since?: string;
+  /** For a known name: it is taken for granted that the same user authorized. */
+  readonly sameUser?: boolean;
+  /** Begins a new generation, with nothing of the user that a known name had. */
+  readonly newUser?: boolean;
+} & Credential;
+
+/** What a partner account is connected with: a refresh token, or the one-time code that an authorization brought. */
+export type Credential =
+  | { readonly refreshToken: Secret }
+  | { readonly code: Secret; readonly redirectUri: string };
+
+export interface ConnectedAccount {
+  readonly partnerAccount: string;
+  readonly generation: number;
+  readonly scope: string;
+  readonly tokenExpiresAt: string;
+  /** Reading begins anew; false: it goes on from the kept cursor. */
+  readonly isNew: boolean;
+  /** For a known name: why it could not be told whether the same user authorized; absent where it was told. */
+  readonly userUnverified?: string;
+  /** What the first request for the feed brought. */
+  readonly feed:
+    | { readonly kind: 'read'; readonly listed: number; readonly hasMore: boolean }
+    | { readonly kind: 'failed'; readonly fault: FaultKind; readonly reason: string };
+}
+
+/** As printed by `status --json`; times are ISO 8601 in UTC, absent ones null. */
+export interface Status {
+  readonly partnerAccounts: readonly AccountStatus[];
+  readonly queue: { readonly waiting: number; readonly deadLetters: number };
+  /** The whole bridge sends nothing until then: the service asked for it, or the circuit is open. */
+  readonly pausedUntil: string | null;
+  /** The service seems to block this address: after the pause single requests go through, as trials. */
+  readonly circuit: boolean;
+}
+
+export interface AccountStatus {
+  readonly name: string;
+  readonly generation: number;
+  readonly state: 'polling' | 'paused' | 'stopped';
+  /** Why it is paused or stopped, or what went wrong with the last poll; null when all is well. */
+  readonly reason: string | null;
+  /** Seconds since the feed was last read to its end, or since `connect`; null where there is no feed. */
+  readonly lagSeconds: number | null;
+  readonly lastSuccess: string | null;
+  readonly tokenExpiresAt: string | null;
+  /** When the refresh token dies unless it is used before; each use puts it off by a month. */
+  readonly refreshTokenExpiresAt: string | null;
+  /** Something about it is left for a person, dead letters apart: there is a cause in {@link attention}. */
+  readonly needsPerson: boolean;
+  /**
+   * What somebody has to see to: a stop's reason, a kind of fault, or one of `feed-stuck` (its cursor), `feed-missing`
+   * (there is no feed of its generation) and `refresh-token-dying`. A new cause is not a breaking change.
+   */
+  readonly attention: readonly string[];
+  readonly cursorResets: number;
+  readonly books: Omit<Books, 'redelivered'>;
+  /** Of a stack alone: there outcomes are counted per delivery, and so many deliveries were repeated. */
+  readonly redelivered?: number;
+}

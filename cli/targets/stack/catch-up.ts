@@ -1,0 +1,100 @@
+/** Catching up on a deployed stack. Loads the AWS SDK, so it is imported only when it is meant. */
+import { randomUUID } from 'node:crypto';
+import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
+import { readStackOutputs } from '../../../operations/stack-outputs.ts';
+import { createBackfills } from '../../../shared/aws/backfills.ts';
+import { createBookKeeper } from '../../../shared/aws/book-keeper.ts';
+import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
+import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
+import {
+  dynamoDbClient,
+  lambdaClient,
+  secretsManagerClient,
+  sqsClient,
+} from '../../../shared/aws/clients.ts';
+import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
+import { createFeedStates } from '../../../shared/aws/feed-states.ts';
+import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
+import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts';
+import { createTokenReader } from '../../../shared/aws/token-vault.ts';
+import { systemClock } from '../../../shared/domain/clock.ts';
+import { createPartnerClient } from '../../../shared/partner-api/client.ts';
+import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { createAdvertLister, createPartnerReaders } from '../../../shared/partner-api/readers.ts';
+import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
+import { functionConfig } from '../../../shared/runtime/config.ts';
+import { drainLimits } from '../../../shared/runtime/limits.ts';
+import type { Target } from '../../shared/target.ts';
+import { type CatchUp, silent } from '../catch-up.ts';
+
+/** The settings of the stack are where the drain has them; what is asked of the service goes through its rate budget. */
+export async function openDeployedCatchUp(target: Extract<Target, { kind: 'stack' }>): Promise<CatchUp> {
+  const outputs = await readStackOutputs(target.stack);
+  const clients = {
+    dynamoDb: dynamoDbClient(),
+    sqs: sqsClient(),
+    secrets: secretsManagerClient(),
+    lambda: lambdaClient(),
+  };
+  const { Environment } = await clients.lambda.send(
+    new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName }),
+  );
+  const config = functionConfig('drain', Environment?.Variables ?? {});
+  const table = { client: clients.dynamoDb, name: outputs.feedStateTableName };
+  const queue = { client: clients.sqs, url: outputs.queueUrl };
+  const deadLetterQueue = { client: clients.sqs, url: outputs.deadLetterQueueUrl };
+  const accounts = createViewedAccounts(createPartnerAccounts(table));
+  const bookKeeper = createBookKeeper({ table, queue, deadLetterQueue });
+  const generationOf = async (name: string) => (await accounts.read(name))?.value.generation;
+  const edges = { clock: systemClock, random: Math.random };
+  const { maxRequestsPerSecond, circuitSeconds, maxPauseSeconds } = config;
+  const { partnerBaseUrl: baseUrl, acceptLanguage } = config;
+  const store = createBudgetStore(table);
+  const gate = createGate({ ...edges, store, observer: silent, maxRequestsPerSecond, circuitSeconds });
+  const client = createPartnerClient({
+    ...edges,
+    baseUrl,
+    acceptLanguage,
+    concurrency: 1,
+    gate,
+    maxPauseSeconds,
+  });
+  const tokens = createTokenSource({
+    reader: createTokenReader(clients.secrets),
+    requester: createRefreshRequester({
+      client: clients.lambda,
+      functionName: outputs.refreshTokenFunctionName,
+    }),
+    accounts,
+    clock: systemClock,
+  });
+
+  return {
+    accounts,
+    backfills: createBackfills(table),
+    lister: createAdvertLister({ client, tokens }),
+    poll: {
+      feedStates: createFeedStates(table),
+      reader: createPartnerReaders({ client, tokens }),
+      queue: createChangedAdvertsQueue({
+        queue,
+        // Whatever waits counts: a person's catching up stands back behind all others.
+        mostWaiting: Number.POSITIVE_INFINITY,
+        inFlightOf: async (name) => (await bookKeeper.read(name, (await generationOf(name)) ?? 0)).inFlight,
+      }),
+      deadLetters: createDeadLetters({ queue: deadLetterQueue }),
+      observer: silent,
+      clock: systemClock,
+      newId: randomUUID,
+      holder: `resync ${randomUUID()}`,
+      settings: { overlapSeconds: config.overlapSeconds, ...drainLimits },
+    },
+    isDelivering: () => true,
+    place: { target, baseUrl },
+    close() {
+      client.close();
+      for (const each of Object.values(clients)) each.destroy();
+    },
+  };
+}

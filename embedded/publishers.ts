@@ -1,0 +1,76 @@
+import type { Writable } from 'node:stream';
+import type { EventPublisher } from '../shared/domain/ports.ts';
+import { printableJson } from '../shared/domain/text/printable.ts';
+import type { Outbox } from '../shared/sqlite/outbox.ts';
+
+/** Standard output is closed: nobody takes the events any more. */
+export class OutputClosedError extends Error {
+  override readonly name = 'OutputClosedError';
+  readonly code = 'output-closed';
+}
+
+/** Events as lines, a newline after each; unprintable characters as `\uXXXX`, which is the same value. */
+export const linesOf = (envelopes: readonly string[]): string =>
+  envelopes.map((envelope) => `${printableJson(envelope)}\n`).join('');
+
+/**
+ * One event a line. Accepted when the stream has taken the line; lines of one moment go in one write.
+ *
+ * @param onClosed called once when the reader is gone
+ */
+export function createLinePublisher(output: Writable, onClosed: () => void): EventPublisher {
+  let lines: string[] = [];
+  let flushed: Promise<void> | undefined;
+  let closed: OutputClosedError | undefined;
+
+  output.on('error', (cause) => {
+    closed ??= new OutputClosedError('standard output is closed', { cause });
+    onClosed();
+  });
+
+  const write = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      output.write(text, (cause) => {
+        if (cause) reject(closed ?? new OutputClosedError('standard output is closed', { cause }));
+        else resolve();
+      });
+    });
+
+  return {
+    async publish(envelope) {
+      if (closed) throw closed;
+      lines.push(envelope);
+      flushed ??= Promise.resolve().then(() => {
+        const text = linesOf(lines);
+        lines = [];
+        flushed = undefined;
+        return write(text);
+      });
+      return flushed;
+    },
+  };
+}
+
+/**
+ * Puts each event into the outbox of every webhook: accepted when it is stored there. webhook-delivery.ts sends it, so
+ * that a subscriber that is down holds up nobody else.
+ */
+export function createOutboxPublisher(
+  outbox: Pick<Outbox, 'add'>,
+  webhooks: readonly { readonly url: string; wake(): void }[],
+): EventPublisher {
+  const urls = webhooks.map(({ url }) => url);
+  return {
+    async publish(envelope) {
+      await outbox.add(urls, envelope);
+      for (const webhook of webhooks) webhook.wake();
+    },
+  };
+}
+
+/** Publishes with each, one after the other: what the first refuses the others are not given. */
+export const publishWithAll = (publishers: readonly EventPublisher[]): EventPublisher => ({
+  async publish(envelope) {
+    for (const publisher of publishers) await publisher.publish(envelope);
+  },
+});

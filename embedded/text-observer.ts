@@ -1,0 +1,31 @@
+import type { Writable } from 'node:stream';
+import type { Fields, Observer } from '../shared/domain/ports.ts';
+import { printableLine } from '../shared/domain/text/printable.ts';
+import { redactedText } from '../shared/runtime/redaction.ts';
+
+const levels = ['info', 'warn', 'error'] as const;
+export type Level = (typeof levels)[number];
+
+/** One line each on standard error: time, level, message, fields. Metrics are for AWS; `status` shows the books here. */
+export function createTextObserver(output: Writable, least: Level): Observer {
+  const at =
+    (level: Level) =>
+    (message: string, fields: Fields = {}) => {
+      if (levels.indexOf(level) < levels.indexOf(least)) return;
+      const line = `${new Date().toISOString()} ${level} ${message}${textOf(fields)}`;
+      output.write(`${printableLine(redactedText(line))}\n`);
+    };
+  return { info: at('info'), warn: at('warn'), error: at('error'), count: () => undefined };
+}
+
+const textOf = (fields: Fields): string =>
+  Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => ` ${name}=${plain(value)}`)
+    .join('');
+
+/** Errors as their message: a stack trace helps nobody who runs the bridge. */
+function plain(value: unknown): string {
+  if (value instanceof Error) return JSON.stringify(value.message);
+  return typeof value === 'string' && /^[\w./:-]+$/.test(value) ? value : JSON.stringify(value);
+}

@@ -1,0 +1,116 @@
+import { retryAfterMs } from '../../shared/partner-api/http/retry-after.ts';
+
+/** What came of one attempt. */
+export type Attempt =
+  | { readonly kind: 'delivered' }
+  /** The subscriber wants no more of it: 410. */
+  | { readonly kind: 'gone'; readonly reason: string }
+  | {
+      readonly kind: 'failed';
+      /** In words, without anything that the subscriber wrote. */
+      readonly reason: string;
+      /** Whether any other event would fail alike. */
+      readonly blames: 'subscriber' | 'event';
+      readonly retryAfterMs?: number;
+    };
+
+export interface WebhookRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly nowMs: number;
+}
+
+/** From connecting to the last byte of the answer. */
+export const attemptTimeoutMs = 15_000;
+/** The answer says nothing but its status; what is longer is not read to its end, and its connection is closed. */
+const mostAnswerBytes = 16_384;
+
+/** Sends one event; never rejects. Redirects are not followed: who gets the events is for the operator to say. */
+export async function sendToWebhook({ url, headers, body, nowMs }: WebhookRequest): Promise<Attempt> {
+  const timeout = AbortSignal.timeout(attemptTimeoutMs);
+  try {
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': 'advert-bridge', ...headers },
+      body,
+      redirect: 'manual',
+      signal: timeout,
+    });
+    await readAway(answer);
+    return attemptOf(answer, nowMs);
+  } catch (error) {
+    const reason = timeout.aborted ? `no answer within ${attemptTimeoutMs / 1000} s` : reasonOf(error);
+    return { kind: 'failed', reason, blames: 'subscriber' };
+  }
+}
+
+/** So that the connection can serve again. */
+async function readAway({ body }: Response): Promise<void> {
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > mostAnswerBytes) return;
+  }
+}
+
+/** @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
+function attemptOf({ status, ok, headers }: Response, nowMs: number): Attempt {
+  if (ok) return { kind: 'delivered' };
+  if (status === 410) return { kind: 'gone', reason: 'it answered 410 (gone): it wants no more events' };
+  const waitMs = retryAfterMs(
+    headers.get('retry-after') ?? undefined,
+    headers.get('date') ?? undefined,
+    nowMs,
+  );
+  return {
+    kind: 'failed',
+    reason: `it answered ${status}${meaningOf(status)}`,
+    // What is wrong with the address or the secret is wrong for all events; any other 4xx is about the one sent.
+    blames: status >= 500 || blamesSubscriber.has(status) || status < 400 ? 'subscriber' : 'event',
+    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+  };
+}
+
+const blamesSubscriber = new Set([401, 403, 404, 405, 408, 429]);
+
+function meaningOf(status: number): string {
+  if (status >= 300 && status < 400) {
+    return ': redirects are not followed. Give the address that it points to as --webhook';
+  }
+  if (status === 401 || status === 403) return ': it refuses the signature. Has it the same secret?';
+  if (status === 404 || status === 405) return ': nothing takes events at this address. Is it right?';
+  if (status === 413) return ': the event is too large for it';
+  if (status === 429) return ': it asks for fewer events';
+  return '';
+}
+
+/** By the codes of Node and OpenSSL, which fetch puts into the cause. */
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing is listening there',
+  ECONNRESET: 'it broke the connection',
+  UND_ERR_SOCKET: 'it broke the connection',
+  ENOTFOUND: 'there is no host of that name',
+  EAI_AGAIN: 'its name cannot be looked up now',
+  EHOSTUNREACH: 'it cannot be reached',
+  ENETUNREACH: 'it cannot be reached',
+  ETIMEDOUT: 'it cannot be reached',
+  UND_ERR_CONNECT_TIMEOUT: 'it cannot be reached',
+  CERT_HAS_EXPIRED: 'its certificate has run out',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by nobody who is trusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is signed by nobody who is trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate cannot be verified',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+};
+
+function reasonOf(error: unknown): string {
+  const cause = (error as { cause?: { code?: string; errors?: { code?: string }[] } }).cause;
+  // A name with several addresses fails with one error for each.
+  const code = cause?.code ?? cause?.errors?.[0]?.code;
+  if (code?.startsWith('HPE_')) return 'its answer is not HTTP';
+  return (
+    (code === undefined ? undefined : reasons[code]) ?? `it could not be sent (${code ?? nameOf(error)})`
+  );
+}
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);

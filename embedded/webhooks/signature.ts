@@ -1,0 +1,34 @@
+/** How a subscriber knows that an event is the bridge's, and its own. @see https://www.standardwebhooks.com */
+import { createHmac } from 'node:crypto';
+import { Secret } from '../../shared/domain/text/secret.ts';
+
+const prefix = 'whsec_';
+const leastBytes = 24;
+const mostBytes = 64;
+
+/**
+ * A webhook's secret as it is stored: `whsec_` and 24 to 64 random bytes in Base64.
+ *
+ * @param given the same, with or without the prefix
+ * @returns undefined for anything else
+ */
+export function webhookSecret(given: Secret): Secret | undefined {
+  const text = given.reveal().replace(new RegExp(`^${prefix}`), '');
+  const key = Buffer.from(text, 'base64');
+  // Buffer takes anything for Base64 and leaves out what is none.
+  const isBase64 = key.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '');
+  if (!isBase64 || key.length < leastBytes || key.length > mostBytes) return undefined;
+  return new Secret(prefix + key.toString('base64'));
+}
+
+/** The headers that go with an event, signed for this attempt. @param secret as {@link webhookSecret} gives it */
+export function signedHeaders(secret: Secret, id: string, body: string, nowMs: number) {
+  const timestamp = String(Math.floor(nowMs / 1000));
+  const key = Buffer.from(secret.reveal().slice(prefix.length), 'base64');
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+  };
+}

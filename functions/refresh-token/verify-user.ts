@@ -1,0 +1,145 @@
+/** What `connect` asks of the service with an access token that it was just given. */
+import { advertIdPattern } from '../../shared/contract/checks.ts';
+import { type Clock, toInstant } from '../../shared/domain/clock.ts';
+import { asFault, type FaultKind, PartnerFault } from '../../shared/domain/faults.ts';
+import { advertsFeed, pageLimit } from '../../shared/domain/feed.ts';
+import type { BookKeeper, Observer, PartnerAccount } from '../../shared/domain/ports.ts';
+import type { Secret } from '../../shared/domain/text/secret.ts';
+import type { FeedLook, FeedRegister, KnownAdverts, KnownFeed } from './ports.ts';
+
+export interface FirstLookDeps {
+  readonly feedStates: FeedRegister;
+  readonly feedLook: FeedLook;
+  readonly knownAdverts: KnownAdverts;
+  readonly bookKeeper: Pick<BookKeeper, 'read'>;
+  readonly clock: Clock;
+  readonly observer: Observer;
+  readonly settings: { readonly overlapSeconds: number };
+}
+
+/** What the first request for the feed brought. */
+export type FirstPage =
+  | { readonly kind: 'read'; readonly listed: number; readonly hasMore: boolean }
+  | { readonly kind: 'failed'; readonly fault: FaultKind; readonly reason: string };
+
+export interface Look {
+  readonly partnerAccount: string;
+  readonly token: Secret;
+  readonly deadlineMs: number;
+}
+
+/** Adverts looked up at a time: a user is nearly always known by the first few. */
+const lookUpAtOnce = 100;
+/** A slow service must not keep a pair from being stored. */
+const mostMs = 10_000;
+/** Most users change an advert within a week, and a feed that is read every minute is kept as long. */
+const lookBackMs = 7 * 86_400_000;
+
+export function createFirstLook(deps: FirstLookDeps) {
+  const { feedStates, feedLook, knownAdverts, bookKeeper, clock, observer, settings } = deps;
+
+  const pageSince = (since: string, { partnerAccount, token, deadlineMs }: Look) =>
+    feedLook.feedPage(
+      token,
+      { feed: advertsFeed, since, limit: pageLimit },
+      { partnerAccount, deadlineMs: Math.min(deadlineMs, clock.now() + mostMs) },
+    );
+
+  /** Whether the feed answers; never throws, for the pair is stored by then and good or not by itself. */
+  async function firstPage(since: string, look: Look): Promise<FirstPage> {
+    try {
+      const { page } = await pageSince(since, look);
+      return { kind: 'read', listed: page.data.length, hasMore: page.hasMore };
+    } catch (error) {
+      const { code, message } = asFault(error);
+      return { kind: 'failed', fault: code, reason: message };
+    }
+  }
+
+  /**
+   * Refuses a user other than the one whose history stands under the name, where that can be told. No answer of the
+   * service says who a token is for; but the feed lists again what it has listed before (partner-api.md §4.1). When it
+   * names none of the adverts that have a history here, it is another user's.
+   *
+   * @returns why it could not be told; undefined for the same user
+   * @throws {PartnerFault} `other-user`
+   */
+  async function verifyUser({ generation }: PartnerAccount, look: Look): Promise<string | undefined> {
+    const { partnerAccount } = look;
+    const books = await bookKeeper.read(partnerAccount, generation);
+    const state = (await feedStates.list()).find(
+      (feed) => feed.partnerAccount === partnerAccount && feed.feed === advertsFeed.name,
+    );
+    if (books.events + books.unavailable === 0 || !state) return 'no event of it was published so far';
+    const since = recentlyRead(state);
+    const listed = await listedSince(since, look);
+    if (listed instanceof Error) return untold(listed, look);
+    if (await isAnyKnown({ partnerAccount, generation }, listed.ids)) return undefined;
+    if (listed.ids.length === 0) return `its feed names no advert since ${since}`;
+    // From its beginning to its end: its histories would have to be among them.
+    if (since !== state.since || listed.hasMore) {
+      const read = await listedBefore(state, listed.ids, look);
+      if (read instanceof Error) return untold(read, look);
+      // What is under way or was given up has no history yet.
+      if (new Set(read).size <= books.inFlight + books.deadLettered) {
+        return 'its feed names too little of the time when it was read';
+      }
+    }
+    throw new PartnerFault(
+      'other-user',
+      `of what changed since ${since} no advert is known under ${partnerAccount}`,
+    );
+  }
+
+  /** Where to ask from: a time that the bridge has read whole, near enough for the service to know it still. */
+  function recentlyRead({ since, lastSuccess }: KnownFeed): string {
+    const recentMs = (lastSuccess ?? 0) - lookBackMs;
+    return recentMs > Date.parse(since) ? toInstant(recentMs) : since;
+  }
+
+  /** The beginning of `ids` that the bridge was told of: what changed before it last read the feed to its end. */
+  async function listedBefore(
+    { lastSuccess }: KnownFeed,
+    ids: readonly string[],
+    look: Look,
+  ): Promise<readonly string[] | PartnerFault> {
+    if (lastSuccess === undefined) return [];
+    const listed = await listedSince(toInstant(lastSuccess - settings.overlapSeconds * 1000), look);
+    if (listed instanceof Error) return listed;
+    const later = new Set(listed.ids);
+    const end = ids.findIndex((id) => later.has(id));
+    return end < 0 ? ids : ids.slice(0, end);
+  }
+
+  async function listedSince(
+    since: string,
+    look: Look,
+  ): Promise<{ readonly ids: readonly string[]; readonly hasMore: boolean } | PartnerFault> {
+    try {
+      const { page } = await pageSince(since, look);
+      const ids = page.data.filter((id): id is string => typeof id === 'string' && advertIdPattern.test(id));
+      return { ids, hasMore: page.hasMore };
+    } catch (error) {
+      return asFault(error);
+    }
+  }
+
+  function untold(error: PartnerFault, { partnerAccount }: Look): string {
+    observer.info('not told whether the same user authorized', { partnerAccount, error });
+    return `its feed did not answer: ${error.message}`;
+  }
+
+  async function isAnyKnown(
+    account: { readonly partnerAccount: string; readonly generation: number },
+    ids: readonly string[],
+  ): Promise<boolean> {
+    for (let start = 0; start < ids.length; start += lookUpAtOnce) {
+      const some = ids.slice(start, start + lookUpAtOnce);
+      const rows = await Promise.all(some.map((advertId) => knownAdverts.read({ ...account, advertId })));
+      if (rows.some((row) => row !== undefined)) return true;
+    }
+    return false;
+  }
+
+  return { firstPage, verifyUser };
+}

@@ -1,0 +1,101 @@
+import type { AdvertEvent } from '../../../shared/contract/events.ts';
+import { detailTypes, eventSource } from '../../../shared/contract/names.ts';
+
+export type DetailType = (typeof detailTypes)[keyof typeof detailTypes];
+
+/** Which events a team wants. Each list narrows the events that have its field; one that is left out narrows nothing. */
+export interface AdvertFilter {
+  /** Names of partner accounts; default: all. */
+  readonly partnerAccounts?: readonly string[];
+  /** New statuses, of `AdvertStatusChanged`; default: all. Who filters does not hear that an advert leaves a status. */
+  readonly statuses?: readonly string[];
+  /** Default: all. */
+  readonly advertIds?: readonly string[];
+  /** Default: `AdvertStatusChanged` and `AdvertUnavailable`; with `statuses`, `AdvertStatusChanged` alone. */
+  readonly detailTypes?: readonly DetailType[];
+}
+
+/** A pattern over events of type `T`: for each field the values that match. */
+type PatternOf<T> = [T] extends [object] ? { readonly [K in keyof T]?: PatternOf<T[K]> } : readonly T[];
+
+/** What EventBridge matches events with; a field that the contract does not have does not compile. */
+export type SubscriptionPattern = Pick<PatternOf<AdvertEvent>, 'source' | 'detail'> & {
+  readonly 'detail-type': readonly DetailType[];
+};
+
+/**
+ * The most that EventBridge takes, in characters.
+ *
+ * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html
+ */
+export const maxPatternLength = 2048;
+
+const { statusChanged, unavailable } = detailTypes;
+/** The detail types that have each field. */
+const having = {
+  statuses: [statusChanged],
+  advertIds: [statusChanged, unavailable],
+} as const satisfies Partial<Record<keyof AdvertFilter, readonly DetailType[]>>;
+
+/** What a filter that names no detail types stands for. */
+export const detailTypesOf = (filter: AdvertFilter): readonly DetailType[] =>
+  filter.detailTypes ?? (filter.statuses ? having.statuses : having.advertIds);
+
+/**
+ * The patterns of a filter, one for each set of fields that its detail types have: EventBridge wants every field of a
+ * pattern in an event, so that one pattern for all would match only those that have them all.
+ */
+export function patternsOf(filter: AdvertFilter): SubscriptionPattern[] {
+  const groups = new Map<
+    string,
+    { types: DetailType[]; pattern: Omit<SubscriptionPattern, 'detail-type'> }
+  >();
+  for (const type of new Set(detailTypesOf(filter))) {
+    const pattern = patternFor(type, filter);
+    const key = JSON.stringify(pattern);
+    const group = groups.get(key) ?? { types: [], pattern };
+    group.types.push(type);
+    groups.set(key, group);
+  }
+  return [...groups.values()].map(({ types, pattern }) => ({ ...pattern, 'detail-type': types }));
+}
+
+function patternFor(type: DetailType, filter: AdvertFilter): Omit<SubscriptionPattern, 'detail-type'> {
+  const has = (field: keyof typeof having) =>
+    filter[field] !== undefined && having[field].some((each) => each === type);
+  const metadata = filter.partnerAccounts && { partnerAccount: unique(filter.partnerAccounts) };
+  const data = {
+    ...(has('advertIds') && { advertId: unique(filter.advertIds) }),
+    ...(has('statuses') && { status: unique(filter.statuses) }),
+  };
+  const detail = { ...(metadata && { metadata }), ...(Object.keys(data).length > 0 && { data }) };
+  return { source: [eventSource], ...(Object.keys(detail).length > 0 && { detail }) };
+}
+
+const unique = <T>(values: readonly T[] = []): readonly T[] => [...new Set(values)];
+
+/** What of a filter can never match, each as `<list>: <what it should be>`. */
+export function contradictionsOf(filter: AdvertFilter): string[] {
+  const types = detailTypesOf(filter);
+  const faults: string[] = [];
+  for (const field of ['statuses', 'advertIds'] as const) {
+    const typesWithIt: readonly DetailType[] = having[field];
+    if (filter[field] === undefined || types.some((type) => typesWithIt.includes(type))) continue;
+    faults.push(
+      `${field}: none of the detail types listed has one: expected ${typesWithIt.join(' or ')} among them, or no ${field}`,
+    );
+  }
+  for (const pattern of faults.length > 0 ? [] : patternsOf(filter)) {
+    const { length } = JSON.stringify(pattern);
+    if (length <= maxPatternLength) continue;
+    faults.push(
+      `${longestList(filter)}: expected an event pattern of at most ${maxPatternLength} characters, this one has ${length}: spread the values over several subscriptions with one target`,
+    );
+  }
+  return [...new Set(faults)];
+}
+
+function longestList(filter: AdvertFilter): string {
+  const lists = Object.entries(filter).map(([name, list]) => [name, JSON.stringify(list).length] as const);
+  return lists.sort(([, a], [, b]) => b - a)[0]?.[0] ?? 'filter';
+}

@@ -1,0 +1,171 @@
+import { type Duration, Stack, Token } from 'aws-cdk-lib';
+import type { IEventBus } from 'aws-cdk-lib/aws-events';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
+import type { Construct } from 'constructs';
+import * as v from 'valibot';
+import { advertId, flawsOf, partnerAccountName, status } from '../../../shared/contract/checks.ts';
+import { detailTypes } from '../../../shared/contract/names.ts';
+import { type BridgeBus, bridgeBusOf } from './bridge-bus.ts';
+import { type AdvertFilter, contradictionsOf } from './subscription-pattern.ts';
+
+/** What events are handed to. A FIFO queue is none: EventBridge keeps no order, and would send all as one group. */
+export type SubscriptionTarget = IQueue | IFunction | IStateMachine | IEventBus;
+
+/** The bridge's bus: as a construct or by its ARN, the stack's output `EventBusArn`. */
+export type BusProps =
+  | { readonly bus: IEventBus; readonly busArn?: never }
+  | { readonly bus?: never; readonly busArn: string };
+
+export type AdvertSubscriptionProps = AdvertFilter &
+  BusProps & {
+    /** Default: a queue of its own. */
+    readonly target?: SubscriptionTarget;
+    /** Of the queue of its own: six times the timeout of the function that receives from it; default 3 minutes. */
+    readonly visibilityTimeout?: Duration;
+    /** Of the queue of its own: how often a message is handed over before it is a dead letter; default 10. */
+    readonly maxReceiveCount?: number;
+  };
+
+/** A subscription could never work; the message has a line for each fault, with what it should be. */
+export class SubscriptionError extends Error {
+  override readonly name = 'SubscriptionError';
+  readonly code = 'wrong-subscription';
+  /** `<property>: <what it should be>`. */
+  readonly faults: readonly string[];
+
+  constructor(path: string, faults: readonly string[]) {
+    super([`The subscription ${path} has faults.`, ...faults.map((fault) => `  ${fault}`)].join('\n'));
+    this.faults = faults;
+  }
+}
+
+const listOf = <S extends v.GenericSchema<unknown, unknown>>(item: S, what: string) =>
+  v.optional(
+    v.pipe(
+      v.array(item, `expected a list of ${what}`),
+      v.minLength(
+        1,
+        `expected at least one, or no such property for all ${what}: an empty list matches nothing`,
+      ),
+    ),
+  );
+const known = v.check((text: string) => !Token.isUnresolved(text), 'expected a value known at synth');
+const allDetailTypes = Object.values(detailTypes);
+const wholeFrom1 = 'expected a whole number from 1 to 1000';
+
+const shape = v.strictObject({
+  bus: v.optional(v.custom<IEventBus>(isBus, 'expected an event bus')),
+  busArn: v.optional(v.string('expected the ARN of the event bus, the output EventBusArn of the bridge')),
+  partnerAccounts: listOf(partnerAccountName, 'partner accounts'),
+  statuses: listOf(v.pipe(status, known), 'statuses'),
+  advertIds: listOf(v.pipe(v.string('expected 1 to 20 digits, as text'), advertId), 'adverts'),
+  detailTypes: listOf(
+    v.picklist(allDetailTypes, `expected one of ${allDetailTypes.join(', ')}`),
+    'detail types',
+  ),
+  target: v.optional(
+    v.custom<SubscriptionTarget>(isTarget, 'expected a queue, function, state machine or event bus'),
+  ),
+  visibilityTimeout: v.optional(
+    v.custom<Duration>(isVisibility, 'expected a Duration from 1 second to 12 hours'),
+  ),
+  maxReceiveCount: v.optional(
+    v.pipe(
+      v.number(wholeFrom1),
+      v.integer(wholeFrom1),
+      v.minValue(1, wholeFrom1),
+      v.maxValue(1000, wholeFrom1),
+    ),
+  ),
+});
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+export function isBus(value: unknown): value is IEventBus {
+  return isObject(value) && 'eventBusArn' in value;
+}
+export function isQueue(value: unknown): value is IQueue {
+  return isObject(value) && 'queueArn' in value;
+}
+export function isFunction(value: unknown): value is IFunction {
+  return isObject(value) && 'functionArn' in value;
+}
+export function isStateMachine(value: unknown): value is IStateMachine {
+  return isObject(value) && 'stateMachineArn' in value;
+}
+function isTarget(value: unknown): boolean {
+  return isBus(value) || isQueue(value) || isFunction(value) || isStateMachine(value);
+}
+function isVisibility(value: unknown): boolean {
+  if (!isObject(value) || !('toSeconds' in value) || typeof value.toSeconds !== 'function') return false;
+  const seconds: unknown = value.toSeconds();
+  return typeof seconds === 'number' && seconds >= 1 && seconds <= 43_200;
+}
+
+/**
+ * Checks all that can be known at synth, and finds out where the bus is.
+ *
+ * @throws {SubscriptionError} with every fault
+ */
+export function checkedBus(scope: Construct, props: AdvertSubscriptionProps): BridgeBus {
+  const { issues } = v.safeParse(shape, props);
+  const faults = new Map<string, string>();
+  for (const { path, expected } of (issues ?? []).flatMap((issue) => flawsOf([issue]))) {
+    // A place can be wrong in several ways at once: the first says enough.
+    if (!faults.has(path)) faults.set(path, `${path}: ${expected}`);
+  }
+  const all = [...faults.values()];
+  // What is not of its shape cannot be weighed against the rest.
+  const isFine = (...names: string[]) =>
+    ![...faults.keys()].some((path) => names.includes(path.split('.')[0] ?? ''));
+  if (isFine('partnerAccounts', 'statuses', 'advertIds', 'detailTypes'))
+    all.push(...contradictionsOf(filterOf(props)));
+  if (isFine('target')) all.push(...targetFaults(scope, props));
+  const bus = isFine('bus', 'busArn') ? bridgeBusOf(scope, props) : undefined;
+  if (bus && 'fault' in bus) all.push(bus.fault);
+  if (bus && !('fault' in bus) && isBus(props.target) && isSameBus(scope, bus, props.target)) {
+    all.push('target: expected another bus than the one subscribed to: events would go round in a circle');
+  }
+  if (all.length > 0 || !bus || 'fault' in bus) throw new SubscriptionError(scope.node.path, all);
+  return bus;
+}
+
+export const filterOf = ({
+  partnerAccounts,
+  statuses,
+  advertIds,
+  detailTypes: types,
+}: AdvertFilter): AdvertFilter => ({
+  ...(partnerAccounts && { partnerAccounts }),
+  ...(statuses && { statuses }),
+  ...(advertIds && { advertIds }),
+  ...(types && { detailTypes: types }),
+});
+
+function targetFaults(scope: Construct, { target, ...props }: AdvertSubscriptionProps): string[] {
+  if (target === undefined) return [];
+  const faults = (['visibilityTimeout', 'maxReceiveCount'] as const)
+    .filter((name) => props[name] !== undefined)
+    .map((name) => `${name}: is of the queue that the subscription makes: expected no target beside it`);
+  if (isQueue(target) && target.fifo) {
+    faults.push(
+      'target: expected a standard queue: EventBridge keeps no order, and sends to FIFO as one group',
+    );
+  }
+  const { account } = Stack.of(scope);
+  const owner = target.env.account;
+  if (!isBus(target) && isKnown(account) && isKnown(owner) && owner !== account) {
+    faults.push(
+      `target: expected one in the AWS account of the stack, ${account}: only a bus may be elsewhere`,
+    );
+  }
+  return faults;
+}
+
+const isKnown = (value: string): boolean => !Token.isUnresolved(value);
+
+function isSameBus(scope: Construct, bus: BridgeBus, target: IEventBus): boolean {
+  const resolved = (value: string) => JSON.stringify(Stack.of(scope).resolve(value));
+  return resolved(bus.arn) === resolved(target.eventBusArn);
+}

@@ -1,0 +1,120 @@
+/** Where a snapshot goes: one queue or one bus of a subscriber. */
+import { createHash } from 'node:crypto';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { UsageError } from '../cli/shared/usage.ts';
+import { createEventPublisher, RefusedEventError } from '../shared/aws/event-publisher.ts';
+import { sendBatches } from '../shared/aws/sqs/send-batches.ts';
+import type { StackOutputs } from './stack-outputs.ts';
+
+export interface SnapshotTarget {
+  /** Sends recorded events as they are. @returns how many were not accepted */
+  send(envelopes: readonly string[]): Promise<number>;
+  close(): void;
+}
+
+const queueArn = /^arn:[a-z-]+:sqs:([a-z0-9-]+):(\d{12}):([A-Za-z0-9_-]{1,80}(?:\.fifo)?)$/;
+const busArn = /^arn:[a-z-]+:events:([a-z0-9-]+):(\d{12}):event-bus\/([A-Za-z0-9._/-]{1,256})$/;
+const queueUrl = /^https?:\/\/[^/]+\/\d{12}\/[A-Za-z0-9_-]{1,80}(\.fifo)?$/;
+
+export const expectedTarget =
+  '--to: expected the URL or ARN of an SQS queue, or the ARN of an event bus, such as ' +
+  'arn:aws:sqs:eu-central-1:111122223333:search-adverts';
+
+/** @throws {UsageError} when it is none */
+export function checkTarget(to: string): void {
+  if (![queueArn, busArn, queueUrl].some((pattern) => pattern.test(to))) throw new UsageError(expectedTarget);
+}
+
+/** @throws {UsageError} when it is none of a subscriber's own */
+export async function openTarget(to: string, outputs: StackOutputs): Promise<SnapshotTarget> {
+  const bus = busArn.exec(to);
+  if (bus) return busTarget(to, bus[1] ?? '', outputs);
+  const [, region, owner, name] = queueArn.exec(to) ?? [];
+  const client = new SQSClient({ maxAttempts: 4, ...(region === undefined ? {} : { region }) });
+  const url =
+    name === undefined
+      ? to
+      : ((await client.send(new GetQueueUrlCommand({ QueueName: name, QueueOwnerAWSAccountId: owner })))
+          .QueueUrl ?? to);
+  const pathOf = (queue: string) => URL.parse(queue)?.pathname;
+  if ([outputs.queueUrl, outputs.deadLetterQueueUrl].some((own) => pathOf(own) === pathOf(url))) {
+    client.destroy();
+    throw new UsageError("--to: that is the bridge's own queue. Give one of the subscriber's");
+  }
+  return queueTarget(client, url, outputs.eventBusArn);
+}
+
+function busTarget(to: string, region: string, { eventBusArn }: StackOutputs): SnapshotTarget {
+  if (to === eventBusArn) {
+    throw new UsageError(
+      "--to: that is the bridge's own bus, where every subscriber would get it. Give a queue or a bus of the subscriber's",
+    );
+  }
+  const client = new EventBridgeClient({ maxAttempts: 4, region });
+  const publisher = createEventPublisher({ client, busName: to });
+  return {
+    async send(envelopes) {
+      const sent = await Promise.allSettled(envelopes.map((envelope) => publisher.publish(envelope)));
+      const refused = sent.filter((each) => each.status === 'rejected');
+      const [first] = refused;
+      // What the call itself met, such as a denial, says more than a count.
+      if (first?.reason instanceof RefusedEventError && first.reason.cause) throw first.reason.cause;
+      return refused.length;
+    },
+    close: () => client.destroy(),
+  };
+}
+
+function queueTarget(client: SQSClient, url: string, bus: string): SnapshotTarget {
+  const isFifo = url.endsWith('.fifo');
+  return {
+    async send(envelopes) {
+      const refused = await sendBatches(
+        { client, url },
+        envelopes.map((envelope, index) => {
+          const event = JSON.parse(envelope);
+          const { eventId } = event.detail.metadata;
+          return {
+            key: String(index),
+            body: asDelivered(event, bus),
+            ...(isFifo
+              ? { groupId: digest(event.resources[0]), deduplicationId: digest(`snapshot ${eventId}`) }
+              : {}),
+          };
+        }),
+      );
+      return refused.size;
+    },
+    close: () => client.destroy(),
+  };
+}
+
+/**
+ * The event as EventBridge would have put it into the queue. Its `id` is made from the `eventId`, so that it is the same
+ * each time.
+ *
+ * @see https://docs.aws.amazon.com/eventbridge/latest/ref/overiew-event-structure.html
+ */
+function asDelivered(
+  event: { 'detail-type': string; detail: { metadata: { eventId: string } } } & Record<string, unknown>,
+  bus: string,
+): string {
+  const [, , , region, account] = bus.split(':');
+  const hash = digest(event.detail.metadata.eventId);
+  const id = [8, 4, 4, 4, 12].map((length, part) => hash.slice(part * 12, part * 12 + length)).join('-');
+  const { source, 'detail-type': detailType, time, resources, detail } = event;
+  return JSON.stringify({
+    version: '0',
+    id,
+    'detail-type': detailType,
+    source,
+    account,
+    time,
+    region,
+    resources,
+    detail,
+  });
+}
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex');

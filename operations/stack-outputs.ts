@@ -1,0 +1,49 @@
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { CommandError } from '../cli/shared/usage.ts';
+import { outputs } from '../shared/contract/names.ts';
+
+export type StackOutputs = Readonly<Record<keyof typeof outputs, string>>;
+
+/**
+ * The names that the stack gives away.
+ *
+ * @throws {CommandError} when there is no such stack, or it is no Advert Bridge
+ * @see https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
+ */
+export async function readStackOutputs(stack: string): Promise<StackOutputs> {
+  const client = new CloudFormationClient({
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: 3_000, requestTimeout: 10_000, throwOnRequestTimeout: true },
+  });
+  try {
+    const { Stacks } = await client.send(new DescribeStacksCommand({ StackName: stack })).catch((cause) => {
+      // That there is none is told by a general name and the message alone.
+      if (cause instanceof Error && cause.name === 'ValidationError' && /not exist/.test(cause.message)) {
+        return { Stacks: [] };
+      }
+      throw cause;
+    });
+    const found = Stacks?.[0];
+    if (!found) throw await missing(stack, client);
+    const given = new Map(found.Outputs?.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
+    const entries = Object.entries(outputs).map(([key, output]) => [key, given.get(output)] as const);
+    const lacking = entries.flatMap(([key, value]) => (value ? [] : [outputs[key as keyof typeof outputs]]));
+    if (lacking.length > 0) {
+      throw new CommandError(
+        `stack ${stack} (${found.StackStatus}) has no output ${lacking.join(', ')}: it is no Advert Bridge, or its ` +
+          'deployment has not ended. Deploy it with `npx cdk deploy`, or name another one with --stack',
+      );
+    }
+    return Object.fromEntries(entries) as StackOutputs;
+  } finally {
+    client.destroy();
+  }
+}
+
+async function missing(stack: string, client: CloudFormationClient): Promise<CommandError> {
+  const region = await client.config.region();
+  return new CommandError(
+    `there is no stack ${stack} in region ${region} of this AWS account. Deploy it with \`npx cdk deploy\`, ` +
+      'name another one with --stack, choose another region with AWS_REGION, or give --local DIR for an embedded bridge',
+  );
+}

@@ -1,0 +1,173 @@
+import type { AccountStatus, Status } from '../cli/shared/bridge.ts';
+import type { FeedState, FeedStates } from '../functions/drain/ports.ts';
+import { toInstant } from '../shared/domain/clock.ts';
+import type { FaultKind } from '../shared/domain/faults.ts';
+import { sideBySide } from '../shared/domain/for-each-concurrent.ts';
+import { knownSuccess } from '../shared/domain/last-success.ts';
+import {
+  pauseOf,
+  refreshTokenAlarmMs,
+  refreshTokenLifetimeMs,
+  stopOf,
+} from '../shared/domain/partner-account.ts';
+import type { BookKeeper, Books, PartnerAccount, PartnerAccounts } from '../shared/domain/ports.ts';
+import type { BudgetStore } from '../shared/partner-api/ports.ts';
+
+export interface StatusPorts {
+  readonly partnerAccounts: Pick<PartnerAccounts, 'list'>;
+  readonly feedStates: Pick<FeedStates, 'list'>;
+  readonly bookKeeper: BookKeeper;
+  readonly budgetStore: Pick<BudgetStore, 'read'>;
+}
+
+/** Readings of books side by side: a thousand partner accounts are not to be asked for all at once. */
+const booksAtOnce = 25;
+
+/**
+ * How the bridge is, from the same ports whichever kind it is.
+ *
+ * @param only this partner account; default: all, by name
+ */
+export async function readStatus(ports: StatusPorts, nowMs: number, only?: string): Promise<Status> {
+  const [accounts, states, queue, budget] = await Promise.all([
+    ports.partnerAccounts.list(),
+    ports.feedStates.list(),
+    ports.bookKeeper.queue(),
+    ports.budgetStore.read(),
+  ]);
+  const feedsOf = Map.groupBy(states, ({ partnerAccount, generation }) => `${partnerAccount}/${generation}`);
+  const wanted = accounts
+    .filter(({ name }) => only === undefined || name === only)
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const read = new Map<string, Books>();
+  await sideBySide(wanted, booksAtOnce, async ({ name, generation }) => {
+    read.set(name, await ports.bookKeeper.read(name, generation));
+  });
+  const partnerAccounts = wanted.map((account) => {
+    const { name, generation } = account;
+    const status = statusOf(account, feedsOf.get(`${name}/${generation}`) ?? [], nowMs);
+    return { ...status, ...entryOf(read.get(name) as Books) };
+  });
+  const { waiting, deadLetters } = queue;
+  const { pausedUntilMs, pauseReason } = budget;
+  return {
+    partnerAccounts,
+    queue: { waiting, deadLetters },
+    pausedUntil: pausedUntilMs > nowMs ? toInstant(pausedUntilMs) : null,
+    circuit: pauseReason === 'circuit',
+  };
+}
+
+/** The terms of the sum by themselves, in their order. */
+function entryOf({ redelivered, ...books }: Books): Pick<AccountStatus, 'books' | 'redelivered'> {
+  const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
+  return {
+    books: { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight },
+    ...(redelivered === undefined ? {} : { redelivered }),
+  };
+}
+
+function statusOf(
+  account: PartnerAccount,
+  listed: readonly FeedState[],
+  nowMs: number,
+): Omit<AccountStatus, 'books' | 'redelivered'> {
+  const { name, generation, token } = account;
+  const feeds = listed.map((feed) => (isOutdated(feed, account) ? withoutFault(feed) : feed));
+  const whereabouts = stateOf(account, feeds, nowMs);
+  const attention = attentionOf(account, whereabouts, feeds, nowMs);
+  const lastSuccess = oldestSuccess(feeds, nowMs);
+  const behindSince = feeds.length === 0 ? null : (lastSuccess ?? Date.parse(account.connectedAt));
+  return {
+    name,
+    generation,
+    ...whereabouts,
+    // By the clock of the machine that read the feed, which may be ahead of this one's.
+    lagSeconds: behindSince === null ? null : Math.max(0, nowMs - behindSince) / 1000,
+    lastSuccess: lastSuccess === null ? null : toInstant(lastSuccess),
+    tokenExpiresAt: token ? toInstant(token.expiresAt) : null,
+    refreshTokenExpiresAt: token ? toInstant(token.usedAt + refreshTokenLifetimeMs) : null,
+    needsPerson: attention.length > 0,
+    attention,
+    cursorResets: feeds.reduce((sum, { resets }) => sum + resets, 0),
+  };
+}
+
+function stateOf(
+  account: PartnerAccount,
+  feeds: readonly FeedState[],
+  nowMs: number,
+): Pick<AccountStatus, 'state' | 'reason'> {
+  const stop = stopOf(account);
+  if (stop) return { state: 'stopped', reason: stop.reason };
+  const pause = pauseOf(account, nowMs);
+  if (pause) return { state: 'paused', reason: pause.reason };
+  const stuck = feeds.find(({ pausedUntil = 0 }) => pausedUntil > nowMs);
+  if (stuck) return { state: 'paused', reason: stuck.fault ?? null };
+  return { state: 'polling', reason: feeds.find(({ fault }) => fault !== undefined)?.fault ?? null };
+}
+
+function oldestSuccess(feeds: readonly FeedState[], nowMs: number): number | null {
+  const successes = feeds.map(({ lastSuccess }) => knownSuccess(lastSuccess, nowMs));
+  if (successes.length === 0 || successes.includes(undefined)) return null;
+  return Math.min(...(successes as number[]));
+}
+
+/** Whether something is left for a person: a disconnected account is as it was asked to be. */
+export function needsPerson({ partnerAccounts, queue, circuit }: Status): boolean {
+  return circuit || queue.deadLetters > 0 || partnerAccounts.some((account) => account.needsPerson);
+}
+
+/** A pause of this kind ends by itself; a feed is paused only when it cannot be read on as it is. */
+const passingPause = 'token-rejected-again';
+/** `connect` registers the feed and makes the account known within seconds. */
+const feedMissingMs = 60_000;
+/** Faults of the token: over with it. */
+const tokenFaults: readonly string[] = [
+  'account-stopped',
+  'account-paused',
+  'scope-insufficient',
+  'grant-rejected',
+  'token-rejected',
+] satisfies FaultKind[];
+
+/** Whether the fault is of a token that has been replaced since: right after `connect`, until the next poll. */
+const isOutdated = ({ faultKind, lastPolled = 0 }: FeedState, account: PartnerAccount): boolean =>
+  !stopOf(account) &&
+  account.token !== undefined &&
+  tokenFaults.includes(faultKind ?? '') &&
+  account.token.usedAt >= lastPolled;
+
+function withoutFault({
+  fault: _fault,
+  faultKind: _kind,
+  needsPerson: _person,
+  ...feed
+}: FeedState): FeedState {
+  return feed;
+}
+
+const isDying = ({ token }: PartnerAccount, nowMs: number): boolean =>
+  token !== undefined && nowMs - token.usedAt >= refreshTokenAlarmMs;
+
+/** What somebody has to see to, the most urgent first. A disconnected account is as it was asked to be. */
+function attentionOf(
+  account: PartnerAccount,
+  { state }: Pick<AccountStatus, 'state'>,
+  feeds: readonly FeedState[],
+  nowMs: number,
+): string[] {
+  const stop = stopOf(account);
+  if (stop) return stop.reason === 'disconnected' ? [] : [stop.reason];
+  const pause = pauseOf(account, nowMs);
+  const causes: string[] = [];
+  if (pause && pause.reason !== passingPause) causes.push(pause.reason);
+  if (!pause && state === 'paused') causes.push('feed-stuck');
+  if (feeds.length === 0 && nowMs - Date.parse(account.connectedAt) >= feedMissingMs)
+    causes.push('feed-missing');
+  if (state === 'polling') {
+    for (const { needsPerson, faultKind = 'unknown' } of feeds) if (needsPerson) causes.push(faultKind);
+  }
+  if (isDying(account, nowMs)) causes.push('refresh-token-dying');
+  return [...new Set(causes)];
+}

@@ -1,0 +1,135 @@
+import { randomBytes } from 'node:crypto';
+import {
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { type Item, toAttribute, toItem } from './values.ts';
+
+export interface Table {
+  readonly client: DynamoDBClient;
+  readonly name: string;
+}
+
+/** `item`: after the write (for an update); `found`: what stood there instead, if anything. */
+export type Written =
+  | { readonly written: true; readonly item?: Item }
+  | { readonly written: false; readonly found?: Item };
+
+export interface Change {
+  /** Named attributes; those that are `undefined` are removed. */
+  readonly set?: Readonly<Record<string, unknown>>;
+  readonly add?: Readonly<Record<string, number>>;
+  /** With `#name` for attributes and `:name` for `values`. */
+  readonly condition?: string;
+  readonly values?: Readonly<Record<string, unknown>>;
+}
+
+/** Who wrote last, by a mark of its own for every write. */
+const mark = 'writeMark';
+const newMark = () => randomBytes(6).toString('base64url');
+
+/**
+ * One `UpdateItem`. When the SDK repeats a call whose answer was lost, the second attempt meets the first one's mark
+ * and counts as written: counters are not added to twice, and our own success is not taken for somebody else's.
+ *
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
+ */
+export async function updateItem(table: Table, key: Item, change: Change): Promise<Written> {
+  const ours = newMark();
+  const values: Record<string, unknown> = { ...change.values, mark: ours };
+  const sets = [`#${mark} = :mark`];
+  const removes: string[] = [];
+  for (const [name, value] of Object.entries(change.set ?? {})) {
+    if (value === undefined) removes.push(`#${name}`);
+    else {
+      sets.push(`#${name} = :set_${name}`);
+      values[`set_${name}`] = value;
+    }
+  }
+  const adds = Object.entries(change.add ?? {}).map(([name, by]) => {
+    values[`add_${name}`] = by;
+    return `#${name} :add_${name}`;
+  });
+  const update = [
+    `SET ${sets.join(', ')}`,
+    adds.length > 0 ? `ADD ${adds.join(', ')}` : '',
+    removes.length > 0 ? `REMOVE ${removes.join(', ')}` : '',
+  ].join(' ');
+  const condition = `(NOT #${mark} = :mark)${change.condition ? ` AND (${change.condition})` : ''}`;
+  return attempt(table, key, ours, async () => {
+    const { Attributes } = await table.client.send(
+      new UpdateItemCommand({
+        TableName: table.name,
+        Key: key,
+        UpdateExpression: update,
+        ConditionExpression: condition,
+        ExpressionAttributeNames: namesIn(`${update} ${condition}`),
+        ExpressionAttributeValues: valuesOf(values),
+        ReturnValues: 'ALL_NEW',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+    );
+    return Attributes;
+  });
+}
+
+/**
+ * One `PutItem` of a whole item under a condition; repeated calls as in {@link updateItem}.
+ *
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
+ */
+export async function putItem(
+  table: Table,
+  key: Item,
+  fields: Readonly<Record<string, unknown>>,
+  condition: string,
+  values?: Readonly<Record<string, unknown>>,
+): Promise<Written> {
+  const ours = newMark();
+  return attempt(table, key, ours, async () => {
+    await table.client.send(
+      new PutItemCommand({
+        TableName: table.name,
+        Item: { ...toItem({ ...fields, [mark]: ours }), ...key },
+        ConditionExpression: condition,
+        ExpressionAttributeNames: namesIn(condition),
+        ...(values ? { ExpressionAttributeValues: valuesOf(values) } : {}),
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+    );
+    return undefined;
+  });
+}
+
+async function attempt(
+  table: Table,
+  key: Item,
+  ours: string,
+  write: () => Promise<Item | undefined>,
+): Promise<Written> {
+  try {
+    return { written: true, item: await write() };
+  } catch (error) {
+    if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    // Without an item there is none, or it is an emulator that does not send it along.
+    const found = error.Item ?? (await readItem(table, key));
+    return found?.[mark]?.S === ours ? { written: true, item: found } : { written: false, found };
+  }
+}
+
+/** Strongly consistent. */
+export async function readItem(table: Table, key: Item): Promise<Item | undefined> {
+  const { Item: item } = await table.client.send(
+    new GetItemCommand({ TableName: table.name, Key: key, ConsistentRead: true }),
+  );
+  return item;
+}
+
+const namesIn = (expressions: string): Record<string, string> =>
+  Object.fromEntries([...expressions.matchAll(/#(\w+)/g)].map(([alias, name]) => [alias, name ?? '']));
+
+const valuesOf = (values: Readonly<Record<string, unknown>>): Item =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [`:${name}`, toAttribute(value)]));

@@ -1,0 +1,46 @@
+import { checkedJson, ShapeError } from '../../contract/checks.ts';
+import { changedAdvert, type DeadLetter, deadLetter } from '../../contract/messages.ts';
+import { toInstant } from '../../domain/clock.ts';
+import type { HeldLetter } from './scan-dead-letters.ts';
+
+export interface Stored {
+  readonly held: HeldLetter;
+  readonly letter: DeadLetter;
+  /** Whether fan-out or drain wrote it; else SQS moved it here, and the books know nothing of it. */
+  readonly isCounted: boolean;
+}
+
+/** The kind of what SQS's own redrive policy moved here, its last resort after a thousand deliveries. */
+const movedBySqs = 'moved-by-sqs';
+
+/** What stands in the dead-letter queue, told as a letter whoever put it there. */
+export function storedOf(held: HeldLetter): Stored {
+  const letter = parsed(deadLetter, held.body);
+  if (letter) return { held, letter, isCounted: true };
+  const message = parsed(changedAdvert, held.body) ?? null;
+  const why = message
+    ? 'SQS moved it here after a thousand deliveries: fan-out could not even write down what it owes. Its log says why'
+    : 'neither a letter nor a message of this bridge: somebody else put it here';
+  return {
+    held,
+    letter: {
+      partnerAccount: message?.partnerAccount ?? null,
+      advertId: message?.advertId ?? null,
+      fault: message ? movedBySqs : 'malformed-message',
+      reason: why,
+      at: toInstant(held.sentAtMs),
+      receives: held.receives,
+      message,
+    },
+    isCounted: message === null,
+  };
+}
+
+function parsed<S extends typeof deadLetter | typeof changedAdvert>(schema: S, body: string) {
+  try {
+    return checkedJson(schema, body, 'dead letter');
+  } catch (error) {
+    if (error instanceof ShapeError) return undefined;
+    throw error;
+  }
+}

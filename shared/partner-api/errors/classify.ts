@@ -1,0 +1,84 @@
+/** Answers of the partner service, and their absence, as faults of the pipeline. The verdicts are in fault-table.ts. */
+import { type FaultKind, PartnerFault } from '../../domain/faults.ts';
+import type { Secret } from '../../domain/text/secret.ts';
+import { retryAfterMs } from '../http/retry-after.ts';
+import type { Answer, NoAnswerError } from '../http/transport.ts';
+import { cleanText } from './clean-text.ts';
+import { type ErrorBody, readErrorBody } from './error-body.ts';
+import { type Endpoint, knownCodes, otherwise, rowFor } from './fault-table.ts';
+
+/** What a fault is told about the request; nothing of it is secret but the secrets, which are kept out. */
+export interface Asked {
+  /** Method and path without the query, such as `GET /api/partner/adverts/123`. */
+  readonly what: string;
+  readonly endpoint: Endpoint;
+  /** What the answer may echo and no message may hold. */
+  readonly secrets: readonly Secret[];
+}
+
+/**
+ * The fault that an answer with a status other than 2xx stands for.
+ *
+ * @param mostWaitMs the longest wait that the fault may ask for. Default: what Retry-After may say
+ * @see partner-api.md §7
+ */
+export function faultOfAnswer(
+  answer: Answer,
+  asked: Asked,
+  nowMs: number,
+  mostWaitMs = Number.POSITIVE_INFINITY,
+): PartnerFault {
+  const { status, head } = answer;
+  const body = withChallenge(readErrorBody(answer.body, knownCodes), head.headers['www-authenticate']);
+  const kind = rowFor(asked.endpoint, status, body)?.kind ?? otherwise;
+  const serviceCode = harmless(body.code, asked.secrets);
+  const said = body.text === undefined ? '' : cleanText(body.text, asked.secrets);
+  const asksToWait = kind === 'slow-down' || status === 503;
+  const waitMs = asksToWait ? retryAfterMs(head.headers['retry-after'], head.headers.date, nowMs) : undefined;
+  const message = `${asked.what} answered ${status}${serviceCode ? ` ${serviceCode}` : ''}${said ? `: ${said}` : ''}`;
+  return new PartnerFault(kind, message, {
+    status,
+    ...(serviceCode === undefined ? {} : { serviceCode }),
+    ...(waitMs === undefined ? {} : { retryAfterMs: Math.min(waitMs, mostWaitMs) }),
+    ...(waitMs === undefined || waitMs <= mostWaitMs ? {} : { askedToWaitMs: waitMs }),
+  });
+}
+
+/** Where the body says nothing, the header may: `Bearer error="insufficient_scope"` (RFC 6750 §3). */
+function withChallenge(body: ErrorBody, header: string | undefined): ErrorBody {
+  if (body.code !== undefined || header === undefined) return body;
+  const code = /\berror="([a-z_]{1,64})"/.exec(header)?.[1];
+  return code !== undefined && knownCodes.has(code) ? { ...body, code } : body;
+}
+
+/** A code may be an echo too; one that does not survive the cleaning is left out. */
+const harmless = (code: string | undefined, secrets: readonly Secret[]): string | undefined =>
+  code !== undefined && cleanText(code, secrets) === code ? code : undefined;
+
+/** The fault that a request without an answer stands for: always a passing one. */
+export function faultOfSilence(error: NoAnswerError, { what }: Asked): PartnerFault {
+  const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
+  return new PartnerFault('passing', `${what}: ${error.message}${code ? ` (${code})` : ''}`, {
+    cause: error,
+  });
+}
+
+/** Statuses with which the service may say that it does not take a cursor: the document shows none (§4.1 rule 7). */
+const rejectionStatuses: ReadonlySet<number | undefined> = new Set([400, 403, 404, 409, 410, 422]);
+/** What these mean is known, and it is not the cursor. */
+const otherMeanings: ReadonlySet<FaultKind> = new Set<FaultKind>([
+  'token-rejected',
+  'scope-insufficient',
+  'slow-down',
+  'paused',
+]);
+
+/**
+ * Whether a fault that met a feed request with a cursor may mean that the cursor was rejected, so that it is worth
+ * asking once without it.
+ *
+ * @see partner-api.md §4.1 rule 7
+ */
+export function mayBeCursorRejection({ status, code, serviceCode = '' }: PartnerFault): boolean {
+  return rejectionStatuses.has(status) && !otherMeanings.has(code) && !/version/i.test(serviceCode);
+}

@@ -1,0 +1,142 @@
+/** What answers mean for everybody: pauses that the service asks for, and the circuit against an address block. */
+import { metrics } from '../../contract/names.ts';
+import { backoffMs } from '../../domain/backoff.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { FaultKind, PartnerFault } from '../../domain/faults.ts';
+import type { Observer } from '../../domain/ports.ts';
+import type { BudgetStore, PauseReason } from '../ports.ts';
+import type { BudgetView } from './budget-view.ts';
+
+export interface FeedbackDeps {
+  readonly store: BudgetStore;
+  readonly view: BudgetView;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly circuitSeconds: number;
+  readonly observer?: Observer;
+}
+
+/** Without Retry-After: a second at first, doubled by each 429 that comes after the pause, a minute at most. */
+const slowDownBackoff = { baseMs: 1_000, capMs: 60_000 };
+
+/**
+ * Faults that the service itself has judged, so that the request was let in. Not among them: what a block, a proxy or a
+ * broken service answers.
+ */
+const letIn: ReadonlySet<FaultKind> = new Set<FaultKind>([
+  'token-rejected',
+  'scope-insufficient',
+  'invalid-request',
+  'request-refused',
+  'not-found',
+  'grant-rejected',
+  'client-rejected',
+  'scope-refused',
+]);
+
+export function createFeedback({ store, view, clock, random, circuitSeconds, observer }: FeedbackDeps) {
+  /** 429 in a row that named no time. */
+  let slowDowns = 0;
+  let pausedAtMs = 0;
+  let lastSuspicion: Promise<void> = Promise.resolve();
+
+  /** The pause holds here even when the store cannot be told of it: what the service asked for is honoured. */
+  const told = (telling: Promise<unknown>): Promise<void> =>
+    telling.then(
+      () => undefined,
+      (error: unknown) => observer?.warn('the rate budget could not be told of an answer', { error }),
+    );
+
+  function pause(untilMs: number, reason: PauseReason): Promise<void> | undefined {
+    pausedAtMs = clock.now();
+    if (untilMs <= view.pausedUntilMs && reason === 'slow-down') return undefined;
+    const isTold = view.found(untilMs);
+    return told(store.pause(untilMs, reason).then(isTold));
+  }
+
+  function slowDown(
+    resource: string,
+    { retryAfterMs, askedToWaitMs }: PartnerFault,
+    startedAtMs: number,
+  ): Promise<void> | undefined {
+    const now = clock.now();
+    if (retryAfterMs !== undefined) {
+      if (askedToWaitMs !== undefined && startedAtMs >= pausedAtMs) {
+        observer?.count(metrics.pauseCapped, 1);
+        observer?.warn('the service asked for a longer pause than the bridge keeps: it asks again earlier', {
+          resource,
+          askedSeconds: askedToWaitMs / 1000,
+          maxPauseSeconds: retryAfterMs / 1000,
+        });
+      }
+      return pause(now + retryAfterMs, 'slow-down');
+    }
+    // Those that were on their way when the pause began say nothing new.
+    if (startedAtMs < pausedAtMs) return undefined;
+    slowDowns += 1;
+    const mostMs = backoffMs(slowDowns, { ...slowDownBackoff, random: () => 1 });
+    return pause(now + mostMs / 2 + (random() * mostMs) / 2, 'slow-down');
+  }
+
+  function openCircuit(resource: string): Promise<void> | undefined {
+    view.circuit = true;
+    view.circuitSinceMs = clock.now();
+    observer?.count(metrics.circuitOpened, 1);
+    observer?.error('the service answers 403 to everything: nothing is sent for a while', {
+      resource,
+      circuitSeconds,
+    });
+    return pause(clock.now() + circuitSeconds * 1000, 'circuit');
+  }
+
+  function forbidden(resource: string, startedAtMs: number): Promise<void> | undefined {
+    // The trial failed; or it was on its way when the circuit opened, and says nothing new.
+    if (view.circuit) return startedAtMs >= view.circuitSinceMs ? openCircuit(resource) : undefined;
+    if (view.suspect === resource) return undefined;
+    // One after the other: the second of two at a time has to know of the first.
+    lastSuspicion = lastSuspicion.then(async () => {
+      if (view.circuit || view.suspect === resource) return;
+      await told(
+        store.suspect(resource).then((before) => {
+          view.saw({ ...before, suspect: resource });
+          const differs = before.suspect !== undefined && before.suspect !== resource;
+          return differs && before.pauseReason !== 'circuit' ? openCircuit(resource) : undefined;
+        }),
+      );
+    });
+    return lastSuspicion;
+  }
+
+  function success(startedAtMs: number): Promise<void> | undefined {
+    if (startedAtMs >= pausedAtMs) slowDowns = 0;
+    const endsCircuit = view.circuit && startedAtMs >= view.circuitSinceMs;
+    const endsSuspicion = view.suspect !== undefined && startedAtMs >= view.suspectSinceMs;
+    if (!endsCircuit && (view.circuit || !endsSuspicion)) return undefined;
+    if (endsCircuit) view.pausedUntilMs = 0;
+    view.circuit = false;
+    view.suspect = undefined;
+    return told(store.recover());
+  }
+
+  /**
+   * Takes note of an answer.
+   *
+   * @param startedAtMs when its request was sent
+   * @returns undefined when there is nothing to be told to others, as nearly always
+   */
+  return function answered(
+    resource: string,
+    fault: PartnerFault | undefined,
+    startedAtMs: number,
+  ): Promise<void> | undefined {
+    if (!fault || letIn.has(fault.code)) {
+      if (slowDowns === 0 && !view.circuit && view.suspect === undefined) return undefined;
+      return success(startedAtMs);
+    }
+    if (fault.code === 'slow-down') return slowDown(resource, fault, startedAtMs);
+    if (fault.code === 'forbidden') return forbidden(resource, startedAtMs);
+    if (fault.code === 'passing' && fault.retryAfterMs !== undefined)
+      return slowDown(resource, fault, startedAtMs);
+    return undefined;
+  };
+}

@@ -1,0 +1,45 @@
+import { freshBudget, paused, recovered, reserveSlots, suspected } from '../domain/rate-budget.ts';
+import type { BudgetState, BudgetStore } from '../partner-api/ports.ts';
+import type { Documents } from './file/documents.ts';
+import type { Store } from './file/store.ts';
+
+const documentName = 'budget';
+
+/** The rate budget in the state file: one for all processes, and a pause outlives them. */
+export function createBudgetStore(store: Store, documents: Documents): BudgetStore {
+  function current(): BudgetState {
+    const text = documents.get(documentName);
+    return text === undefined ? freshBudget : (JSON.parse(text) as BudgetState);
+  }
+
+  function put(state: BudgetState): void {
+    documents.put(documentName, JSON.stringify(state));
+  }
+
+  return {
+    read: async () => store.read(current),
+    reserve: (request) =>
+      store.write(() => {
+        const before = current();
+        const reservation = reserveSlots(before, request);
+        if (reservation.state !== before) put(reservation.state);
+        return reservation;
+      }),
+    pause: (untilMs, reason) =>
+      store.write(() => {
+        put(paused(current(), untilMs, reason));
+      }),
+    suspect: (resource) =>
+      store.write(() => {
+        const before = current();
+        put(suspected(before, resource));
+        return before;
+      }),
+    async recover() {
+      // Every success of the client comes by here, and most have nothing to end.
+      const { suspect, pauseReason, pausedUntilMs } = store.read(current);
+      if (suspect === undefined && pauseReason === undefined && pausedUntilMs === 0) return;
+      await store.write(() => put(recovered(current())));
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import { checkedJson, readRows } from '../contract/checks.ts';
+import { partnerAccountRow } from '../contract/rows.ts';
+import type { PartnerAccount, PartnerAccounts } from '../domain/ports.ts';
+import type { Store } from './file/store.ts';
+
+interface Row {
+  readonly name: string;
+  readonly version: number;
+  readonly account: string;
+}
+
+/** Partner accounts in the state file, in the order of their names. */
+export function createPartnerAccounts(store: Store): PartnerAccounts {
+  const selectAll = store.prepare('SELECT name, version, account FROM partner_accounts ORDER BY name');
+  const select = store.prepare('SELECT name, version, account FROM partner_accounts WHERE name = ?');
+  const insert = store.prepare(
+    'INSERT INTO partner_accounts (name, version, account) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING',
+  );
+  const update = store.prepare(
+    'UPDATE partner_accounts SET version = version + 1, account = ? WHERE name = ? AND version = ?',
+  );
+  const remove = store.prepare('DELETE FROM partner_accounts WHERE name = ?');
+
+  return {
+    async list(onUnreadable) {
+      return readRows(store.read(() => selectAll.all()) as unknown as Row[], accountOf, onUnreadable);
+    },
+    async read(name) {
+      const row = store.read(() => select.get(name)) as Row | undefined;
+      return row && { value: accountOf(row), version: row.version };
+    },
+    write(account, expected) {
+      const text = JSON.stringify(account);
+      return store.write(() => {
+        const { changes } =
+          expected === 0
+            ? insert.run(account.name, firstVersion(account), text)
+            : update.run(text, account.name, expected);
+        return changes === 1;
+      });
+    },
+    async remove(name) {
+      await store.write(() => remove.run(name));
+    },
+  };
+}
+
+/** @throws {ShapeError} */
+const accountOf = ({ name, account }: Row): PartnerAccount =>
+  checkedJson(partnerAccountRow, account, `partner account ${name}`);
+
+// An account connected anew must not come to a version of its former life: a writer that read it then may still be
+// at work.
+const firstVersion = ({ generation }: PartnerAccount): number => generation * 1_000_000 + 1;

@@ -1,0 +1,94 @@
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../helpers/free-port.ts';
+import type { Background, Processes } from './processes.ts';
+
+export interface MiniStack {
+  readonly endpoint: string;
+  readonly logFile: string;
+}
+
+/** Half a second on a quiet machine. */
+const startTimeoutMs = 60_000;
+
+/**
+ * The emulator, and a watchdog in its process group: when this process ends, however it ends, standard input is at
+ * its end, and the whole group goes.
+ */
+const guarded = 'exec 3<&0; "$1" 3<&- & child=$!; (cat <&3 >/dev/null; kill -KILL 0) & wait "$child"';
+
+/** A port that was free may be taken by the time that the emulator listens on it. */
+const mostStarts = 5;
+const portIsTaken = /address already in use/i;
+
+/**
+ * Starts MiniStack on a free port of loopback and waits until it answers.
+ *
+ * @param folder for all that it writes
+ * @param path PATH of the emulator; the first `node` on it runs the functions
+ * @param choosePort names a port that is free; asked again when it was taken meanwhile
+ * @throws {Error} with the end of its log when it ends or does not answer
+ */
+export async function startMiniStack(
+  program: string,
+  folder: string,
+  path: string,
+  processes: Processes,
+  choosePort: () => Promise<number> = freePort,
+): Promise<MiniStack> {
+  const folders = { HOME: 'home', TMPDIR: 'tmp', STATE_DIR: 'state', S3_DATA_DIR: 's3' };
+  const places = Object.entries(folders).map(([key, name]) => [key, join(folder, name)] as const);
+  for (const [, place] of places) await mkdir(place, { recursive: true });
+  // Functions see the emulator's environment, so it gets one without anything of the machine's.
+  const env = {
+    PATH: path,
+    ...Object.fromEntries(places),
+    LAMBDA_EXECUTOR: 'local',
+    BIND_HOST: '127.0.0.1',
+    MINISTACK_HOST: '127.0.0.1',
+    IOT_MTLS_ENABLED: '0',
+    SFTP_ENABLED: '0',
+  };
+  const logFile = join(folder, 'ministack.log');
+  for (let starts = 1; ; starts += 1) {
+    const port = await choosePort();
+    const command = {
+      file: 'sh',
+      args: ['-c', guarded, 'sh', program],
+      env: { ...env, GATEWAY_PORT: String(port) },
+    };
+    await rm(logFile, { force: true });
+    const emulator = processes.start(command, logFile);
+    const endpoint = `http://127.0.0.1:${port}`;
+    const end = await endOrHealth(emulator, endpoint);
+    if (end === undefined) return { endpoint, logFile };
+    const log = await readFile(logFile, 'utf8').catch(() => '');
+    if (starts < mostStarts && portIsTaken.test(log)) continue;
+    throw new Error(`MiniStack did not start: ${end}\n${log.slice(-2000)}`);
+  }
+}
+
+/** @returns undefined when it answers, else why it does not */
+async function endOrHealth(emulator: Background, endpoint: string): Promise<string | undefined> {
+  const until = Date.now() + startTimeoutMs;
+  while (Date.now() < until) {
+    const isAnswered = await isHealthy(endpoint);
+    // Whoever answers while it has ended is somebody else.
+    const end = emulator.exit();
+    if (end !== undefined) return end;
+    if (isAnswered) return undefined;
+    await sleep(100);
+  }
+  return 'no answer';
+}
+
+async function isHealthy(endpoint: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${endpoint}/_ministack/health`, { signal: AbortSignal.timeout(2000) });
+    await answer.body?.cancel();
+    return answer.ok;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,28 @@
+import { CreateSecretCommand, PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
+import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
+import { createTokenVault } from '../../../shared/aws/token-vault.ts';
+import { secretNames } from '../../../shared/contract/names.ts';
+import { applicationSecretSuite } from '../../ports/application-secret.suite.ts';
+import { tokenVaultSuite } from '../../ports/token-vault.suite.ts';
+import { aReadersPolicy } from '../../unit/aws/fake-secrets-manager.ts';
+import { anAwsAccount } from './account.ts';
+
+const name = 'Secrets Manager (MiniStack)';
+
+tokenVaultSuite(name, async () => {
+  const { secrets, cleanUp } = anAwsAccount();
+  return {
+    vault: createTokenVault(secrets, aReadersPolicy),
+    edit: async (partnerAccount, text) => {
+      const SecretId = secretNames.partnerAccountPrefix + partnerAccount;
+      await secrets.send(new PutSecretValueCommand({ SecretId, SecretString: text }));
+    },
+    cleanUp,
+  };
+});
+
+applicationSecretSuite(name, async (text) => {
+  const { secrets, cleanUp } = anAwsAccount();
+  await secrets.send(new CreateSecretCommand({ Name: secretNames.application, SecretString: text }));
+  return { applicationSecret: createApplicationSecret(secrets), cleanUp };
+});

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { CreateArchiveCommand, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
+import { CreateQueueCommand, GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import { detailTypes, eventSource } from '../../../shared/contract/names.ts';
+import type { Cloud } from '../cloud.ts';
+import { type Deployment, onItsWayMs } from '../deployment.ts';
+import { takeMessages } from '../messages.ts';
+import type { Received } from '../subscriber.ts';
+import { deliver } from './delivery.ts';
+
+interface Details {
+  readonly metadata: { readonly eventId: string; readonly generation: number; readonly sequence: number };
+  readonly data: { readonly advertId: string; readonly status: string | null };
+}
+
+const detailOf = (event: Received): Details => event.detail as Details;
+const idOf = (event: Received): string => detailOf(event).metadata.eventId;
+
+/** A queue of a team that comes later. */
+async function newQueue({ sqs }: Cloud, name: string) {
+  const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: name }));
+  const { Attributes } = await sqs.send(
+    new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }),
+  );
+  const received: Received[] = [];
+  return {
+    url: QueueUrl,
+    arn: Attributes?.QueueArn ?? '',
+    received,
+    async read(atLeast: number): Promise<readonly Received[]> {
+      for (const until = Date.now() + onItsWayMs; received.length < atLeast && Date.now() < until; ) {
+        received.push(...(await takeMessages(sqs, QueueUrl, 1)).map((body) => JSON.parse(body)));
+      }
+      return received;
+    },
+  };
+}
+
+/** What a subscriber holds that applies an event only when its (generation, sequence) is greater. */
+function tableOf(events: readonly Received[]): Record<string, string | null> {
+  const latest = new Map<string, Details>();
+  for (const event of events) {
+    const detail = detailOf(event);
+    const { generation, sequence } = detail.metadata;
+    const before = latest.get(detail.data.advertId)?.metadata ?? { generation: 0, sequence: 0 };
+    if (generation > before.generation || (generation === before.generation && sequence > before.sequence)) {
+      latest.set(detail.data.advertId, detail);
+    }
+  }
+  return Object.fromEntries([...latest].map(([id, { data }]) => [id, data.status]));
+}
+
+/** The archive, which MiniStack's CloudFormation does not know: as the stack makes it on AWS. */
+export async function makeArchive({ steps, cloud, outputs }: Deployment): Promise<void> {
+  await steps.check('the archive of the bus is made', async () => {
+    await cloud.eventBridge.send(
+      new CreateArchiveCommand({
+        ArchiveName: 'adverts-archive',
+        EventSourceArn: outputs.eventBusArn,
+        EventPattern: JSON.stringify({ source: [eventSource] }),
+        RetentionDays: 90,
+      }),
+    );
+  });
+}
+
+/** A new subscriber comes from nothing to live, and one that lost events gets them again. */
+export async function catchingUpSteps(deployment: Deployment): Promise<void> {
+  const { steps, advertBridge, sandbox, cloud, outputs, subscriber, say } = deployment;
+  const { control } = sandbox;
+  const begun = Date.now();
+  const truth = () => Object.fromEntries(control.truth().map(({ id, status }) => [id, status]));
+
+  await steps.check(
+    'advert-bridge backfill gives every advert that was never seen its first event',
+    async () => {
+      const seen = new Set(subscriber.received.map((event) => detailOf(event).data.advertId));
+      const fresh = control.truth().filter(({ id }) => !seen.has(id));
+      const before = subscriber.received.length;
+      const { stdout } = await advertBridge.run(['backfill', 'main', '--json']);
+      say(stdout.trim());
+      assert.equal(JSON.parse(stdout).listed, control.truth().length);
+      await subscriber.readUntil(({ length }) => length >= before + fresh.length, onItsWayMs);
+      assert.deepEqual(
+        subscriber.received
+          .slice(before)
+          .map((event) => detailOf(event).data.advertId)
+          .sort(),
+        fresh.map(({ id }) => id).sort(),
+      );
+      assert.deepEqual(tableOf(subscriber.received), truth());
+    },
+  );
+
+  const queue = await newQueue(cloud, 'a-later-teams-adverts');
+  await steps.check(
+    'a new subscriber comes from nothing to live without a gap: rule, then snapshot',
+    async () => {
+      await cloud.eventBridge.send(
+        new PutRuleCommand({
+          Name: 'a-later-teams-rule',
+          EventBusName: outputs.eventBusName,
+          EventPattern: JSON.stringify({
+            source: [eventSource],
+            'detail-type': [detailTypes.statusChanged, detailTypes.unavailable],
+          }),
+        }),
+      );
+      await cloud.eventBridge.send(
+        new PutTargetsCommand({
+          Rule: 'a-later-teams-rule',
+          EventBusName: outputs.eventBusName,
+          Targets: [{ Id: 'queue', Arn: queue.arn }],
+        }),
+      );
+      const [first, second] = control.truth().map(({ id }) => id);
+      control.setStatus(first ?? '', 'limited');
+      await deliver(deployment, 1);
+      const { stdout } = await advertBridge.run(['snapshot', '--to', queue.url, '--json']);
+      assert.equal(JSON.parse(stdout).sent, control.truth().length);
+      control.setStatus(second ?? '', 'unpaid');
+      await deliver(deployment, 1);
+      await queue.read(2 + control.truth().length);
+      assert.deepEqual(tableOf(queue.received), truth());
+      // The one that came live stands in the snapshot, too: as the same event.
+      const known = new Map(subscriber.received.map((event) => [idOf(event), JSON.stringify(event.detail)]));
+      for (const event of queue.received) assert.equal(JSON.stringify(event.detail), known.get(idOf(event)));
+    },
+  );
+
+  // MiniStack 1.5.33 does not read FilterArns: that nobody else gets a replay shows in the unit test's request alone.
+  await steps.check("advert-bridge replay brings archived events back to a rule's queue", async () => {
+    const before = queue.received.length;
+    const others = subscriber.received.length;
+    const published = new Set(subscriber.received.map(idOf));
+    const [from = '', to = ''] = [begun - 600_000, Date.now()].map((time) => new Date(time).toISOString());
+    const rule = ['--archive', 'adverts-archive', '--rule', 'a-later-teams-rule'];
+    const { stdout } = await advertBridge.run(['replay', '--from', from, '--to', to, ...rule, '--json']);
+    say(stdout.trim());
+    assert.equal(JSON.parse(stdout).state, 'COMPLETED');
+    await queue.read(before + published.size);
+    assert.deepEqual(new Set(queue.received.slice(before).map(idOf)), published);
+    assert.deepEqual(tableOf(queue.received), truth());
+    await subscriber.readUntil(({ length }) => length >= others + published.size, onItsWayMs);
+  });
+
+  await steps.check(
+    'advert-bridge resync reads the feed again, and what is unchanged has no event',
+    async () => {
+      // After the ID that is none: it would be dead-lettered again.
+      const since = new Date(begun).toISOString();
+      const { stdout } = await advertBridge.run(['resync', 'main', '--since', since, '--json']);
+      say(stdout.trim());
+      assert.equal(JSON.parse(stdout).finished, true);
+      await deliver(deployment, 0);
+    },
+  );
+}

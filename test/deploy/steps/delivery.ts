@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { checkedJson } from '../../../shared/contract/checks.ts';
+import { deadLetter } from '../../../shared/contract/messages.ts';
+import { type Deployment, onItsWayMs } from '../deployment.ts';
+import { drain } from '../functions.ts';
+import { historiesOf } from '../histories.ts';
+import { peekMessages } from '../messages.ts';
+
+/** Time enough for an event that should not exist to show itself. */
+const silenceMs = 1500;
+
+/**
+ * Drains until the subscriber has seen `expected` more events than before.
+ *
+ * @throws {AssertionError} for more or fewer
+ */
+export async function deliver(deployment: Deployment, expected: number): Promise<void> {
+  const { cloud, outputs, subscriber } = deployment;
+  const before = subscriber.received.length;
+  await drain(cloud, outputs.drainFunctionName);
+  const total = before + expected;
+  await subscriber.readUntil(({ length }) => length >= total, onItsWayMs);
+  await subscriber.readUntil(({ length }) => length > total, silenceMs);
+  assert.equal(subscriber.received.length - before, expected, 'events that the subscriber received');
+}
+
+/** Changes in the partner service become events at the subscriber. */
+export async function deliverySteps(deployment: Deployment): Promise<void> {
+  const { steps, sandbox, subscriber, cloud, outputs, say } = deployment;
+  const { control } = sandbox;
+  const adverts = control
+    .truth()
+    .slice(0, 4)
+    .map(({ id }) => id);
+  const [first = '', second = '', third = '', fourth = ''] = adverts;
+  const expectHistories = (expected: Record<string, (string | null)[]>) =>
+    assert.deepEqual(Object.fromEntries(historiesOf(subscriber.received)), expected);
+
+  await steps.check('changed adverts become events at the subscriber', async () => {
+    for (const id of adverts) control.setStatus(id, 'active');
+    await deliver(deployment, 4);
+    expectHistories({ [first]: ['active'], [second]: ['active'], [third]: ['active'], [fourth]: ['active'] });
+    say("the event that the other team's queue received:");
+    say(JSON.stringify(subscriber.received[0], undefined, 2));
+  });
+
+  await steps.check('the next change of an advert has the next number and the status before', async () => {
+    control.setStatus(first, 'limited');
+    control.setStatus(second, 'outdated');
+    control.remove(third);
+    // Named in the feed, but nothing about it has changed: no event.
+    control.setStatus(fourth, 'active');
+    await deliver(deployment, 3);
+    expectHistories({
+      [first]: ['active', 'limited'],
+      [second]: ['active', 'outdated'],
+      [third]: ['active', null],
+      [fourth]: ['active'],
+    });
+    assert.equal(
+      subscriber.received.filter((event) => event['detail-type'] === 'AdvertUnavailable').length,
+      1,
+    );
+  });
+
+  await steps.check('another drain delivers nothing, and after one more change only that', async () => {
+    await deliver(deployment, 0);
+    control.restore(third, 'active');
+    await deliver(deployment, 1);
+    assert.deepEqual(historiesOf(subscriber.received).get(third), ['active', null, 'active']);
+  });
+
+  await steps.check(
+    'an ID that is none is dead-lettered with its reason, the rest of the page goes on',
+    async () => {
+      control.listRaw('../oauth/token');
+      control.setStatus(second, 'active');
+      await deliver(deployment, 1);
+      const [body, ...others] = await peekMessages(cloud.sqs, outputs.deadLetterQueueUrl);
+      assert.deepEqual(others, []);
+      const letter = checkedJson(deadLetter, body ?? '', 'dead letter');
+      assert.equal(letter.advertId, '../oauth/token');
+      assert.equal(letter.fault, 'malformed-id');
+      assert.match(letter.reason, /expected 1 to 20 digits/);
+      assert.equal(letter.partnerAccount, 'main');
+    },
+  );
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { DescribeTableCommand, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
+import { DescribeSecretCommand } from '@aws-sdk/client-secrets-manager';
+import { environmentKeys } from '../../../shared/contract/environment.ts';
+import { secretNames } from '../../../shared/contract/names.ts';
+import { feedStateTable } from '../../../shared/contract/tables.ts';
+import type { Deployment } from '../deployment.ts';
+import { historiesOf } from '../histories.ts';
+import { deliver } from './delivery.ts';
+
+/** The cursor of the only feed of the only partner account. */
+async function storedCursor({ cloud, outputs }: Deployment): Promise<string> {
+  const { Item } = await cloud.dynamo.send(
+    new GetItemCommand({
+      TableName: outputs.feedStateTableName,
+      Key: {
+        [feedStateTable.partitionKey]: { S: 'feed' },
+        [feedStateTable.sortKey]: { S: 'main/adverts' },
+      },
+      ConsistentRead: true,
+    }),
+  );
+  const cursor = Item?.cursor?.S;
+  assert.ok(cursor, 'there is a cursor');
+  return cursor;
+}
+
+export async function updateSteps(deployment: Deployment): Promise<void> {
+  const { steps, cloud, cdk, settings, outputs, sandbox, subscriber } = deployment;
+  const advert = sandbox.control.truth()[0]?.id ?? '';
+
+  await steps.check('a deploy with another setting takes effect and keeps cursor and histories', async () => {
+    const cursor = await storedCursor(deployment);
+    const after = await cdk.deploy({ ...settings, overlapSeconds: '600' });
+    assert.deepEqual(after, outputs);
+    const { Environment } = await cloud.lambda.send(
+      new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName }),
+    );
+    assert.equal(Environment?.Variables?.[environmentKeys.overlapSeconds], '600');
+    assert.equal(await storedCursor(deployment), cursor);
+
+    const length = historiesOf(subscriber.received).get(advert)?.length ?? 0;
+    assert.ok(length > 0);
+    sandbox.control.setStatus(advert, 'moderated');
+    await deliver(deployment, 1);
+    assert.equal(historiesOf(subscriber.received).get(advert)?.length, length + 1);
+  });
+}
+
+export async function destroySteps(deployment: Deployment): Promise<void> {
+  const { steps, cloud, cdk, settings, outputs } = deployment;
+
+  await steps.check('cdk destroy takes the functions and leaves tables and secrets', async () => {
+    const cursor = await storedCursor(deployment);
+    await cdk.destroy({ ...settings, overlapSeconds: '600' });
+    await assert.rejects(
+      cloud.lambda.send(new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName })),
+      { name: 'ResourceNotFoundException' },
+    );
+    assert.equal(await storedCursor(deployment), cursor);
+    for (const TableName of [outputs.feedStateTableName, outputs.advertStatusTableName]) {
+      const { Table } = await cloud.dynamo.send(new DescribeTableCommand({ TableName }));
+      assert.ok((Table?.ItemCount ?? 0) > 0, `${TableName} has its items`);
+    }
+    for (const SecretId of [secretNames.application, `${secretNames.partnerAccountPrefix}main`]) {
+      const { DeletedDate } = await cloud.secrets.send(new DescribeSecretCommand({ SecretId }));
+      assert.equal(DeletedDate, undefined);
+    }
+  });
+}

@@ -1,0 +1,43 @@
+import { emptyBooks } from '../../shared/domain/books.ts';
+import type { Books } from '../../shared/domain/ports.ts';
+
+/** One set of books, to be counted up and down; `inFlight` is kept by the queue. */
+export type Counts = { -readonly [K in keyof Omit<Books, 'redelivered'>]: number };
+
+export type InMemoryBooks = ReturnType<typeof createInMemoryBooks>;
+
+/** The books that the in-memory queue and feed states share, so that counting and doing are one step. */
+export function createInMemoryBooks() {
+  const accounts = new Map<string, Map<number, Counts>>();
+  const current = new Map<string, number>();
+
+  function of(partnerAccount: string, generation: number): Counts {
+    const generations = accounts.get(partnerAccount) ?? new Map<number, Counts>();
+    const counts = generations.get(generation) ?? { ...emptyBooks };
+    accounts.set(partnerAccount, generations.set(generation, counts));
+    return counts;
+  }
+
+  return {
+    /** The entry to count in; made when it is not there yet. */
+    of,
+    /** Which generation a malformed ID counts for: its letter names only the partner account. */
+    currentGeneration: (partnerAccount: string): number => current.get(partnerAccount) ?? 0,
+    opened: (partnerAccount: string, generation: number): void => {
+      current.set(partnerAccount, generation);
+    },
+    closed: (partnerAccount: string): void => {
+      current.delete(partnerAccount);
+    },
+    read: (partnerAccount: string, generation: number): Books => ({
+      ...(accounts.get(partnerAccount)?.get(generation) ?? emptyBooks),
+    }),
+    /** Messages of the partner account in the queue, of all its generations. */
+    depth: (partnerAccount: string): number => waitingIn(accounts.get(partnerAccount)),
+    waiting: (): number =>
+      [...accounts.values()].reduce((sum, generations) => sum + waitingIn(generations), 0),
+  };
+}
+
+const waitingIn = (generations: ReadonlyMap<number, Counts> = new Map()): number =>
+  [...generations.values()].reduce((sum, { inFlight }) => sum + inFlight, 0);

@@ -1,0 +1,26 @@
+import { freshBudget, paused, recovered, reserveSlots, suspected } from '../../shared/domain/rate-budget.ts';
+import type { BudgetState, BudgetStore } from '../../shared/partner-api/ports.ts';
+
+/** The rate budget in memory: one for all that share this object. */
+export function createInMemoryBudgetStore(): BudgetStore {
+  let state: BudgetState = freshBudget;
+  return {
+    read: async () => state,
+    async reserve(request) {
+      const reservation = reserveSlots(state, request);
+      state = reservation.state;
+      return reservation;
+    },
+    async pause(untilMs, reason) {
+      state = paused(state, untilMs, reason);
+    },
+    async suspect(resource) {
+      const before = state;
+      state = suspected(state, resource);
+      return before;
+    },
+    async recover() {
+      state = recovered(state);
+    },
+  };
+}

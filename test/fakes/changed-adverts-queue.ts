@@ -1,0 +1,251 @@
+import type { ChangedAdvertsQueue, DeadLetters } from '../../functions/drain/ports.ts';
+import type {
+  Delivery,
+  Inbox,
+  ReceiveOptions,
+  Settlement,
+  Settler,
+  Verdict,
+} from '../../functions/fan-out/ports.ts';
+import { type ParkedMessage, placeOf } from '../../shared/aws/parking/parking.ts';
+import { type ChangedAdvert, type DeadLetter, maxReceiveCount } from '../../shared/contract/messages.ts';
+import type { BookKeeper } from '../../shared/domain/ports.ts';
+import {
+  createMessageGroups,
+  messageGroupOf,
+  type Queued,
+} from '../../shared/domain/queue/message-groups.ts';
+import { positionOf } from '../../shared/domain/queue/position.ts';
+import { movedLetter } from '../../shared/domain/queue/receive-limit.ts';
+import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
+import { createLetterStore, type LetterQuery } from './dead-letters.ts';
+import { createInMemoryParkingLot, type InMemoryParkingLot } from './parking-lot.ts';
+
+/** As long as SQS remembers a deduplication ID. */
+const dedupWindowMs = 5 * 60_000;
+
+export interface InMemoryQueueOptions {
+  readonly clock: { now(): number };
+  /** Shared with the feed states; else the queue keeps its own. */
+  readonly books?: InMemoryBooks;
+  /** Where parked messages go; else the queue keeps its own. */
+  readonly parkingLot?: InMemoryParkingLot;
+  /** A message received so often is moved to the dead letters instead of being handed out again. Default 1,000. */
+  readonly maxReceives?: number;
+  /** false: like a standard queue, without groups and without order. Default true. */
+  readonly fifo?: boolean;
+  /** The order of a queue that is not FIFO; without it the newest message comes first. */
+  readonly random?: () => number;
+}
+
+interface QueuedMessage extends Queued {
+  readonly message: ChangedAdvert;
+  readonly sentAt: number;
+}
+
+export type InMemoryQueue = ReturnType<typeof createInMemoryQueue>;
+
+/** The queue between drain and fan-out, its dead letters and its books, with the behaviour of SQS FIFO. */
+export function createInMemoryQueue(options: InMemoryQueueOptions) {
+  const { clock, books = createInMemoryBooks(), fifo = true, random } = options;
+  const { parkingLot = createInMemoryParkingLot(books), maxReceives = maxReceiveCount } = options;
+  const letters = createLetterStore();
+  const messages = new Map<number, QueuedMessage>();
+  const sentAtByKey = new Map<string, number>();
+  let lastSequenceNumber = 0;
+  const groups = createMessageGroups<QueuedMessage>(
+    fifo
+      ? {
+          groupOf: ({ message }) => messageGroupOf(message),
+          rankOf: ({ sequenceNumber }) => sequenceNumber,
+        }
+      : {
+          groupOf: ({ sequenceNumber }) => String(sequenceNumber),
+          rankOf: ({ sequenceNumber }) => (random ? random() : -sequenceNumber),
+        },
+  );
+
+  /** Whether the key is new; also forgets those that are old enough. */
+  function remember(key: string, nowMs: number): boolean {
+    for (const [oldest, sentAt] of sentAtByKey) {
+      if (sentAt > nowMs - dedupWindowMs) break;
+      sentAtByKey.delete(oldest);
+    }
+    if (sentAtByKey.has(key)) return false;
+    sentAtByKey.set(key, nowMs);
+    return true;
+  }
+
+  function enqueue(message: ChangedAdvert): void {
+    lastSequenceNumber += 1;
+    const queued: QueuedMessage = {
+      message,
+      sequenceNumber: lastSequenceNumber,
+      sentAt: clock.now(),
+      receives: 0,
+      handedOut: false,
+    };
+    messages.set(queued.sequenceNumber, queued);
+    groups.add(queued);
+    countsOf(queued).inFlight += 1;
+  }
+
+  const countsOf = ({ message }: QueuedMessage) => books.of(message.partnerAccount, message.generation);
+
+  function leave(queued: QueuedMessage): void {
+    messages.delete(queued.sequenceNumber);
+    groups.remove(queued);
+    countsOf(queued).inFlight -= 1;
+  }
+
+  /** Parked, it is listed where it is kept (parking-lot.ts). */
+  function leaveParked(queued: QueuedMessage): void {
+    countsOf(queued).listed -= 1;
+    leave(queued);
+  }
+
+  const parkedOf = ({ message, sequenceNumber }: QueuedMessage): ParkedMessage => ({
+    place: placeOf(positionOf(String(sequenceNumber), 0), message),
+    message,
+  });
+
+  function bury(queued: QueuedMessage, letter: DeadLetter): void {
+    letters.add(letter, queued.message.partnerAccount, queued.message.generation);
+    countsOf(queued).deadLettered += 1;
+    leave(queued);
+  }
+
+  function carryOut(queued: QueuedMessage, verdict: Verdict): void {
+    const counts = countsOf(queued);
+    switch (verdict.kind) {
+      case 'again':
+        groups.putOff(queued, clock.now() + verdict.delayMs);
+        return;
+      case 'done':
+        counts[verdict.outcome] += 1;
+        break;
+      case 'forgotten':
+        counts.listed -= 1;
+        break;
+      case 'park':
+        parkingLot.parkAtOnce(parkedOf(queued), clock.now());
+        leaveParked(queued);
+        return;
+      case 'dead-letter':
+        bury(queued, verdict.letter);
+        return;
+    }
+    leave(queued);
+  }
+
+  function deliveryOf(queued: QueuedMessage): Delivery {
+    const { message, sequenceNumber, receives, sentAt } = queued;
+    return {
+      id: receiptOf(queued),
+      message,
+      position: positionOf(String(sequenceNumber), receives),
+      receives,
+      sentAt,
+    };
+  }
+
+  /** The message, if `id` is the receipt of its latest delivery. */
+  function withReceipt(id: string): QueuedMessage | undefined {
+    const queued = messages.get(Number(id.split(':')[0]));
+    return queued && receiptOf(queued) === id ? queued : undefined;
+  }
+
+  async function sendMalformed(malformed: readonly DeadLetter[]): Promise<void> {
+    for (const letter of malformed) {
+      const partnerAccount = letter.partnerAccount ?? '';
+      const generation = books.currentGeneration(partnerAccount);
+      letters.add(letter, partnerAccount, generation);
+      const counts = books.of(partnerAccount, generation);
+      const { count = 1 } = letter;
+      counts.listed += count;
+      counts.deadLettered += count;
+    }
+  }
+
+  async function redrive(id: string): Promise<'redriven' | 'unknown' | 'nothing-to-send'> {
+    const stored = letters.get(id);
+    if (!stored) return 'unknown';
+    const { message } = stored.letter;
+    if (!message) return 'nothing-to-send';
+    letters.remove(id);
+    books.of(stored.partnerAccount, stored.generation).deadLettered -= 1;
+    enqueue(message);
+    return 'redriven';
+  }
+
+  /** Puts parked messages back, each as a new message. @returns the places not accepted: none */
+  async function sendParked(parked: readonly ParkedMessage[]): Promise<Set<string>> {
+    for (const { place, message } of parked) {
+      if (!remember(`parked ${place}`, clock.now())) continue;
+      books.of(message.partnerAccount, message.generation).listed += 1;
+      enqueue(message);
+    }
+    return new Set();
+  }
+
+  const queue: ChangedAdvertsQueue & DeadLetters & Inbox & Settler & BookKeeper = {
+    async send(sent) {
+      for (const message of sent) {
+        if (!remember(message.key, clock.now())) continue;
+        books.of(message.partnerAccount, message.generation).listed += 1;
+        enqueue(message);
+      }
+      return new Set();
+    },
+    depth: async (partnerAccount) => books.depth(partnerAccount),
+    sendMalformed,
+    async receive({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions) {
+      const now = clock.now();
+      return groups.take(maxGroups, maxPerGroup, now, now + visibilityMs).flatMap((queued) => {
+        if (queued.receives <= maxReceives) return [deliveryOf(queued)];
+        bury(queued, movedLetter(queued.message, queued.receives, now));
+        return [];
+      });
+    },
+    async settle(settlements: readonly Settlement[]) {
+      for (const { delivery, verdict } of settlements) {
+        const queued = withReceipt(delivery.id);
+        if (queued) carryOut(queued, verdict);
+      }
+    },
+    read: async (partnerAccount, generation) => books.read(partnerAccount, generation),
+    queue: async () => ({ waiting: books.waiting(), deadLetters: letters.size() }),
+  };
+
+  return {
+    ...queue,
+    deadLetters: {
+      sendMalformed,
+      list: async (query?: LetterQuery) => letters.list(query),
+      count: async () => letters.size(),
+      /** Takes the letter out for good; the books go on counting it as dead-lettered. */
+      async take(id: string): Promise<DeadLetter | undefined> {
+        const stored = letters.get(id);
+        letters.remove(id);
+        return stored?.letter;
+      },
+      redrive,
+    },
+    sendParked,
+    /** For the simulation, which parks step by step: messages that are in the parking lot leave the queue. */
+    async settleParked(deliveries: readonly Delivery[]): Promise<void> {
+      for (const { id } of deliveries) {
+        const queued = withReceipt(id);
+        if (queued) leaveParked(queued);
+      }
+    },
+    /** For tests: ends the visibility timeout of one delivery, or of all of them, at once. */
+    redeliver(id?: string): void {
+      const chosen = id === undefined ? [...messages.values()] : [withReceipt(id)];
+      for (const queued of chosen) if (queued?.handedOut) groups.putOff(queued, clock.now());
+    },
+  };
+}
+
+/** A receipt holds until the message is delivered again. */
+const receiptOf = ({ sequenceNumber, receives }: Queued): string => `${sequenceNumber}:${receives}`;

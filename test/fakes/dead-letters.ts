@@ -1,0 +1,36 @@
+import type { DeadLetter } from '../../shared/contract/messages.ts';
+
+/** A dead letter with the books it is counted in. */
+export interface StoredLetter {
+  readonly id: string;
+  readonly letter: DeadLetter;
+  readonly partnerAccount: string;
+  readonly generation: number;
+}
+
+export interface LetterQuery {
+  readonly partnerAccount?: string;
+  readonly limit?: number;
+}
+
+/** Dead letters in the order of their arrival. */
+export function createLetterStore() {
+  const stored = new Map<string, StoredLetter>();
+  let lastId = 0;
+
+  return {
+    add(letter: DeadLetter, partnerAccount: string, generation: number): void {
+      lastId += 1;
+      const id = String(lastId);
+      stored.set(id, { id, letter, partnerAccount, generation });
+    },
+    get: (id: string): StoredLetter | undefined => stored.get(id),
+    remove: (id: string): boolean => stored.delete(id),
+    size: (): number => stored.size,
+    list: ({ partnerAccount, limit = 100 }: LetterQuery = {}): { id: string; letter: DeadLetter }[] =>
+      [...stored.values()]
+        .filter((one) => partnerAccount === undefined || one.partnerAccount === partnerAccount)
+        .slice(0, limit)
+        .map(({ id, letter }) => ({ id, letter })),
+  };
+}

@@ -1,0 +1,65 @@
+import type { ParkedMessage, ParkingLot } from '../../shared/aws/parking/parking.ts';
+import type { InMemoryBooks } from './books.ts';
+
+export type InMemoryParkingLot = ReturnType<typeof createInMemoryParkingLot>;
+
+/**
+ * Parked messages in memory. What is here is in flight; one that is here and in the queue, since a process ended in
+ * between, is listed twice, as it will be settled twice.
+ */
+export function createInMemoryParkingLot(books: InMemoryBooks) {
+  const accounts = new Map<string, Map<string, ParkedMessage>>();
+  const marks = new Map<string, number>();
+
+  function count({ message }: ParkedMessage, by: 1 | -1): void {
+    const counts = books.of(message.partnerAccount, message.generation);
+    counts.listed += by;
+    counts.inFlight += by;
+  }
+
+  function keep(parked: ParkedMessage): void {
+    const { partnerAccount } = parked.message;
+    const own = accounts.get(partnerAccount) ?? new Map<string, ParkedMessage>();
+    accounts.set(partnerAccount, own);
+    if (own.has(parked.place)) return;
+    own.set(parked.place, parked);
+    count(parked, 1);
+  }
+
+  const lot: ParkingLot = {
+    async put(parked) {
+      for (const one of parked) keep(one);
+    },
+    async mark(partnerAccount, atMs) {
+      marks.set(partnerAccount, atMs);
+    },
+    marked: async () => [...marks.keys()],
+    markedAt: async (partnerAccount) => marks.get(partnerAccount),
+    oldest: async (partnerAccount, limit) =>
+      [...(accounts.get(partnerAccount)?.values() ?? [])]
+        .sort((a, b) => (a.place < b.place ? -1 : 1))
+        .slice(0, limit),
+    async remove(partnerAccount, places) {
+      const own = accounts.get(partnerAccount);
+      for (const place of places) {
+        const parked = own?.get(place);
+        if (!parked) continue;
+        own?.delete(place);
+        count(parked, -1);
+      }
+    },
+    async unmark(partnerAccount, atMs) {
+      if (marks.get(partnerAccount) === atMs) marks.delete(partnerAccount);
+    },
+  };
+
+  return {
+    ...lot,
+    /** All of the protocol's steps for one message, as a step of the queue. */
+    parkAtOnce(parked: ParkedMessage, atMs: number): void {
+      keep(parked);
+      marks.set(parked.message.partnerAccount, atMs);
+    },
+    size: (): number => [...accounts.values()].reduce((sum, own) => sum + own.size, 0),
+  };
+}

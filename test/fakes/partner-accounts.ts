@@ -1,0 +1,23 @@
+import type { PartnerAccount, PartnerAccounts, Versioned } from '../../shared/domain/ports.ts';
+
+/** Partner accounts in memory, in the order of their names. */
+export function createInMemoryPartnerAccounts(): PartnerAccounts {
+  const rows = new Map<string, Versioned<PartnerAccount>>();
+  return {
+    list: async () => [...rows.values()].map(({ value }) => value).sort((a, b) => (a.name < b.name ? -1 : 1)),
+    read: async (name) => rows.get(name),
+    async write(account, expected) {
+      const version = rows.get(account.name)?.version ?? 0;
+      if (version !== expected) return false;
+      rows.set(account.name, { value: account, version: Math.max(version, firstVersion(account)) + 1 });
+      return true;
+    },
+    async remove(name) {
+      rows.delete(name);
+    },
+  };
+}
+
+// An account connected anew must not come to a version of its former life: a writer that read it then may still be
+// at work.
+const firstVersion = ({ generation }: PartnerAccount): number => generation * 1_000_000;

@@ -1,0 +1,32 @@
+import { createParking } from '../../shared/aws/parking/parking.ts';
+import { createInMemoryAdvertHistories } from './advert-histories.ts';
+import { createInMemoryBooks } from './books.ts';
+import { createInMemoryBudgetStore } from './budget-store.ts';
+import { createInMemoryQueue, type InMemoryQueueOptions } from './changed-adverts-queue.ts';
+import { createInMemoryFeedStates } from './feed-states.ts';
+import { createInMemoryParkingLot } from './parking-lot.ts';
+import { createInMemoryPartnerAccounts } from './partner-accounts.ts';
+import { createInMemoryApplicationSecret, createInMemoryVault } from './token-vault.ts';
+
+export type InMemoryState = ReturnType<typeof createInMemoryState>;
+
+/** All that a bridge keeps, in memory, with one set of books. */
+export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' | 'parkingLot'>) {
+  const books = createInMemoryBooks();
+  const parkingLot = createInMemoryParkingLot(books);
+  const queue = createInMemoryQueue({ ...options, books, parkingLot });
+  const { clock } = options;
+  return {
+    feedStates: createInMemoryFeedStates(books),
+    partnerAccounts: createInMemoryPartnerAccounts(),
+    advertHistories: createInMemoryAdvertHistories(),
+    queue,
+    parkingLot,
+    parked: createParking({ lot: parkingLot, send: queue.sendParked, clock }),
+    deadLetters: queue.deadLetters,
+    bookKeeper: { read: queue.read, queue: queue.queue },
+    vault: createInMemoryVault(),
+    applicationSecret: createInMemoryApplicationSecret(),
+    budgetStore: createInMemoryBudgetStore(),
+  };
+}

@@ -1,0 +1,50 @@
+import type { Application, ApplicationSecret, TokenVault } from '../../functions/refresh-token/ports.ts';
+import {
+  applicationOfText,
+  pairOfText,
+  textOfApplication,
+  textOfPair,
+} from '../../shared/domain/text/secret-text.ts';
+
+export type InMemoryVault = ReturnType<typeof createInMemoryVault>;
+
+/** Token pairs in memory, kept as the text that would be stored. */
+export function createInMemoryVault() {
+  const current = new Map<string, { readonly text: string; readonly version: string }>();
+  let lastVersion = 0;
+
+  function put(partnerAccount: string, text: string): string {
+    lastVersion += 1;
+    const version = String(lastVersion);
+    current.set(partnerAccount, { text, version });
+    return version;
+  }
+
+  const vault: TokenVault = {
+    async read(partnerAccount) {
+      const found = current.get(partnerAccount);
+      return found && { pair: pairOfText(found.text, partnerAccount), version: found.version };
+    },
+    write: async (partnerAccount, pair) => put(partnerAccount, textOfPair(pair)),
+    async remove(partnerAccount) {
+      current.delete(partnerAccount);
+    },
+  };
+  return {
+    ...vault,
+    /** For tests: a secret as somebody edited it by hand. */
+    edit: put,
+  };
+}
+
+/** The application's credentials in memory; not filled in until they are written. */
+export function createInMemoryApplicationSecret(text = '') {
+  let current = text;
+  const secret: ApplicationSecret = { read: async () => applicationOfText(current) };
+  return {
+    ...secret,
+    async write(application: Application): Promise<void> {
+      current = textOfApplication(application);
+    },
+  };
+}

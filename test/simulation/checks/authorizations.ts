@@ -1,0 +1,37 @@
+/** §5: a stop is told once, and so is its end; what was told last is how it is. */
+import { detailTypes } from '../../../shared/contract/names.ts';
+import { stopOf } from '../../../shared/domain/partner-account.ts';
+import type { SimWorld } from '../world/sim-world.ts';
+
+type Told = 'required' | 'restored';
+
+export async function checkAuthorizations({ history, state }: SimWorld): Promise<void> {
+  const violated = (subject: string, message: string) =>
+    history.violated({ invariant: 'I6', subject, message: `${subject}: ${message}` });
+  /** By account and generation, in the order in which the bus first accepted them. */
+  const told = new Map<string, Told[]>();
+  const known = new Set<string>();
+  for (const { 'detail-type': type, detail } of history.authorizations) {
+    const { eventId, partnerAccount, generation } = detail.metadata;
+    if (known.has(eventId)) continue;
+    known.add(eventId);
+    const key = `${partnerAccount}/${generation}`;
+    const before = told.get(key) ?? [];
+    told.set(key, [...before, type === detailTypes.authorizationRequired ? 'required' : 'restored']);
+  }
+  for (const [key, kinds] of told) {
+    kinds.forEach((kind, index) => {
+      if (kind !== (index % 2 === 0 ? 'required' : 'restored'))
+        violated(key, `authorization ${kind} was told out of turn (${kinds.join(', ')})`);
+    });
+  }
+  for (const account of await state.partnerAccounts.list()) {
+    const key = `${account.name}/${account.generation}`;
+    const last = told.get(key)?.at(-1);
+    const stop = stopOf(account);
+    if (account.owedEvents) violated(key, 'an authorization event is owed to the end');
+    else if (stop && stop.reason !== 'disconnected' && last !== 'required')
+      violated(key, 'is stopped, and nobody was told');
+    else if (!stop && last === 'required') violated(key, 'goes on, and nobody was told');
+  }
+}

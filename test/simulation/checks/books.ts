@@ -1,0 +1,23 @@
+/** I9: the books balance, and say what was really listed. */
+import type { SimWorld } from '../world/sim-world.ts';
+import { secretMark } from '../world/token-desk.ts';
+
+export async function checkBooks({ state, history, plan }: SimWorld): Promise<void> {
+  const violated = (message: string) => history.violated({ invariant: 'I9', message });
+  for (const { name, generation } of await state.partnerAccounts.list()) {
+    const books = await state.bookKeeper.read(name, generation);
+    const { events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
+    const sum = events + unchanged + coalesced + unavailable + deadLettered + inFlight;
+    if (sum !== books.listed)
+      violated(`books of ${name}: listed ${books.listed}, but ${sum} accounted for ${JSON.stringify(books)}`);
+    const accepted = history.listed(name, generation);
+    if (books.listed !== accepted)
+      violated(`listed ${books.listed} of ${name}, but ${accepted} were accepted`);
+  }
+  const letters = await state.deadLetters.list({ limit: Number.POSITIVE_INFINITY });
+  const { deadLetters } = await state.bookKeeper.queue();
+  if (letters.length !== deadLetters) violated(`${letters.length} dead letters, counted as ${deadLetters}`);
+  if (plan.seed % 8 === 0 && JSON.stringify(letters).includes(secretMark)) {
+    history.violated({ invariant: 'I6', message: 'a dead letter holds a secret' });
+  }
+}

@@ -1,0 +1,47 @@
+/** I8: what is bad delays nobody else. Looked at where nothing else goes wrong, so that a delay has no other reason. */
+import { subjectOf } from '../history.ts';
+import { nameOf } from '../watch/users.ts';
+import type { SimWorld } from '../world/sim-world.ts';
+import { limits } from '../world/stages.ts';
+
+/** A drain comes at least every 40 s, two of them when the first one's lease is in the way, and pages are small. */
+const mostListingMs = 120_000;
+/** The wait that confirms an absence, and a batch with others that take all their time. */
+const mostSettlingMs = 75_000;
+
+export function checkDelays({ plan, history, service }: SimWorld): void {
+  const isOrdinary =
+    plan.temper === 'quiet' &&
+    !plan.siege &&
+    plan.rejections.length === 0 &&
+    !plan.revokesWhileStoring &&
+    !plan.editsSecrets;
+  if (!isOrdinary || plan.troubles.some(({ kind }) => ['outage', 'block', 'bus-down'].includes(kind))) return;
+  const bad = new Set(
+    [...plan.troubles, ...plan.revocations, ...plan.departures, ...plan.handovers, ...plan.pauses]
+      .map(({ account }) => account)
+      .concat(plan.lostAccount ?? []),
+  );
+  const isHealthy = (one: { readonly account: string; readonly advertId: string }) =>
+    !bad.has(nameOf(one.account)) && !plan.badAdverts.has(subjectOf(one));
+  const violated = (subject: string, message: string) =>
+    history.violated({ invariant: 'I8', subject, message });
+
+  const listings = [...history.listings.values()].filter(isHealthy);
+  for (const change of service.changes) {
+    if (!isHealthy(change)) continue;
+    const subject = subjectOf(change);
+    const first = listings.find((one) => subjectOf(one) === subject && (one.page?.tick ?? 0) >= change.tick);
+    const waitedMs = (first?.acceptedAt ?? Number.POSITIVE_INFINITY) - change.visibleAt;
+    if (waitedMs > mostListingMs)
+      violated(subject, `a change of advert ${subject} waited ${waitedMs} ms to be listed`);
+  }
+  // Where messages come back before a batch has ended, a hanging neighbour makes them come back for as long as it hangs.
+  if (plan.visibilityMs < limits.workerMs) return;
+  for (const { key, acceptedAt, ...listing } of listings) {
+    const waitedMs = (history.settledAt.get(key) ?? Number.POSITIVE_INFINITY) - acceptedAt;
+    const subject = subjectOf(listing);
+    if (waitedMs > mostSettlingMs)
+      violated(subject, `advert ${subject} (${key}) waited ${waitedMs} ms in the queue`);
+  }
+}

@@ -1,0 +1,43 @@
+/** I3 and I4: one history per advert, and each event knows the one before it. */
+import type { Published } from '../history.ts';
+import type { SimWorld } from '../world/sim-world.ts';
+import { secretMark } from '../world/token-desk.ts';
+
+export function checkEvents({ history }: SimWorld): void {
+  for (const [subject, numbered] of history.events) {
+    const events = [...numbered.values()].sort((a, b) => a.sequence - b.sequence);
+    const violated = (invariant: string, text: string) =>
+      history.violated({ invariant, subject, message: `advert ${subject}: ${text}` });
+
+    events.forEach((event, index) => {
+      const before = events[index - 1];
+      if (event.sequence !== index + 1)
+        violated('I3', `event ${index + 1} is missing before event ${event.sequence}`);
+      if (event.texts.size > 1)
+        violated('I3', `event ${event.sequence} came with ${event.texts.size} contents`);
+      if (!event.fetch)
+        violated('I3', `event ${event.sequence} (${event.status}) comes of no look at the advert`);
+      else if (event.fetch.status !== event.status) {
+        violated('I3', `event ${event.sequence} says ${event.status}, but ${event.fetch.status} was seen`);
+      }
+      if (before && isEarlier(event, before)) {
+        violated(
+          'I3',
+          `event ${event.sequence} (${event.status}) was seen before event ${before.sequence} (${before.status})`,
+        );
+      }
+      const expected = before ? before.status : null;
+      if (event.previousStatus !== expected && before?.sequence === event.sequence - 1) {
+        violated(
+          'I4',
+          `event ${event.sequence} says that ${event.previousStatus} came before, but it was ${expected}`,
+        );
+      }
+      if ([...event.texts].some((text) => text.includes(secretMark)))
+        violated('I6', 'an event holds a secret');
+    });
+  }
+}
+
+const isEarlier = ({ fetch }: Published, before: Published): boolean =>
+  fetch !== undefined && before.fetch !== undefined && fetch.seenTick < before.fetch.seenTick;

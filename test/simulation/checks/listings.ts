@@ -1,0 +1,91 @@
+/** I1: no change is lost. */
+import { type Fetch, type Listing, type Published, subjectOf } from '../history.ts';
+import { nameOf } from '../watch/users.ts';
+import type { SimWorld } from '../world/sim-world.ts';
+
+export async function checkListings(world: SimWorld): Promise<void> {
+  const { history, plan, service, state, users } = world;
+  const bySubject = new Map<string, Listing[]>();
+  for (const listing of history.listings.values()) {
+    const subject = subjectOf(listing);
+    bySubject.set(subject, [...(bySubject.get(subject) ?? []), listing]);
+  }
+
+  for (const change of service.changes) {
+    const account = nameOf(change.account);
+    // Of a user who is behind the name no more nothing is promised.
+    if (account === plan.lostAccount || change.account !== users.currentOf(account)) continue;
+    if (change.recordedAt <= history.startedAt(account)) continue;
+    const subject = subjectOf({ ...change, account });
+    if (bySubject.get(subject)?.some(({ page }) => page && page.tick >= change.tick)) continue;
+    const message = `the change of advert ${subject} to ${change.status} never came to the queue`;
+    history.violated({ invariant: 'I1', subject, message });
+  }
+
+  for (const resync of history.resyncs.values()) {
+    if (resync.account === plan.lostAccount || history.isForgotten(resync)) continue;
+    // What was read again for a user who had the name before promises nothing about the one who has it now.
+    const current = (await state.partnerAccounts.read(resync.account))?.value;
+    if (current?.generation !== resync.generation) continue;
+    for (const change of service.changes) {
+      if (change.account !== users.currentOf(resync.account) || change.recordedAt <= resync.sinceMs) continue;
+      const subject = subjectOf({ ...change, account: resync.account });
+      const isListedAgain = bySubject.get(subject)?.some(({ page }) => (page?.tick ?? 0) >= resync.firstTick);
+      if (isListedAgain) continue;
+      const message = `advert ${subject} changed after the time of a resync, which did not list it again`;
+      history.violated({ invariant: 'I1', subject, message });
+    }
+  }
+
+  /** The latest listing of each advert that lies in the dead letters. */
+  const deadUntil = new Map<string, number>();
+  for (const { letter } of await state.deadLetters.list({ limit: Number.POSITIVE_INFINITY })) {
+    const listing = letter.message && history.listings.get(letter.message.key);
+    if (!listing) continue;
+    const subject = subjectOf(listing);
+    deadUntil.set(subject, Math.max(deadUntil.get(subject) ?? 0, listing.acceptedTick));
+  }
+
+  // Those that wait for a person who never comes.
+  const { lostAccount } = plan;
+  const lost = lostAccount ? await state.parkingLot.oldest(lostAccount, Number.POSITIVE_INFINITY) : [];
+  for (const { message } of lost) {
+    const listing = history.listings.get(message.key);
+    if (!listing) continue;
+    const subject = subjectOf(listing);
+    deadUntil.set(subject, Math.max(deadUntil.get(subject) ?? 0, listing.acceptedTick));
+  }
+
+  const isPromised = (one: Listing) => history.wasConnected(one) && !history.isForgotten(one);
+  for (const [subject, listings] of bySubject) {
+    const fetches = history.fetches.get(subject) ?? [];
+    const events = [...(history.events.get(subject)?.values() ?? [])].sort((a, b) => a.sequence - b.sequence);
+    for (const { acceptedTick, key } of listings.filter(isPromised)) {
+      if ((deadUntil.get(subject) ?? -1) >= acceptedTick) continue;
+      const later = fetches.filter(({ beganTick }) => beganTick >= acceptedTick);
+      if (later.some((fetch) => isTold(fetch, events))) continue;
+      const why =
+        later.length === 0
+          ? 'nobody looked at it after that'
+          : `what was seen after that (${seen(later)}) was not published`;
+      history.violated({
+        invariant: 'I1',
+        subject,
+        message: `advert ${subject} was listed (${key}), but ${why}`,
+      });
+    }
+  }
+}
+
+const seen = (fetches: readonly Fetch[]): string =>
+  fetches.map(({ status }) => status ?? 'unknown').join(', ');
+
+/** Events 1…k were accepted, k carries the fetch's status, and no event above k was fetched before it. */
+function isTold(fetch: Fetch, events: readonly Published[]): boolean {
+  const isWhole = (index: number) => events[index]?.sequence === index + 1;
+  const firstK = events.findLastIndex((event) => (event.fetch?.seenTick ?? 0) < fetch.seenTick);
+  for (let index = 0; index < events.length && isWhole(index); index += 1) {
+    if (index >= firstK && events[index]?.status === fetch.status) return true;
+  }
+  return false;
+}

@@ -1,0 +1,30 @@
+/** What is asked of the queue: it gives up nothing by itself (I1), and what waits for a person stands in nobody's way (I8). */
+import { stopOf } from '../../../shared/domain/partner-account.ts';
+import { movedByQueue } from '../../../shared/domain/queue/receive-limit.ts';
+import type { SimWorld } from '../world/sim-world.ts';
+
+export async function checkQueue({ state, history, plan, coverage }: SimWorld): Promise<void> {
+  for (const { letter } of await state.deadLetters.list({ limit: Number.POSITIVE_INFINITY })) {
+    const { fault, message, receives } = letter;
+    const subject = `${letter.partnerAccount}/${letter.advertId}`;
+    if (fault === movedByQueue) {
+      const text = `the queue itself gave up ${message?.key} after ${receives} receives: nothing says what it owes`;
+      history.violated({ invariant: 'I1', subject, message: text });
+    }
+    if (fault !== 'delivered-too-often') continue;
+    coverage.count('fan-out: gives up what comes too often');
+    // Nothing but the delays decides how often it came there.
+    if (plan.siege === undefined || plan.siege === 'killer-advert') continue;
+    const text = `${message?.key} was received ${receives} times in ${plan.chaosMs / 60_000} minutes`;
+    history.violated({ invariant: 'I1', subject, message: text });
+  }
+  const { lostAccount } = plan;
+  const lost = lostAccount && (await state.partnerAccounts.read(lostAccount))?.value;
+  if (!lost || !stopOf(lost)) return;
+  const waiting = await state.queue.depth(lost.name);
+  const parked = (await state.parkingLot.oldest(lost.name, Number.POSITIVE_INFINITY)).length;
+  if (parked > 0) coverage.count('parking: waits for a person to the end');
+  if (waiting <= parked) return;
+  const text = `${waiting - parked} messages of ${lost.name} stand in the queue, although nobody connects it any more`;
+  history.violated({ invariant: 'I8', message: text });
+}

@@ -1,0 +1,21 @@
+/** I6, in the end: whoever is still authorized is connected, with a refresh token that the service takes. */
+import type { SimWorld } from '../world/sim-world.ts';
+
+export async function checkTokens(
+  { plan, service, state, history, users }: SimWorld,
+  stopped: readonly string[],
+): Promise<void> {
+  for (const account of plan.accounts) {
+    const violated = (message: string) => history.violated({ invariant: 'I6', subject: account, message });
+    if (service.tokens.isRevoked(users.currentOf(account))) {
+      if (account !== plan.lostAccount) violated(`${account} was never connected again`);
+      continue;
+    }
+    if (stopped.includes(account)) violated(`${account} is stopped, although its authorization stands`);
+    const pair = await state.vault.read(account);
+    if (!pair) violated(`the tokens of ${account} are gone`);
+    else if (!service.tokens.opens(pair.pair.refreshToken.reveal())) {
+      violated(`the refresh token kept for ${account} is dead, although its authorization stands`);
+    }
+  }
+}

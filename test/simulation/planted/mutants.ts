@@ -1,0 +1,66 @@
+/** Use cases with a fault in them: a copy of one folder's sources, changed in one place, imported from a temporary folder. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const root = path.join(import.meta.dirname, '../../..');
+const folders: string[] = [];
+process.on('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+export interface Replacement {
+  /** Within the folder. */
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** @throws when `from` does not stand in `source` exactly once: the source has changed, so has the fault to */
+export function replaceOnce(source: string, { file, from, to }: Replacement): string {
+  const parts = source.split(from);
+  if (parts.length === 2) return parts.join(to);
+  throw new Error(`${file}: expected once, found ${parts.length - 1} times: ${from}`);
+}
+
+/** The files that are to be copied: those that change, and those that import one of them, however far round. */
+function filesTouched(sources: ReadonlyMap<string, string>, changed: readonly string[]): Set<string> {
+  const touched = new Set(changed);
+  for (let before = -1; before < touched.size; ) {
+    before = touched.size;
+    for (const [file, source] of sources) {
+      const imported = [...source.matchAll(/from '\.\/([^']+)'/g)].map(([, name]) => name ?? '');
+      if (imported.some((name) => touched.has(name))) touched.add(file);
+    }
+  }
+  return touched;
+}
+
+/**
+ * The module `entry` of `folder` (such as `functions/drain`), with `replacements` made in that folder. What does not
+ * depend on them is imported from where it is, so that errors keep their classes.
+ */
+export async function mutant<T>(
+  folder: string,
+  entry: string,
+  replacements: readonly Replacement[],
+): Promise<T> {
+  const copy = mkdtempSync(path.join(tmpdir(), 'planted-'));
+  folders.push(copy);
+  const from = path.join(root, folder);
+  const names = readdirSync(from).filter((file) => file.endsWith('.ts'));
+  const sources = new Map(names.map((file) => [file, readFileSync(path.join(from, file), 'utf8')]));
+  const touched = filesTouched(sources, [entry, ...replacements.map(({ file }) => file)]);
+  for (const file of touched) {
+    const original = sources.get(file) ?? '';
+    const changed = replacements
+      .filter((replacement) => replacement.file === file)
+      .reduce((source, replacement) => replaceOnce(source, replacement), original);
+    const absolute = changed.replaceAll(/from '(\.\.?\/[^']+)'/g, (whole, target: string) =>
+      touched.has(target.slice(2)) ? whole : `from '${pathToFileURL(path.join(from, target)).href}'`,
+    );
+    writeFileSync(path.join(copy, file), absolute);
+  }
+  return (await import(pathToFileURL(path.join(copy, entry)).href)) as T;
+}

@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { replaceOnce } from './mutants.ts';
+import { plantedRules } from './rules.ts';
+
+/** A process of its own: sources changed for the occasion are imported by Node, not by vitest. */
+const simulateWith = (...args: string[]) =>
+  spawnSync(process.execPath, ['--no-warnings', path.join(import.meta.dirname, '../main.ts'), ...args], {
+    encoding: 'utf8',
+  });
+
+/** Those that a few dozen seeds find; `npm run simulate -- --planted all` has the others, too. */
+const quick = [
+  'cursor-before-sends',
+  'key-from-cursor',
+  'reset-before-sends',
+  'resync-starts-over-from-last-success',
+  'date-believed',
+  'lost-lease-writes',
+  'own-mark-ignored',
+  'repeat-made-anew',
+  'owed-left-out',
+  'refused-events-ignored',
+  'standard-queue',
+  'old-refresh-token-kept',
+  'told-before-stored',
+  'disconnect-forgets-stop',
+  'budget-per-process',
+  'pause-not-shared',
+  'cursor-403-counted',
+  'one-403-opens-circuit',
+  'delay-does-not-grow',
+  'stopped-wait-in-queue',
+  'mark-removed-before-messages',
+];
+
+describe('the checker', () => {
+  it.each(quick.map((name) => [name]))(
+    'notices %s',
+    (name) => {
+      const { stdout, stderr, status } = simulateWith('--planted', name, '--seeds', '150');
+
+      expect(stderr).toBe('');
+      expect(stdout).toContain(name);
+      expect(status).toBe(0);
+    },
+    60_000,
+  );
+});
+
+describe('a planted fault', () => {
+  it('can be planted in the source as it is, and names the rule that it leaves out', () => {
+    const { stdout, stderr } = simulateWith('--planted', 'all', '--seeds', '1');
+
+    expect(stderr).toBe('');
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' ')[0]),
+    ).toEqual(Object.keys(plantedRules));
+  }, 60_000);
+
+  it('is refused when the source it changes has changed', () => {
+    const replacement = { file: 'a.ts', from: 'b', to: 'c' };
+
+    expect(replaceOnce('abd', replacement)).toBe('acd');
+    expect(() => replaceOnce('aaa', replacement)).toThrow('a.ts: expected once, found 0 times: b');
+    expect(() => replaceOnce('bab', replacement)).toThrow('found 2 times');
+  });
+});
+
+describe('npm run simulate', () => {
+  it.each([
+    [['--seed', 'x'], '--seed: expected a whole number'],
+    [['--seeds', '0'], '--seeds: expected at least 1'],
+    [['--trace'], '--trace needs --seed'],
+    [['--seed', '1', '--seeds', '2'], 'leave out --seeds and --from'],
+    [['--table'], '--table needs --planted all'],
+    [['--planted', 'nothing'], '--planted: expected all, cursor-before-sends'],
+    [['--sedes', '2'], "Unknown option '--sedes'"],
+  ])('says what is wrong with %j', (args, message) => {
+    const { stderr, status } = simulateWith(...args);
+
+    expect(stderr).toContain(message);
+    expect(status).toBe(2);
+  });
+});

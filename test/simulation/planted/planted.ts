@@ -1,0 +1,45 @@
+/** The checker is checked: each rule of design §3–5 is left out once, and the simulation has to notice. */
+import type { Violation } from '../history.ts';
+import { simulate } from '../simulate.ts';
+import { realUseCases } from '../world/use-cases.ts';
+import { plantedInDrain } from './drain.ts';
+import { plantedInFanOut } from './fan-out.ts';
+import type { PlantedFault } from './planted-fault.ts';
+import { plantedInTokens } from './tokens.ts';
+import { plantedInWaiting } from './waiting.ts';
+
+export const plantedFaults: readonly PlantedFault[] = [
+  ...plantedInDrain,
+  ...plantedInFanOut,
+  ...plantedInTokens,
+  ...plantedInWaiting,
+];
+
+export interface Found {
+  /** How many it took, the last one included. */
+  readonly seeds: number;
+  readonly seed: number;
+  readonly invariant: string;
+  readonly message: string;
+}
+
+/** @returns undefined when none of `count` seeds from `from` on notices */
+export async function seedsUntilFound(
+  fault: PlantedFault,
+  { from, count }: { readonly from: number; readonly count: number },
+): Promise<Found | undefined> {
+  const options = await fault.plant();
+  for (let seeds = 1; seeds <= count; seeds += 1) {
+    const seed = from + seeds - 1;
+    const [violation]: readonly Violation[] = (await simulate(seed, options)).violations;
+    if (!violation || (await isViolatedAnyway(seed, violation.invariant))) continue;
+    return { seeds, seed, invariant: violation.invariant, message: violation.message };
+  }
+  return undefined;
+}
+
+/** What the bridge does wrong without the planted fault says nothing about it. */
+async function isViolatedAnyway(seed: number, invariant: string): Promise<boolean> {
+  const { violations } = await simulate(seed, { wiring: { useCases: realUseCases } });
+  return violations.some((violation) => violation.invariant === invariant);
+}

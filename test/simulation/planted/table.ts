@@ -1,0 +1,54 @@
+/** The table of planted faults in docs/reliability.md: written by `npm run simulate -- --planted all --table`. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { seedsUntilFound } from './planted.ts';
+import type { PlantedFault } from './planted-fault.ts';
+import { plantedRules } from './rules.ts';
+
+/** Far enough apart that no two searches share a seed. */
+export const startingSeeds = [1, 100_001, 200_001, 300_001, 400_001];
+const page = path.join(import.meta.dirname, '../../../docs/reliability.md');
+const [begin, end] = ['<!-- planted faults -->', '<!-- /planted faults -->'];
+
+export interface Row {
+  readonly name: string;
+  /** How many seeds each search took; Infinity where it found nothing. */
+  readonly seeds: readonly number[];
+  readonly invariants: readonly string[];
+}
+
+export async function measure(fault: PlantedFault, count: number): Promise<Row> {
+  const seeds: number[] = [];
+  const invariants = new Set<string>();
+  for (const from of startingSeeds) {
+    const found = await seedsUntilFound(fault, { from, count });
+    seeds.push(found?.seeds ?? Number.POSITIVE_INFINITY);
+    if (found) invariants.add(found.invariant);
+  }
+  return { name: fault.name, seeds: seeds.sort((a, b) => a - b), invariants: [...invariants].sort() };
+}
+
+const shown = (seeds: number | undefined): string =>
+  seeds === undefined || seeds === Number.POSITIVE_INFINITY ? 'not found' : seeds.toLocaleString('en');
+
+export function tableOf(rows: readonly Row[]): string {
+  const lines = rows.map(({ name, seeds, invariants }) => {
+    const median = seeds[Math.floor(seeds.length / 2)];
+    return `| ${name} | ${plantedRules[name]} | ${invariants.join(', ')} | ${shown(median)} | ${shown(seeds.at(-1))} |`.replace(
+      /^\| (\S+)/,
+      '| `$1`',
+    );
+  });
+  return [
+    '| planted fault | rule left out | found as | seeds, median | worst |',
+    '|---|---|---|---|---|',
+    ...lines,
+  ].join('\n');
+}
+
+export function writeTable(table: string): void {
+  const text = readFileSync(page, 'utf8');
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`${page}: expected ${begin} and ${end}`);
+  writeFileSync(page, `${text.slice(0, from)}${begin}\n${table}\n${text.slice(to)}`);
+}

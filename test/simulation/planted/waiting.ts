@@ -1,0 +1,123 @@
+/** Rules about messages that wait, left out: how long they stay away, who gives them up, and where those of a pause wait. */
+
+import type { SimWorld } from '../world/sim-world.ts';
+import { type PlantedFault, plantedSource, plantedWiring } from './planted-fault.ts';
+
+const folder = 'functions/fan-out';
+const entry = 'fan-out.ts';
+
+/** The longest pause that each world has seen. */
+const longest = new WeakMap<SimWorld, number>();
+
+export const plantedInWaiting: readonly PlantedFault[] = [
+  plantedSource('delay-does-not-grow', [
+    {
+      folder,
+      entry,
+      replacements: [
+        {
+          file: 'redelivery.ts',
+          from: 'return Math.max(waitMs, Math.min(fault.retryAfterMs ?? 0, longestHiddenMs));',
+          to: 'return fault.retryAfterMs ?? waitMs;',
+        },
+        {
+          file: 'redelivery.ts',
+          from: 'Math.max(askedMs, leastDelayMs(',
+          to: 'Math.min(askedMs, 1e9 + leastDelayMs(',
+        },
+      ],
+    },
+  ]),
+  plantedSource('no-giving-up', [
+    {
+      folder,
+      entry,
+      replacements: [
+        { file: entry, from: 'if (group[0].receives > mostReceives)', to: 'if (group[0].receives > 1e9)' },
+      ],
+    },
+  ]),
+  plantedSource('given-up-without-owed', [
+    {
+      folder,
+      entry,
+      replacements: [
+        {
+          file: 'after-fault.ts',
+          from: 'return deadLetterHead(deps, group, letter, 0);',
+          to: "return [{ delivery: group[0], verdict: { kind: 'dead-letter', letter } }, ...sendBack(group.slice(1), 0, deps.random)];",
+        },
+      ],
+    },
+  ]),
+  plantedSource('parked-without-owed', [
+    {
+      folder,
+      entry,
+      replacements: [
+        {
+          file: 'after-fault.ts',
+          from: 'const mayLeave = !isRedelivered ||',
+          to: 'const mayLeave = isRedelivered || true ||',
+        },
+      ],
+    },
+  ]),
+  plantedSource('stopped-wait-in-queue', [
+    {
+      folder,
+      entry,
+      replacements: [
+        {
+          file: 'after-fault.ts',
+          from: "return group.map((delivery) => ({ delivery, verdict: { kind: 'park' } }));",
+          to: 'return sendBack(group, 60_000, random);',
+        },
+      ],
+    },
+  ]),
+  plantedWiring('early-end-not-noticed', {
+    ports: (ports, world) => ({
+      ...ports,
+      async bridgePausedUntil() {
+        const untilMs = Math.max(longest.get(world) ?? 0, await ports.bridgePausedUntil());
+        longest.set(world, untilMs);
+        return untilMs;
+      },
+    }),
+  }),
+  plantedSource('mark-after-messages', [
+    {
+      folder: 'shared/domain',
+      entry: 'parking.ts',
+      replacements: [
+        {
+          file: 'parking.ts',
+          from: '  // First: messages',
+          to: '  await lot.put(parked);\n  // First: messages',
+        },
+        { file: 'parking.ts', from: '  }\n  await lot.put(parked);', to: '  }' },
+      ],
+    },
+  ]),
+  plantedSource('young-mark-removed', [
+    {
+      folder: 'shared/domain',
+      entry: 'parking.ts',
+      replacements: [{ file: 'parking.ts', from: '> keepMarkMs)', to: '> -1e9)' }],
+    },
+  ]),
+  plantedSource('mark-removed-before-messages', [
+    {
+      folder: 'shared/domain',
+      entry: 'parking.ts',
+      replacements: [
+        {
+          file: 'parking.ts',
+          from: '      let released = 0;',
+          to: '      await lot.unmark(partnerAccount, markedAt);\n      let released = 0;',
+        },
+      ],
+    },
+  ]),
+];

@@ -1,0 +1,316 @@
+/** The bridge's ports as one process has them: every call may go wrong, and what is carried out is watched. */
+import type { ChangedAdvertsQueue, DeadLetters, FeedStates } from '../../../functions/drain/ports.ts';
+import type { AdvertHistories, AdvertKey, Inbox, Settler } from '../../../functions/fan-out/ports.ts';
+import type { ApplicationSecret, TokenVault } from '../../../functions/refresh-token/ports.ts';
+import type { ParkingDeps, ParkingLot } from '../../../shared/aws/parking/parking.ts';
+import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
+import type { EventPublisher, PartnerAccounts } from '../../../shared/domain/ports.ts';
+import type { BudgetStore } from '../../../shared/partner-api/ports.ts';
+import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
+import { checkAdvance, checkGeneration } from '../checks/feed.ts';
+import { createFanOutWatch } from '../watch/coverage.ts';
+import { type CallIncident, callIncidents } from './incidents.ts';
+import { type Process, RemoteError } from './process.ts';
+import type { SimWorld } from './sim-world.ts';
+import type { Seen } from './transport.ts';
+
+export interface BridgePorts {
+  readonly accounts: PartnerAccounts;
+  readonly feedStates: FeedStates;
+  readonly histories: AdvertHistories;
+  readonly queue: ChangedAdvertsQueue;
+  readonly deadLetters: DeadLetters;
+  readonly inbox: Inbox;
+  readonly settler: Settler;
+  readonly events: EventPublisher;
+  readonly vault: TokenVault;
+  readonly application: ApplicationSecret;
+  readonly budget: BudgetStore;
+  readonly parkingLot: ParkingLot;
+  readonly sendParked: ParkingDeps['send'];
+  /** As drain and fan-out ask for it. */
+  readonly bridgePausedUntil: () => Promise<number>;
+}
+
+const writes = callIncidents.filter((kind) => kind !== 'in-part');
+const reads: readonly CallIncident[] = ['crash-before', 'refused', 'answer-late'];
+/** What a process knows of the budget is as old as the answer is late: so these are never late. */
+const budgetCalls: readonly CallIncident[] = ['crash-before', 'crash-after', 'refused', 'answer-lost'];
+
+export function createBridgePorts(
+  world: SimWorld,
+  process: Process,
+  seen: Seen,
+  isBudgetOwn = false,
+): BridgePorts {
+  const { state, history, users, tokenWatch, traffic, coverage } = world;
+  const fanOut = createFanOutWatch(coverage);
+  const { advertHistories, partnerAccounts, feedStates, queue } = state;
+
+  const call =
+    <A extends unknown[], R>(
+      name: string,
+      allowed: readonly CallIncident[],
+      perform: (...args: A) => Promise<R>,
+    ) =>
+    (...args: A): Promise<R> =>
+      process.call({ name, allowed, perform: () => perform(...args), says: () => JSON.stringify(args) });
+
+  const fetchOf = ({ partnerAccount, advertId }: AdvertKey) =>
+    seen.fetches.get(`${partnerAccount}/${advertId}`);
+
+  const sendAll = async (messages: Parameters<ChangedAdvertsQueue['send']>[0]) => {
+    const refused = await queue.send(messages);
+    for (const message of messages) {
+      const page = seen.pages.get(message.partnerAccount);
+      history.accepted(message, page);
+      users.listed(message, page);
+    }
+    return refused;
+  };
+
+  /** A message that is in the queue and parked, since a process ended in between, is listed once more while it is. */
+  async function counted<T>(messages: readonly ChangedAdvert[], work: () => Promise<T>): Promise<T> {
+    const own = new Map(messages.map((one) => [`${one.partnerAccount}/${one.generation}`, one]));
+    const listed = () =>
+      Promise.all(
+        [...own.values()].map(async (one) => (await queue.read(one.partnerAccount, one.generation)).listed),
+      );
+    const before = await listed();
+    const result = await work();
+    const after = await listed();
+    [...own.values()].forEach(({ partnerAccount, generation }, index) => {
+      history.counted(partnerAccount, generation, (after[index] ?? 0) - (before[index] ?? 0));
+    });
+    return result;
+  }
+
+  const messagesOf = (parked: readonly { readonly message: ChangedAdvert }[]) =>
+    parked.map(({ message }) => message);
+  const { parkingLot } = state;
+
+  const settle: Settler['settle'] = async (settlements) => {
+    fanOut.settles(settlements);
+    const before = (await queue.queue()).waiting;
+    await queue.settle(settlements.filter(({ verdict }) => verdict.kind !== 'park'));
+    const parked = settlements.flatMap(({ delivery, verdict }) =>
+      verdict.kind === 'park' ? [delivery] : [],
+    );
+    await counted(
+      parked.flatMap(({ message }) => message ?? []),
+      () => queue.settleParked(parked),
+    );
+    const gone = settlements.filter(({ verdict }) => verdict.kind !== 'again').length;
+    if (before - (await queue.queue()).waiting < gone) coverage.count('queue: receipt too old');
+    for (const { delivery, verdict } of settlements) {
+      if (verdict.kind === 'done' && delivery.message) history.settled(delivery.message.key);
+    }
+  };
+
+  const budgetStore = isBudgetOwn ? createInMemoryBudgetStore() : state.budgetStore;
+  const publish: EventPublisher['publish'] = async (envelope) => {
+    fanOut.publishes(envelope);
+    await world.events.publish(envelope);
+    history.published(envelope);
+  };
+
+  return {
+    accounts: {
+      list: call('accounts.list', reads, partnerAccounts.list),
+      read: call('accounts.read', reads, async (name: string) => {
+        if (world.isTroubled('accounts-unreadable', name) && process.name.startsWith('worker'))
+          throw new RemoteError('accounts.read: unreadable');
+        return partnerAccounts.read(name);
+      }),
+      remove: call('accounts.remove', writes, async (name) => {
+        // Somebody else may have connected the name since the person began to forget it.
+        const row = await partnerAccounts.read(name);
+        if (row) history.forgets(name, row.value.generation);
+        await partnerAccounts.remove(name);
+        users.removed(name);
+      }),
+      write: call('accounts.write', writes, async (account, expected) => {
+        const before = (await partnerAccounts.read(account.name))?.value;
+        const isWritten = await partnerAccounts.write(account, expected);
+        if (isWritten) checkGeneration(world, account, before);
+        if (isWritten) history.connected(account);
+        if (isWritten) users.rowWritten(account, before);
+        if (isWritten) tokenWatch.accountWritten(process, account, before);
+        return isWritten;
+      }),
+    },
+    feedStates: {
+      list: call('feedStates.list', reads, feedStates.list),
+      register: call('feedStates.register', writes, async (state) => {
+        await feedStates.register(state);
+        history.registered(state.partnerAccount, state.generation, state.since);
+      }),
+      acquire: call('feedStates.acquire', writes, async (...args) => {
+        const lease = await feedStates.acquire(...args);
+        if (lease && 'heldBy' in lease) coverage.count('drain: lease held');
+        return lease;
+      }),
+      release: call('feedStates.release', writes, feedStates.release),
+      remove: call('feedStates.remove', writes, feedStates.remove),
+      advance: call('feedStates.advance', writes, async (key, fence, progress, nowMs, leaseMs) => {
+        const before = (await feedStates.list()).find((one) => one.partnerAccount === key.partnerAccount);
+        const isWritten = await feedStates.advance(key, fence, progress, nowMs, leaseMs);
+        if (isWritten) checkAdvance(world, process, { key, progress, before });
+        // Reading from another time although no cursor was rejected is what a resync does.
+        const isFromElsewhere = progress.since !== before?.since && progress.resets === before?.resets;
+        if (isWritten && before && isFromElsewhere) {
+          coverage.count('person: has a feed read again');
+          history.resyncBegan(before, progress.since, seen.pages.get(key.partnerAccount));
+        }
+        const isInTheMiddle = before?.resyncing && progress.resets > before.resets;
+        if (isWritten && isInTheMiddle) coverage.count('drain: resync started over');
+        else coverage.count('drain: lease lost');
+        if (isWritten && progress.resets > (before?.resets ?? 0)) coverage.count('drain: started over');
+        return isWritten;
+      }),
+    },
+    histories: {
+      read: call('histories.read', reads, async (key) => {
+        const row = await advertHistories.read(key);
+        fanOut.read(key, row);
+        return row;
+      }),
+      remove: call('histories.remove', writes, advertHistories.remove),
+      write(key, row) {
+        const fetch = fetchOf(key);
+        const perform = async () => {
+          const isWritten = await advertHistories.write(key, row);
+          fanOut.wrote(key, row, isWritten);
+          if (isWritten && row.envelope !== undefined) history.written(row.envelope, fetch);
+          if (isWritten) users.looked(key, fetch);
+          return isWritten;
+        };
+        const says = () =>
+          `${key.partnerAccount}/${key.advertId} ${JSON.stringify({ ...row, envelope: undefined })}`;
+        return process.call({ name: 'histories.write', allowed: writes, perform, says });
+      },
+    },
+    queue: {
+      depth: call('queue.depth', reads, queue.depth),
+      send: (messages) =>
+        process.call({
+          name: 'queue.send',
+          allowed: callIncidents,
+          perform: () => sendAll(messages),
+          async inPart(keeps) {
+            const kept = messages.filter(keeps);
+            if (kept.length < messages.length) coverage.count('queue: refused in part');
+            await sendAll(kept);
+            return new Set(messages.filter((message) => !kept.includes(message)).map(({ key }) => key));
+          },
+          says: () => messages.map(({ key }) => key).join(' '),
+        }),
+    },
+    deadLetters: {
+      sendMalformed: call('deadLetters.sendMalformed', writes, async (letters) => {
+        await queue.sendMalformed(letters);
+        coverage.count('drain: malformed ID');
+        for (const { partnerAccount, count = 1 } of letters) {
+          const state = (await feedStates.list()).find((one) => one.partnerAccount === partnerAccount);
+          history.counted(partnerAccount ?? '', state?.generation ?? 0, count);
+        }
+      }),
+    },
+    inbox: {
+      receive: call('queue.receive', writes, async (options) => {
+        const deliveries = await queue.receive(options);
+        fanOut.received(deliveries);
+        return deliveries;
+      }),
+    },
+    settler: {
+      settle: (settlements) =>
+        process.call({
+          name: 'queue.settle',
+          allowed: callIncidents,
+          perform: () => settle(settlements),
+          inPart: (keeps) => settle(settlements.filter(keeps)),
+          says: () =>
+            settlements
+              .map(({ delivery, verdict }) => `${delivery.message?.key}: ${JSON.stringify(verdict)}`)
+              .join(', '),
+        }),
+    },
+    events: { publish: call('events.publish', writes, publish) },
+    parkingLot: {
+      put: call('lot.put', writes, (parked) => counted(messagesOf(parked), () => parkingLot.put(parked))),
+      mark: call('lot.mark', writes, parkingLot.mark),
+      marked: call('lot.marked', reads, parkingLot.marked),
+      markedAt: call('lot.markedAt', reads, parkingLot.markedAt),
+      oldest: call('lot.oldest', reads, parkingLot.oldest),
+      remove: call('lot.remove', writes, async (account, places) => {
+        const parked = await parkingLot.oldest(account, Number.POSITIVE_INFINITY);
+        await counted(messagesOf(parked), () => parkingLot.remove(account, places));
+      }),
+      unmark: call('lot.unmark', writes, parkingLot.unmark),
+    },
+    sendParked: (parked) => {
+      const send = (some: typeof parked) => counted(messagesOf(some), () => queue.sendParked(some));
+      return process.call({
+        name: 'queue.sendParked',
+        allowed: callIncidents,
+        perform: async () => {
+          coverage.count('parking: released');
+          return send(parked);
+        },
+        async inPart(keeps) {
+          const kept = parked.filter(keeps);
+          await send(kept);
+          return new Set(parked.filter((one) => !kept.includes(one)).map(({ place }) => place));
+        },
+        says: () => parked.map(({ place }) => place).join(' '),
+      });
+    },
+    bridgePausedUntil: call('budget.read', budgetCalls, async () => (await budgetStore.read()).pausedUntilMs),
+    vault: {
+      read: call('vault.read', reads, state.vault.read),
+      remove: call('vault.remove', writes, state.vault.remove),
+      write(account, pair) {
+        tokenWatch.storing(process, account);
+        for (const tell of world.storing) tell(process, account);
+        const perform = async () => {
+          const version = await state.vault.write(account, pair);
+          tokenWatch.stored(process, account, version);
+          return version;
+        };
+        return process.call({ name: 'vault.write', allowed: writes, perform, says: () => account });
+      },
+    },
+    application: { read: call('application.read', reads, state.applicationSecret.read) },
+    budget: {
+      read: call('budget.read', budgetCalls, budgetStore.read),
+      reserve: call('budget.reserve', budgetCalls, async (request) => {
+        const reservation = await budgetStore.reserve(request);
+        const isTrial = reservation.granted === 1 && reservation.state.pauseReason === 'circuit';
+        if (isTrial) coverage.count(request.followsTrial ? 'budget: trial goes on' : 'budget: trial');
+        return reservation;
+      }),
+      suspect: call('budget.suspect', budgetCalls, budgetStore.suspect),
+      recover: call('budget.recover', budgetCalls, async () => {
+        if ((await budgetStore.read()).pauseReason === 'circuit') traffic.circuitClosed();
+        coverage.count('budget: recovered');
+        await budgetStore.recover();
+      }),
+      pause: (untilMs, reason) => {
+        coverage.count(`budget: ${reason}`);
+        if (reason === 'circuit') traffic.circuitOpened();
+        const perform = () => budgetStore.pause(untilMs, reason);
+        const paused = process.call({
+          name: 'budget.pause',
+          allowed: budgetCalls,
+          perform,
+          says: () => reason,
+        });
+        return paused.catch((error) => {
+          traffic.cannotTell(process);
+          throw error;
+        });
+      },
+    },
+  };
+}

@@ -1,0 +1,160 @@
+/** A process of the bridge: has a clock of its own, may die at every call, and then never does anything again. */
+import type { Clock } from '../../../shared/domain/clock.ts';
+import type { Coverage } from '../report/coverage.ts';
+import type { RunLog } from '../report/run-log.ts';
+import { type CallIncident, drawIncident, type Rates } from './incidents.ts';
+import { between, hashOf, type Random, streamOf } from './random.ts';
+import type { Scheduler } from './scheduler.ts';
+
+export interface Phase {
+  /** Whether things still go wrong. */
+  chaos: boolean;
+}
+
+export interface ProcessDeps {
+  readonly scheduler: Scheduler;
+  readonly log: RunLog;
+  readonly phase: Phase;
+  readonly coverage: Coverage;
+  readonly rates: Rates;
+  /** Where a port has rates of its own. */
+  readonly ratesOfPorts: ReadonlyMap<string, Partial<Rates>>;
+  readonly seed: number;
+  /** Clocks differ from the true time by at most this. */
+  readonly mostSkewMs: number;
+  /** Calls that are late are so by up to this; by more, now and then. */
+  readonly mostLateMs: number;
+}
+
+export interface Call<T> {
+  readonly name: string;
+  readonly allowed: readonly CallIncident[];
+  readonly perform: () => Promise<T>;
+  /** Carries out a part; `keeps` says which. */
+  readonly inPart?: (keeps: () => boolean) => Promise<T>;
+  readonly says?: () => string;
+}
+
+export interface Process {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newId: () => string;
+  isDead(): boolean;
+  die(why: string): void;
+  onDeath(react: () => void): void;
+  call<T>(call: Call<T>): Promise<T>;
+  /** A stream for the next call's decisions, with the key that names it. */
+  nextCall(): { readonly key: string; readonly random: Random };
+  trace(text: () => string): void;
+}
+
+/** An error that stands for whatever an SDK throws. */
+export class RemoteError extends Error {
+  override readonly name = 'RemoteError';
+}
+
+export const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
+
+export function createProcess(deps: ProcessDeps, name: string): Process {
+  const { scheduler, log, phase, rates, ratesOfPorts, mostSkewMs, mostLateMs } = deps;
+  const seed = hashOf(name, deps.seed);
+  const random = streamOf(seed);
+  const skewMs = Math.round((random() * 2 - 1) * mostSkewMs);
+  const deathWatchers: (() => void)[] = [];
+  let calls = 0;
+  let ids = 0;
+  let dead = false;
+
+  function die(why: string): void {
+    if (dead) return;
+    dead = true;
+    log.trace(name, () => `dies ${why}`);
+    for (const react of deathWatchers) react();
+  }
+
+  function nextCall() {
+    calls += 1;
+    return { key: `${name}#${calls}`, random: streamOf(seed, calls) };
+  }
+
+  function call<T>({ name: port, allowed, perform, inPart, says }: Call<T>): Promise<T> {
+    if (dead) return never();
+    const { key, random: draw } = nextCall();
+    const drawn = phase.chaos ? drawIncident(draw, ratesOfPorts.get(port) ?? rates, allowed) : undefined;
+    const [requestMs, answerMs, lateMs] = [
+      between(draw, 0, 12),
+      between(draw, 0, 12),
+      latenessMs(draw, mostLateMs),
+    ];
+    const what = () => (says ? `${port} ${says()}` : port);
+    const incident = drawn && log.allows(key, () => `${name}: ${drawn} at ${what()}`) ? drawn : undefined;
+    if (incident) deps.coverage.count(`call: ${incident}`);
+    if (incident === 'crash-before') {
+      die(`before ${port}`);
+      return never();
+    }
+    log.trace(name, () => `${what()}${incident ? `  [${incident}]` : ''}`);
+
+    return new Promise<T>((resolve, reject) => {
+      const answer = (settle: () => void) =>
+        scheduler.after(answerMs + (incident === 'answer-late' ? lateMs : 0), () => {
+          if (!dead) settle();
+        });
+      const fail = (error: unknown) => answer(() => reject(error));
+      const done = (value: T) => {
+        log.trace(name, () => `  ${port} → ${shown(value)}`);
+        if (incident === 'crash-after') return die(`after ${port}`);
+        if (incident === 'answer-lost') return void fail(new RemoteError(`${port}: no answer`));
+        answer(() => resolve(value));
+      };
+      scheduler.after(requestMs + (incident === 'late' ? lateMs : 0), () => {
+        // Late is what the process sends late; what it has sent arrives even when it is dead by then.
+        if (dead && incident === 'late') return;
+        if (incident === 'refused') return void fail(new RemoteError(`${port}: refused`));
+        const once = () => (incident === 'in-part' && inPart ? inPart(() => draw() < 0.5) : perform());
+        const performed = incident === 'doubled' ? once().then(once, once) : once();
+        performed.then(done, fail);
+      });
+    });
+  }
+
+  const clock: Clock = {
+    now: () => scheduler.now() + skewMs,
+    sleep(ms, signal) {
+      if (dead) return never();
+      if (signal?.aborted) return Promise.resolve();
+      return new Promise((resolve) => {
+        const timer = scheduler.after(ms, () => {
+          if (!dead) resolve();
+        });
+        signal?.addEventListener('abort', () => {
+          timer.cancelled = true;
+          if (!dead) resolve();
+        });
+      });
+    },
+  };
+
+  return {
+    name,
+    clock,
+    random,
+    newId: () => `${name}-${++ids}`,
+    isDead: () => dead,
+    die,
+    onDeath: (react) => deathWatchers.push(react),
+    call,
+    nextCall,
+    trace: (text) => log.trace(name, text),
+  };
+}
+
+/** Now and then longer than any visibility timeout or lease of the simulation. */
+const latenessMs = (random: Random, mostMs: number): number =>
+  random() < 0.9 ? between(random, mostMs / 10, mostMs) : between(random, 20_000, 75_000);
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value instanceof Set ? [...value] : value) ?? 'nothing';
+  return text.length > 160 ? `${text.slice(0, 160)}…` : text;
+}

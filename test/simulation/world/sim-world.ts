@@ -1,0 +1,146 @@
+/** Everything that the processes of one run share: time, the service, the bridge's state, and who watches. */
+
+import type { TokenPair } from '../../../shared/domain/ports.ts';
+import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
+import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
+import { createInMemoryState } from '../../fakes/state.ts';
+import { createHistory } from '../history.ts';
+import type { Plan, Trouble } from '../plan.ts';
+import { createCoverage } from '../report/coverage.ts';
+import { createRunLog } from '../report/run-log.ts';
+import { createTokenWatch, type EndOfRequest } from '../watch/tokens.ts';
+import { createTrafficWatch } from '../watch/traffic.ts';
+import { createUsers } from '../watch/users.ts';
+import type { Phase, Process } from './process.ts';
+import { hashOf, type Random, streamOf } from './random.ts';
+import { createScheduler, epochMs } from './scheduler.ts';
+import { createService } from './service.ts';
+import { noAnswer, type Told } from './transport.ts';
+
+/** Those that the service's answers show. */
+const ofRequests: ReadonlySet<Trouble['kind']> = new Set([
+  'outage',
+  'block',
+  'account-down',
+  'account-hangs',
+  'waits-1',
+  'waits-5',
+]);
+
+export interface WorldOptions {
+  readonly without: ReadonlySet<string>;
+  readonly isTraced: boolean;
+  /** false: a standard queue (a planted fault). */
+  readonly fifo?: boolean;
+  readonly createState?: typeof createInMemoryState;
+}
+
+export type SimWorld = ReturnType<typeof createSimWorld>;
+
+export function createSimWorld(plan: Plan, options: WorldOptions) {
+  const { without, isTraced, fifo = true, createState = createInMemoryState } = options;
+  const scheduler = createScheduler(hashOf('scheduler', plan.seed));
+  const log = createRunLog({ scheduler, without, isTraced });
+  const phase: Phase = { chaos: true };
+  const coverage = createCoverage();
+  const service = createService({ scheduler, ...plan.service });
+  const history = createHistory(scheduler);
+  const state = createState({
+    clock: scheduler,
+    fifo,
+    maxReceives: plan.maxReceives,
+    random: streamOf(hashOf('queue', plan.seed)),
+  });
+  const events = createInMemoryEvents();
+  events.refuse(() => {
+    const isDown = plan.troubles.some((trouble) => trouble.kind === 'bus-down' && isOn(trouble));
+    if (isDown) coverage.count('trouble: bus-down');
+    return isDown;
+  });
+  const tokenWatch = createTokenWatch({ service, history });
+  const users = createUsers({ scheduler, service, history });
+  const vault = {
+    ...state.vault,
+    async write(account: string, pair: TokenPair) {
+      const version = await state.vault.write(account, pair);
+      users.stored(version, pair);
+      return version;
+    },
+  };
+  const traffic = createTrafficWatch({ plan, scheduler, history });
+
+  function isOn({ key, fromMs, untilMs }: Trouble): boolean {
+    const atMs = scheduler.now() - epochMs;
+    return phase.chaos && atMs >= fromMs && atMs < untilMs && !without.has(key);
+  }
+
+  /** Whether a trouble of this kind is on, of this account. */
+  function isTroubled(kind: Trouble['kind'], account: string): boolean {
+    const found = plan.troubles.some((one) => one.kind === kind && one.account === account && isOn(one));
+    if (found) coverage.count(`trouble: ${kind}`);
+    return found;
+  }
+
+  /** What stands between the service and its answer now. */
+  function troubleOf(account: string, path: string, random: Random): Told | undefined {
+    for (const trouble of plan.troubles) {
+      if (!isOn(trouble)) continue;
+      const { kind, account: whose } = trouble;
+      if (!ofRequests.has(kind)) continue;
+      const isOfAll = !kind.startsWith('account-');
+      if (isOfAll || whose === account) coverage.count(`trouble: ${kind}`);
+      if (kind === 'outage') return { status: random() < 0.5 ? 500 : 502, body: '<html>' };
+      if (kind === 'block') return { status: 403, body: '<html>blocked</html>' };
+      // Feeds and tokens go on: it is about what becomes of messages.
+      if (kind === 'waits-1' || kind === 'waits-5') {
+        if (!/\/adverts\/\d+$/.test(path)) continue;
+        return { status: 429, body: '', headers: { 'retry-after': kind.slice(-1) } };
+      }
+      if (whose !== account) continue;
+      return kind === 'account-hangs' ? noAnswer : { status: 500, body: '' };
+    }
+    if (!phase.chaos && plan.mends) return undefined;
+    switch (plan.badAdverts.get(`${account}/${path.split('/').at(-1)}`)) {
+      case 'wrong-shape':
+        return { status: 200, body: '{"data":{"id":1}}' };
+      case 'status-403':
+        return { status: 403, body: '' };
+      case 'status-400':
+        return { status: 400, body: '{"error":"validation_error","message":"id"}' };
+      case 'status-500':
+        return { status: 500, body: '' };
+    }
+    return undefined;
+  }
+
+  return {
+    plan,
+    scheduler,
+    log,
+    phase,
+    /** Told when a process is about to store a pair. */
+    storing: new Set<(process: Process, account: string) => void>(),
+    /** Accounts that a person is at work on with a command. */
+    commanded: new Set<string>(),
+    coverage,
+    rates: plan.rates,
+    service,
+    history,
+    state: { ...state, vault },
+    events,
+    users,
+    tokenWatch,
+    traffic,
+    troubleOf,
+    isTroubled,
+    rejectionStyle: plan.rejectionStyle,
+    sendsDate: plan.sendsDate,
+    requestStarted(process: Process, wire: WireRequest): EndOfRequest {
+      traffic.started(process, wire);
+      users.requestSent(process.name, wire);
+      return tokenWatch.requestStarted(process, wire);
+    },
+    /** For the trace: tokens by their numbers alone. */
+    readable: (body: string): string => body.replace(/TOKEN-OF-/g, '').slice(0, 200),
+  };
+}

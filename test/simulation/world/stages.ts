@@ -1,0 +1,360 @@
+/** The bridge's functions as processes: the real use cases, wired to ports that fail. */
+import type { createDrain } from '../../../functions/drain/drain.ts';
+import type { pollFeed } from '../../../functions/drain/poll.ts';
+import type { createFanOut } from '../../../functions/fan-out/fan-out.ts';
+import type { Settler } from '../../../functions/fan-out/ports.ts';
+import type { createConnect } from '../../../functions/refresh-token/connect.ts';
+import type { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
+import { type createParking, placeOf } from '../../../shared/aws/parking/parking.ts';
+import { advertsFeed } from '../../../shared/domain/feed.ts';
+import type { Secret } from '../../../shared/domain/text/secret.ts';
+import type { createPartnerClient } from '../../../shared/partner-api/client.ts';
+import type { RefreshOutcome } from '../../../shared/partner-api/ports.ts';
+import type { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import type { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
+import {
+  createViewedAccounts,
+  type ViewedAccounts,
+} from '../../../shared/partner-api/tokens/account-views.ts';
+import type { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
+import { type BridgePorts, createBridgePorts } from './bridge-ports.ts';
+import { createWatchedObserver } from './observer.ts';
+import { createProcess, type Process, RemoteError } from './process.ts';
+import { hashOf } from './random.ts';
+import type { SimWorld } from './sim-world.ts';
+import { createSimTransport, type Seen } from './transport.ts';
+
+/** The code under test; a planted fault brings its own. */
+export interface UseCases {
+  readonly createDrain: typeof createDrain;
+  readonly createFanOut: typeof createFanOut;
+  readonly createRefreshToken: typeof createRefreshToken;
+  readonly createConnect: typeof createConnect;
+  readonly createTokenSource: typeof createTokenSource;
+  readonly createPartnerReaders: typeof createPartnerReaders;
+  readonly createGate: typeof createGate;
+  readonly createPartnerClient: typeof createPartnerClient;
+  readonly pollFeed: typeof pollFeed;
+  readonly createParking: typeof createParking;
+}
+
+export interface Wiring {
+  readonly useCases: UseCases;
+  /** Ports as the code under test gets them. */
+  readonly ports?: (ports: BridgePorts, world: SimWorld) => BridgePorts;
+  readonly overlapSeconds?: number;
+  /** Each process keeps to the rate by itself. */
+  readonly isBudgetOwn?: boolean;
+}
+
+/** Function timeouts and what hangs on them, shorter than in life, for a run is a few minutes long. */
+export const limits = {
+  drainMs: 25_000,
+  nextRunMs: 22_000,
+  leaseMs: 30_000,
+  workerMs: 12_000,
+  visibilityMs: 20_000,
+  refreshMs: 20_000,
+  lockMs: 30_000,
+  overlapSeconds: 30,
+  resyncMs: 60_000,
+} as const;
+
+export type Credential = { readonly refreshToken: Secret } | { readonly code: Secret };
+
+export type Stages = ReturnType<typeof createStages>;
+
+export function createStages(world: SimWorld, wiring: Wiring) {
+  const { plan, scheduler } = world;
+  const { useCases } = wiring;
+  const counts = new Map<string, number>();
+
+  function start(name: string) {
+    const { log, phase, rates, coverage } = world;
+    const { mostSkewMs, mostLateMs, ratesOfPorts } = plan;
+    const seed = hashOf('process', plan.seed);
+    const process = createProcess(
+      { scheduler, log, phase, coverage, rates, ratesOfPorts, seed, mostSkewMs, mostLateMs },
+      name,
+    );
+    const seen: Seen = { pages: new Map(), fetches: new Map(), refusedCursors: new Set() };
+    const real = createBridgePorts(world, process, seen, wiring.isBudgetOwn);
+    const ports = wiring.ports?.(real, world) ?? real;
+    const { clock, random } = process;
+    const observer = createWatchedObserver(world, process);
+    const gate = useCases.createGate({
+      store: ports.budget,
+      maxRequestsPerSecond: plan.requestsPerSecond,
+      circuitSeconds: plan.circuitSeconds,
+      trialMs: 10_000,
+      clock,
+      random,
+      observer,
+    });
+    const client = useCases.createPartnerClient({
+      baseUrl: 'https://service.example',
+      transport: createSimTransport(world, process, seen),
+      attemptTimeoutMs: 3_000,
+      gate,
+      clock,
+      random,
+    });
+    return { process, ports, clock, random, observer, client };
+  }
+
+  type Started = ReturnType<typeof start>;
+
+  const parkingOf = ({ ports, clock }: Started) =>
+    useCases.createParking({
+      lot: ports.parkingLot,
+      send: ports.sendParked,
+      clock,
+      // What is late is so by 75 s at most, and clocks differ.
+      keepMarkMs: 90_000,
+    });
+
+  /** As on AWS: what is to be parked is safe before it leaves the queue. */
+  function settlerOf(started: Started): Settler {
+    const { settler } = started.ports;
+    return {
+      async settle(settlements) {
+        const parked = settlements.flatMap(({ delivery: { message, position }, verdict }) =>
+          message && verdict.kind === 'park' ? [{ place: placeOf(position, message), message }] : [],
+        );
+        if (parked.length === 0) return settler.settle(settlements);
+        const isSafe = await parkingOf(started)
+          .park(parked)
+          .then(
+            () => true,
+            () => false,
+          );
+        await settler.settle(settlements.filter(({ verdict }) => isSafe || verdict.kind !== 'park'));
+      },
+    };
+  }
+
+  function readersOf({ process, ports, clock, client }: Started, accounts: ViewedAccounts) {
+    const tokens = useCases.createTokenSource({
+      reader: ports.vault,
+      accounts,
+      clock,
+      requester: {
+        refresh: (partnerAccount, rejectedVersion, because, deadlineMs) =>
+          process.call({
+            name: 'invoke refresh-token',
+            allowed: ['crash-before', 'crash-after', 'refused', 'answer-lost', 'answer-late'],
+            async perform() {
+              const outcome = await invokeRefresh({ partnerAccount, rejectedVersion, because }, deadlineMs);
+              world.coverage.count(`refresh: ${outcome.kind}`);
+              return outcome;
+            },
+            says: () => `${partnerAccount} ${rejectedVersion}`,
+          }),
+      },
+    });
+    return useCases.createPartnerReaders({ client, tokens });
+  }
+
+  function tokenDepsOf({ process, ports, clock, random, observer, client }: Started) {
+    const { accounts, vault, application, events } = ports;
+    const settings = { requiredScope: 'v2 read write', lockMs: limits.lockMs };
+    const { newId } = process;
+    return {
+      accounts,
+      vault,
+      application,
+      events,
+      endpoint: client,
+      observer,
+      clock,
+      random,
+      newId,
+      settings,
+    };
+  }
+
+  /** A function is killed when its time is over, and ends with its answer. */
+  async function within<T>({ process }: Started, ms: number, work: () => Promise<T>): Promise<T> {
+    const timeout = scheduler.after(ms, () => process.die('at its time limit'));
+    return new Promise((resolve, reject) => {
+      process.onDeath(() => reject(new RemoteError(`${process.name} died`)));
+      work()
+        .then(resolve, reject)
+        .finally(() => {
+          timeout.cancelled = true;
+          process.die('at its end');
+        });
+    });
+  }
+
+  const numbered = (name: string) => {
+    const number = (counts.get(name) ?? 0) + 1;
+    counts.set(name, number);
+    return `${name}-${number}`;
+  };
+
+  function invokeRefresh(
+    request: Parameters<ReturnType<typeof createRefreshToken>['refresh']>[0],
+    callerDeadlineMs: number,
+  ): Promise<RefreshOutcome> {
+    const started = start(numbered(`refresh-${request.partnerAccount}`));
+    const { refresh } = useCases.createRefreshToken(tokenDepsOf(started));
+    const deadlineMs = Math.min(callerDeadlineMs, started.clock.now() + limits.refreshMs - 5_000);
+    return within(started, limits.refreshMs, () => refresh(request, { deadlineMs }));
+  }
+
+  function pollDepsOf(started: Started) {
+    const { process, ports, clock, observer } = started;
+    const { feedStates, queue, deadLetters } = ports;
+    const accounts = createViewedAccounts(ports.accounts, clock);
+    return {
+      accounts,
+      feedStates,
+      queue,
+      deadLetters,
+      parked: parkingOf(started),
+      bridgePausedUntil: ports.bridgePausedUntil,
+      reader: readersOf(started, accounts),
+      observer,
+      clock,
+      newId: process.newId,
+      holder: process.name,
+      settings: {
+        overlapSeconds: wiring.overlapSeconds ?? limits.overlapSeconds,
+        leaseMs: limits.leaseMs,
+        mostWaiting: 1_000,
+      },
+    };
+  }
+
+  async function drain(name: string): Promise<void> {
+    const started = start(name);
+    const { clock } = started;
+    const deps = pollDepsOf(started);
+    const settings = { ...deps.settings, pollSeconds: plan.pollSeconds, feedsAtOnce: 2 };
+    const { run } = useCases.createDrain({ ...deps, settings });
+    const poll = async () => {
+      const startedAt = clock.now();
+      const report = await run({
+        deadlineMs: startedAt + limits.drainMs,
+        nextRunMs: startedAt + limits.nextRunMs,
+      });
+      for (const { end } of report.polls) world.coverage.count(`poll ended: ${end}`);
+      if (clock.now() - startedAt >= 5_000 && plan.pollSeconds < 60)
+        world.coverage.count('drain: several rounds');
+    };
+    // Not killed at a time limit: a drain that goes on after its lease is what the fence is for.
+    await within(started, 300_000, poll);
+  }
+
+  /** As the command line does it: the first page from `since`, then on to the end, past whoever is reading now. */
+  async function resync(name: string, partnerAccount: string, since: string): Promise<void> {
+    const started = start(name);
+    const { clock } = started;
+    const deps = pollDepsOf(started);
+    const deadlineMs = clock.now() + limits.resyncMs;
+    const read = async () => {
+      for (let isBegun = false; clock.now() < deadlineMs; ) {
+        const options = { deadlineMs, resync: isBegun ? {} : { since } };
+        const { end, pages } = await useCases.pollFeed(deps, advertsFeed, partnerAccount, options);
+        isBegun ||= pages > 0;
+        if (end === 'up-to-date' || end === 'fault' || end === 'unknown-feed') return;
+        await clock.sleep(500);
+      }
+    };
+    await within(started, 300_000, read);
+  }
+
+  /** Takes batch after batch, as a Lambda instance does, until it dies. */
+  async function work(name: string, isOver: () => boolean): Promise<Process> {
+    const started = start(name);
+    const { process, ports, clock, random, observer } = started;
+    const { histories, events, inbox, bridgePausedUntil } = ports;
+    const accounts = createViewedAccounts(ports.accounts, clock);
+    const settler = settlerOf(started);
+    const { handle } = useCases.createFanOut({
+      accounts,
+      histories,
+      events,
+      adverts: readersOf(started, accounts),
+      bridgePausedUntil,
+      observer,
+      clock,
+      random,
+      settings: {
+        advertTries: plan.advertTries,
+        mostAgeMs: plan.mostAgeMs,
+        confirmUnavailableSeconds: plan.confirmUnavailableSeconds,
+        mostReceives: plan.mostReceives,
+        longestHiddenMs: plan.longestHiddenMs,
+        clockSkewMs: plan.mostSkewMs + 1,
+        fetchMs: 5_000,
+      },
+    });
+    const takeOne = async (): Promise<boolean> => {
+      // In the end as it is meant to be: longer than a batch takes. Before that it is often shorter.
+      const visibilityMs = world.phase.chaos ? plan.visibilityMs : limits.visibilityMs;
+      const deliveries = await inbox.receive({ maxGroups: plan.mostGroups, maxPerGroup: 10, visibilityMs });
+      if (deliveries.length === 0) return false;
+      await settler.settle(await handle(deliveries, { deadlineMs: clock.now() + limits.workerMs }));
+      return true;
+    };
+    const loop = async () => {
+      while (!isOver()) {
+        const found = await takeOne().catch(() => false);
+        if (!found) await clock.sleep(500 + random() * 4_000);
+      }
+    };
+    void loop();
+    return process;
+  }
+
+  async function sweep(name: string): Promise<void> {
+    const started = start(name);
+    const { sweep: sweepAll } = useCases.createRefreshToken(tokenDepsOf(started));
+    const deadlineMs = started.clock.now() + limits.refreshMs - 5_000;
+    await within(started, limits.refreshMs, () => sweepAll({ deadlineMs }));
+  }
+
+  /** What a person asks of refresh-token: `work` has patience, for a refresh that died holds its lock for a while. */
+  async function asked<T>(
+    name: string,
+    work: (use: ReturnType<typeof createConnect>, started: Started, deadlineMs: number) => Promise<T>,
+  ): Promise<T> {
+    const started = start(name);
+    const settings = {
+      requiredScope: 'v2 read write',
+      lockMs: limits.lockMs,
+      overlapSeconds: limits.overlapSeconds,
+    };
+    const { feedStates, histories: knownAdverts } = started.ports;
+    const look = { feedLook: started.client, knownAdverts, bookKeeper: world.state.bookKeeper };
+    const deps = { ...tokenDepsOf(started), feedStates, ...look, settings };
+    const patienceMs = limits.refreshMs + 2 * limits.lockMs;
+    const deadlineMs = started.clock.now() + patienceMs - 5_000;
+    return within(started, patienceMs, () => work(useCases.createConnect(deps), started, deadlineMs));
+  }
+
+  /** With what the service gave for it. */
+  const connect = (
+    name: string,
+    partnerAccount: string,
+    credential: Credential,
+    // The person knows who it is; the bridge could not, as long as fan-out is behind.
+    who: { readonly sameUser?: boolean; readonly newUser?: boolean } = { sameUser: true },
+  ) =>
+    asked(name, (use, _started, deadlineMs) =>
+      use.connect({ partnerAccount, ...credential, ...who }, { deadlineMs }),
+    );
+
+  const disconnect = (name: string, partnerAccount: string) =>
+    asked(name, (use) => use.disconnect(partnerAccount));
+
+  /** In the order of the command line's `disconnect --forget`. */
+  const forget = (name: string, partnerAccount: string) =>
+    asked(name, (use, { ports }) =>
+      use.forget(partnerAccount, (generation) => ports.histories.remove(partnerAccount, generation)),
+    );
+
+  return { drain, resync, work, sweep, connect, disconnect, forget };
+}

@@ -1,0 +1,424 @@
+/** Sets a plan in motion: starts the processes, makes the changes, plays the people around the bridge. */
+
+import { toInstant } from '../../../shared/domain/clock.ts';
+import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { changeAccount, stopOf } from '../../../shared/domain/partner-account.ts';
+import type { PartnerAccount } from '../../../shared/domain/ports.ts';
+import { Secret } from '../../../shared/domain/text/secret.ts';
+import { watchParked } from '../watch/parked.ts';
+import { between, hashOf, streamOf } from './random.ts';
+import { epochMs } from './scheduler.ts';
+import { editsSecretOfStopped } from './secret-editor.ts';
+import type { SimWorld } from './sim-world.ts';
+import type { Stages } from './stages.ts';
+import { secretMark } from './token-desk.ts';
+
+export type Supervisor = ReturnType<typeof createSupervisor>;
+
+export function createSupervisor(world: SimWorld, stages: Stages) {
+  const { plan, scheduler, log, phase, service, state, history, users, commanded } = world;
+  const random = streamOf(hashOf('supervisor', plan.seed));
+  /** Accounts that a person has to connect, since their authorization was taken back. */
+  const unconnected = new Set<string>();
+  /** Codes of commands that failed: they are given once more, though they may have been used up. */
+  const codes = new Map<string, string>();
+  /** Accounts that a person has begun to forget: history and cursor may be gone in part. */
+  const forgetting = new Set<string>();
+  /** Names that a person wants to give to another user, until that has worked. */
+  const handingOver = new Map<string, { isTold: boolean; hasBegun: boolean }>();
+  let commands = 0;
+  let over = false;
+
+  const quietly = (work: Promise<unknown>) => void work.catch(() => undefined);
+  const atMoment = (atMs: number, event: () => void) =>
+    scheduler.after(atMs - (scheduler.now() - epochMs), event);
+
+  /** One command at a time for each account: nobody begins anew before the one before has ended. */
+  async function alone(account: string, command: () => Promise<void>): Promise<void> {
+    if (commanded.has(account)) return;
+    commanded.add(account);
+    try {
+      await command();
+    } finally {
+      commanded.delete(account);
+    }
+  }
+
+  const named = (command: string, account: string) => `${command}-${account}-${++commands}`;
+
+  /** With a refresh token, or with a code as the browser brings it. */
+  const connect = (account: string, agedMs = 0) =>
+    alone(account, async () => {
+      // Who began to forget it ends that first.
+      if (forgetting.has(account)) await forget(account);
+      const { tokens } = service;
+      const handover = handingOver.get(account);
+      if (handover && !handover.hasBegun) {
+        users.next(account);
+        codes.delete(account);
+        handover.hasBegun = true;
+      }
+      const user = users.currentOf(account);
+      if (handover && !handover.isTold) await connectUntold(account, handover);
+      const triedCode = codes.get(account);
+      codes.delete(account);
+      const isByCode = triedCode !== undefined || (phase.chaos && random() < 0.5);
+      const code = triedCode ?? tokens.code(user);
+      if (triedCode === undefined && isByCode) codes.set(account, code);
+      const credential = isByCode
+        ? { code: new Secret(code) }
+        : { refreshToken: new Secret(tokens.authorize(user, agedMs)) };
+      world.coverage.count(`person: connects by ${isByCode ? 'code' : 'refresh token'}`);
+      const who = handover ? { newUser: true } : { sameUser: true };
+      await stages.connect(named('connect', account), account, credential, who);
+      codes.delete(account);
+      if (handover) {
+        handingOver.delete(account);
+        world.coverage.count('person: gives the name to another user');
+      }
+      if (tokens.isWhole(user)) unconnected.delete(account);
+    });
+
+  /** Another user authorizes, and the person has not said that it is one: refused, or told to be unverified. */
+  async function connectUntold(account: string, handover: { isTold: boolean }): Promise<void> {
+    handover.isTold = true;
+    users.unsure.add(account);
+    const refreshToken = new Secret(service.tokens.authorize(users.currentOf(account)));
+    try {
+      const told = await stages.connect(named('connect', account), account, { refreshToken }, {});
+      if (told.isNew) return;
+      world.coverage.count('person: another user unverified');
+      if (told.userUnverified !== undefined) return;
+      history.violated({
+        invariant: 'I6',
+        subject: account,
+        message: `${users.currentOf(account)} was taken for the user who was ${account} before`,
+      });
+    } catch (error) {
+      if (!(error instanceof PartnerFault) || error.code !== 'other-user') return;
+      users.unsure.delete(account);
+      world.coverage.count('person: another user refused');
+    }
+  }
+
+  /** The same user, by somebody else who does not know of it. */
+  async function connectTwin(account: string): Promise<void> {
+    const refreshToken = new Secret(service.tokens.authorize(users.currentOf(account)));
+    try {
+      await stages.connect(named('connect-twin', account), account, { refreshToken });
+    } catch (error) {
+      if (error instanceof PartnerFault && error.code === 'account-busy')
+        world.coverage.count('person: refused for another one at once');
+    }
+  }
+
+  async function handOver(account: string, disconnects: boolean, forgetsToSay: boolean): Promise<void> {
+    await alone(account, async () => {
+      unconnected.add(account);
+      handingOver.set(account, { isTold: !forgetsToSay, hasBegun: false });
+      if (disconnects) await stages.disconnect(named('disconnect', account), account);
+    });
+  }
+
+  async function forget(account: string): Promise<void> {
+    // Also when it is only ended now: credentials that were put into its secret meanwhile are gone with it.
+    unconnected.add(account);
+    await stages.forget(named('forget', account), account);
+    forgetting.delete(account);
+    world.coverage.count('person: forgets');
+  }
+
+  const leave = (account: string, forgets: boolean) =>
+    alone(account, async () => {
+      unconnected.add(account);
+      if (!forgets) {
+        const stop = (await state.partnerAccounts.read(account))?.value.stop;
+        if (stop && stop.reason !== 'disconnected')
+          world.coverage.count('person: disconnects what is stopped');
+        await stages.disconnect(named('disconnect', account), account);
+        return world.coverage.count('person: disconnects');
+      }
+      const known = await state.partnerAccounts.read(account);
+      if (!known) return;
+      history.forgets(account, known.value.generation);
+      forgetting.add(account);
+      await forget(account);
+    });
+
+  async function authorizeAgain(account: string): Promise<void> {
+    if (!handingOver.has(account) && (await editsSecretOfStopped(world, account)))
+      unconnected.delete(account);
+    else await connect(account);
+  }
+
+  /** From no later than where reading has come to, for a resync skips what lies before its time. */
+  async function readAgain(key: string, account: string, backMs: number): Promise<void> {
+    const feeds = await state.feedStates.list();
+    const feed = feeds.find(({ partnerAccount }) => partnerAccount === account);
+    if (!feed) return;
+    const { since, lastSuccess, resyncing } = feed;
+    const readTo = lastSuccess === undefined || resyncing ? Date.parse(since) : lastSuccess - 60_000;
+    await stages.resync(key, account, toInstant(Math.min(scheduler.now() - backMs, readTo)));
+  }
+
+  async function setUp(): Promise<void> {
+    phase.chaos = false;
+    const twinning = streamOf(hashOf('twinning', plan.seed));
+    const [clientId, clientSecret] = [new Secret('client'), new Secret(`${secretMark}-application`)];
+    await state.applicationSecret.write({ clientId, clientSecret });
+    const { rotationMs } = plan.service;
+    let left = plan.accounts.length;
+    for (const account of plan.accounts) {
+      const agedMs = between(random, 0, rotationMs);
+      if (!plan.twins) {
+        quietly(connect(account, agedMs).finally(() => (left -= 1)));
+        continue;
+      }
+      // About the turn of a second, for that is what generations count.
+      left += 1;
+      const [one, other] = [between(twinning, 800, 1_000), between(twinning, 800, 1_000)];
+      scheduler.after(one, () => quietly(connect(account, agedMs).finally(() => (left -= 1))));
+      scheduler.after(other, () => quietly(connectTwin(account).finally(() => (left -= 1))));
+    }
+    await scheduler.run(() => left === 0);
+    if ((await state.partnerAccounts.list()).length < plan.accounts.length) throw new Error('cannot connect');
+    phase.chaos = true;
+  }
+
+  function keepWorking(worker: number, life = 1): void {
+    const name = life === 1 ? `worker-${worker}` : `worker-${worker}.${life}`;
+    if (!log.allows(name, () => `${name} works`)) return;
+    quietly(
+      stages
+        .work(name, () => over || !phase.chaos)
+        .then((process) =>
+          process.onDeath(() => {
+            if (phase.chaos)
+              scheduler.after(between(process.random, 500, 15_000), () => keepWorking(worker, life + 1));
+          }),
+        ),
+    );
+  }
+
+  function every(ms: number, event: () => void): void {
+    scheduler.after(ms, () => {
+      if (over) return;
+      event();
+      every(ms, event);
+    });
+  }
+
+  async function redrive(share: number): Promise<void> {
+    const letters = (await state.deadLetters.list()).filter(() => random() < share);
+    while (letters.length > 0) {
+      const [letter] = letters.splice(Math.floor(random() * letters.length), 1);
+      if (letter?.letter.message) log.trace('a person', () => `redrives ${letter.letter.message?.key}`);
+      if (letter && (await state.deadLetters.redrive(letter.id)) === 'redriven')
+        world.coverage.count('queue: redriven');
+    }
+  }
+
+  function revoke(account: string): void {
+    service.tokens.revoke(users.currentOf(account));
+    world.coverage.count('service: revoked');
+    unconnected.add(account);
+    log.trace('service', () => `revokes ${account}`);
+  }
+
+  function narrow(account: string): void {
+    service.tokens.narrow(users.currentOf(account));
+    unconnected.add(account);
+    world.coverage.count('service: scope lost');
+    log.trace('service', () => `takes a scope of ${account} back`);
+  }
+
+  async function paused(account: string, pause: PartnerAccount['pause']): Promise<void> {
+    log.trace('a person', () => (pause ? `pauses ${account}` : `resumes ${account}`));
+    world.coverage.count(`person: ${pause ? 'pauses' : 'resumes'}`);
+    await changeAccount(state.partnerAccounts, account, ({ pause: _before, ...rest }) => ({
+      ...rest,
+      ...(pause ? { pause } : {}),
+    }));
+  }
+
+  async function liftCircuit(): Promise<void> {
+    const { pausedUntilMs, pauseReason } = await state.budgetStore.read();
+    if (pauseReason !== 'circuit' || pausedUntilMs <= scheduler.now()) return;
+    log.trace('a person', () => 'ends the circuit');
+    world.coverage.count('person: ends the circuit');
+    world.traffic.circuitClosed();
+    await state.budgetStore.recover();
+  }
+
+  function begin(): void {
+    for (const { key, atMs, account, advertId, status } of plan.changes) {
+      atMoment(atMs, () => {
+        const says = () => `${account}/${advertId ?? 'no advert'} becomes ${status ?? 'unknown'}`;
+        if (!log.allows(key, says)) return;
+        log.trace('service', says);
+        const count = 1 + plan.handovers.filter((handover) => handover.account === account).length;
+        const whose = users.whose(account, advertId ?? '', count, streamOf(hashOf(`user-${key}`, plan.seed)));
+        if (advertId === undefined) service.listMalformed(whose.user, 'no-advert', random);
+        else service.change(whose.user, whose.advertId, status, streamOf(hashOf(key, plan.seed)));
+      });
+    }
+    for (const { key, atMs } of plan.drains) {
+      atMoment(atMs, () => log.allows(key, () => `${key} runs`) && quietly(stages.drain(key)));
+    }
+    for (const { key, atMs, account } of plan.rejections) {
+      atMoment(
+        atMs,
+        () =>
+          log.allows(key, () => `${account}: cursors are rejected`) &&
+          service.rejectCursors(users.currentOf(account)),
+      );
+    }
+    for (const { key, atMs, account, backMs } of plan.resyncs) {
+      atMoment(atMs, () => {
+        if (!log.allows(key, () => `a person has the feed of ${account} read again`)) return;
+        quietly(readAgain(key, account, backMs));
+      });
+    }
+    for (const { key, atMs } of plan.redrives) {
+      atMoment(
+        atMs,
+        () => log.allows(key, () => 'dead letters are redriven in part') && quietly(redrive(0.6)),
+      );
+    }
+    for (const { key, atMs, account, backMs, isOfScope } of plan.revocations) {
+      atMoment(atMs, () => {
+        if (!log.allows(key, () => `${account} ${isOfScope ? 'loses a scope' : 'is revoked'}`)) return;
+        if (isOfScope) narrow(account);
+        else revoke(account);
+        scheduler.after(backMs, () => account !== plan.lostAccount && quietly(authorizeAgain(account)));
+      });
+    }
+    let storings = 0;
+    if (plan.revokesWhileStoring) {
+      world.storing.add((process, account) => {
+        if (!phase.chaos || account === plan.lostAccount || commanded.has(account) || random() >= 0.4) return;
+        storings += 1;
+        const says = () => `${account} is revoked while ${process.name} stores its pair`;
+        if (!log.allows(`storing-${storings}`, says)) return;
+        revoke(account);
+        quietly(connect(account));
+      });
+    }
+    const twins = streamOf(hashOf('twins while forgetting', plan.seed));
+    for (const { key, atMs, account, backMs, forgets, revokedMs } of plan.departures) {
+      if (account === plan.lostAccount) continue;
+      atMoment(atMs, () => {
+        if (!log.allows(key, () => `a person ${forgets ? 'forgets' : 'disconnects'} ${account}`)) return;
+        if (revokedMs > 0) revoke(account);
+        scheduler.after(revokedMs, () => {
+          log.trace('a person', () => `${forgets ? 'forgets' : 'disconnects'} ${account}`);
+          const isHandedOver = plan.handovers.some((handover) => handover.account === account);
+          const hasTwin = plan.twins && forgets && !isHandedOver;
+          // While the name is being forgotten, which takes a few steps; and again when it is connected anew.
+          if (hasTwin) scheduler.after(between(twins, 20, 400), () => quietly(connectTwin(account)));
+          quietly(
+            leave(account, forgets).finally(() => {
+              scheduler.after(backMs, () => quietly(connect(account)));
+              if (hasTwin) scheduler.after(backMs + 100, () => quietly(connectTwin(account)));
+            }),
+          );
+        });
+      });
+    }
+    for (const { key, account, atMs, awayMs, forgetsToSay, revokedMs } of plan.handovers) {
+      if (account === plan.lostAccount) continue;
+      atMoment(atMs, () => {
+        const how = awayMs === undefined ? '' : ', disconnecting it first';
+        if (!log.allows(key, () => `a person gives ${account} to another user${how}`)) return;
+        if (revokedMs !== undefined) revoke(account);
+        scheduler.after(revokedMs ?? 0, () => {
+          log.trace('a person', () => `gives ${account} to another user${how}`);
+          quietly(
+            handOver(account, awayMs !== undefined, forgetsToSay).finally(() =>
+              scheduler.after(awayMs ?? 0, () => quietly(connect(account))),
+            ),
+          );
+        });
+      });
+    }
+    for (const { key, kind, account, fromMs, untilMs } of plan.troubles) {
+      log.allows(key, () => `${kind} ${account} from ${fromMs / 1000} s to ${untilMs / 1000} s`);
+    }
+    for (const { key, account, atMs, forMs, endsMs } of plan.pauses) {
+      atMoment(atMs, () => {
+        if (!log.allows(key, () => `a person pauses ${account} for ${forMs / 1000} s`)) return;
+        const until = scheduler.now() + forMs;
+        void paused(account, { until, reason: 'a person', attempts: 0 });
+        // Before its time, or just at it.
+        scheduler.after(endsMs, () => void paused(account, undefined));
+      });
+    }
+    for (const { key, atMs } of plan.lifts) {
+      atMoment(atMs, () => log.allows(key, () => 'a person ends the circuit') && void liftCircuit());
+    }
+    const { lostAccount } = plan;
+    if (lostAccount) atMoment(plan.chaosMs / 2, () => revoke(lostAccount));
+    for (let worker = 1; worker <= plan.workers; worker += 1) keepWorking(worker);
+    let sweeps = 0;
+    every(30_000, () => quietly(stages.sweep(`sweep-${++sweeps}`)));
+  }
+
+  /** Nothing goes wrong any more: whatever was held up has to arrive now. */
+  function calmDown(): void {
+    phase.chaos = false;
+    log.trace('', () => 'CALM');
+    for (const name of ['worker-calm-1', 'worker-calm-2']) quietly(stages.work(name, () => over));
+    let drains = 0;
+    every(10_000, () => quietly(stages.drain(`drain-calm-${++drains}`)));
+    every(10_000, () => void watchParked(world));
+    every(20_000, () => {
+      for (const account of unconnected) if (account !== plan.lostAccount) quietly(connect(account));
+    });
+  }
+
+  /** Messages of an account that nobody connects any more wait for ever, and in nobody's way. */
+  const parkedOf = async (account: string | undefined): Promise<number> =>
+    account === undefined ? 0 : (await state.parkingLot.oldest(account, Number.POSITIVE_INFINITY)).length;
+
+  async function isIdle(): Promise<boolean> {
+    const { waiting } = await state.bookKeeper.queue();
+    if (waiting > (await parkedOf(plan.lostAccount))) return false;
+    if ([...unconnected].some((account) => account !== plan.lostAccount)) return false;
+    const feeds = await state.feedStates.list();
+    return feeds.every(
+      ({ partnerAccount, cursor }) =>
+        partnerAccount === plan.lostAccount || service.isAtEnd(users.currentOf(partnerAccount), cursor),
+    );
+  }
+
+  /** Lets time pass, `atLeastMs` of it, until everything has arrived. @returns whether it has by `atMostMs` */
+  async function untilIdle(atLeastMs: number, atMostMs: number): Promise<boolean> {
+    const from = scheduler.now();
+    for (;;) {
+      const nextLook = Math.max(from + atLeastMs, scheduler.now() + 5_000);
+      await scheduler.run(() => scheduler.now() >= nextLook);
+      if (await isIdle()) return true;
+      if (scheduler.now() - from >= atMostMs) return false;
+    }
+  }
+
+  /** Two of the service's days with nothing but sweeps: a refresh token that is not the newest dies in them. */
+  async function letDaysPass(): Promise<void> {
+    over = true;
+    const until = scheduler.now() + 2.2 * plan.service.rotationMs;
+    let sweeps = 0;
+    const sweep = () => {
+      quietly(stages.sweep(`sweep-late-${++sweeps}`));
+      scheduler.after(60_000, sweep);
+    };
+    sweep();
+    await scheduler.run(() => scheduler.now() >= until);
+  }
+
+  async function stoppedAccounts(): Promise<string[]> {
+    const accounts = await state.partnerAccounts.list();
+    return accounts.filter((account) => stopOf(account)).map(({ name }) => name);
+  }
+
+  return { setUp, begin, calmDown, redrive, untilIdle, letDaysPass, stoppedAccounts };
+}

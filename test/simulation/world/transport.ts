@@ -1,0 +1,257 @@
+/** The wire between a process and the partner service, with everything that may happen to a request on it. */
+import {
+  type Answer,
+  NoAnswerError,
+  type Transport,
+  type WireRequest,
+} from '../../../shared/partner-api/http/transport.ts';
+import type { Fetch } from '../history.ts';
+import { nameOf } from '../watch/users.ts';
+import { type AnswerIncident, answerIncidents, drawIncident } from './incidents.ts';
+import { never, type Process } from './process.ts';
+import { between, pick, type Random } from './random.ts';
+import { mayEditSecret } from './secret-editor.ts';
+import type { Page } from './service.ts';
+import type { SimWorld } from './sim-world.ts';
+
+/** What a process saw of the service last; how the checker knows where a write of it comes from. */
+export interface Seen {
+  readonly pages: Map<string, Page>;
+  readonly fetches: Map<string, Fetch>;
+  /** Accounts whose cursor was not taken when their feed was asked for last. */
+  readonly refusedCursors: Set<string>;
+}
+
+export interface Told {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Circumstances {
+  readonly incident: AnswerIncident | undefined;
+  readonly random: Random;
+  readonly beganTick: number;
+}
+
+/** The service takes the request and says nothing. */
+export const noAnswer: Told = { status: 0, body: '' };
+
+const json = (status: number, body: unknown): Told => ({ status, body: JSON.stringify(body) });
+const own = (status: number, code: string): Told => json(status, { error: { status, code, title: code } });
+
+const spoiled: Partial<Record<AnswerIncident, (random: Random) => Told>> = {
+  'status-500': () => own(500, 'internal_error'),
+  'html-503': () => ({ status: 503, body: '<html>down</html>' }),
+  'wait-503': (random) => ({
+    status: 503,
+    body: '',
+    headers: { 'retry-after': String(between(random, 1, 8)) },
+  }),
+  'wait-429': (random) => ({
+    status: 429,
+    body: '',
+    headers: { 'retry-after': String(between(random, 1, 12)) },
+  }),
+  'status-429': () => json(429, { error: 'too_many_requests' }),
+  'status-403': () => ({ status: 403, body: '' }),
+  'status-400': () => json(400, { code: 'validation_error', message: 'limit' }),
+  'html-404': () => ({ status: 404, body: '<html>no such page</html>' }),
+  unauthorized: () => ({ status: 401, body: '' }),
+  'wrong-shape': () => json(200, { data: { status: 7 } }),
+  'not-json': () => ({ status: 200, body: '{"data":' }),
+};
+
+/** How the service may say that it does not take a cursor: the document shows none (§4.1 rule 7). */
+const rejections: readonly Told[] = [
+  json(400, { code: 'validation_error', message: 'cursor' }),
+  { status: 403, body: '' },
+  own(404, 'not_found'),
+  { status: 404, body: '<html></html>' },
+  json(409, { error: { type: 'conflict', message: 'cursor' } }),
+  own(410, 'gone'),
+  json(422, { data: { error: { status: 422, title: 'cursor' } } }),
+];
+
+/** A clock in another zone, of another day, or never set. */
+function wrongDate(random: Random, atMs: number): string {
+  const dayMs = 86_400_000;
+  const wrongMs = pick(random, [
+    Date.parse('9999-12-31T23:59:59Z'),
+    0,
+    atMs + 3 * dayMs,
+    atMs - 3 * dayMs,
+    atMs + between(random, -dayMs, dayMs),
+  ]);
+  return new Date(wrongMs).toUTCString();
+}
+
+/** Whether the answer arrives whole. */
+const isGood = (incident: AnswerIncident | undefined) => incident !== 'cut-off' && incident !== 'reset';
+
+export function createSimTransport(world: SimWorld, process: Process, seen: Seen): Transport {
+  const { scheduler, log, phase, rates, service, history } = world;
+
+  /** What the service says, and what the observer is to remember once the answer arrives. */
+  function answer(
+    wire: WireRequest,
+    incident: AnswerIncident | undefined,
+    random: Random,
+    beganTick: number,
+  ): { told: Told; page?: Page; fetch?: Fetch } {
+    const url = new URL(wire.path, 'http://service');
+    if (url.pathname.endsWith('/oauth/token')) {
+      const told = tokens(wire, incident, random);
+      if (told.status === 403) world.traffic.answeredForbidden(url.pathname);
+      return { told };
+    }
+    const access =
+      /^Bearer (.*)/.exec(wire.headers[wire.headers.indexOf('Authorization') + 1] ?? '')?.[1] ?? '';
+    const account = service.tokens.accountOf(access) ?? '';
+    const given = judged(account, access, url, { incident, random, beganTick });
+    if (url.pathname.includes('/status/')) noteRestart(account, url, given.told);
+    const { status, body } = given.told;
+    // With a cursor it may be about that alone.
+    if (status === 403 && !body.includes('insufficient_scope') && !url.searchParams.has('cursor'))
+      world.traffic.answeredForbidden(`${account} ${url.pathname}`);
+    return given;
+  }
+
+  /** Whether reading started over, and that failed, too: then it was not the cursor. */
+  function noteRestart(account: string, url: URL, { status }: Told): void {
+    const hadCursor = url.searchParams.has('cursor');
+    if (!hadCursor && status !== 200 && seen.refusedCursors.has(account))
+      world.coverage.count('drain: started over in vain');
+    if (hadCursor && [400, 403, 404, 409, 410, 422].includes(status)) seen.refusedCursors.add(account);
+    else seen.refusedCursors.delete(account);
+  }
+
+  function judged(
+    account: string,
+    access: string,
+    url: URL,
+    { incident, random, beganTick }: Circumstances,
+  ): { told: Told; page?: Page; fetch?: Fetch } {
+    const trouble = world.troubleOf(nameOf(account), url.pathname, random);
+    if (trouble) return { told: trouble };
+    const spoil = incident && spoiled[incident];
+    if (spoil) return { told: spoil(random) };
+    if (!service.tokens.accepts(account, access)) return { told: own(401, 'invalid_token') };
+    if (!service.tokens.suffices(access)) return { told: own(403, 'insufficient_scope') };
+    return url.pathname.includes('/status/')
+      ? feed(account, url, incident, random)
+      : advert(account, url.pathname.split('/').at(-1) ?? '', incident, beganTick);
+  }
+
+  function tokens(wire: WireRequest, incident: AnswerIncident | undefined, random: Random): Told {
+    const trouble = world.troubleOf('', wire.path, random);
+    if (trouble) return trouble;
+    const spoil =
+      incident && incident !== 'wrong-shape' && incident !== 'not-json' ? spoiled[incident] : undefined;
+    if (spoil) return spoil(random);
+    const { refresh_token: text, code } = JSON.parse(wire.body ?? '{}') as Record<string, string | undefined>;
+    const { status, body } =
+      code === undefined ? service.tokens.refresh(text ?? '') : service.tokens.exchange(code);
+    if (code !== undefined && status !== 200) world.coverage.count('service: one-time code refused');
+    if (text !== undefined && body.refresh_token !== undefined && body.refresh_token !== text)
+      world.coverage.count('service: refresh token rotated');
+    return json(status, body);
+  }
+
+  function feed(account: string, url: URL, incident: AnswerIncident | undefined, random: Random) {
+    const asked = url.searchParams;
+    const cursor = asked.get('cursor') ?? undefined;
+    if (incident === 'cursor-rejected' && cursor !== undefined) service.rejectCursors(account);
+    const page = service.page(account, asked.get('since') ?? '', cursor, random);
+    if (!page) world.coverage.count('service: cursors rejected');
+    else if (page.data.length > 0 && service.isPageAgain(page))
+      world.coverage.count('drain: page read again');
+    if (!page) return { told: rejections[world.rejectionStyle % rejections.length] as Told };
+    const { data, hasMore, cursor: nextCursor } = page;
+    return { told: json(200, { data, hasMore, nextCursor }), page };
+  }
+
+  function advert(user: string, advertId: string, incident: AnswerIncident | undefined, beganTick: number) {
+    const account = nameOf(user);
+    const status = service.status(user, advertId);
+    const moment = { beganTick, seenTick: scheduler.tick(), seenAt: scheduler.now() };
+    const fetch: Fetch = { account, user, advertId, process: process.name, status, ...moment };
+    if (status === null) return { told: own(404, 'advert_not_found'), fetch };
+    const id = incident === 'wrong-id' ? '77' : advertId;
+    return { told: { status: 200, body: `{"data":{"id":${id},"status":${JSON.stringify(status)}}}` }, fetch };
+  }
+
+  /** One advert of the account ends whoever fetches it. */
+  const killsProcess = ({ path }: WireRequest): boolean =>
+    path.endsWith('/adverts/11') &&
+    world.plan.accounts.some((name) => world.isTroubled('killer-advert', name));
+
+  return {
+    close: () => undefined,
+    send(wire, timeoutMs) {
+      if (process.isDead()) return never();
+      const { key, random } = process.nextCall();
+      const drawn = phase.chaos ? drawIncident(random, rates, answerIncidents) : undefined;
+      const [requestMs, answerMs, slowMs] = [
+        between(random, 2, 30),
+        between(random, 2, 30),
+        between(random, 500, 9_000),
+      ];
+      const what = () => `${wire.method} ${decodeURIComponent(wire.path)}`;
+      const incident =
+        drawn && log.allows(key, () => `${process.name}: ${drawn} at ${what()}`) ? drawn : undefined;
+      if (incident) world.coverage.count(`request: ${incident}`);
+      process.trace(() => `${what()}${incident ? `  [${incident}]` : ''}`);
+      const beganTick = scheduler.tick();
+      mayEditSecret(world, process, wire);
+      if (killsProcess(wire)) {
+        process.die('over a killer advert');
+        return never();
+      }
+      const endOfRequest = world.requestStarted(process, wire);
+
+      return new Promise<Answer>((resolve, reject) => {
+        let given: { told: Told; page?: Page; fetch?: Fetch } | undefined;
+        let givenAt = 0;
+        const settle = (ms: number, end: () => void) =>
+          scheduler.after(Math.min(ms, timeoutMs), () => {
+            endOfRequest(ms <= timeoutMs && isGood(incident) && given?.told.status === 200);
+            if (process.isDead()) return;
+            if (ms > timeoutMs) reject(new NoAnswerError('timeout'));
+            else end();
+          });
+        if (incident === 'reset') {
+          settle(requestMs, () => reject(new NoAnswerError('not-connected')));
+          return;
+        }
+        const wholeMs =
+          incident === 'timeout'
+            ? Number.POSITIVE_INFINITY
+            : requestMs + answerMs + (incident === 'slow' ? slowMs : 0);
+        scheduler.after(requestMs, () => {
+          given = answer(wire, incident, random, beganTick);
+          givenAt = scheduler.now();
+        });
+        settle(wholeMs, () => {
+          if (!given) return;
+          const { told, page, fetch } = given;
+          if (told === noAnswer)
+            return void scheduler.after(timeoutMs, () => reject(new NoAnswerError('timeout')));
+          if (incident === 'cut-off') return reject(new NoAnswerError('cut-off'));
+          process.trace(() => `  answered ${told.status} ${world.readable(told.body)}`);
+          if (page) seen.pages.set(nameOf(page.account), page);
+          if (fetch && (incident !== 'wrong-id' || told.status !== 200)) {
+            seen.fetches.set(`${fetch.account}/${fetch.advertId}`, fetch);
+            history.fetched(fetch);
+          }
+          const headers: Record<string, string> = { ...told.headers };
+          const seconds = headers['retry-after'];
+          if (seconds !== undefined) world.traffic.askedToWait(process, Number(seconds) * 1_000);
+          if (incident === 'wrong-date') headers.date = wrongDate(random, givenAt);
+          else if (world.sendsDate) headers.date = new Date(givenAt).toUTCString();
+          resolve({ status: told.status, head: { headers }, body: told.body });
+        });
+      });
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import { createDrain } from '../../../functions/drain/drain.ts';
+import { pollFeed } from '../../../functions/drain/poll.ts';
+import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
+import { createConnect } from '../../../functions/refresh-token/connect.ts';
+import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
+import { createParking } from '../../../shared/aws/parking/parking.ts';
+import { createPartnerClient } from '../../../shared/partner-api/client.ts';
+import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
+import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
+import type { UseCases } from './stages.ts';
+
+/** The bridge as it is. */
+export const realUseCases: UseCases = {
+  createDrain,
+  pollFeed,
+  createFanOut,
+  createConnect,
+  createRefreshToken,
+  createGate,
+  createPartnerClient,
+  createParking,
+  createPartnerReaders,
+  createTokenSource,
+};

@@ -1,0 +1,197 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startLocal } from '../local-bridge.ts';
+import { newFolder } from '../run-cli.ts';
+
+const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
+
+async function startConnected(assumptions = {}) {
+  const local = await startLocal({ assumptions });
+  await local.application();
+  await local.connect();
+  const runUntilIdle = async () => {
+    const { stdout } = await local.run(`run --until-idle ${quick}`);
+    return stdout
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+  };
+  const books = async () => (await local.status()).partnerAccounts[0].books;
+  return { ...local, runUntilIdle, books };
+}
+
+const told = (events: readonly { detail: { metadata: { cause: string }; data: object } }[]) =>
+  events.map(({ detail }) => ({ cause: detail.metadata.cause, ...detail.data }));
+
+describe('backfill', () => {
+  it('gives each advert its first or next event, and the unchanged none; the books balance', async () => {
+    const { sandbox, run, runUntilIdle, books } = await startConnected();
+    // Adverts that a user starts with are in the list, and not in the feed.
+    const known = sandbox.control.truth().map(({ id }) => id);
+    const first = await run('backfill main');
+    const events = await runUntilIdle();
+    const second = await run('backfill main --json');
+
+    expect(first).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(events).toHaveLength(known.length);
+    expect(told(events)).toContainEqual({
+      cause: 'backfill',
+      advertId: known[0],
+      status: sandbox.control.truth()[0]?.status,
+      previousStatus: null,
+    });
+    expect(JSON.parse(second.stdout)).toMatchObject({ end: 'done', listed: known.length, malformed: 0 });
+    expect(await runUntilIdle()).toEqual([]);
+    expect(await books()).toMatchObject({
+      listed: 2 * known.length,
+      events: known.length,
+      unchanged: known.length,
+      inFlight: 0,
+    });
+  });
+
+  it('reads a list that is paged by an offset, and by fewer than were asked for', async () => {
+    const { sandbox, run } = await startConnected({
+      listPaging: { style: 'offset', positionParameter: 'skip', limitParameter: 'take', maximumLimit: 7 },
+    });
+    sandbox.control.createAdverts(20);
+    const all = sandbox.control.truth().length;
+
+    const { stdout } = await run(
+      'backfill main --paging offset --position-parameter skip --limit-parameter take --json',
+    );
+
+    expect(JSON.parse(stdout)).toMatchObject({ end: 'done', listed: all });
+  });
+
+  it('says that the list is paged otherwise than assumed', async () => {
+    const { run } = await startConnected({ listPaging: { positionParameter: 'p' } });
+
+    const ended = await run('backfill main');
+
+    expect(ended.exitCode).toBe(1);
+    expect(ended.stderr).toContain('gave the same page again: it is paged in another way than assumed');
+  });
+
+  it('goes on where a fault stopped it', async () => {
+    const { sandbox, run, books } = await startConnected();
+    sandbox.control.createAdverts(250);
+    const all = sandbox.control.truth().length;
+    sandbox.control.faults.add({ kind: 'wrong-shape', endpoint: 'adverts', nth: 3, count: 99 });
+
+    const failed = await run('backfill main --json');
+    const { listed } = await books();
+    sandbox.control.faults.clear();
+    const { stdout } = await run('backfill main --json');
+
+    expect(failed).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(listed).toBe(200);
+    expect(JSON.parse(stdout)).toMatchObject({ end: 'done', listed: all });
+    expect((await books()).listed).toBe(all);
+  });
+
+  it('stops when it is asked to, and goes on later', async () => {
+    const { sandbox, run } = await startConnected();
+    sandbox.control.createAdverts(10);
+
+    const stopped = await run('backfill main', { signal: AbortSignal.abort() });
+    const paused = await run('backfill main --pause');
+    const { stdout } = await run('backfill main --json');
+
+    expect(stopped.exitCode).toBe(3);
+    expect(stopped.stderr).toContain('Stopped after 0 adverts. To go on: `advert-bridge backfill main');
+    expect(paused.exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ end: 'done', listed: sandbox.control.truth().length });
+    expect(await run('backfill main --pause')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('no backfill of main is running'),
+    });
+  });
+
+  it('looks at the adverts of a file, and nothing else', async () => {
+    const { sandbox, run, runUntilIdle } = await startConnected();
+    const [one = '', two = ''] = sandbox.control.truth().map(({ id }) => id);
+    const file = path.join(newFolder(), 'ids.txt');
+    writeFileSync(file, `${one}\r\n\n${two}\n${one}\n`);
+
+    const ended = await run(`backfill main --ids ${file}`);
+    const events = await runUntilIdle();
+    const unknown = await run('backfill main --ids - --json', { stdin: '999999999\n' });
+
+    expect(ended).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining('2 adverts are in the queue'),
+    });
+    expect(events.map(({ detail }) => detail.data.advertId).sort()).toEqual([one, two].sort());
+    expect(JSON.parse(unknown.stdout)).toMatchObject({ listed: 1 });
+    expect(told(await runUntilIdle())).toMatchObject([{ advertId: '999999999', status: null }]);
+  });
+
+  it.each([
+    ['main --ids -', '12\n../x\n', 1, 'Others are on line 2. Nothing was listed'],
+    ['main --ids -', '', 1, 'there is no advert ID in it'],
+    ['main --ids /nowhere', '', 1, 'cannot be read (ENOENT): /nowhere'],
+    ['mian', '', 1, 'no such partner account. Known: main'],
+    ['main --paging cursor', '', 2, '--paging: expected page, offset or none'],
+    ['main --pause --restart', '', 2, '--pause goes with no other option'],
+  ])('refuses %s', async (args, stdin, exitCode, expected) => {
+    const { run } = await startConnected();
+
+    expect(await run(`backfill ${args}`, { stdin })).toMatchObject({
+      exitCode,
+      stdout: '',
+      stderr: expect.stringContaining(expected),
+    });
+  });
+});
+
+describe('resync', () => {
+  it('reads the feed again since a time, and only what was missed has an event', async () => {
+    const { sandbox, run, runUntilIdle, books } = await startConnected();
+    const since = new Date(Date.now() - 1000).toISOString();
+    const ids = sandbox.control.createAdverts(3, { status: 'new' });
+    await runUntilIdle();
+
+    const ended = await run(`resync main --since ${since}`);
+    sandbox.control.setStatus(ids[0] as string, 'active');
+    const events = await runUntilIdle();
+
+    expect(ended).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining('3 adverts are looked at again'),
+    });
+    expect(told(events)).toEqual([
+      { cause: 'resync', advertId: ids[0], status: 'active', previousStatus: 'new' },
+    ]);
+    // The one of the feed that came after is found unchanged: the cursor went on from where the resync ended.
+    expect(await books()).toMatchObject({ listed: 7, events: 4, inFlight: 0 });
+  });
+
+  it('leaves all as it was when the service refuses the time', async () => {
+    const { sandbox, run, runUntilIdle } = await startConnected();
+    await runUntilIdle();
+    sandbox.control.faults.add({ kind: 'wrong-shape', endpoint: 'feed' });
+
+    const failed = await run('resync main --since 2020-01-01T00:00:00Z');
+    sandbox.control.faults.clear();
+    await runUntilIdle();
+
+    expect(failed).toMatchObject({ exitCode: 1, stdout: '' });
+    const polls = sandbox.control.journal.list().filter(({ endpoint }) => endpoint === 'feed');
+    expect(polls.at(-1)?.query).toContain('cursor=');
+    expect(polls.at(-1)?.query).not.toContain('2020-01-01');
+  });
+
+  it.each([
+    ['main', '--since: expected a time with its zone'],
+    ['main --since 2999-01-01T00:00:00Z', 'lies in the future'],
+  ])('refuses %s', async (args, expected) => {
+    const { run } = await startConnected();
+
+    expect(await run(`resync ${args}`)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining(expected),
+    });
+  });
+});

@@ -1,0 +1,104 @@
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { mockClient } from 'aws-sdk-client-mock';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createBookKeeper } from '../../../../shared/aws/book-keeper.ts';
+import { createBooks } from '../../../../shared/aws/books.ts';
+import { sendDeadLetters } from '../../../../shared/aws/dead-letters.ts';
+import type { Table } from '../../../../shared/aws/dynamodb/conditional-write.ts';
+import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
+import { outputs } from '../../../../shared/contract/names.ts';
+import { startDynamo, startSqs } from '../../../helpers/aws-emulators.ts';
+import { partnerAccount } from '../../../helpers/records.ts';
+import { aLetter, aMessage } from '../../aws/fixtures.ts';
+import { cli } from '../run-cli.ts';
+
+const cloudFormation = mockClient(CloudFormationClient);
+const { name, generation } = partnerAccount();
+
+let dynamo: Awaited<ReturnType<typeof startDynamo>>;
+let sqs: Awaited<ReturnType<typeof startSqs>>;
+let table: Table;
+let queue: ReturnType<typeof sqs.createQueue>;
+let deadLetterQueue: ReturnType<typeof sqs.createQueue>;
+
+beforeAll(async () => {
+  [dynamo, sqs] = await Promise.all([startDynamo(), startSqs()]);
+});
+afterAll(async () => {
+  cloudFormation.restore();
+  await Promise.all([dynamo.stop(), sqs.stop()]);
+});
+
+beforeEach(async () => {
+  table = await dynamo.feedStateTable();
+  [queue, deadLetterQueue] = [sqs.createQueue(), sqs.createQueue()];
+  vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', dynamo.url);
+  vi.stubEnv('AWS_ENDPOINT_URL_SQS', sqs.url);
+  vi.stubEnv('AWS_REGION', 'us-east-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', '000000000000');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  const values: Record<string, string> = {
+    [outputs.feedStateTableName]: table.name,
+    [outputs.queueUrl]: queue.url,
+    [outputs.deadLetterQueueUrl]: deadLetterQueue.url,
+  };
+  const Outputs = Object.values(outputs).map((key) => ({ OutputKey: key, OutputValue: values[key] ?? key }));
+  cloudFormation.reset();
+  cloudFormation.on(DescribeStacksCommand).resolves({
+    Stacks: [
+      { StackName: 'AdvertBridge', StackStatus: 'CREATE_COMPLETE', CreationTime: new Date(), Outputs },
+    ],
+  });
+  await createPartnerAccounts(table).write(partnerAccount(), 0);
+  await createBooks(table).add(name, generation, { deadLettered: 2 });
+  const letters = [
+    aLetter({ advertId: '11', message: aMessage('11') }),
+    aLetter({ advertId: 'x', fault: 'malformed-id', message: null, at: '2026-11-20T13:00:00.000Z' }),
+  ];
+  await sendDeadLetters(
+    deadLetterQueue,
+    letters.map((letter, index) => ({ id: String(index), letter })),
+    {},
+  );
+});
+
+const deadLettered = async () =>
+  (await createBookKeeper({ table, queue, deadLetterQueue }).read(name, generation)).deadLettered;
+
+describe('dead-letters of a stack', () => {
+  it('are listed by their MessageId, and shown by it', async () => {
+    const listed = await cli('dead-letters list main --json');
+    const { deadLetters } = JSON.parse(listed.stdout);
+    const shown = await cli(`dead-letters show ${deadLetters[0].id}`);
+
+    expect(listed).toMatchObject({ exitCode: 3, stderr: '' });
+    expect(deadLetters).toMatchObject([
+      { id: expect.stringMatching(/^[0-9a-f-]{36}$/), advertId: '11', fault: 'contract-broken' },
+      { fault: 'malformed-id', message: null },
+    ]);
+    expect(shown).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('fault:') });
+  });
+
+  it('go back to the queue and out of the books, and what has nothing to send stays', async () => {
+    const ended = await cli('dead-letters redrive main');
+
+    expect(ended).toMatchObject({
+      exitCode: 3,
+      stdout: '',
+      stderr: expect.stringContaining('nothing to send'),
+    });
+    expect(queue.bodies().map((body) => JSON.parse(body))).toEqual([aMessage('11')]);
+    expect(deadLetterQueue.bodies()).toHaveLength(1);
+    expect(await deadLettered()).toBe(1);
+  });
+
+  it('are dropped by their IDs, and an ID that is gone is told', async () => {
+    const { deadLetters } = JSON.parse((await cli('dead-letters list --json')).stdout);
+    const drop = () => cli(`dead-letters drop ${deadLetters[1].id} --yes`);
+
+    expect(await drop()).toMatchObject({ exitCode: 0, stderr: '1 dead letter was dropped.\n' });
+    expect(await drop()).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no dead letter') });
+    expect(deadLetterQueue.bodies()).toHaveLength(1);
+    expect(await deadLettered()).toBe(2);
+  });
+});

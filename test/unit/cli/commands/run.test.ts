@@ -1,0 +1,175 @@
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { takeRunLock } from '../../../../shared/sqlite/file/run-lock.ts';
+import { startLocal } from '../local-bridge.ts';
+
+const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
+
+async function startConnected(atEnd = onTestFinished) {
+  const local = await startLocal({}, atEnd);
+  await local.application();
+  await local.connect();
+  const runUntilIdle = (more = '') => local.run(`run --until-idle ${quick}${more}`);
+  return { ...local, runUntilIdle };
+}
+
+const eventsIn = (stdout: string) =>
+  stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+
+describe('run --until-idle', () => {
+  it('gives one event a line, and the next run only what is new', async () => {
+    const { sandbox, runUntilIdle, status } = await startConnected();
+    const ids = sandbox.control.createAdverts(25, { status: 'new' });
+
+    const first = await runUntilIdle();
+    sandbox.control.setStatus(ids[0] as string, 'active');
+    const second = await runUntilIdle();
+
+    expect([first.exitCode, second.exitCode]).toEqual([0, 0]);
+    expect(new Set(eventsIn(first.stdout).map(({ detail }) => detail.data.advertId))).toEqual(new Set(ids));
+    expect(eventsIn(second.stdout).map(({ detail }) => detail.data)).toEqual([
+      { advertId: ids[0], status: 'active', previousStatus: 'new' },
+    ]);
+    expect(first.stderr).toBe('25 events, 0 changes that needed none, 0 waiting, 0 dead-lettered.\n');
+    expect((await status()).partnerAccounts[0].books).toMatchObject({ listed: 26, events: 26, inFlight: 0 });
+  });
+
+  it('ends with 3 when something is dead-lettered', async () => {
+    const { sandbox, runUntilIdle, dir } = await startConnected();
+    sandbox.control.listRaw('no-id');
+
+    const { exitCode, stderr } = await runUntilIdle();
+
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain(`\`advert-bridge status --local ${dir}\` says what`);
+  });
+
+  it('ends with 3 when a partner account is stopped', async () => {
+    const { sandbox, runUntilIdle, run, dir } = await startConnected();
+    sandbox.control.revoke();
+
+    const { exitCode, stdout } = await runUntilIdle();
+    const status = await run('status');
+
+    expect(exitCode).toBe(3);
+    expect(eventsIn(stdout)).toMatchObject([{ 'detail-type': 'PartnerAuthorizationRequired' }]);
+    expect(status).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('main: stopped') });
+    expect(status.stderr).toContain(`advert-bridge connect main --open --local ${dir}`);
+  });
+
+  it('says how to connect where no partner account is', async () => {
+    const { application, run } = await startLocal();
+    await application();
+
+    const ended = await run('run --until-idle');
+
+    expect(ended).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(ended.stderr).toContain('No partner account is connected');
+  });
+});
+
+describe('run', () => {
+  it('ends with 0 when it is asked to stop', async () => {
+    const { sandbox, run } = await startConnected();
+    sandbox.control.createAdverts(1);
+    const stop = new AbortController();
+
+    const ended = await run(`run ${quick}`, { signal: stop.signal, onOutput: () => stop.abort() });
+
+    expect(ended.exitCode).toBe(0);
+    expect(eventsIn(ended.stdout)).toHaveLength(1);
+  });
+
+  it('names the run that has the state already', async () => {
+    const { dir, runUntilIdle } = await startConnected();
+    const lock = takeRunLock(dir, { command: 'the first', startedAt: '2026-11-20T12:00:00.000Z' });
+    onTestFinished(() => lock.release());
+
+    const ended = await runUntilIdle();
+
+    expect(ended).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^advert-bridge: [^\n]+\n$/),
+    });
+    expect(ended.stderr).toContain(`pid ${process.pid} since 2026-11-20T12:00:00.000Z (the first)`);
+  });
+
+  it('says that the application is missing, or is not of its shape', async () => {
+    const { dir, runUntilIdle } = await startConnected();
+    const db = new DatabaseSync(path.join(dir, 'bridge.db'));
+    db.prepare("UPDATE documents SET text = ? WHERE name = 'application'").run(
+      '{"clientId":"a","clientSecret":"hunter',
+    );
+    db.close();
+
+    const ended = await runUntilIdle();
+
+    expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(ended.stderr).toBe(
+      'advert-bridge: secret advert-bridge/application: expected JSON. ' +
+        "Store the application's credentials (again): " +
+        `\`advert-bridge application --base-url URL --client-id ID --client-secret-stdin --local ${dir}\`\n`,
+    );
+  });
+});
+
+// Each waits for several rounds to fail.
+describe.concurrent('what keeps the feed from being read', () => {
+  it('a service that is down ends the run with one message', { timeout: 30_000 }, async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const { sandbox, runUntilIdle, status } = await startConnected(onTestFinished);
+    await sandbox.close();
+
+    const ended = await runUntilIdle();
+
+    expect(ended).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^advert-bridge: [^\n]+\n$/),
+    });
+    expect(ended.stderr).toContain(`the partner service at ${sandbox.url} cannot be reached`);
+    expect((await status()).partnerAccounts).toMatchObject([{ name: 'main', state: 'polling' }]);
+  });
+
+  it('a page of the wrong shape ends the run with one message', { timeout: 30_000 }, async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const { sandbox, runUntilIdle } = await startConnected(onTestFinished);
+    sandbox.control.faults.add({ kind: 'wrong-shape', endpoint: 'feed' });
+
+    const ended = await runUntilIdle();
+
+    expect(ended).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^advert-bridge: [^\n]+\n$/),
+    });
+    expect(ended.stderr).toContain('answers in another form than agreed');
+  });
+
+  it('a client secret that is wrong ends the run with one message', { timeout: 30_000 }, async ({
+    expect,
+  }) => {
+    const { sandbox, application, runUntilIdle } = await startConnected(onTestFinished);
+    await application('hunter2');
+    sandbox.control.expireAccessTokens();
+
+    const ended = await runUntilIdle();
+
+    expect(ended).toMatchObject({
+      exitCode: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^advert-bridge: [^\n]+\n$/),
+    });
+    expect(ended.stderr).toContain('refused the client ID or the client secret');
+    expect(ended.stderr).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,253 @@
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { mockClient } from 'aws-sdk-client-mock';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createAdvertHistories } from '../../../../shared/aws/advert-histories.ts';
+import type { Table } from '../../../../shared/aws/dynamodb/conditional-write.ts';
+import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
+import { outputs } from '../../../../shared/contract/names.ts';
+import { advertEvent } from '../../../../shared/domain/advert-event.ts';
+import { startDynamo, startSqs } from '../../../helpers/aws-emulators.ts';
+import { changedAdvert, partnerAccount } from '../../../helpers/records.ts';
+import { startWebhook } from '../../../helpers/webhook-server.ts';
+import { startLocal } from '../local-bridge.ts';
+import { cli } from '../run-cli.ts';
+
+const bus = 'arn:aws:events:eu-central-1:111122223333:event-bus/adverts';
+const cloudFormation = mockClient(CloudFormationClient);
+const eventBridge = mockClient(EventBridgeClient);
+
+describe('snapshot of a stack', () => {
+  let dynamo: Awaited<ReturnType<typeof startDynamo>>;
+  let sqs: Awaited<ReturnType<typeof startSqs>>;
+  let tables: { feedState: Table; advertStatus: Table };
+
+  beforeAll(async () => {
+    [dynamo, sqs] = await Promise.all([startDynamo(), startSqs()]);
+  });
+  afterAll(async () => {
+    cloudFormation.restore();
+    eventBridge.restore();
+    await Promise.all([dynamo.stop(), sqs.stop()]);
+  });
+
+  beforeEach(async () => {
+    cloudFormation.reset();
+    eventBridge.reset();
+    tables = {
+      feedState: await dynamo.feedStateTable(),
+      advertStatus: await dynamo.advertStatusTable(),
+    };
+    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', dynamo.url);
+    vi.stubEnv('AWS_ENDPOINT_URL_SQS', sqs.url);
+    vi.stubEnv('AWS_REGION', 'us-east-1');
+    vi.stubEnv('AWS_ACCESS_KEY_ID', '000000000000');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+    const values: Record<string, string> = {
+      [outputs.feedStateTableName]: tables.feedState.name,
+      [outputs.advertStatusTableName]: tables.advertStatus.name,
+      [outputs.eventBusArn]: bus,
+      [outputs.queueUrl]: `${sqs.url}/000000000000/own.fifo`,
+    };
+    cloudFormation.on(DescribeStacksCommand).resolves({
+      Stacks: [
+        {
+          StackName: 'AdvertBridge',
+          StackStatus: 'CREATE_COMPLETE',
+          CreationTime: new Date(),
+          Outputs: Object.values(outputs).map((OutputKey) => ({
+            OutputKey,
+            OutputValue: values[OutputKey] ?? OutputKey,
+          })),
+        },
+      ],
+    });
+  });
+
+  /** Rows of 25 adverts, one of a forgotten generation, and one that has no event yet. @returns the envelopes meant */
+  async function record(): Promise<string[]> {
+    const histories = createAdvertHistories(tables.advertStatus);
+    await createPartnerAccounts(tables.feedState).write(partnerAccount(), 0);
+    const { generation } = partnerAccount();
+    const row = { sequence: 3, status: 'active', position: '', owed: false, version: 1 };
+    const envelopes = Array.from({ length: 25 }, (_, index) => {
+      const seen = {
+        status: 'aktiv ä',
+        previousStatus: null,
+        sequence: 3,
+        observedAt: 1_763_640_000_123 + index,
+      };
+      return JSON.stringify(advertEvent(changedAdvert({ advertId: String(index + 1) }), seen));
+    });
+    for (const [index, envelope] of envelopes.entries()) {
+      const key = { partnerAccount: 'main', generation, advertId: String(index + 1) };
+      await histories.write(key, { ...row, envelope });
+    }
+    await histories.write(
+      { partnerAccount: 'main', generation: 1, advertId: '1' },
+      { ...row, envelope: '{}' },
+    );
+    await histories.write(
+      { partnerAccount: 'main', generation, advertId: '99' },
+      { ...row, sequence: 0, tries: 1 },
+    );
+    return envelopes;
+  }
+
+  it.each([
+    ['a FIFO queue', () => sqs.createQueue()],
+    ['a standard queue', () => sqs.createQueue('standard')],
+  ])('sends the recorded events to %s, as EventBridge would have', async (_kind, makeQueue) => {
+    const envelopes = await record();
+    const queue = makeQueue();
+
+    const ended = await cli(['snapshot', '--to', queue.url, '--json']);
+
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(JSON.parse(ended.stdout)).toEqual({ sent: 25, finished: true, to: queue.url });
+    const bodies = queue.bodies().map((body) => JSON.parse(body));
+    const without = bodies.map(({ version, id, account, region, ...event }) => {
+      expect({ version, account, region }).toEqual({
+        version: '0',
+        account: '111122223333',
+        region: 'eu-central-1',
+      });
+      expect(id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+      return event;
+    });
+    expect(new Set(bodies.map(({ id }) => id)).size).toBe(25);
+    // The detail byte for byte.
+    const details = (events: readonly { detail: unknown }[]) =>
+      events.map(({ detail }) => JSON.stringify(detail)).sort();
+    expect(details(without)).toEqual(details(envelopes.map((envelope) => JSON.parse(envelope))));
+  });
+
+  it('sends to a bus of the subscriber, and to no other', async () => {
+    const envelopes = await record();
+    eventBridge.on(PutEventsCommand).callsFake(({ Entries }) => ({
+      Entries: Entries.map(() => ({ EventId: 'x' })),
+    }));
+    const to = 'arn:aws:events:eu-west-1:444455556666:event-bus/search';
+
+    const ended = await cli(['snapshot', 'main', '--to', to]);
+
+    expect(ended).toMatchObject({ exitCode: 0, stderr: `25 events sent to ${to}.\n` });
+    const entries = eventBridge
+      .commandCalls(PutEventsCommand)
+      .flatMap(({ args: [{ input }] }) => input.Entries);
+    expect(new Set(entries.map((entry) => entry?.EventBusName))).toEqual(new Set([to]));
+    expect(entries.map((entry) => entry?.Detail).sort()).toEqual(
+      envelopes.map((envelope) => JSON.stringify(JSON.parse(envelope).detail)).sort(),
+    );
+  });
+
+  it('says how many were not accepted, and that it may be done again', async () => {
+    await record();
+    eventBridge.on(PutEventsCommand).callsFake(({ Entries }) => ({
+      Entries: Entries.map(() => ({ ErrorCode: 'InternalFailure' })),
+    }));
+
+    const ended = await cli(['snapshot', '--to', 'arn:aws:events:eu-west-1:444455556666:event-bus/search']);
+
+    expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(ended.stderr).toContain('25 of 25 events were not accepted, after 0 that were. Do the same again');
+  });
+
+  it.each([
+    [['--to', bus], 2, "that is the bridge's own bus"],
+    [['--to', 'https://sqs.example/000000000000/own.fifo'], 2, "that is the bridge's own queue"],
+    [['--to', 'search'], 2, '--to: expected the URL or ARN of an SQS queue'],
+    [[], 2, '--to: expected the URL or ARN of an SQS queue'],
+    [['mian', '--to', 'https://sqs.example/000000000000/search'], 1, 'no such partner account. Known: main'],
+  ])('refuses %s', async (args, exitCode, expected) => {
+    await record();
+
+    const ended = await cli(['snapshot', ...args]);
+
+    expect(ended).toMatchObject({ exitCode, stdout: '', stderr: expect.stringContaining(expected) });
+  });
+
+  it('names a queue that is not there', async () => {
+    await record();
+
+    const ended = await cli(['snapshot', '--to', `${sqs.url}/000000000000/nowhere`]);
+
+    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/AWS answered .*Queue/) });
+  });
+});
+
+describe('snapshot of an embedded bridge', () => {
+  const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
+  const secret = Buffer.alloc(32, 7).toString('base64');
+  const linesOf = (text: string) => text.split('\n').filter((line) => line !== '');
+
+  async function startWithEvents() {
+    const local = await startLocal();
+    await local.application();
+    await local.connect();
+    const ids = local.sandbox.control.createAdverts(5, { status: 'new' });
+    const first = await local.run(`run --until-idle ${quick}`);
+    return { ...local, ids, first: linesOf(first.stdout) };
+  }
+
+  it('writes the events as they were recorded, the latest of each advert', async () => {
+    const { sandbox, run, ids, first } = await startWithEvents();
+    sandbox.control.setStatus(ids[0] as string, 'active');
+    const second = linesOf((await run(`run --until-idle ${quick}`)).stdout);
+
+    const ended = await run('snapshot');
+
+    const replaced = first.filter((line) => JSON.parse(line).detail.data.advertId !== ids[0]);
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '5 events sent.\n' });
+    expect(linesOf(ended.stdout).sort()).toEqual([...replaced, ...second].sort());
+  });
+
+  it('brings a new webhook from nothing to live, without a gap', async () => {
+    const { sandbox, run, ids } = await startWithEvents();
+    const subscriber = await startWebhook();
+    await run(`webhook ${subscriber.url} --secret-stdin`, { stdin: secret });
+
+    // Live first, with changes under way; then the snapshot, twice, for it may be done again; then live again.
+    sandbox.control.setStatus(ids[0] as string, 'active');
+    await run(`run --until-idle ${quick} --webhook ${subscriber.url}`);
+    const snapshots = [
+      await run(`snapshot --webhook ${subscriber.url}`),
+      await run(`snapshot --webhook ${subscriber.url} --json`),
+    ];
+    sandbox.control.setStatus(ids[1] as string, 'outdated');
+    sandbox.control.remove(ids[2] as string);
+    await run(`run --until-idle ${quick} --webhook ${subscriber.url}`);
+
+    expect(snapshots.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
+    expect(JSON.parse(snapshots[1]?.stdout ?? '')).toEqual({
+      sent: 0,
+      finished: true,
+      webhook: subscriber.url,
+    });
+    const table = new Map<string, { sequence: number; status: string | null }>();
+    for (const { body } of subscriber.accepted) {
+      const { metadata, data } = JSON.parse(body).detail;
+      const { sequence = 0 } = table.get(data.advertId) ?? {};
+      if (metadata.sequence > sequence)
+        table.set(data.advertId, { sequence: metadata.sequence, status: data.status });
+    }
+    const own = sandbox.control.truth().filter(({ id }) => ids.includes(id));
+    expect(Object.fromEntries([...table].map(([id, { status }]) => [id, status]))).toEqual(
+      Object.fromEntries(own.map(({ id, status }) => [id, status])),
+    );
+  });
+
+  it.each([
+    ['--to https://sqs.example/000000000000/search', 2, '--to is for a stack'],
+    ['--json', 2, '--json goes with --webhook'],
+    ['--webhook https://example.org/hook', 1, 'no secret is stored for webhook https://example.org/hook'],
+  ])('refuses %s', async (args, exitCode, expected) => {
+    const { run } = await startWithEvents();
+
+    expect(await run(`snapshot ${args}`)).toMatchObject({
+      exitCode,
+      stdout: '',
+      stderr: expect.stringContaining(expected),
+    });
+  });
+});

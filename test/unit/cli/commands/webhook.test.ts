@@ -1,0 +1,181 @@
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, it } from 'vitest';
+import { startWebhook } from '../../../helpers/webhook-server.ts';
+import { startLocal } from '../local-bridge.ts';
+import { start } from '../process.ts';
+
+const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
+const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+
+async function startSubscribed(...urls: string[]) {
+  const local = await startLocal();
+  await local.application();
+  await local.connect();
+  for (const url of urls) await local.run(`webhook ${url} --secret-stdin`, { stdin: secret });
+  const webhooks = urls.map((url) => ` --webhook ${url}`).join('');
+  return {
+    ...local,
+    runUntilIdle: (more = '') => local.run(`run --until-idle ${quick}${webhooks}${more}`),
+    waiting: async () => JSON.parse((await local.run('webhook --json')).stdout).webhooks,
+  };
+}
+
+const statusesOf = (calls: readonly { event: { detail: { data: { status: string | null } } } }[]) =>
+  calls.map(({ event }) => event.detail.data.status);
+const lines = (stdout: string) => stdout.split('\n').filter((line) => line !== '');
+
+describe('run --webhook', () => {
+  it('sends the envelope as it is, signed by Standard Webhooks', async () => {
+    const subscriber = await startWebhook();
+    const { sandbox, runUntilIdle } = await startSubscribed(subscriber.url);
+    sandbox.control.createAdverts(1);
+
+    const ended = await runUntilIdle(' --stdout');
+
+    expect(ended.exitCode).toBe(0);
+    const { headers, body } = subscriber.calls[0] as (typeof subscriber.calls)[number];
+    expect(body).toBe(lines(ended.stdout)[0]);
+    expect(headers['webhook-id']).toBe(JSON.parse(body).detail.metadata.eventId);
+    // The reference implementation, as a subscriber would use it.
+    expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toEqual(JSON.parse(body));
+    expect(() =>
+      new Webhook(Buffer.alloc(32, 8).toString('base64')).verify(body, headers as Record<string, string>),
+    ).toThrow();
+  });
+
+  it('writes to standard output no more, unless it is told to', async () => {
+    const subscriber = await startWebhook();
+    const { sandbox, runUntilIdle } = await startSubscribed(subscriber.url);
+    sandbox.control.createAdverts(2);
+
+    expect(await runUntilIdle()).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(subscriber.accepted).toHaveLength(2);
+  });
+
+  it('holds up nobody else for a subscriber that is down, and sends it all when it is back', async () => {
+    const good = await startWebhook();
+    let gone = true;
+    const bad = await startWebhook(() => (gone ? { status: 410 } : undefined));
+    const { sandbox, runUntilIdle, waiting } = await startSubscribed(good.url, bad.url);
+    const [id = ''] = sandbox.control.createAdverts(3, { status: 'new' });
+
+    const first = await runUntilIdle(' --stdout');
+    sandbox.control.setStatus(id, 'active');
+    const second = await runUntilIdle();
+    const between = await waiting();
+    gone = false;
+    const third = await runUntilIdle();
+
+    expect([first.exitCode, second.exitCode, third.exitCode]).toEqual([3, 3, 0]);
+    expect(lines(first.stdout)).toHaveLength(3);
+    expect(good.accepted).toHaveLength(4);
+    expect(first.stderr).toContain('3 events wait for webhook');
+    expect(first.stderr).toContain('it answered 410 (gone)');
+    expect(between).toMatchObject([{ waiting: 0 }, { waiting: 4 }].sort(() => (good.url < bad.url ? 1 : -1)));
+    expect(new Set(bad.accepted.map(({ body }) => body))).toEqual(
+      new Set(good.accepted.map(({ body }) => body)),
+    );
+    const ofFirst = bad.accepted.filter(({ event }) => event.detail.data.advertId === id);
+    expect(statusesOf(ofFirst)).toEqual(['new', 'active']);
+  });
+
+  it('sends the next event of an advert only when the one before has arrived; others go on', async () => {
+    let refused = 0;
+    const subscriber = await startWebhook(({ event }) => {
+      if (event.detail.data.advertId !== poison || event.detail.data.status !== 'new') return undefined;
+      refused += 1;
+      return refused < 2 ? { status: 422, body: 'no' } : undefined;
+    });
+    const { sandbox, runUntilIdle } = await startSubscribed(subscriber.url);
+    const [poison, other] = sandbox.control.createAdverts(2, { status: 'new' });
+
+    expect(await runUntilIdle()).toMatchObject({ exitCode: 0 });
+    sandbox.control.setStatus(other as string, 'active');
+    await runUntilIdle();
+
+    expect(refused).toBe(2);
+    const ofPoison = subscriber.accepted.filter(({ event }) => event.detail.data.advertId === poison);
+    expect(statusesOf(ofPoison)).toEqual(['new']);
+    expect(subscriber.accepted).toHaveLength(3);
+  });
+
+  it('loses nothing that was accepted when it is killed', async () => {
+    let down = true;
+    const subscriber = await startWebhook(() => (down ? { status: 503 } : undefined));
+    const { sandbox, dir, runUntilIdle, waiting } = await startSubscribed(subscriber.url);
+    sandbox.control.createAdverts(5);
+    const { child, ended } = start(`run --local ${dir} ${quick} --webhook ${subscriber.url} --stdout`);
+    let seen = '';
+    await new Promise<void>((resolve) => {
+      child.stdout.on('data', (text) => {
+        seen += text;
+        if (lines(seen).length === 5) resolve();
+      });
+    });
+    while ((await waiting())[0]?.waiting !== 5);
+
+    child.kill('SIGKILL');
+    await ended;
+    down = false;
+    const { exitCode } = await runUntilIdle();
+
+    expect(exitCode).toBe(0);
+    expect(new Set(subscriber.accepted.map(({ body }) => body))).toEqual(new Set(lines(seen)));
+  });
+
+  it('refuses a webhook without a secret, and says how to store one', async () => {
+    const { run, dir } = await startSubscribed();
+
+    const ended = await run(`run --until-idle --webhook https://example.org/hook`);
+
+    expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(ended.stderr).toContain(
+      `\`advert-bridge webhook https://example.org/hook --secret-stdin --local ${dir}\``,
+    );
+  });
+
+  it('follows no redirect, and says so', async () => {
+    const elsewhere = await startWebhook();
+    const subscriber = await startWebhook((_call, calls) =>
+      calls.length === 1 ? { status: 307, headers: { location: elsewhere.url } } : { status: 410 },
+    );
+    const { sandbox, runUntilIdle } = await startSubscribed(subscriber.url);
+    sandbox.control.createAdverts(1);
+
+    const ended = await runUntilIdle();
+
+    expect(ended.exitCode).toBe(3);
+    expect(ended.stderr).toContain('it answered 307: redirects are not followed');
+    expect(elsewhere.calls).toEqual([]);
+  });
+});
+
+describe('webhook', () => {
+  it.each([
+    ['https://example.org/hook --secret-stdin', 'hunter2', 1, 'whsec_ and 24 to 64 random bytes'],
+    ['https://example.org/hook', '', 2, '--secret-stdin (on standard input) or --secret-file FILE'],
+    ['http://example.org/hook --secret-stdin', secret, 2, 'URL: expected an https URL'],
+    ['--secret-stdin', secret, 2, 'URL is missing'],
+  ])('refuses %s', async (args, stdin, exitCode, told) => {
+    const { run } = await startSubscribed();
+
+    const ended = await run(`webhook ${args}`, { stdin });
+
+    expect(ended).toMatchObject({ exitCode, stdout: '' });
+    expect(ended.stderr).toContain(told);
+    expect(ended.stderr).not.toContain('hunter2');
+  });
+
+  it('takes a secret from the environment by its name, and forgets it', async () => {
+    const { run } = await startSubscribed();
+    const url = 'https://example.org/hook';
+
+    const stored = await run(`webhook ${url} --secret-env HOOK_SECRET`, { env: { HOOK_SECRET: secret } });
+    const known = await run('webhook --json');
+    const forgotten = await run(`webhook ${url} --forget`);
+
+    expect([stored.exitCode, forgotten.exitCode]).toEqual([0, 0]);
+    expect(JSON.parse(known.stdout).webhooks).toEqual([{ url, waiting: 0, oldest: null, givenUp: 0 }]);
+    expect(JSON.parse((await run('webhook --json')).stdout).webhooks).toEqual([]);
+  });
+});

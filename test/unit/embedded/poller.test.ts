@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import { pollForEver, pollUntilIdle } from '../../../embedded/poller.ts';
+import type { DrainReport } from '../../../functions/drain/drain.ts';
+import { emptyBooks } from '../../../shared/domain/books.ts';
+import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { createManualClock } from '../../helpers/manual-clock.ts';
+import { createRecordingObserver } from '../../helpers/recording-observer.ts';
+
+type Poll = DrainReport['polls'][number];
+const upToDate = (partnerAccount: string): Poll => ({
+  partnerAccount,
+  feed: 'adverts',
+  pages: 1,
+  listed: 0,
+  end: 'up-to-date',
+});
+const failed = (partnerAccount: string, fault: PartnerFault): Poll => ({
+  ...upToDate(partnerAccount),
+  end: 'fault',
+  fault,
+});
+const reportOf = (change: Partial<DrainReport>): DrainReport => ({
+  polls: [],
+  stopped: [],
+  paused: [],
+  lagSeconds: 0,
+  ...change,
+});
+
+/** @param rounds what the rounds report, the last one for ever */
+function runUntilIdle(rounds: readonly DrainReport[], waiting: (now: number) => number = () => 0) {
+  const clock = createManualClock();
+  const startedAt = clock.now();
+  const observer = createRecordingObserver();
+  let round = -1;
+  const reportNext = async () => {
+    round = Math.min(round + 1, rounds.length - 1);
+    return rounds[round] ?? reportOf({});
+  };
+  const ended = pollUntilIdle(
+    {
+      drain: { round: reportNext },
+      clock,
+      observer,
+      pollSeconds: 60,
+      bookKeeper: {
+        read: async () => emptyBooks,
+        queue: async () => ({ waiting: waiting(clock.now() - startedAt), deadLetters: 0 }),
+      },
+      pausedUntil: async () => 0,
+      waitingForStopped: async () => 0,
+    },
+    new AbortController().signal,
+  );
+  return ended.then((fault) => ({ fault, tookMs: clock.now() - startedAt }));
+}
+
+describe('a run until idle', () => {
+  it('ends without a fault when every feed is up to date and the queue is empty', async () => {
+    expect(await runUntilIdle([reportOf({ polls: [upToDate('a')] })])).toMatchObject({ fault: undefined });
+  });
+
+  it('gives a passing fault some rounds', async () => {
+    const down = reportOf({ polls: [failed('a', new PartnerFault('passing', 'down'))] });
+
+    expect(await runUntilIdle([down, down, reportOf({ polls: [upToDate('a')] })])).toMatchObject({
+      fault: undefined,
+    });
+    expect((await runUntilIdle([down])).fault?.message).toBe('partner account a: down');
+  });
+
+  it('delivers what the others have before it ends with the fault of one', async () => {
+    const wrong = new PartnerFault('wrong-path', 'no such path');
+    const report = reportOf({ polls: [upToDate('good'), failed('bad', wrong)] });
+
+    const { fault, tookMs } = await runUntilIdle([report], (now) => (now < 30_000 ? 30_000 - now : 0));
+
+    expect(fault?.message).toBe('partner account bad: no such path');
+    expect(tookMs).toBeGreaterThanOrEqual(30_000);
+  });
+
+  it('does not take a feed that rests for one that was read', async () => {
+    const resting = {
+      partnerAccount: 'a',
+      kind: 'feed',
+      reason: 'stands still',
+      untilMs: Number.MAX_SAFE_INTEGER,
+    } as const;
+
+    expect((await runUntilIdle([reportOf({ paused: [resting] })])).fault?.message).toBe(
+      'partner account a: stands still',
+    );
+  });
+
+  it('ends with a fault that stopped nobody although it is the account’s', async () => {
+    const refused = reportOf({ polls: [failed('a', new PartnerFault('scope-refused', 'invalid_scope'))] });
+
+    expect((await runUntilIdle([refused])).fault?.code).toBe('scope-refused');
+  });
+
+  it('leaves a fault that stopped the account to the exit code', async () => {
+    const stopped = reportOf({
+      polls: [failed('a', new PartnerFault('account-stopped', 'stopped'))],
+      stopped: ['a'],
+    });
+
+    expect((await runUntilIdle([stopped])).fault).toBeUndefined();
+  });
+
+  it('gives up on messages that fail again and again while nothing else gets done', async () => {
+    const { fault, tookMs } = await runUntilIdle([reportOf({ polls: [upToDate('a')] })], () => 3);
+
+    expect(fault?.message).toContain('3 messages fail again and again');
+    expect(tookMs).toBeGreaterThanOrEqual(120_000);
+  });
+});
+
+describe('a run for ever', () => {
+  it('begins the next round although one hangs', async () => {
+    const stop = new AbortController();
+    const clock = createManualClock();
+    let rounds = 0;
+    let release = () => {};
+    const round = () => {
+      rounds += 1;
+      if (rounds === 5) {
+        stop.abort();
+        release();
+      }
+      return rounds === 1
+        ? new Promise<DrainReport>((resolve) => {
+            release = () => resolve(reportOf({}));
+          })
+        : Promise.resolve(reportOf({}));
+    };
+
+    await pollForEver(
+      { drain: { round }, clock, observer: createRecordingObserver(), pollSeconds: 1 },
+      stop.signal,
+    );
+
+    expect(rounds).toBe(5);
+  });
+});

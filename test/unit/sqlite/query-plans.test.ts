@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { createAdvertHistories } from '../../../shared/sqlite/advert-histories.ts';
+import { createBooks } from '../../../shared/sqlite/books.ts';
+import { createQueue } from '../../../shared/sqlite/changed-adverts-queue.ts';
+import { createDeadLetters } from '../../../shared/sqlite/dead-letters.ts';
+import { openStateFile, stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
+import { createStore } from '../../../shared/sqlite/file/store.ts';
+import { createParked } from '../../../shared/sqlite/parked-messages.ts';
+import { scratchFolders } from '../../helpers/scratch-folder.ts';
+
+const folder = scratchFolders();
+
+/** The tables that grow, and what may be done with them: a search by a key or an index, not a walk. */
+const cheap =
+  /^SEARCH (messages|sent_keys|advert_histories) USING (INTEGER PRIMARY KEY|PRIMARY KEY|(COVERING )?INDEX)/;
+const growing = /messages|sent_keys|advert_histories|TEMP B-TREE/;
+
+describe('the plans of queries', () => {
+  it('cost the same however much there is', () => {
+    const dir = folder();
+    const db = openStateFile(dir);
+    const asked = new Set<string>();
+    const store = createStore(db, stateFileIn(dir));
+    const listening = {
+      ...store,
+      prepare(sql: string) {
+        asked.add(sql);
+        return store.prepare(sql);
+      },
+    };
+    const books = createBooks(listening);
+    const deadLetters = createDeadLetters(listening, books, Date);
+    const parked = createParked(listening, Date);
+    createQueue({ store: listening, books, deadLetters, parked, clock: Date });
+    createAdvertHistories(listening);
+
+    const costly = [...asked].flatMap((sql) =>
+      db
+        .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+        .all()
+        .map(({ detail }) => String(detail))
+        .filter((detail) => growing.test(detail) && !cheap.test(detail))
+        .map((detail) => ({ detail, sql })),
+    );
+    store.close();
+
+    expect(asked.size).toBeGreaterThan(20);
+    expect(costly).toEqual([]);
+  });
+});

@@ -1,0 +1,178 @@
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import type { Delivery } from '../../../functions/fan-out/ports.ts';
+import { applicationId, migrations } from '../../../shared/sqlite/file/schema.ts';
+import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
+import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
+import { createManualClock } from '../../helpers/manual-clock.ts';
+import { changedAdvert, letterOf, settlement } from '../../helpers/records.ts';
+import { scratchFolders } from '../../helpers/scratch-folder.ts';
+
+const folder = scratchFolders();
+const many = { maxGroups: 10, maxPerGroup: 10, visibilityMs: 30_000 };
+const advertsOf = (deliveries: readonly Delivery[]) =>
+  deliveries.map(({ message, receives }) => [message?.advertId, receives]);
+
+describe('the queue in the state file', () => {
+  it('hands out what another process has sent or redriven meanwhile', async () => {
+    const dir = folder();
+    const [run, command] = [openEmbeddedState(dir), openEmbeddedState(dir)];
+    const message = changedAdvert({ advertId: '1' });
+    await run.queue.send([message]);
+    const [delivery] = await run.queue.receive(many);
+    await run.queue.settle([settlement(delivery, { kind: 'dead-letter', letter: letterOf(message) })]);
+
+    await command.queue.send([changedAdvert({ advertId: '2' })]);
+    const [letter] = await command.deadLetters.list();
+    await command.deadLetters.redrive(letter?.id ?? '');
+
+    expect(advertsOf(await run.queue.receive(many))).toEqual([
+      ['2', 1],
+      ['1', 1],
+    ]);
+    run.close();
+    command.close();
+  });
+
+  it('hands out the messages of one advert together, however far apart they stand', async () => {
+    const state = openEmbeddedState(folder());
+    for (let page = 0; page < 3; page += 1) {
+      await state.queue.send(
+        Array.from({ length: 1_000 }, (_, index) => changedAdvert({ advertId: String(index) })),
+      );
+    }
+    const deliveries = await state.queue.receive({ ...many, maxGroups: 2 });
+
+    expect(advertsOf(deliveries).map(([advert]) => advert)).toEqual(['0', '0', '0', '1', '1', '1']);
+    await state.queue.settle(deliveries.map((one) => settlement(one, { kind: 'done', outcome: 'events' })));
+    expect(await state.queue.depth('main')).toBe(2_994);
+    state.close();
+  });
+
+  it('keeps the order of an advert whose messages come from several processes', async () => {
+    const dir = folder();
+    const [run, command] = [openEmbeddedState(dir), openEmbeddedState(dir)];
+    // More than is read at a time, so that the rest is found by where it stands.
+    const others = Array.from({ length: 1_500 }, (_, index) =>
+      changedAdvert({ advertId: String(index + 2) }),
+    );
+    await run.queue.send([changedAdvert({ advertId: '1', cause: 'feed' }), ...others]);
+    await command.queue.send([changedAdvert({ advertId: '1', cause: 'backfill' })]);
+    await run.queue.send([changedAdvert({ advertId: '1', cause: 'resync' })]);
+
+    const causes: (string | undefined)[] = [];
+    for (let taken = 0; taken < 1_503; ) {
+      const deliveries = await run.queue.receive({ ...many, maxGroups: 100 });
+      taken += deliveries.length;
+      causes.push(...deliveries.flatMap(({ message }) => (message?.advertId === '1' ? message.cause : [])));
+      await run.queue.settle(deliveries.map((one) => settlement(one, { kind: 'done', outcome: 'events' })));
+    }
+    expect(causes).toEqual(['feed', 'backfill', 'resync']);
+    run.close();
+    command.close();
+  });
+
+  it('finds what may be had behind thousands of messages that may not', async () => {
+    const clock = createManualClock();
+    const state = openEmbeddedState(folder(), { clock });
+    for (let page = 0; page < 3; page += 1) {
+      await state.queue.send(Array.from({ length: 1_000 }, () => changedAdvert({ advertId: '1' })));
+    }
+    await state.queue.send([changedAdvert({ advertId: '2' })]);
+
+    expect(new Set(advertsOf(await state.queue.receive(many)).map(([advert]) => advert))).toEqual(
+      new Set(['1', '2']),
+    );
+    state.close();
+  });
+
+  it('frees what was in hand when the file is opened again, and leaves put off what was', async () => {
+    const clock = createManualClock();
+    const dir = folder();
+    const before = openEmbeddedState(dir, { clock });
+    await before.queue.send(['1', '2'].map((advertId) => changedAdvert({ advertId })));
+    const [, second] = await before.queue.receive(many);
+    await before.queue.settle([settlement(second, { kind: 'again', delayMs: 60_000 })]);
+    before.close();
+
+    const after = openEmbeddedState(dir, { clock });
+    expect(advertsOf(await after.queue.receive(many))).toEqual([['1', 2]]);
+    clock.advance(60_000);
+    expect(advertsOf(await after.queue.receive(many))).toEqual([
+      ['1', 3],
+      ['2', 2],
+    ]);
+    after.close();
+  });
+
+  it('keeps what is parked when the file is opened again, and whoever has it open may release it', async () => {
+    const clock = createManualClock();
+    const dir = folder();
+    const before = openEmbeddedState(dir, { clock });
+    await before.queue.send(['1', '2'].map((advertId) => changedAdvert({ advertId })));
+    const deliveries = await before.queue.receive(many);
+    await before.queue.settle(deliveries.map((delivery) => settlement(delivery, { kind: 'park' })));
+    before.close();
+
+    const running = openEmbeddedState(dir, { clock });
+    expect(advertsOf(await running.queue.receive(many))).toEqual([]);
+    const other = openEmbeddedState(dir, { clock });
+    await other.parked.release('main', { most: 10, deadlineMs: clock.now() + 1_000 });
+
+    expect(advertsOf(await running.queue.receive(many))).toEqual([
+      ['1', 1],
+      ['2', 1],
+    ]);
+    running.close();
+    other.close();
+  });
+
+  it.each(['', 'CREATE INDEX messages_of_group ON messages (group_key);'])(
+    'takes over the messages of a file of version 3, also with "%s"',
+    async (index) => {
+      const dir = folder();
+      const db = new DatabaseSync(stateFileIn(dir));
+      db.exec(`${migrations.slice(0, 3).join('')} ${index}`);
+      db.exec(`PRAGMA application_id=${applicationId}; PRAGMA user_version=3;`);
+      db.prepare(
+        `INSERT INTO messages (group_key, partner_account, generation, body, sent_at, receives)
+         VALUES ('main/1', 'main', 1, ?, 0, 2)`,
+      ).run(JSON.stringify(changedAdvert({ advertId: '1' })));
+      db.close();
+
+      const state = openEmbeddedState(dir);
+      expect(advertsOf(await state.queue.receive(many))).toEqual([['1', 3]]);
+      state.close();
+    },
+  );
+
+  it('takes over the messages of a file that kept their order in its rows', async () => {
+    const dir = folder();
+    const db = new DatabaseSync(stateFileIn(dir));
+    db.exec(
+      `${migrations.slice(0, 2).join('')} PRAGMA application_id=${applicationId}; PRAGMA user_version=2;`,
+    );
+    const insert = db.prepare(
+      `INSERT INTO messages (group_key, partner_account, generation, body, sent_at, receives, place, visible_at)
+       VALUES (?, 'main', 1, ?, 0, ?, ?, ?)`,
+    );
+    const future = Date.now() + 3_600_000;
+    for (const [advertId, receives, place, visibleAt] of [
+      ['1', 0, 0, null],
+      ['1', 0, 1, null],
+      ['2', 4, 2, future],
+      ['3', 2, 3, future],
+    ] as const) {
+      insert.run(`main/${advertId}`, JSON.stringify(changedAdvert({ advertId })), receives, place, visibleAt);
+    }
+    db.close();
+
+    const state = openEmbeddedState(dir);
+    expect(advertsOf(await state.queue.receive(many))).toEqual([
+      ['1', 1],
+      ['1', 1],
+      ['2', 5],
+    ]);
+    state.close();
+  });
+});

@@ -1,0 +1,102 @@
+import { renameSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
+import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
+import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
+import { childProcesses } from '../../helpers/child-process.ts';
+import { changedAdvert, feedState, partnerAccount, settlement } from '../../helpers/records.ts';
+import { scratchFolders } from '../../helpers/scratch-folder.ts';
+
+const folder = scratchFolders();
+const child = childProcesses();
+const info = { command: 'run --local state', startedAt: '2026-11-20T12:00:00Z' };
+const many = { maxGroups: 10, maxPerGroup: 10, visibilityMs: 3_600_000 };
+const key = { partnerAccount: 'main', feed: 'adverts' };
+
+/** Takes the lock, has a message in flight, one put off, a lease and a refresh lock in hand; prints its holder. */
+const runs = `
+  import { takeRunLock } from './shared/embedded/run-lock.ts';
+  import { openEmbeddedState } from './shared/embedded/state.ts';
+  const dir = process.argv[1];
+  const lock = takeRunLock(dir, ${JSON.stringify(info)});
+  const state = openEmbeddedState(dir);
+  const [first, second] = await state.queue.receive(${JSON.stringify(many)});
+  await state.queue.settle([{ delivery: second, verdict: { kind: 'again', delayMs: 3600000 } }]);
+  await state.feedStates.acquire(${JSON.stringify(key)}, lock.holder, Date.now(), 3600000);
+  const { value, version } = await state.partnerAccounts.read('main');
+  const refreshing = { holder: lock.holder, startedAt: Date.now(), until: Date.now() + 3600000 };
+  await state.partnerAccounts.write({ ...value, refreshing }, version);
+  console.log(lock.holder);
+  setInterval(() => {}, 1000);`;
+
+async function prepared(): Promise<string> {
+  const dir = folder();
+  const state = openEmbeddedState(dir);
+  await state.feedStates.register(feedState());
+  await state.partnerAccounts.write(partnerAccount(), 0);
+  const refreshing = { holder: 'connect-1', startedAt: 1, until: 2 };
+  await state.partnerAccounts.write(partnerAccount({ name: 'connecting', refreshing }), 0);
+  await state.queue.send(['1', '2'].map((advertId) => changedAdvert({ advertId })));
+  state.close();
+  return dir;
+}
+
+describe('the run lock', () => {
+  it('is given to one run, under a name of its own, and free after its release', () => {
+    const dir = path.join(folder(), 'state');
+    const first = takeRunLock(dir, info);
+    expect(() => takeRunLock(dir, info)).toThrow(expect.objectContaining({ code: 'state-in-use' }));
+    first.release();
+    const second = takeRunLock(dir, info);
+    expect(second.holder).not.toBe(first.holder);
+    second.release();
+  });
+
+  it('is for its owner alone', () => {
+    const dir = folder();
+    takeRunLock(dir, info).release();
+    expect(statSync(path.join(dir, 'run.lock')).mode & 0o777).toBe(0o600);
+  });
+
+  it('names the process that has it, and lets the other commands work', async () => {
+    const dir = await prepared();
+    const other = await child(runs, dir);
+    expect(() => takeRunLock(dir, info)).toThrow(
+      `${dir} is in use by another run: pid ${other.pid} since 2026-11-20T12:00:00Z (run --local state)`,
+    );
+    const state = openEmbeddedState(dir);
+    expect(await state.feedStates.acquire(key, 'me', Date.now(), 1000)).toMatchObject({ heldBy: other.line });
+    await state.settings.write('a', '1');
+    state.close();
+  });
+
+  it('is free when the process was killed, with all that it had in hand', async () => {
+    const dir = await prepared();
+    const killed = await child(runs, dir);
+    await killed.kill();
+
+    const lock = takeRunLock(dir, info);
+
+    const state = openEmbeddedState(dir);
+    const deliveries = await state.queue.receive(many);
+    expect(deliveries.map(({ message, receives }) => [message?.advertId, receives])).toEqual([['1', 2]]);
+    await state.queue.settle(deliveries.map((one) => settlement(one, { kind: 'done', outcome: 'events' })));
+    expect(await state.queue.depth('main')).toBe(1);
+    expect(await state.feedStates.acquire(key, lock.holder, Date.now(), 1000)).toHaveProperty('fence');
+    expect((await state.partnerAccounts.read('main'))?.value).toEqual(partnerAccount());
+    // A command other than `run` may be in the middle of a refresh.
+    expect((await state.partnerAccounts.read('connecting'))?.value).toHaveProperty('refreshing');
+    state.close();
+    lock.release();
+  });
+
+  it('is given back when the state cannot be opened', async () => {
+    const dir = await prepared();
+    renameSync(stateFileIn(dir), path.join(dir, 'aside'));
+    writeFileSync(stateFileIn(dir), 'x'.repeat(4096));
+    expect(() => takeRunLock(dir, info)).toThrow(expect.objectContaining({ code: 'state-damaged' }));
+    renameSync(path.join(dir, 'aside'), stateFileIn(dir));
+    takeRunLock(dir, info).release();
+  });
+});

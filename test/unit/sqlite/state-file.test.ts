@@ -1,0 +1,227 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../../shared/domain/text/secret.ts';
+import { applicationId, migrations } from '../../../shared/sqlite/file/schema.ts';
+import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
+import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
+import { childProcesses } from '../../helpers/child-process.ts';
+import { changedAdvert } from '../../helpers/records.ts';
+import { scratchFolders } from '../../helpers/scratch-folder.ts';
+
+const folder = scratchFolders();
+const child = childProcesses();
+const mode = (file: string): number => statSync(file).mode & 0o777;
+
+/** A folder with a closed state file of some size. */
+async function filled(): Promise<string> {
+  const dir = folder();
+  const state = openEmbeddedState(dir);
+  await state.queue.send(
+    Array.from({ length: 500 }, (_, index) => changedAdvert({ advertId: String(index) })),
+  );
+  state.close();
+  return dir;
+}
+
+const opening = (dir: string) => () => openEmbeddedState(dir).close();
+
+describe('the state file', () => {
+  it('is for its owner alone, with all that lies beside it', () => {
+    const dir = path.join(folder(), 'new', 'state');
+    const state = openEmbeddedState(dir);
+    expect(mode(dir)).toBe(0o700);
+    for (const end of ['', '-wal', '-shm']) expect(mode(stateFileIn(dir) + end)).toBe(0o600);
+    state.close();
+  });
+
+  it('becomes so when it was not', async () => {
+    const dir = await filled();
+    chmodSync(stateFileIn(dir), 0o644);
+    const state = openEmbeddedState(dir);
+    for (const end of ['', '-wal', '-shm']) expect(mode(stateFileIn(dir) + end)).toBe(0o600);
+    state.close();
+  });
+
+  it('keeps what was written', async () => {
+    const dir = await filled();
+    const state = openEmbeddedState(dir);
+    expect(await state.queue.depth('main')).toBe(500);
+    state.close();
+  });
+
+  it('of the first version gets the tables that came later, and keeps what it has', async () => {
+    const dir = folder();
+    const db = new DatabaseSync(stateFileIn(dir));
+    db.exec(`${migrations[0]}; PRAGMA application_id=${applicationId}; PRAGMA user_version=1;`);
+    db.exec("INSERT INTO documents (name, text) VALUES ('setting/a', 'kept')");
+    db.close();
+
+    const state = openEmbeddedState(dir);
+    await state.outbox.secrets.write('https://subscriber.example/', new Secret('s'));
+
+    expect(await state.settings.read('a')).toBe('kept');
+    expect(state.outbox.webhooks()).toEqual(['https://subscriber.example/']);
+    state.close();
+  });
+
+  it('keeps the pause that the service asked for over a restart', async () => {
+    const dir = folder();
+    const before = openEmbeddedState(dir);
+    await before.budgetStore.pause(5_000_000, 'slow-down');
+    before.close();
+
+    const after = openEmbeddedState(dir);
+    expect(await after.budgetStore.read()).toMatchObject({ pausedUntilMs: 5_000_000 });
+    after.close();
+  });
+
+  it('can be opened by several at once', async () => {
+    const dir = folder();
+    const [first, second] = [openEmbeddedState(dir), openEmbeddedState(dir)];
+    await Promise.all([first.settings.write('a', '1'), second.settings.write('b', '2')]);
+    expect(await first.settings.read('b')).toBe('2');
+    expect(await second.settings.read('a')).toBe('1');
+    first.close();
+    second.close();
+  });
+
+  it('is made once when processes come at the same time', async () => {
+    const dir = path.join(folder(), 'state');
+    const code = `
+      import { openEmbeddedState } from './shared/embedded/state.ts';
+      const state = openEmbeddedState(process.argv[1]);
+      await state.settings.write(process.argv[2], 'here');
+      state.close();
+      console.log('ok');`;
+    const names = ['a', 'b', 'c', 'd'];
+    const children = await Promise.all(names.map((name) => child(code, dir, name)));
+    expect(children.map(({ line }) => line)).toEqual(names.map(() => 'ok'));
+    const state = openEmbeddedState(dir);
+    for (const name of names) expect(await state.settings.read(name)).toBe('here');
+    state.close();
+  });
+
+  it('keeps what was acknowledged when the process is killed', async () => {
+    const dir = folder();
+    const code = `
+      import { openEmbeddedState } from './shared/embedded/state.ts';
+      const state = openEmbeddedState(process.argv[1]);
+      await state.settings.write('a', '1');
+      console.log('written');
+      setInterval(() => {}, 1000);`;
+    const writer = await child(code, dir);
+    expect(writer.line).toBe('written');
+    await writer.kill();
+    const state = openEmbeddedState(dir);
+    expect(await state.settings.read('a')).toBe('1');
+    state.close();
+  });
+});
+
+describe('a state file that cannot be used', () => {
+  const damaged = expect.objectContaining({ name: 'StateError', code: 'state-damaged' });
+
+  it.each([
+    [
+      'holds something else',
+      () => Buffer.from('not a database, but long enough to have a header: '.repeat(40)),
+    ],
+    ['has a broken header', (whole: Buffer) => Buffer.concat([Buffer.alloc(100, 7), whole.subarray(100)])],
+    ['is cut off', (whole: Buffer) => whole.subarray(0, whole.length / 2)],
+    [
+      'has a broken list of tables',
+      (whole: Buffer) => Buffer.concat([whole.subarray(0, 100), Buffer.alloc(3996, 7), whole.subarray(4096)]),
+    ],
+  ])('is left alone when it %s', async (_, damage) => {
+    const dir = await filled();
+    writeFileSync(stateFileIn(dir), damage(readFileSync(stateFileIn(dir))));
+    const before = readFileSync(stateFileIn(dir));
+    expect(opening(dir)).toThrow(damaged);
+    expect(opening(dir)).toThrow(/bridge\.db is damaged\. Put a copy of the folder back/);
+    expect(readFileSync(stateFileIn(dir)).equals(before)).toBe(true);
+  });
+
+  it('says so when the damage shows later', async () => {
+    const dir = await filled();
+    const whole = readFileSync(stateFileIn(dir));
+    // Everything but the header and the list of tables.
+    writeFileSync(
+      stateFileIn(dir),
+      Buffer.concat([whole.subarray(0, 8192), Buffer.alloc(whole.length - 8192, 7)]),
+    );
+    const state = openEmbeddedState(dir);
+    await expect(state.queue.receive({ maxGroups: 1, maxPerGroup: 1, visibilityMs: 1 })).rejects.toEqual(
+      damaged,
+    );
+    await expect(state.queue.send([changedAdvert()])).rejects.toEqual(damaged);
+    state.close();
+  });
+
+  it('is not taken for ours when it is some other SQLite file', () => {
+    const dir = folder();
+    const other = new DatabaseSync(stateFileIn(dir));
+    other.exec('CREATE TABLE recipes (name TEXT)');
+    other.close();
+    const before = readFileSync(stateFileIn(dir));
+    expect(opening(dir)).toThrow(/is not the state of an Advert Bridge/);
+    expect(readFileSync(stateFileIn(dir)).equals(before)).toBe(true);
+  });
+
+  it('is left to the newer bridge that wrote it', async () => {
+    const dir = await filled();
+    const db = new DatabaseSync(stateFileIn(dir));
+    db.exec('PRAGMA user_version = 99');
+    db.close();
+    expect(opening(dir)).toThrow(expect.objectContaining({ code: 'state-newer' }));
+    expect(opening(dir)).toThrow(/its version is 99/);
+  });
+
+  it('is made again when it is empty', () => {
+    const dir = folder();
+    writeFileSync(stateFileIn(dir), '');
+    truncateSync(stateFileIn(dir));
+    expect(opening(dir)).not.toThrow();
+  });
+
+  const notWritable = expect.objectContaining({ name: 'StateError', code: 'state-not-writable' });
+
+  it('says so when the folder cannot be made', () => {
+    const dir = folder();
+    writeFileSync(path.join(dir, 'file'), '');
+    expect(opening(path.join(dir, 'file', 'state'))).toThrow(notWritable);
+    expect(opening(path.join(dir, 'file'))).toThrow(notWritable);
+  });
+
+  it.skipIf(!existsSync('/proc/self'))('says so where the system makes no folders', () => {
+    expect(opening('/proc/advert-bridge/state')).toThrow(notWritable);
+  });
+
+  it('says so when there is a folder in its place', () => {
+    const dir = folder();
+    mkdirSync(stateFileIn(dir));
+    expect(opening(dir)).toThrow(notWritable);
+  });
+
+  it.skipIf(process.getuid?.() === 0)('says so when the folder is read-only', () => {
+    const dir = folder();
+    chmodSync(dir, 0o500);
+    expect(opening(dir)).toThrow(notWritable);
+    chmodSync(dir, 0o700);
+  });
+
+  it.skipIf(process.getuid?.() === 0)('says so when the file is read-only', async () => {
+    const dir = await filled();
+    chmodSync(stateFileIn(dir), 0o400);
+    expect(opening(dir)).toThrow(notWritable);
+  });
+});

@@ -1,0 +1,124 @@
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { createStore } from '../../../shared/sqlite/file/store.ts';
+import { scratchFolders } from '../../helpers/scratch-folder.ts';
+
+const folder = scratchFolders();
+
+function make() {
+  const file = path.join(folder(), 'test.db');
+  const open = () => new DatabaseSync(file, { timeout: 0 });
+  const db = open();
+  db.exec('PRAGMA journal_mode=WAL; CREATE TABLE rows (value TEXT) STRICT;');
+  const other = open();
+  const insert = db.prepare('INSERT INTO rows VALUES (?)');
+  return {
+    db,
+    other,
+    store: createStore(db, file),
+    put: (value: string) => insert.run(value).changes,
+    /** What another process sees. */
+    seen: () =>
+      other
+        .prepare('SELECT value FROM rows')
+        .all()
+        .map(({ value }) => value),
+  };
+}
+
+describe('the store', () => {
+  it('commits together what is asked for in one turn, and resolves after that', async () => {
+    const { store, put, seen, db } = make();
+    const writes = ['a', 'b', 'c'].map((value) =>
+      store
+        .write(() => {
+          expect(db.isTransaction).toBe(true);
+          expect(seen()).toEqual([]);
+          return put(value);
+        })
+        .then((changes) => [changes, seen()]),
+    );
+    expect(seen()).toEqual([]);
+    const all = ['a', 'b', 'c'];
+    expect(await Promise.all(writes)).toEqual(all.map(() => [1, all]));
+  });
+
+  it('leaves no transaction open between turns', async () => {
+    const { store, put, db } = make();
+    await store.write(() => put('a'));
+    expect(db.isTransaction).toBe(false);
+  });
+
+  it('undoes a change that fails, and it alone', async () => {
+    const { store, put, seen } = make();
+    const first = store.write(() => put('a'));
+    const failing = store.write(() => {
+      put('half');
+      throw new Error('on purpose');
+    });
+    const last = store.write(() => put('b'));
+    await expect(failing).rejects.toThrow('on purpose');
+    expect(await Promise.all([first, last])).toEqual([1, 1]);
+    expect(seen()).toEqual(['a', 'b']);
+  });
+
+  it('says that the disk is full, undoes what did not fit, and goes on when there is room', async () => {
+    const { store, put, seen, db } = make();
+    db.exec('PRAGMA max_page_count = 4');
+    const large = store.write(() => put('x'.repeat(50_000)));
+    const small = store.write(() => put('a'));
+    await expect(large).rejects.toMatchObject({ name: 'StateError', code: 'state-not-writable' });
+    await expect(large).rejects.toThrow(/test\.db cannot be written.*free space/);
+    expect(await small).toBe(1);
+    db.exec('PRAGMA max_page_count = 1000');
+    await store.write(() => put('b'));
+    expect(seen()).toEqual(['a', 'b']);
+  });
+
+  it('says that another process has the file', async () => {
+    const { store, put, seen, other } = make();
+    other.exec('BEGIN IMMEDIATE');
+    const writes = await Promise.allSettled([store.write(() => put('a')), store.write(() => put('b'))]);
+    const inUse = expect.objectContaining({ code: 'state-in-use' });
+    expect(writes).toEqual([inUse, inUse].map((reason) => ({ status: 'rejected', reason })));
+    other.exec('COMMIT');
+    await store.write(() => put('c'));
+    expect(seen()).toEqual(['c']);
+  });
+
+  it('goes back to not waiting for the disk after a durable write, also when that fails', async () => {
+    const { store, put, db } = make();
+    const level = () => db.prepare('PRAGMA synchronous').get();
+    db.exec('PRAGMA synchronous=NORMAL');
+    await store.write(() => put('a'), { durable: true });
+    expect(level()).toEqual({ synchronous: 1 });
+    const durableWithin = store.write(() => level(), { durable: true });
+    expect(await durableWithin).toEqual({ synchronous: 2 });
+    const failing = store.write(
+      () => {
+        throw new Error('on purpose');
+      },
+      { durable: true },
+    );
+    await expect(failing).rejects.toThrow('on purpose');
+    expect(level()).toEqual({ synchronous: 1 });
+  });
+
+  it('writes what waits before it closes, and refuses what comes later', async () => {
+    const { store, put, seen } = make();
+    const waiting = store.write(() => put('a'));
+    store.close();
+    expect(await waiting).toBe(1);
+    expect(seen()).toEqual(['a']);
+    await expect(store.write(() => put('b'))).rejects.toThrow(/not open|finalized/);
+    await expect(store.write(() => put('b'), { durable: true })).rejects.toThrow(/not open|finalized/);
+  });
+
+  it('passes other errors on as they are', () => {
+    const { store } = make();
+    expect(() => store.prepare('SELECT nothing')).toThrow(
+      expect.objectContaining({ name: 'Error', errcode: 1 }),
+    );
+  });
+});

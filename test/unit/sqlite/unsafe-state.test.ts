@@ -1,0 +1,236 @@
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { currentDigest } from '../../../shared/sqlite/file/foreign-schema.ts';
+import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
+import { migrations, schemaDigest } from '../../../shared/sqlite/file/schema.ts';
+import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
+import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
+import { scratchFolders } from '../../helpers/scratch-folder.ts';
+import { cli } from '../cli/run-cli.ts';
+
+const folder = scratchFolders();
+const somebody = 12_345;
+const isRoot = process.getuid?.() === 0;
+const unsafe = expect.objectContaining({ name: 'StateError', code: 'state-unsafe' });
+const info = { command: 'run --local state', startedAt: '2026-11-20T12:00:00Z' };
+
+/** A folder with a state in it, closed, at its end a folder `state`. */
+function prepared(): string {
+  const dir = path.join(folder(), 'state');
+  openEmbeddedState(dir).close();
+  takeRunLock(dir, info).release();
+  return dir;
+}
+
+/** Each way into the folder refuses it, and leaves it as it was. */
+function expectRefused(dir: string, message: RegExp | string): void {
+  const listed = () => readdirSync(path.resolve(dir), { recursive: true }).toSorted();
+  const before = existsSync(dir) ? listed() : undefined;
+  for (const open of [() => openEmbeddedState(dir), () => takeRunLock(dir, info), () => isRunning(dir)]) {
+    expect(open).toThrow(unsafe);
+    expect(open).toThrow(message);
+  }
+  expect(existsSync(dir) ? listed() : undefined).toEqual(before);
+}
+
+describe.skipIf(!isRoot)('a state that belongs to another user', () => {
+  it('is refused, also for root, and nothing is made in it', () => {
+    const dir = prepared();
+    chownSync(dir, somebody, somebody);
+
+    expectRefused(dir, `${dir} belongs to another user (user ID ${somebody}; this runs as 0, root)`);
+    expectRefused(`${dir}/`, 'belongs to another user');
+    const empty = folder();
+    chownSync(empty, somebody, somebody);
+    expectRefused(empty, `chown -R 0 ${empty}`);
+    expect(readdirSync(empty)).toEqual([]);
+  });
+
+  it.each([
+    'bridge.db',
+    'bridge.db-wal',
+    'bridge.db-shm',
+    'bridge.db-journal',
+    'run.lock',
+    'run.lock-journal',
+  ])('is refused when that is %s alone', (name) => {
+    const dir = prepared();
+    const file = path.join(dir, name);
+    if (!existsSync(file)) writeFileSync(file, '');
+    chmodSync(file, 0o644);
+    chownSync(file, somebody, somebody);
+
+    expectRefused(dir, `${file} belongs to another user`);
+    expect(lstatSync(file).mode & 0o777).toBe(0o644);
+  });
+});
+
+describe('a state that is a link', () => {
+  it('is refused as a folder, with the folder that it leads to', () => {
+    const dir = prepared();
+    const link = path.join(folder(), 'link');
+    symlinkSync(dir, link);
+
+    expectRefused(link, `--local ${dir}`);
+    expectRefused(`${link}/`, `${link} is a symbolic link`);
+    expect(() => openEmbeddedState(path.join(link, '.')).close()).toThrow(unsafe);
+  });
+
+  it('is refused as a folder that leads nowhere', () => {
+    const link = path.join(folder(), 'link');
+    symlinkSync(path.join(folder(), 'nowhere'), link);
+
+    expectRefused(link, 'is a symbolic link');
+  });
+
+  it('may stand in a folder that is one', () => {
+    const dir = prepared();
+    const link = path.join(folder(), 'above');
+    symlinkSync(path.dirname(dir), link);
+
+    expect(() => openEmbeddedState(path.join(link, 'state')).close()).not.toThrow();
+  });
+
+  it.each(['bridge.db', 'bridge.db-wal', 'bridge.db-shm', 'bridge.db-journal', 'run.lock', 'run.lock-wal'])(
+    'is refused as %s, and what it leads to stays as it is',
+    (name) => {
+      const dir = prepared();
+      const file = path.join(dir, name);
+      const elsewhere = path.join(folder(), 'precious');
+      if (existsSync(file)) renameSync(file, elsewhere);
+      else writeFileSync(elsewhere, 'precious');
+      chmodSync(elsewhere, 0o644);
+      symlinkSync(elsewhere, file);
+      const before = readFileSync(elsewhere);
+
+      expectRefused(dir, `${file} is a symbolic link`);
+      expect(lstatSync(elsewhere).mode & 0o777).toBe(0o644);
+      expect(readFileSync(elsewhere).equals(before)).toBe(true);
+    },
+  );
+
+  it('is told of on the command line, with exit code 1', async () => {
+    const dir = prepared();
+    const link = path.join(folder(), 'link');
+    symlinkSync(dir, link);
+
+    for (const command of ['run', 'status', 'dead-letters list']) {
+      const ended = await cli([...command.split(' '), '--local', link]);
+
+      expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
+      expect(ended.stderr).toMatch(/^advert-bridge: \S+ is a symbolic link[^\n]*--local \S+\n$/);
+    }
+  });
+});
+
+describe('a state file with something in it that is not ours', () => {
+  const changed = (sql: string) => {
+    const dir = prepared();
+    const db = new DatabaseSync(stateFileIn(dir), { defensive: false });
+    db.exec(sql);
+    db.close();
+    return dir;
+  };
+  const opening = (dir: string) => () => openEmbeddedState(dir).close();
+
+  it.each([
+    ['trigger copy', 'CREATE TRIGGER copy AFTER INSERT ON token_pairs BEGIN DELETE FROM books; END'],
+    ['view shown', 'CREATE VIEW shown AS SELECT * FROM token_pairs'],
+    ['table loot', 'CREATE TABLE loot (pair TEXT)'],
+    ['table words', 'CREATE VIRTUAL TABLE words USING fts5(word)'],
+    ['index by_length', 'CREATE INDEX by_length ON documents (length(text))'],
+    [
+      'table documents',
+      'DROP TABLE documents; CREATE TABLE documents (name TEXT PRIMARY KEY, text TEXT NOT NULL DEFAULT (hex(randomblob(4)))) STRICT, WITHOUT ROWID',
+    ],
+    ['table documents', 'ALTER TABLE documents ADD COLUMN more TEXT AS (upper(text)) VIRTUAL'],
+    ['table books, which is not there', 'DROP TABLE books'],
+    ['index outbox_due, which is not there', 'DROP INDEX outbox_due'],
+    [
+      'view documents',
+      'ALTER TABLE documents RENAME TO real; CREATE VIEW documents AS SELECT * FROM real; CREATE TRIGGER t INSTEAD OF INSERT ON documents BEGIN DELETE FROM real; END; DROP TABLE real',
+    ],
+    [
+      String.raw`trigger a\u001b[2J\u202eb`,
+      'CREATE TRIGGER "a\u001b[2J\u202eb" AFTER INSERT ON books BEGIN DELETE FROM books; END',
+    ],
+  ])('is refused and named: %s', (entry, sql) => {
+    const dir = changed(sql);
+    const before = readFileSync(stateFileIn(dir));
+
+    expect(opening(dir)).toThrow(unsafe);
+    expect(opening(dir)).toThrow(`is not as Advert Bridge made it: ${entry}. `);
+    expect(readFileSync(stateFileIn(dir)).equals(before)).toBe(true);
+  });
+
+  it('is refused in a file of an earlier version, before it is brought up to date', () => {
+    const dir = folder();
+    const db = new DatabaseSync(stateFileIn(dir));
+    db.exec(`${migrations.slice(0, 2).join('')} PRAGMA application_id=${0x41644272}; PRAGMA user_version=2;`);
+    db.exec('CREATE TRIGGER copy AFTER UPDATE ON messages BEGIN DELETE FROM books; END');
+    db.close();
+
+    expect(opening(dir)).toThrow('trigger copy');
+  });
+
+  it('is refused when it says that its tables are there, and they are not', () => {
+    const dir = folder();
+    const db = new DatabaseSync(stateFileIn(dir));
+    db.exec(`PRAGMA application_id=${0x41644272}; PRAGMA user_version=${migrations.length};`);
+    db.close();
+
+    expect(opening(dir)).toThrow(unsafe);
+  });
+
+  it('is looked for quickly: the digest of our tables is that of the migrations', () => {
+    expect(schemaDigest).toBe(currentDigest());
+  });
+
+  it.each(['ANALYZE', 'VACUUM', 'REINDEX'])('is no other one after %s', (sql) => {
+    expect(opening(changed(sql))).not.toThrow();
+  });
+});
+
+describe('what another run has stored of itself', () => {
+  it.each([
+    [
+      'is shown without control characters, line breaks and bidi, and cut',
+      JSON.stringify({ ...info, pid: 1, command: `a\u009b31m\u202e\nforged${'x'.repeat(5_000)}` }),
+      /: pid 1 since 2026-11-20T12:00:00Z \(a\\u009b31m\\u202e\\u000aforgedx+…\)\. Stop/,
+    ],
+    ['may be no JSON', '{"pid":', /: one that did not say who it is\. Stop/],
+    ['may be nothing', 'null', /: one that did not say who it is\. Stop/],
+  ])('%s', (_case, text, message) => {
+    const dir = prepared();
+    const lock = takeRunLock(dir, info);
+    const db = new DatabaseSync(stateFileIn(dir));
+    db.prepare("UPDATE documents SET text = ? WHERE name = 'run'").run(text);
+    db.close();
+
+    const refused = () => takeRunLock(dir, info);
+    expect(refused).toThrow(message);
+    expect(refused).toThrow(/^.{0,500}$/);
+    lock.release();
+  });
+
+  it('may be a folder in the place of the lock, which is said', () => {
+    const dir = path.join(folder(), 'state');
+    openEmbeddedState(dir).close();
+    mkdirSync(path.join(dir, 'run.lock'));
+
+    expect(() => takeRunLock(dir, info)).toThrow(expect.objectContaining({ code: 'state-not-writable' }));
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../../shared/domain/text/secret.ts';
+import { createDocuments } from '../../../shared/sqlite/file/documents.ts';
+import { openStateFile, stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
+import { createStore } from '../../../shared/sqlite/file/store.ts';
+import { createApplicationSecret, createVault } from '../../../shared/sqlite/token-vault.ts';
+import { scratchFolders } from '../../helpers/scratch-folder.ts';
+
+const folder = scratchFolders();
+const pair = {
+  accessToken: new Secret('access'),
+  refreshToken: new Secret('refresh'),
+  scope: 'v2 read write',
+  obtainedAt: 1,
+  expiresAt: 2,
+};
+/** `PRAGMA synchronous` of a commit that waits for the disk: https://sqlite.org/pragma.html#pragma_synchronous */
+const full = 2;
+
+/** The store, and how each of its commits was made: `synchronous` as it stood when the change was. */
+function watched() {
+  const dir = folder();
+  const db = openStateFile(dir);
+  const store = createStore(db, stateFileIn(dir));
+  const commits: unknown[] = [];
+  const write: typeof store.write = (change, options) =>
+    store.write(() => {
+      commits.push(db.prepare('PRAGMA synchronous').get()?.synchronous);
+      return change();
+    }, options);
+  return { store: { ...store, write }, commits };
+}
+
+describe('credentials in the state file', () => {
+  it('wait for the disk whenever they change: the service has forgotten the token that was replaced', async () => {
+    const { store, commits } = watched();
+    const vault = createVault(store);
+
+    await vault.write('main', pair);
+    await vault.write('main', { ...pair, refreshToken: new Secret('newer') });
+    await vault.remove('main');
+    await createApplicationSecret(createDocuments(store)).write({
+      clientId: new Secret('client'),
+      clientSecret: new Secret('hush'),
+    });
+
+    expect(commits).toEqual([full, full, full, full]);
+    store.close();
+  });
+});
