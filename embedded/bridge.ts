@@ -4,18 +4,19 @@
  */
 import { randomUUID } from 'node:crypto';
 import { createDrain, type Drain } from '../functions/drain/drain.ts';
-import type { ChangedAdvertsQueue } from '../functions/drain/ports.ts';
 import { createFanOut } from '../functions/fan-out/fan-out.ts';
-import type { AdvertReader } from '../functions/fan-out/ports.ts';
 import { createRefreshToken } from '../functions/refresh-token/refresh-token.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { type Clock, systemClock } from '../shared/domain/clock.ts';
 import type { PartnerFault } from '../shared/domain/faults.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
-import type { EventPublisher, Observer } from '../shared/domain/ports.ts';
 import { createPartnerReaders } from '../shared/partner-api/readers.ts';
 import { createViewedAccounts } from '../shared/partner-api/tokens/account-views.ts';
 import { createTokenSource } from '../shared/partner-api/tokens/token-source.ts';
+import type { AdvertReader } from '../shared/ports/advert-reader.ts';
+import type { ChangedAdvertsQueue } from '../shared/ports/changed-adverts-queue.ts';
+import type { EventPublisher } from '../shared/ports/event-publisher.ts';
+import type { Observer } from '../shared/ports/observer.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import { createLocalClient, refreshLockMs } from './connect.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';

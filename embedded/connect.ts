@@ -5,9 +5,10 @@ import { createConnect } from '../functions/refresh-token/connect.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { type Clock, systemClock } from '../shared/domain/clock.ts';
 import { PartnerFault } from '../shared/domain/faults.ts';
-import type { EventPublisher, Observer } from '../shared/domain/ports.ts';
 import { createPartnerClient } from '../shared/partner-api/client.ts';
 import { createGate, type Gate } from '../shared/partner-api/rate-limit/rate-limiter.ts';
+import type { EventPublisher } from '../shared/ports/event-publisher.ts';
+import type { Observer } from '../shared/ports/observer.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 
 /** Longer than any refresh takes. */

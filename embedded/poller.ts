@@ -1,7 +1,8 @@
 import type { Drain, DrainReport } from '../functions/drain/drain.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
 import { PartnerFault } from '../shared/domain/faults.ts';
-import type { BookKeeper, Observer } from '../shared/domain/ports.ts';
+import type { BookKeeper } from '../shared/ports/books.ts';
+import type { Observer } from '../shared/ports/observer.ts';
 
 export interface PollerDeps {
   readonly drain: Pick<Drain, 'round'>;

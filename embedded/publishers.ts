@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
-import type { EventPublisher } from '../shared/domain/ports.ts';
 import { printableJson } from '../shared/domain/text/printable.ts';
+import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Outbox } from '../shared/sqlite/outbox.ts';
 
 /** Standard output is closed: nobody takes the events any more. */

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
-import type { Fields, Observer } from '../shared/domain/ports.ts';
 import { printableLine } from '../shared/domain/text/printable.ts';
+import type { Fields, Observer } from '../shared/ports/observer.ts';
 import { redactedText } from '../shared/runtime/redaction.ts';
 
 const levels = ['info', 'warn', 'error'] as const;

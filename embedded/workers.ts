@@ -1,9 +1,9 @@
 import { byAdvert, type DeliveryGroup } from '../functions/fan-out/by-advert.ts';
 import type { FanOut } from '../functions/fan-out/fan-out.ts';
-import type { Delivery, Inbox, Settler } from '../functions/fan-out/ports.ts';
 import type { Clock } from '../shared/domain/clock.ts';
-import type { Observer } from '../shared/domain/ports.ts';
 import { messageGroupOf } from '../shared/domain/queue/message-groups.ts';
+import type { Delivery, Inbox, Settler } from '../shared/ports/deliveries.ts';
+import type { Observer } from '../shared/ports/observer.ts';
 
 export interface WorkerDeps {
   readonly inbox: Inbox;

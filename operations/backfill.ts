@@ -3,18 +3,13 @@
  * named. So an advert that was never seen gets its first event, one whose status differs its next one, any other none.
  */
 
-import type {
-  AdvertSource,
-  BackfillKey,
-  BackfillProgress,
-  BackfillQueue,
-  Backfills,
-  SourcePage,
-} from '../functions/backfill/ports.ts';
 import { advertIdPattern } from '../shared/contract/checks.ts';
 import type { ChangedAdvert } from '../shared/contract/messages.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
 import { PartnerFault } from '../shared/domain/faults.ts';
+import type { AdvertSource, SourcePage } from '../shared/ports/advert-source.ts';
+import type { BackfillKey, BackfillProgress, Backfills } from '../shared/ports/backfills.ts';
+import type { BackfillQueue } from '../shared/ports/changed-adverts-queue.ts';
 
 export interface BackfillDeps {
   readonly backfills: Backfills;

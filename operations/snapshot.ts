@@ -6,7 +6,7 @@ import { linesOf } from '../embedded/publishers.ts';
 import { dynamoDbClient } from '../shared/aws/clients.ts';
 import { latestEvents } from '../shared/aws/latest-events.ts';
 import { createPartnerAccounts } from '../shared/aws/partner-accounts.ts';
-import type { PartnerAccounts } from '../shared/domain/ports.ts';
+import type { PartnerAccounts } from '../shared/ports/partner-accounts.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import { openTarget } from './snapshot-target.ts';
 import { readStackOutputs } from './stack-outputs.ts';

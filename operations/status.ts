@@ -1,5 +1,4 @@
 import type { AccountStatus, Status } from '../cli/shared/bridge.ts';
-import type { FeedState, FeedStates } from '../functions/drain/ports.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import type { FaultKind } from '../shared/domain/faults.ts';
 import { sideBySide } from '../shared/domain/for-each-concurrent.ts';
@@ -10,8 +9,10 @@ import {
   refreshTokenLifetimeMs,
   stopOf,
 } from '../shared/domain/partner-account.ts';
-import type { BookKeeper, Books, PartnerAccount, PartnerAccounts } from '../shared/domain/ports.ts';
-import type { BudgetStore } from '../shared/partner-api/ports.ts';
+import type { BookKeeper, Books } from '../shared/ports/books.ts';
+import type { BudgetStore } from '../shared/ports/budget-store.ts';
+import type { FeedState, FeedStates } from '../shared/ports/feed-states.ts';
+import type { PartnerAccount, PartnerAccounts } from '../shared/ports/partner-accounts.ts';
 
 export interface StatusPorts {
   readonly partnerAccounts: Pick<PartnerAccounts, 'list'>;

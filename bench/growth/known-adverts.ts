@@ -1,8 +1,8 @@
-import type { AdvertKey } from '../../functions/fan-out/ports.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import { advertEvent } from '../../shared/domain/advert-event.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { beforeAll } from '../../shared/domain/queue/position.ts';
+import type { AdvertKey } from '../../shared/ports/advert-histories.ts';
 import { type EmbeddedState, openEmbeddedState } from '../../shared/sqlite/state.ts';
 import { setUpBridge, withFolder } from '../bridge-run.ts';
 import { type Service, startService } from '../processes.ts';

@@ -4,8 +4,8 @@
  */
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import type { FaultKind } from '../../shared/domain/faults.ts';
-import type { Books } from '../../shared/domain/ports.ts';
 import type { Secret } from '../../shared/domain/text/secret.ts';
+import type { Books } from '../../shared/ports/books.ts';
 
 export interface Bridge {
   /** The names of all partner accounts that it knows. */

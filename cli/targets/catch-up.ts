@@ -1,10 +1,12 @@
 /** What `backfill` and `resync` need of a bridge, whichever kind it is. */
-import type { Backfills } from '../../functions/backfill/ports.ts';
+
 import type { PollDeps } from '../../functions/drain/poll.ts';
 import { unknownAccount } from '../../operations/unknown-account.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
-import type { Observer, PartnerAccount, PartnerAccounts } from '../../shared/domain/ports.ts';
 import type { createAdvertLister } from '../../shared/partner-api/readers.ts';
+import type { Backfills } from '../../shared/ports/backfills.ts';
+import type { Observer } from '../../shared/ports/observer.ts';
+import type { PartnerAccount, PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import { explained, type Place } from '../shared/explain.ts';
 import { commandFor, type Target } from '../shared/target.ts';
 import { CommandError } from '../shared/usage.ts';

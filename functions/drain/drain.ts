@@ -9,9 +9,9 @@ import { type Feed, feeds } from '../../shared/domain/feed.ts';
 import { sideBySide } from '../../shared/domain/for-each-concurrent.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
 import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
-import type { PartnerAccount } from '../../shared/domain/ports.ts';
+import type { FeedState } from '../../shared/ports/feed-states.ts';
+import type { PartnerAccount } from '../../shared/ports/partner-accounts.ts';
 import { type PollDeps, type PollReport, pollFeed } from './poll.ts';
-import type { FeedState } from './ports.ts';
 import { type ReleaseDeps, releaseParked } from './release.ts';
 
 export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings'> {

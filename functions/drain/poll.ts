@@ -4,17 +4,13 @@ import { metrics } from '../../shared/contract/names.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { asFault, PartnerFault } from '../../shared/domain/faults.ts';
 import type { Feed } from '../../shared/domain/feed.ts';
-import type { Observer } from '../../shared/domain/ports.ts';
 import { cleanText } from '../../shared/partner-api/errors/clean-text.ts';
+import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
+import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
+import type { FeedReader } from '../../shared/ports/feed-reader.ts';
+import type { FeedState, FeedStates, PollEnd } from '../../shared/ports/feed-states.ts';
+import type { Observer } from '../../shared/ports/observer.ts';
 import { idsOf, type PageIds } from './page-ids.ts';
-import type {
-  ChangedAdvertsQueue,
-  DeadLetters,
-  FeedReader,
-  FeedState,
-  FeedStates,
-  PollEnd,
-} from './ports.ts';
 import { type PageRead, readPage } from './read-page.ts';
 
 export interface PollSettings {

@@ -3,7 +3,8 @@ import { PartnerFault } from '../../shared/domain/faults.ts';
 import { type Feed, pageLimit } from '../../shared/domain/feed.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
 import { mayBeCursorRejection } from '../../shared/partner-api/errors/classify.ts';
-import type { CallOptions, FeedReader, FeedState, ReceivedPage } from './ports.ts';
+import type { CallOptions, FeedReader, ReceivedPage } from '../../shared/ports/feed-reader.ts';
+import type { FeedState } from '../../shared/ports/feed-states.ts';
 
 export interface PageRead extends ReceivedPage {
   /** What was sent as `since`; goes with the page's cursor from now on. */

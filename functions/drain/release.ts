@@ -3,8 +3,9 @@
 import type { Clock } from '../../shared/domain/clock.ts';
 import { sideBySide } from '../../shared/domain/for-each-concurrent.ts';
 import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
-import type { Observer, PartnerAccounts } from '../../shared/domain/ports.ts';
-import type { ParkedMessages } from './ports.ts';
+import type { Observer } from '../../shared/ports/observer.ts';
+import type { ParkedMessages } from '../../shared/ports/parked-messages.ts';
+import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 
 export interface ReleaseDeps {
   readonly accounts: PartnerAccounts;

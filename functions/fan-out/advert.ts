@@ -1,9 +1,12 @@
 /** What the steps of settling an advert share: its deliveries, its row, and what they need from the world. */
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import type { EventPublisher, Observer } from '../../shared/domain/ports.ts';
 import { beforeAll, type Position } from '../../shared/domain/queue/position.ts';
-import type { AdvertHistories, AdvertKey, AdvertReader, AdvertRow, Delivery } from './ports.ts';
+import type { AdvertHistories, AdvertKey, AdvertRow } from '../../shared/ports/advert-histories.ts';
+import type { AdvertReader } from '../../shared/ports/advert-reader.ts';
+import type { Delivery } from '../../shared/ports/deliveries.ts';
+import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
+import type { Observer } from '../../shared/ports/observer.ts';
 
 export interface RetrySettings {
   /** How often an advert-specific fault is tried before its message is dead-lettered. */

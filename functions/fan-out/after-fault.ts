@@ -2,6 +2,8 @@
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import type { PartnerFault } from '../../shared/domain/faults.ts';
+import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
+import type { Settlement } from '../../shared/ports/deliveries.ts';
 import {
   type AdvertDeps,
   firstRow,
@@ -12,7 +14,6 @@ import {
   nextRow,
 } from './advert.ts';
 import { deadLetterOf, isHopeless, oftenDeliveredLetter } from './dead-letter.ts';
-import type { AdvertHistories, AdvertRow, Settlement } from './ports.ts';
 import { defaultLongestHiddenMs, delayAfter, sendBack } from './redelivery.ts';
 
 /** Whether messages that met the fault are to wait outside the queue: for a person, or for the end of a long pause. */

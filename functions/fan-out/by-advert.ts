@@ -1,4 +1,4 @@
-import type { Delivery } from './ports.ts';
+import type { Delivery } from '../../shared/ports/deliveries.ts';
 
 /** Deliveries of one advert, oldest first; or one that is no message. */
 export type DeliveryGroup = readonly [Delivery, ...Delivery[]];

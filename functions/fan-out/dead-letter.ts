@@ -1,8 +1,8 @@
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import type { PartnerFault } from '../../shared/domain/faults.ts';
+import type { Delivery } from '../../shared/ports/deliveries.ts';
 import type { MessageDelivery, RetrySettings } from './advert.ts';
-import type { Delivery } from './ports.ts';
 
 /** What lands in the dead letters says why, in words. */
 export function deadLetterOf(

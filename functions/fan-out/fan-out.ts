@@ -7,12 +7,12 @@
 import { metrics } from '../../shared/contract/names.ts';
 import { asFault, PartnerFault } from '../../shared/domain/faults.ts';
 import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
-import type { PartnerAccount, PartnerAccounts } from '../../shared/domain/ports.ts';
+import type { Delivery, Outcome, Settlement } from '../../shared/ports/deliveries.ts';
+import type { PartnerAccount, PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import { type AdvertDeps, firstRow, type Group } from './advert.ts';
 import { afterFault, giveUp, park } from './after-fault.ts';
 import { byAdvert, type DeliveryGroup } from './by-advert.ts';
 import { malformedLetter } from './dead-letter.ts';
-import type { Delivery, Outcome, Settlement } from './ports.ts';
 import { defaultLongestHiddenMs, defaultMostReceives } from './redelivery.ts';
 import { settleAdvert } from './settle-advert.ts';
 

@@ -1,7 +1,7 @@
 /** How long messages that go back stay away, and when fan-out gives one up for having been delivered too often. */
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import type { PartnerFault } from '../../shared/domain/faults.ts';
-import type { Delivery, Settlement } from './ports.ts';
+import type { Delivery, Settlement } from '../../shared/ports/deliveries.ts';
 
 /**
  * After so many receives fan-out dead-letters a message by itself, with *owed* written. Far more than the delays below

@@ -1,9 +1,10 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import { advertEvent } from '../../shared/domain/advert-event.ts';
 import { asFault, PartnerFault } from '../../shared/domain/faults.ts';
+import type { AdvertRow } from '../../shared/ports/advert-histories.ts';
+import type { Outcome, Settlement } from '../../shared/ports/deliveries.ts';
 import { type AdvertDeps, firstRow, type Group, keyOf, mostConflicts, nextRow } from './advert.ts';
 import { afterFault, type MustWait } from './after-fault.ts';
-import type { AdvertRow, Outcome, Settlement } from './ports.ts';
 import { sendBack } from './redelivery.ts';
 
 /** What one look at an advert came to; each names the row it leaves behind. */

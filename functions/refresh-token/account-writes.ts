@@ -6,13 +6,10 @@ import type { StopReason } from '../../shared/contract/events.ts';
 import { authorizationEvent } from '../../shared/domain/advert-event.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { changeAccount, stopOf } from '../../shared/domain/partner-account.ts';
-import type {
-  EventPublisher,
-  Observer,
-  PartnerAccount,
-  PartnerAccounts,
-  TokenPair,
-} from '../../shared/domain/ports.ts';
+import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
+import type { Observer } from '../../shared/ports/observer.ts';
+import type { PartnerAccount, PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import type { TokenPair } from '../../shared/ports/token-vault.ts';
 
 /** Waits for a person, and owes the event that says so; once for each token version. */
 export function stopped(

@@ -1,4 +1,5 @@
-import type { ApplicationSecret, ConsentPage } from './ports.ts';
+import type { ApplicationSecret } from '../../shared/ports/application-secret.ts';
+import type { ConsentPage } from '../../shared/ports/token-endpoint.ts';
 
 export interface AuthorizeDeps {
   readonly application: ApplicationSecret;

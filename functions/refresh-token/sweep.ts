@@ -2,8 +2,8 @@
 import { metrics } from '../../shared/contract/names.ts';
 import { sideBySide } from '../../shared/domain/for-each-concurrent.ts';
 import { refreshTokenAlarmMs, stopOf } from '../../shared/domain/partner-account.ts';
-import type { PartnerAccount } from '../../shared/domain/ports.ts';
-import type { RefreshOutcome } from '../../shared/partner-api/ports.ts';
+import type { PartnerAccount } from '../../shared/ports/partner-accounts.ts';
+import type { RefreshOutcome } from '../../shared/ports/refresh-requester.ts';
 import { payOwedEvents } from './account-writes.ts';
 import type { CallOptions, RefreshDeps, RefreshRequest } from './refresh-token.ts';
 

@@ -1,7 +1,8 @@
 import { metrics } from '../../shared/contract/names.ts';
-import type { Observer, TokenPair } from '../../shared/domain/ports.ts';
 import { Secret } from '../../shared/domain/text/secret.ts';
-import type { ReceivedTokens } from './ports.ts';
+import type { Observer } from '../../shared/ports/observer.ts';
+import type { ReceivedTokens } from '../../shared/ports/token-endpoint.ts';
+import type { TokenPair } from '../../shared/ports/token-vault.ts';
 
 /** Where the answer does not say how long its token lives, it is taken for an hour; a 401 corrects that. */
 const assumedLifetimeSeconds = 3600;

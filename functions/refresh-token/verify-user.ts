@@ -3,9 +3,13 @@ import { advertIdPattern } from '../../shared/contract/checks.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { asFault, type FaultKind, PartnerFault } from '../../shared/domain/faults.ts';
 import { advertsFeed, pageLimit } from '../../shared/domain/feed.ts';
-import type { BookKeeper, Observer, PartnerAccount } from '../../shared/domain/ports.ts';
 import type { Secret } from '../../shared/domain/text/secret.ts';
-import type { FeedLook, FeedRegister, KnownAdverts, KnownFeed } from './ports.ts';
+import type { KnownAdverts } from '../../shared/ports/advert-histories.ts';
+import type { BookKeeper } from '../../shared/ports/books.ts';
+import type { FeedLook } from '../../shared/ports/feed-reader.ts';
+import type { FeedRegister, KnownFeed } from '../../shared/ports/feed-states.ts';
+import type { Observer } from '../../shared/ports/observer.ts';
+import type { PartnerAccount } from '../../shared/ports/partner-accounts.ts';
 
 export interface FirstLookDeps {
   readonly feedStates: FeedRegister;

@@ -1,9 +1,9 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
-import type { AdvertHistories, AdvertKey } from '../../functions/fan-out/ports.ts';
 import { checked } from '../contract/checks.ts';
 import { advertRow } from '../contract/rows.ts';
 import { advertStatusTable } from '../contract/tables.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { AdvertHistories, AdvertKey } from '../ports/advert-histories.ts';
 import { coalescedReads } from './dynamodb/coalesced-reads.ts';
 import { putItem, type Table } from './dynamodb/conditional-write.ts';
 import { deleteAll } from './dynamodb/query.ts';

@@ -4,9 +4,9 @@ import {
   ResourceNotFoundException,
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import type { Application, ApplicationSecret } from '../../functions/refresh-token/ports.ts';
 import { secretNames } from '../contract/names.ts';
 import { applicationOfText, textOfApplication } from '../domain/text/secret-text.ts';
+import type { Application, ApplicationSecret } from '../ports/application-secret.ts';
 
 const SecretId = secretNames.application;
 

@@ -1,4 +1,4 @@
-import type { BackfillProgress, Backfills } from '../../functions/backfill/ports.ts';
+import type { BackfillProgress, Backfills } from '../ports/backfills.ts';
 import { booksItemKey } from './books.ts';
 import { readItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
 import { numberIn } from './dynamodb/values.ts';

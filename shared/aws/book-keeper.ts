@@ -1,4 +1,4 @@
-import type { BookKeeper } from '../domain/ports.ts';
+import type { BookKeeper } from '../ports/books.ts';
 import type { Table } from './dynamodb/conditional-write.ts';
 import { createParkingLot } from './parking/parking-lot.ts';
 import { readBooks } from './read-books.ts';

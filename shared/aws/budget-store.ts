@@ -2,7 +2,7 @@ import { feedStateTable } from '../contract/tables.ts';
 import { backoffMs } from '../domain/backoff.ts';
 import { systemClock } from '../domain/clock.ts';
 import { freshBudget, paused, recovered, reserveSlots, suspected } from '../domain/rate-budget.ts';
-import type { BudgetState, BudgetStore } from '../partner-api/ports.ts';
+import type { BudgetState, BudgetStore } from '../ports/budget-store.ts';
 import { readItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
 import { fromItem, type Item, numberIn } from './dynamodb/values.ts';
 import type { Edges } from './sqs/send-batches.ts';

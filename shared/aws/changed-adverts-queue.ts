@@ -1,6 +1,6 @@
-import type { ChangedAdvertsQueue } from '../../functions/drain/ports.ts';
 import { systemClock } from '../domain/clock.ts';
 import { messageGroupOf } from '../domain/queue/message-groups.ts';
+import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
 import { countMessages } from './sqs/queue-counts.ts';
 import { type Edges, type Queue, sendBatches } from './sqs/send-batches.ts';
 

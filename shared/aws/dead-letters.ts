@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { DeadLetters } from '../../functions/drain/ports.ts';
 import type { DeadLetter } from '../contract/messages.ts';
+import type { DeadLetters } from '../ports/dead-letters.ts';
 import { type Edges, type Outgoing, type Queue, sendBatches } from './sqs/send-batches.ts';
 
 /** A letter with what tells it from any other, such as the ID of the message that it is made from. */

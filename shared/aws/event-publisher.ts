@@ -5,7 +5,7 @@ import {
 } from '@aws-sdk/client-eventbridge';
 import { backoffMs } from '../domain/backoff.ts';
 import { systemClock } from '../domain/clock.ts';
-import type { EventPublisher } from '../domain/ports.ts';
+import type { EventPublisher } from '../ports/event-publisher.ts';
 import type { Edges } from './sqs/send-batches.ts';
 
 export interface EventPublisherOptions extends Edges {

@@ -1,7 +1,7 @@
-import type { FeedKey, FeedState, FeedStates, Lease } from '../../functions/drain/ports.ts';
 import { checked, readRows } from '../contract/checks.ts';
 import * as rows from '../contract/rows.ts';
 import { feedStateTable } from '../contract/tables.ts';
+import type { FeedKey, FeedState, FeedStates, Lease } from '../ports/feed-states.ts';
 import { type Table, updateItem } from './dynamodb/conditional-write.ts';
 import { deleteAll, queryAll } from './dynamodb/query.ts';
 import { fromItem, type Item, numberIn } from './dynamodb/values.ts';

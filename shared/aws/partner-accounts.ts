@@ -2,7 +2,7 @@ import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { checked, readRows } from '../contract/checks.ts';
 import { partnerAccountRow } from '../contract/rows.ts';
 import { feedStateTable } from '../contract/tables.ts';
-import type { PartnerAccount, PartnerAccounts } from '../domain/ports.ts';
+import type { PartnerAccount, PartnerAccounts } from '../ports/partner-accounts.ts';
 import { putItem, readItem, type Table } from './dynamodb/conditional-write.ts';
 import { queryAll } from './dynamodb/query.ts';
 import { fromItem, type Item, numberIn } from './dynamodb/values.ts';

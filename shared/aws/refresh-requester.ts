@@ -2,7 +2,7 @@ import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 import * as v from 'valibot';
 import { checkedJson } from '../contract/checks.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
-import type { RefreshOutcome, RefreshRequester } from '../partner-api/ports.ts';
+import type { RefreshOutcome, RefreshRequester } from '../ports/refresh-requester.ts';
 
 /** What the refresh-token function answers to `{"action":"refresh", …}`. */
 export const refreshOutcome = v.variant('kind', [

@@ -1,9 +1,9 @@
 import { ChangeMessageVisibilityBatchCommand } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse } from 'aws-lambda';
-import type { Settlement, Verdict } from '../../functions/fan-out/ports.ts';
 import { systemClock } from '../domain/clock.ts';
 import { sideBySide } from '../domain/for-each-concurrent.ts';
-import type { Observer } from '../domain/ports.ts';
+import type { Settlement, Verdict } from '../ports/deliveries.ts';
+import type { Observer } from '../ports/observer.ts';
 import type { Books, Entry } from './books.ts';
 import { sendDeadLetters } from './dead-letters.ts';
 import { type Parking, placeOf } from './parking/parking.ts';

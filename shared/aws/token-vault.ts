@@ -10,10 +10,9 @@ import {
   RestoreSecretCommand,
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import type { TokenVault } from '../../functions/refresh-token/ports.ts';
 import { secretNames } from '../contract/names.ts';
-import type { TokenReader } from '../domain/ports.ts';
 import { pairOfText, textOfPair } from '../domain/text/secret-text.ts';
+import type { TokenReader, TokenVault } from '../ports/token-vault.ts';
 
 const secretId = (partnerAccount: string) => secretNames.partnerAccountPrefix + partnerAccount;
 

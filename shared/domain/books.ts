@@ -1,4 +1,4 @@
-import type { Books } from './ports.ts';
+import type { Books } from '../ports/books.ts';
 
 /** Of a generation of which nothing was listed yet. */
 export const emptyBooks: Books = {

@@ -1,4 +1,4 @@
-import type { PartnerAccount, PartnerAccounts } from './ports.ts';
+import type { PartnerAccount, PartnerAccounts } from '../ports/partner-accounts.ts';
 
 /** Changes to an account that may be tried before it counts as contended beyond reason. */
 const mostConflicts = 50;

@@ -2,7 +2,7 @@
  * The rules of the rate budget's shared state: pure functions that every store applies in one atomic step, so that the
  * three of them cannot differ. What a gate does with a reservation is in gate.ts.
  */
-import type { BudgetState, PauseReason, Reservation, SlotRequest } from '../partner-api/ports.ts';
+import type { BudgetState, PauseReason, Reservation, SlotRequest } from '../ports/budget-store.ts';
 
 /** Nothing reserved, nothing asked for. */
 export const freshBudget: BudgetState = { nextSlotMs: 0, pausedUntilMs: 0 };

@@ -2,20 +2,17 @@
  * The partner service, as calls. Each call has a deadline, each of its attempts a time limit; every attempt takes a
  * connection, then its turn in the rate budget, and tells the gate what came of it.
  */
-import type { FeedQuery, ReceivedPage } from '../../functions/drain/ports.ts';
-import type { ObservedAdvert } from '../../functions/fan-out/ports.ts';
-import type {
-  Application,
-  Grant,
-  ReceivedTokens,
-  TokenEndpoint,
-} from '../../functions/refresh-token/ports.ts';
+
 import { checked } from '../contract/checks.ts';
 import { partnerBaseUrl } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import type { Feed } from '../domain/feed.ts';
-import type { Observer } from '../domain/ports.ts';
 import type { Secret } from '../domain/text/secret.ts';
+import type { ObservedAdvert } from '../ports/advert-reader.ts';
+import type { Application } from '../ports/application-secret.ts';
+import type { FeedQuery, ReceivedPage } from '../ports/feed-reader.ts';
+import type { Observer } from '../ports/observer.ts';
+import type { Grant, ReceivedTokens, TokenEndpoint } from '../ports/token-endpoint.ts';
 import { type AdvertList, jsonIn, listIn, pageIn, statusIn, tokensIn } from './answers.ts';
 import { createCaller } from './call.ts';
 import { mayBeCursorRejection } from './errors/classify.ts';

@@ -1,11 +1,12 @@
 /** The client with the partner account's token looked after: what drain and fan-out read the service through. */
-import type { FeedReader } from '../../functions/drain/ports.ts';
-import type { AdvertReader } from '../../functions/fan-out/ports.ts';
+
 import { PartnerFault } from '../domain/faults.ts';
 import { advertsFeed } from '../domain/feed.ts';
 import type { Secret } from '../domain/text/secret.ts';
+import type { AdvertReader } from '../ports/advert-reader.ts';
+import type { FeedReader } from '../ports/feed-reader.ts';
+import type { TokenSource } from '../ports/token-source.ts';
 import type { CallOptions, ListQuery, PartnerClient } from './client.ts';
-import type { TokenSource } from './ports.ts';
 
 export interface ReaderOptions {
   readonly client: Pick<PartnerClient, 'feedPage' | 'advert'>;

@@ -1,10 +1,12 @@
 /** How each request looks on the wire: path, query, headers, body. @see partner-api.md §4, §5.3, §9 */
-import type { FeedQuery } from '../../functions/drain/ports.ts';
-import type { Application, Grant } from '../../functions/refresh-token/ports.ts';
+
 import { advertIdPattern } from '../contract/checks.ts';
 import { PartnerFault } from '../domain/faults.ts';
 import type { Feed } from '../domain/feed.ts';
 import type { Secret } from '../domain/text/secret.ts';
+import type { Application } from '../ports/application-secret.ts';
+import type { FeedQuery } from '../ports/feed-reader.ts';
+import type { Grant } from '../ports/token-endpoint.ts';
 
 /** Goes into User-Agent; a test keeps it equal to the version in package.json. */
 export const clientVersion = '0.1.0';

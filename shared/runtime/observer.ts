@@ -1,7 +1,7 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { eventSource, metricsNamespace, metrics as names } from '../contract/names.ts';
-import type { Observer } from '../domain/ports.ts';
+import type { Observer } from '../ports/observer.ts';
 import { redact } from './redaction.ts';
 
 /**

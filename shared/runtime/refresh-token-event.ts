@@ -3,7 +3,7 @@ import { checked, instant, partnerAccountName, ShapeError } from '../contract/ch
 import { generation } from '../contract/events.ts';
 import { PartnerFault } from '../domain/faults.ts';
 import { Secret } from '../domain/text/secret.ts';
-import { rejections } from '../partner-api/ports.ts';
+import { rejections } from '../ports/token-source.ts';
 import type { Runtime } from './middleware.ts';
 
 /** A secret on its way in: from here on it does not show itself. */

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { AdvertHistories, AdvertKey, AdvertRow } from '../../functions/fan-out/ports.ts';
+import type { AdvertHistories, AdvertKey, AdvertRow } from '../ports/advert-histories.ts';
 import type { Store } from './file/store.ts';
 
 interface Row {

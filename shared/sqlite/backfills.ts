@@ -1,5 +1,5 @@
-import type { BackfillKey, BackfillProgress, Backfills } from '../../functions/backfill/ports.ts';
-import type { Versioned } from '../domain/ports.ts';
+import type { BackfillKey, BackfillProgress, Backfills } from '../ports/backfills.ts';
+import type { Versioned } from '../ports/partner-accounts.ts';
 import type { Documents } from './file/documents.ts';
 import type { Store } from './file/store.ts';
 

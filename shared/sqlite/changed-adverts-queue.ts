@@ -1,16 +1,10 @@
-import type { ChangedAdvertsQueue, DeadLetters } from '../../functions/drain/ports.ts';
-import type {
-  Delivery,
-  Inbox,
-  ReceiveOptions,
-  Settlement,
-  Settler,
-  Verdict,
-} from '../../functions/fan-out/ports.ts';
 import { type ChangedAdvert, type MessageRead, maxReceiveCount, messageIn } from '../contract/messages.ts';
 import { createMessageGroups, messageGroupOf, type Queued } from '../domain/queue/message-groups.ts';
 import { positionOf } from '../domain/queue/position.ts';
 import { movedLetter } from '../domain/queue/receive-limit.ts';
+import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
+import type { DeadLetters } from '../ports/dead-letters.ts';
+import type { Delivery, Inbox, ReceiveOptions, Settlement, Settler, Verdict } from '../ports/deliveries.ts';
 import type { Counts, EmbeddedBooks } from './books.ts';
 import type { EmbeddedDeadLetters } from './dead-letters.ts';
 import type { Store } from './file/store.ts';

@@ -1,6 +1,6 @@
-import type { FeedKey, FeedState, FeedStates } from '../../functions/drain/ports.ts';
 import { checkedJson, readRows } from '../contract/checks.ts';
 import * as rows from '../contract/rows.ts';
+import type { FeedKey, FeedState, FeedStates } from '../ports/feed-states.ts';
 import type { EmbeddedBooks } from './books.ts';
 import type { Store } from './file/store.ts';
 

@@ -1,4 +1,4 @@
-import type { ParkedMessages } from '../../functions/drain/ports.ts';
+import type { ParkedMessages } from '../ports/parked-messages.ts';
 import type { Store } from './file/store.ts';
 
 /** Messages in one transaction: others wait for it. */

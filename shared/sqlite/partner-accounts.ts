@@ -1,6 +1,6 @@
 import { checkedJson, readRows } from '../contract/checks.ts';
 import { partnerAccountRow } from '../contract/rows.ts';
-import type { PartnerAccount, PartnerAccounts } from '../domain/ports.ts';
+import type { PartnerAccount, PartnerAccounts } from '../ports/partner-accounts.ts';
 import type { Store } from './file/store.ts';
 
 interface Row {

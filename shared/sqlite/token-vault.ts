@@ -1,5 +1,6 @@
-import type { Application, ApplicationSecret, TokenVault } from '../../functions/refresh-token/ports.ts';
 import { applicationOfText, pairOfText, textOfApplication, textOfPair } from '../domain/text/secret-text.ts';
+import type { Application, ApplicationSecret } from '../ports/application-secret.ts';
+import type { TokenVault } from '../ports/token-vault.ts';
 import type { Documents } from './file/documents.ts';
 import type { Store } from './file/store.ts';
 

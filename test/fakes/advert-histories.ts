@@ -1,4 +1,4 @@
-import type { AdvertHistories, AdvertKey, AdvertRow } from '../../functions/fan-out/ports.ts';
+import type { AdvertHistories, AdvertKey, AdvertRow } from '../../shared/ports/advert-histories.ts';
 
 /** Advert histories in memory. */
 export function createInMemoryAdvertHistories(): AdvertHistories {

@@ -1,15 +1,5 @@
-import type { ChangedAdvertsQueue, DeadLetters } from '../../functions/drain/ports.ts';
-import type {
-  Delivery,
-  Inbox,
-  ReceiveOptions,
-  Settlement,
-  Settler,
-  Verdict,
-} from '../../functions/fan-out/ports.ts';
 import { type ParkedMessage, placeOf } from '../../shared/aws/parking/parking.ts';
 import { type ChangedAdvert, type DeadLetter, maxReceiveCount } from '../../shared/contract/messages.ts';
-import type { BookKeeper } from '../../shared/domain/ports.ts';
 import {
   createMessageGroups,
   messageGroupOf,
@@ -17,6 +7,17 @@ import {
 } from '../../shared/domain/queue/message-groups.ts';
 import { positionOf } from '../../shared/domain/queue/position.ts';
 import { movedLetter } from '../../shared/domain/queue/receive-limit.ts';
+import type { BookKeeper } from '../../shared/ports/books.ts';
+import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
+import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
+import type {
+  Delivery,
+  Inbox,
+  ReceiveOptions,
+  Settlement,
+  Settler,
+  Verdict,
+} from '../../shared/ports/deliveries.ts';
 import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
 import { createLetterStore, type LetterQuery } from './dead-letters.ts';
 import { createInMemoryParkingLot, type InMemoryParkingLot } from './parking-lot.ts';

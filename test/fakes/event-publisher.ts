@@ -1,4 +1,4 @@
-import type { EventPublisher } from '../../shared/domain/ports.ts';
+import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 
 /** An event that the bus did not take. */
 export class RefusedEventError extends Error {

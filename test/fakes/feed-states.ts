@@ -1,4 +1,4 @@
-import type { FeedKey, FeedState, FeedStates } from '../../functions/drain/ports.ts';
+import type { FeedKey, FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
 import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
 
 interface Row {

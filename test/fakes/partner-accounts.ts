@@ -1,4 +1,4 @@
-import type { PartnerAccount, PartnerAccounts, Versioned } from '../../shared/domain/ports.ts';
+import type { PartnerAccount, PartnerAccounts, Versioned } from '../../shared/ports/partner-accounts.ts';
 
 /** Partner accounts in memory, in the order of their names. */
 export function createInMemoryPartnerAccounts(): PartnerAccounts {

@@ -1,10 +1,11 @@
-import type { Application, ApplicationSecret, TokenVault } from '../../functions/refresh-token/ports.ts';
 import {
   applicationOfText,
   pairOfText,
   textOfApplication,
   textOfPair,
 } from '../../shared/domain/text/secret-text.ts';
+import type { Application, ApplicationSecret } from '../../shared/ports/application-secret.ts';
+import type { TokenVault } from '../../shared/ports/token-vault.ts';
 
 export type InMemoryVault = ReturnType<typeof createInMemoryVault>;
 

@@ -1,8 +1,8 @@
-import type { FeedQuery, FeedReader, ReceivedPage } from '../../functions/drain/ports.ts';
-import type { AdvertReader } from '../../functions/fan-out/ports.ts';
-import type { FeedLook, Grant, ReceivedTokens, TokenEndpoint } from '../../functions/refresh-token/ports.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { PartnerFault } from '../../shared/domain/faults.ts';
+import type { AdvertReader } from '../../shared/ports/advert-reader.ts';
+import type { FeedLook, FeedQuery, FeedReader, ReceivedPage } from '../../shared/ports/feed-reader.ts';
+import type { Grant, ReceivedTokens, TokenEndpoint } from '../../shared/ports/token-endpoint.ts';
 
 /** What a use case sees of the partner service: the ports, without HTTP. The sandbox is the service with HTTP. */
 export function createFakeService(clock: Clock) {

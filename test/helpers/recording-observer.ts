@@ -1,5 +1,5 @@
 import type { MetricName } from '../../shared/contract/names.ts';
-import type { Fields, Observer } from '../../shared/domain/ports.ts';
+import type { Fields, Observer } from '../../shared/ports/observer.ts';
 
 export interface LogLine {
   readonly level: 'info' | 'warn' | 'error';

@@ -3,7 +3,7 @@ import { createConnect } from '../../functions/refresh-token/connect.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import { type SandboxOptions, startSandbox } from '../../sandbox/server.ts';
 import { Secret } from '../../shared/domain/text/secret.ts';
-import type { Rejection } from '../../shared/partner-api/ports.ts';
+import type { Rejection } from '../../shared/ports/token-source.ts';
 import { createInMemoryEvents } from '../fakes/event-publisher.ts';
 import { createInMemoryState } from '../fakes/state.ts';
 import { clientOf } from '../unit/partner-api/fixtures.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { AdvertHistories, AdvertRow } from '../../functions/fan-out/ports.ts';
 import { beforeAll, positionOf } from '../../shared/domain/queue/position.ts';
+import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
 import { type Cleaned, subjects } from './harness.ts';
 
 export interface AdvertHistoriesSubject extends Cleaned {

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { ChangedAdvertsQueue, DeadLetters, FeedStates } from '../../functions/drain/ports.ts';
-import type { Inbox, Settler } from '../../functions/fan-out/ports.ts';
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
 import { emptyBooks } from '../../shared/domain/books.ts';
-import type { BookKeeper, Books } from '../../shared/domain/ports.ts';
+import type { BookKeeper, Books } from '../../shared/ports/books.ts';
+import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
+import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
+import type { Inbox, Settler } from '../../shared/ports/deliveries.ts';
+import type { FeedStates } from '../../shared/ports/feed-states.ts';
 import { changedAdvert, deadLetter, feedState, letterOf, progress, settlement } from '../helpers/records.ts';
 import { type Capabilities, type Cleaned, subjects } from './harness.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { BudgetStore, SlotRequest } from '../../shared/partner-api/ports.ts';
+import type { BudgetStore, SlotRequest } from '../../shared/ports/budget-store.ts';
 import { type Cleaned, subjects } from './harness.ts';
 
 export interface BudgetStoreSubject extends Cleaned {

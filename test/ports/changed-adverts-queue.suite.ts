@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { ChangedAdvertsQueue, DeadLetters } from '../../functions/drain/ports.ts';
-import type { Delivery, Inbox, Settler } from '../../functions/fan-out/ports.ts';
-import type { BookKeeper } from '../../shared/domain/ports.ts';
+import type { BookKeeper } from '../../shared/ports/books.ts';
+import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
+import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
+import type { Delivery, Inbox, Settler } from '../../shared/ports/deliveries.ts';
 import { changedAdvert, deadLetter, letterOf, settlement } from '../helpers/records.ts';
 import type { StoredDeadLetters } from './books.suite.ts';
 import { type Capabilities, type Cleaned, subjects } from './harness.ts';

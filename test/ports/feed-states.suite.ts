@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FeedStates, Lease } from '../../functions/drain/ports.ts';
+import type { FeedStates, Lease } from '../../shared/ports/feed-states.ts';
 import { feedState, progress } from '../helpers/records.ts';
 import { type Cleaned, subjects } from './harness.ts';
 

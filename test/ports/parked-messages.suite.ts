@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { ChangedAdvertsQueue, ParkedMessages } from '../../functions/drain/ports.ts';
-import type { Delivery, Inbox, Settler } from '../../functions/fan-out/ports.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import type { BookKeeper } from '../../shared/domain/ports.ts';
+import type { BookKeeper } from '../../shared/ports/books.ts';
+import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
+import type { Delivery, Inbox, Settler } from '../../shared/ports/deliveries.ts';
+import type { ParkedMessages } from '../../shared/ports/parked-messages.ts';
 import { changedAdvert, settlement } from '../helpers/records.ts';
 import { type Cleaned, subjects } from './harness.ts';
 

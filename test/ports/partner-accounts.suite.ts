@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PartnerAccount, PartnerAccounts } from '../../shared/domain/ports.ts';
+import type { PartnerAccount, PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import { partnerAccount } from '../helpers/records.ts';
 import { type Cleaned, subjects } from './harness.ts';
 

@@ -1,8 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { TokenVault } from '../../functions/refresh-token/ports.ts';
-import type { TokenPair } from '../../shared/domain/ports.ts';
 import { Secret } from '../../shared/domain/text/secret.ts';
+import type { TokenPair, TokenVault } from '../../shared/ports/token-vault.ts';
 import { tokenPair } from '../helpers/records.ts';
 import { type Cleaned, subjects } from './harness.ts';
 

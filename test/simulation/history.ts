@@ -1,8 +1,9 @@
 /** What the bridge really did, as an observer outside of it saw it. Moments are ticks: they order within a millisecond. */
-import type { FeedState } from '../../functions/drain/ports.ts';
+
 import type { AdvertEvent, Envelope } from '../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import type { PartnerAccount } from '../../shared/domain/ports.ts';
+import type { FeedState } from '../../shared/ports/feed-states.ts';
+import type { PartnerAccount } from '../../shared/ports/partner-accounts.ts';
 import type { Scheduler } from './world/scheduler.ts';
 import type { Page } from './world/service.ts';
 

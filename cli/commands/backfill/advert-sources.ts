@@ -1,8 +1,9 @@
 /** Where a backfill's IDs come from. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { AdvertSource, BackfillKey } from '../../../functions/backfill/ports.ts';
 import { advertIdPattern } from '../../../shared/contract/checks.ts';
+import type { AdvertSource } from '../../../shared/ports/advert-source.ts';
+import type { BackfillKey } from '../../../shared/ports/backfills.ts';
 import type { Io } from '../../shared/io.ts';
 import { CommandError } from '../../shared/usage.ts';
 import type { CatchUp } from '../../targets/catch-up.ts';

@@ -1,4 +1,4 @@
-import type { Fields, Observer } from '../../../shared/domain/ports.ts';
+import type { Fields, Observer } from '../../../shared/ports/observer.ts';
 
 /** The same trouble is news again after this. */
 const newsAgainMs = 60_000;

@@ -3,7 +3,8 @@
 import { createOutboxPublisher, publishWithAll } from '../../../embedded/publishers.ts';
 import { shownUrl, startDelivery, type Webhook } from '../../../embedded/webhooks/delivery.ts';
 import { type Clock, systemClock, toInstant } from '../../../shared/domain/clock.ts';
-import type { EventPublisher, Observer } from '../../../shared/domain/ports.ts';
+import type { EventPublisher } from '../../../shared/ports/event-publisher.ts';
+import type { Observer } from '../../../shared/ports/observer.ts';
 import type { Outbox } from '../../../shared/sqlite/outbox.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import { CommandError } from '../../shared/usage.ts';

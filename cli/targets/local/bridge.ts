@@ -5,8 +5,8 @@ import { createLocalConnect } from '../../../embedded/connect.ts';
 import { readStatus } from '../../../operations/status.ts';
 import { type BridgeSettings, bridgeSettings } from '../../../shared/contract/settings.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
-import type { Observer } from '../../../shared/domain/ports.ts';
 import { Secret } from '../../../shared/domain/text/secret.ts';
+import type { Observer } from '../../../shared/ports/observer.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import {
   type EmbeddedState,

@@ -1,7 +1,7 @@
 import type { SQSRecord } from 'aws-lambda';
-import type { Delivery } from '../../../functions/fan-out/ports.ts';
 import { messageIn } from '../../contract/messages.ts';
 import { positionOf } from '../../domain/queue/position.ts';
+import type { Delivery } from '../../ports/deliveries.ts';
 
 /** The parts of a record that are used, so that what `ReceiveMessage` gives fits too. */
 export type ReceivedRecord = Pick<SQSRecord, 'messageId' | 'receiptHandle' | 'body'> & {

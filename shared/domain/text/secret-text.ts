@@ -6,8 +6,8 @@ import {
   type PartnerAccountSecret,
   partnerAccountSecret,
 } from '../../contract/secrets.ts';
+import type { TokenPair } from '../../ports/token-vault.ts';
 import { toInstant } from '../clock.ts';
-import type { TokenPair } from '../ports.ts';
 import { Secret } from './secret.ts';
 
 export function textOfPair(pair: TokenPair): string {

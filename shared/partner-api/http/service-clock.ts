@@ -1,5 +1,5 @@
 /** What the bridge believes of the service's clock, which it sees in the `Date` header of each answer. */
-import type { Observer } from '../../domain/ports.ts';
+import type { Observer } from '../../ports/observer.ts';
 
 /** A time zone mistaken for UTC is off by half a day; what is off by more than a day is no clock at all. */
 const mostOffMs = 86_400_000;

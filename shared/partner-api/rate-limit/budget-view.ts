@@ -1,5 +1,5 @@
 import type { Clock } from '../../domain/clock.ts';
-import type { BudgetState } from '../ports.ts';
+import type { BudgetState } from '../../ports/budget-store.ts';
 
 /** What this process knows of the shared budget: as of its last look at the store, and of what it found out itself. */
 export interface BudgetView {

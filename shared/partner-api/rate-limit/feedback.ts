@@ -3,8 +3,8 @@ import { metrics } from '../../contract/names.ts';
 import { backoffMs } from '../../domain/backoff.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { FaultKind, PartnerFault } from '../../domain/faults.ts';
-import type { Observer } from '../../domain/ports.ts';
-import type { BudgetStore, PauseReason } from '../ports.ts';
+import type { BudgetStore, PauseReason } from '../../ports/budget-store.ts';
+import type { Observer } from '../../ports/observer.ts';
 import type { BudgetView } from './budget-view.ts';
 
 export interface FeedbackDeps {

@@ -6,8 +6,8 @@
  */
 import { type Clock, systemClock } from '../../domain/clock.ts';
 import { asFault, PartnerFault } from '../../domain/faults.ts';
-import type { Observer } from '../../domain/ports.ts';
-import type { BudgetStore, Reservation } from '../ports.ts';
+import type { BudgetStore, Reservation } from '../../ports/budget-store.ts';
+import type { Observer } from '../../ports/observer.ts';
 import { createBudgetView } from './budget-view.ts';
 import { createFeedback } from './feedback.ts';
 import { createSlotStock } from './reserved-slots.ts';

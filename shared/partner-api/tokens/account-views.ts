@@ -4,7 +4,7 @@
  */
 import { type Clock, systemClock } from '../../domain/clock.ts';
 import { PartnerFault } from '../../domain/faults.ts';
-import type { PartnerAccount, PartnerAccounts } from '../../domain/ports.ts';
+import type { PartnerAccount, PartnerAccounts } from '../../ports/partner-accounts.ts';
 
 /** How old the row may be that a request to the partner service relies on. Counts from before the row was asked for. */
 const viewMaxAgeMs = 5_000;

@@ -11,8 +11,10 @@
 import { type Clock, systemClock } from '../../domain/clock.ts';
 import { asFault, PartnerFault } from '../../domain/faults.ts';
 import { pauseOf, stopOf } from '../../domain/partner-account.ts';
-import type { PartnerAccount, TokenReader } from '../../domain/ports.ts';
-import type { AccessToken, RefreshOutcome, RefreshRequester, Rejection, TokenSource } from '../ports.ts';
+import type { PartnerAccount } from '../../ports/partner-accounts.ts';
+import type { RefreshOutcome, RefreshRequester } from '../../ports/refresh-requester.ts';
+import type { AccessToken, Rejection, TokenSource } from '../../ports/token-source.ts';
+import type { TokenReader } from '../../ports/token-vault.ts';
 import type { ViewedAccounts } from './account-views.ts';
 import {
   createRefusals,

@@ -1,8 +1,8 @@
 /** I2 and I5, looked at in the very moment a cursor is stored. */
 
-import type { FeedKey, FeedState, Progress } from '../../../functions/drain/ports.ts';
 import { advertIdPattern } from '../../../shared/contract/checks.ts';
-import type { PartnerAccount } from '../../../shared/domain/ports.ts';
+import type { FeedKey, FeedState, Progress } from '../../../shared/ports/feed-states.ts';
+import type { PartnerAccount } from '../../../shared/ports/partner-accounts.ts';
 import type { Process } from '../world/process.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 

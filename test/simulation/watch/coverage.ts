@@ -1,5 +1,6 @@
 /** Tells from outside which branch of the protocol a process took, by what it asks of its ports. */
-import type { AdvertKey, AdvertRow, Delivery, Settlement } from '../../../functions/fan-out/ports.ts';
+import type { AdvertKey, AdvertRow } from '../../../shared/ports/advert-histories.ts';
+import type { Delivery, Settlement } from '../../../shared/ports/deliveries.ts';
 import type { Coverage } from '../report/coverage.ts';
 
 const keyOf = ({

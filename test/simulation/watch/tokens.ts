@@ -1,6 +1,7 @@
 /** I6: one refresh at a time, the newest refresh token kept, and a stop only where there is a reason. */
-import type { PartnerAccount } from '../../../shared/domain/ports.ts';
+
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
+import type { PartnerAccount } from '../../../shared/ports/partner-accounts.ts';
 import type { History } from '../history.ts';
 import type { Process } from '../world/process.ts';
 import type { Service } from '../world/service.ts';

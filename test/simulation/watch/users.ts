@@ -4,8 +4,9 @@
  */
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
-import type { PartnerAccount, TokenPair } from '../../../shared/domain/ports.ts';
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
+import type { PartnerAccount } from '../../../shared/ports/partner-accounts.ts';
+import type { TokenPair } from '../../../shared/ports/token-vault.ts';
 import type { Fetch, History } from '../history.ts';
 import { pick, type Random } from '../world/random.ts';
 import type { Scheduler } from '../world/scheduler.ts';

@@ -1,11 +1,17 @@
 /** The bridge's ports as one process has them: every call may go wrong, and what is carried out is watched. */
-import type { ChangedAdvertsQueue, DeadLetters, FeedStates } from '../../../functions/drain/ports.ts';
-import type { AdvertHistories, AdvertKey, Inbox, Settler } from '../../../functions/fan-out/ports.ts';
-import type { ApplicationSecret, TokenVault } from '../../../functions/refresh-token/ports.ts';
+
 import type { ParkingDeps, ParkingLot } from '../../../shared/aws/parking/parking.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
-import type { EventPublisher, PartnerAccounts } from '../../../shared/domain/ports.ts';
-import type { BudgetStore } from '../../../shared/partner-api/ports.ts';
+import type { AdvertHistories, AdvertKey } from '../../../shared/ports/advert-histories.ts';
+import type { ApplicationSecret } from '../../../shared/ports/application-secret.ts';
+import type { BudgetStore } from '../../../shared/ports/budget-store.ts';
+import type { ChangedAdvertsQueue } from '../../../shared/ports/changed-adverts-queue.ts';
+import type { DeadLetters } from '../../../shared/ports/dead-letters.ts';
+import type { Inbox, Settler } from '../../../shared/ports/deliveries.ts';
+import type { EventPublisher } from '../../../shared/ports/event-publisher.ts';
+import type { FeedStates } from '../../../shared/ports/feed-states.ts';
+import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts';
+import type { TokenVault } from '../../../shared/ports/token-vault.ts';
 import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
 import { checkAdvance, checkGeneration } from '../checks/feed.ts';
 import { createFanOutWatch } from '../watch/coverage.ts';

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { Observer } from '../../../shared/domain/ports.ts';
+import type { Observer } from '../../../shared/ports/observer.ts';
 import type { Process } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 import { secretMark } from './token-desk.ts';

@@ -1,7 +1,7 @@
 /** Everything that the processes of one run share: time, the service, the bridge's state, and who watches. */
 
-import type { TokenPair } from '../../../shared/domain/ports.ts';
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
+import type { TokenPair } from '../../../shared/ports/token-vault.ts';
 import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createHistory } from '../history.ts';

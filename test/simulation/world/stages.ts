@@ -2,14 +2,12 @@
 import type { createDrain } from '../../../functions/drain/drain.ts';
 import type { pollFeed } from '../../../functions/drain/poll.ts';
 import type { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import type { Settler } from '../../../functions/fan-out/ports.ts';
 import type { createConnect } from '../../../functions/refresh-token/connect.ts';
 import type { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { type createParking, placeOf } from '../../../shared/aws/parking/parking.ts';
 import { advertsFeed } from '../../../shared/domain/feed.ts';
 import type { Secret } from '../../../shared/domain/text/secret.ts';
 import type { createPartnerClient } from '../../../shared/partner-api/client.ts';
-import type { RefreshOutcome } from '../../../shared/partner-api/ports.ts';
 import type { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import type { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import {
@@ -17,6 +15,8 @@ import {
   type ViewedAccounts,
 } from '../../../shared/partner-api/tokens/account-views.ts';
 import type { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
+import type { Settler } from '../../../shared/ports/deliveries.ts';
+import type { RefreshOutcome } from '../../../shared/ports/refresh-requester.ts';
 import { type BridgePorts, createBridgePorts } from './bridge-ports.ts';
 import { createWatchedObserver } from './observer.ts';
 import { createProcess, type Process, RemoteError } from './process.ts';

@@ -3,8 +3,8 @@
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
 import { changeAccount, stopOf } from '../../../shared/domain/partner-account.ts';
-import type { PartnerAccount } from '../../../shared/domain/ports.ts';
 import { Secret } from '../../../shared/domain/text/secret.ts';
+import type { PartnerAccount } from '../../../shared/ports/partner-accounts.ts';
 import { watchParked } from '../watch/parked.ts';
 import { between, hashOf, streamOf } from './random.ts';
 import { epochMs } from './scheduler.ts';

@@ -1,7 +1,7 @@
 import type { ChangedAdvert, DeadLetter } from '../../../shared/contract/messages.ts';
 import type { MetricName } from '../../../shared/contract/names.ts';
 import type { Clock } from '../../../shared/domain/clock.ts';
-import type { Observer } from '../../../shared/domain/ports.ts';
+import type { Observer } from '../../../shared/ports/observer.ts';
 
 export const aMessage = (advertId = '123', fields: Partial<ChangedAdvert> = {}): ChangedAdvert => ({
   key: `0b6c1f5e-6c1c-4f4e-9d55-0f2d7a1b2c3d:${advertId}`,

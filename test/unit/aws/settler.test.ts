@@ -1,9 +1,9 @@
 import { ChangeMessageVisibilityBatchCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Verdict } from '../../../functions/fan-out/ports.ts';
 import { createBatchSettler } from '../../../shared/aws/settler.ts';
 import { deliveryOf } from '../../../shared/aws/sqs/deliveries.ts';
+import type { Verdict } from '../../../shared/ports/deliveries.ts';
 import { aClock, aLetter, aMessage, anObserver } from './fixtures.ts';
 
 const sqs = mockClient(SQSClient);

@@ -4,10 +4,10 @@ import {
   type Message,
   ReceiveMessageCommand,
 } from '@aws-sdk/client-sqs';
-import type { Delivery, Inbox, Settlement, Settler } from '../../../functions/fan-out/ports.ts';
 import type { BatchSettler } from '../../../shared/aws/settler.ts';
 import { deliveryOf, type ReceivedRecord } from '../../../shared/aws/sqs/deliveries.ts';
 import { inTens, type Queue } from '../../../shared/aws/sqs/send-batches.ts';
+import type { Delivery, Inbox, Settlement, Settler } from '../../../shared/ports/deliveries.ts';
 
 /** Does for a test what the event source mapping does on AWS: asks the queue, and deletes what is not reported. */
 export function sqsInbox(queue: Queue, settler: BatchSettler): Inbox & Settler {

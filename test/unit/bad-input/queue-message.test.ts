@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Delivery } from '../../../functions/fan-out/ports.ts';
 import { deliveryOf } from '../../../shared/aws/sqs/deliveries.ts';
+import type { Delivery } from '../../../shared/ports/deliveries.ts';
 import { changedAdvert } from '../../helpers/records.ts';
 import { createWorld } from '../../helpers/world.ts';
 import { expectNoTrace, fixed, marker, nearlyRightJson } from './nearly-right.ts';

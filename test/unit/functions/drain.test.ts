@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { pollFeed } from '../../../functions/drain/poll.ts';
-import type { FeedReader } from '../../../functions/drain/ports.ts';
 import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
 import { advertsFeed } from '../../../shared/domain/feed.ts';
 import { Secret } from '../../../shared/domain/text/secret.ts';
+import type { FeedReader } from '../../../shared/ports/feed-reader.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
 describe('drain', () => {

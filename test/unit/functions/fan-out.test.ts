@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import type { AdvertReader, AdvertRow } from '../../../functions/fan-out/ports.ts';
 import { checked } from '../../../shared/contract/checks.ts';
 import { envelope } from '../../../shared/contract/events.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
 import { positionOf } from '../../../shared/domain/queue/position.ts';
+import type { AdvertRow } from '../../../shared/ports/advert-histories.ts';
+import type { AdvertReader } from '../../../shared/ports/advert-reader.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
 const minuteMs = 60_000;

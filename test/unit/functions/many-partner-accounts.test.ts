@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
-import type { FeedReader } from '../../../functions/drain/ports.ts';
-import type { BudgetStore } from '../../../shared/partner-api/ports.ts';
 import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import type { BudgetStore } from '../../../shared/ports/budget-store.ts';
+import type { FeedReader } from '../../../shared/ports/feed-reader.ts';
 import { drainLimits, scheduleMs } from '../../../shared/runtime/limits.ts';
 import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
 import { createInMemoryState } from '../../fakes/state.ts';

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import type { Delivery } from '../../../functions/fan-out/ports.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
 import { changeAccount } from '../../../shared/domain/partner-account.ts';
-import type { PartnerAccount } from '../../../shared/domain/ports.ts';
 import { Secret } from '../../../shared/domain/text/secret.ts';
+import type { Delivery } from '../../../shared/ports/deliveries.ts';
+import type { PartnerAccount } from '../../../shared/ports/partner-accounts.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
 const minuteMs = 60_000;

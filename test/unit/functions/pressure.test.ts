@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
-import type { FeedReader } from '../../../functions/drain/ports.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import type { AdvertReader } from '../../../functions/fan-out/ports.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
+import type { AdvertReader } from '../../../shared/ports/advert-reader.ts';
+import type { FeedReader } from '../../../shared/ports/feed-reader.ts';
 import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';

@@ -6,7 +6,7 @@ import { envelope } from '../../../shared/contract/events.ts';
 import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/text/secret.ts';
-import type { Rejection } from '../../../shared/partner-api/ports.ts';
+import type { Rejection } from '../../../shared/ports/token-source.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
 const dayMs = 86_400_000;

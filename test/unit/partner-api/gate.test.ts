@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type FaultKind, PartnerFault } from '../../../shared/domain/faults.ts';
-import type { BudgetStore, SlotRequest } from '../../../shared/partner-api/ports.ts';
 import { createGate, type GateOptions } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import type { BudgetStore, SlotRequest } from '../../../shared/ports/budget-store.ts';
 import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
 import { faultOf } from './fixtures.ts';
 import { createVirtualClock, startMs, type VirtualClock } from './virtual-clock.ts';

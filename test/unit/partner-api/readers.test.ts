@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { type FaultKind, PartnerFault } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/text/secret.ts';
 import type { PartnerClient } from '../../../shared/partner-api/client.ts';
-import type { TokenSource } from '../../../shared/partner-api/ports.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
+import type { TokenSource } from '../../../shared/ports/token-source.ts';
 import { faultOf, query } from './fixtures.ts';
 
 const deadlineMs = 1_000;

@@ -1,13 +1,13 @@
 /** The whole client against the sandbox partner service: what single parts do is tested beside them. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../sandbox/server.ts';
-import type { TokenPair } from '../../../shared/domain/ports.ts';
 import { Secret } from '../../../shared/domain/text/secret.ts';
 import { createPartnerClient, type PartnerClient } from '../../../shared/partner-api/client.ts';
 import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
+import type { TokenPair } from '../../../shared/ports/token-vault.ts';
 import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
 import { partnerAccount } from '../../helpers/records.ts';
 import { faultOf, query, soon } from './fixtures.ts';

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { ShapeError } from '../../../shared/contract/checks.ts';
-import type { PartnerAccount, TokenPair } from '../../../shared/domain/ports.ts';
 import { Secret } from '../../../shared/domain/text/secret.ts';
-import type { RefreshOutcome } from '../../../shared/partner-api/ports.ts';
 import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
 import {
   createTokenSource,
   type TokenSourceOptions,
 } from '../../../shared/partner-api/tokens/token-source.ts';
+import type { PartnerAccount } from '../../../shared/ports/partner-accounts.ts';
+import type { RefreshOutcome } from '../../../shared/ports/refresh-requester.ts';
+import type { TokenPair } from '../../../shared/ports/token-vault.ts';
 import { faultOf } from './fixtures.ts';
 import { createVirtualClock, startMs } from './virtual-clock.ts';
 

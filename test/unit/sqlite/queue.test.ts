@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import type { Delivery } from '../../../functions/fan-out/ports.ts';
+import type { Delivery } from '../../../shared/ports/deliveries.ts';
 import { applicationId, migrations } from '../../../shared/sqlite/file/schema.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { statusText } from '../../../../cli/commands/status/text.ts';
-import type { FeedState } from '../../../../functions/drain/ports.ts';
 import { needsPerson, readStatus, type StatusPorts } from '../../../../operations/status.ts';
 import { emptyBooks } from '../../../../shared/domain/books.ts';
-import type { PartnerAccount } from '../../../../shared/domain/ports.ts';
-import type { PauseReason } from '../../../../shared/partner-api/ports.ts';
+import type { PauseReason } from '../../../../shared/ports/budget-store.ts';
+import type { FeedState } from '../../../../shared/ports/feed-states.ts';
+import type { PartnerAccount } from '../../../../shared/ports/partner-accounts.ts';
 import { feedState, partnerAccount } from '../../../helpers/records.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00.000Z');

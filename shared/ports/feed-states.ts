@@ -1,10 +1,4 @@
-/** What the drain needs from the world. */
-
-import type { ReleaseOptions } from '../../shared/aws/parking/parking.ts';
-import type { OnUnreadable } from '../../shared/contract/checks.ts';
-import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
-import type { FeedPage } from '../../shared/contract/partner-service.ts';
-import type { Feed } from '../../shared/domain/feed.ts';
+import type { OnUnreadable } from '../contract/checks.ts';
 
 export interface FeedKey {
   readonly partnerAccount: string;
@@ -106,57 +100,28 @@ export interface PollEnd {
   readonly pausedUntil?: number;
 }
 
-export interface FeedQuery {
-  readonly feed: Feed;
-  readonly since: string;
-  readonly cursor?: string;
-  readonly limit: number;
+/** The part of the feed-state table that `connect` and `disconnect` need. */
+export interface FeedRegister {
+  /** Makes the feed known; keeps what is there when the generation is the same. */
+  register(feed: NewFeed): Promise<void>;
+  remove(partnerAccount: string): Promise<void>;
+  list(): Promise<readonly KnownFeed[]>;
 }
 
-export interface CallOptions {
-  /** Ms since 1970: nothing is tried after it. */
-  readonly deadlineMs: number;
-  /** The partner account's generation that `since` and cursor belong to: a token of another one is not used. */
+export interface KnownFeed {
+  readonly partnerAccount: string;
+  readonly feed: string;
   readonly generation: number;
+  readonly since: string;
+  /** When the last up-to-date page was asked for, by the service's clock, ms since 1970. */
+  readonly lastSuccess?: number;
 }
 
-/** The partner service, with the partner account's token already looked after. */
-export interface FeedReader {
-  /** @throws {PartnerFault} */
-  readPage(partnerAccount: string, query: FeedQuery, options: CallOptions): Promise<ReceivedPage>;
-}
-
-export interface ReceivedPage {
-  readonly page: FeedPage;
-  /** When the answer arrived, by the bridge's clock. */
-  readonly receivedAt: number;
-  /** When it was given: the earlier of the service's clock (its Date header, unless a day off) and `receivedAt`. */
-  readonly serviceTime: number;
-}
-
-export interface ChangedAdvertsQueue {
-  /** Sends in batches; FIFO, one group per partner account and advert. @returns the keys that were not accepted */
-  send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
-  /** How many messages of the partner account wait; may be an upper bound. */
-  depth(partnerAccount: string): Promise<number>;
-}
-
-/** Messages that wait outside the queue for a person or the end of a pause; fan-out parks them. */
-export interface ParkedMessages {
-  /** Partner accounts that have some. Strongly consistent. */
-  accounts(): Promise<readonly string[]>;
-  /**
-   * Puts the account's messages back into the queue, oldest first, under their own keys; their age begins anew.
-   *
-   * @returns how many
-   */
-  release(partnerAccount: string, options: ReleaseOptions): Promise<number>;
-}
-
-export interface DeadLetters {
-  /**
-   * Accepted, or it throws. Each letter counts with its `count` as listed and dead-lettered where the queue counts (see
-   * {@link Progress}).
-   */
-  sendMalformed(letters: readonly DeadLetter[]): Promise<void>;
+export interface NewFeed {
+  readonly partnerAccount: string;
+  readonly feed: string;
+  readonly generation: number;
+  readonly since: string;
+  readonly resets: 0;
+  readonly resetsInARow: 0;
 }

@@ -1,6 +1,4 @@
-/** What a backfill needs from the world. */
-import type { ChangedAdvert } from '../../shared/contract/messages.ts';
-import type { Versioned } from '../../shared/domain/ports.ts';
+import type { Versioned } from './partner-accounts.ts';
 
 export interface BackfillKey {
   readonly partnerAccount: string;
@@ -33,26 +31,4 @@ export interface Backfills {
    * @returns false when somebody else wrote first: nothing is written then
    */
   write(key: BackfillKey, progress: BackfillProgress, expected: number, listed: number): Promise<boolean>;
-}
-
-export interface SourcePage {
-  /** As they came: not checked, perhaps repeated. */
-  readonly data: readonly unknown[];
-  /** Where the next page begins. */
-  readonly next: number;
-}
-
-/** Where the IDs come from. */
-export interface AdvertSource {
-  /** Tells it from others, such as `list` or `file sha256:…`. */
-  readonly name: string;
-  /** @returns undefined behind the last page */
-  page(position: number): Promise<SourcePage | undefined>;
-}
-
-export interface BackfillQueue {
-  /** @returns the keys that were not accepted */
-  send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
-  /** How many messages of the partner account wait; may be an upper bound. */
-  depth(partnerAccount: string): Promise<number>;
 }

@@ -1,0 +1,53 @@
+import type { Position } from '../domain/queue/position.ts';
+
+export interface AdvertKey {
+  readonly partnerAccount: string;
+  readonly generation: number;
+  readonly advertId: string;
+}
+
+/** The history of one advert: its latest event, and who wrote it. */
+export interface AdvertRow {
+  /** Number of the latest event; 0 when there is none yet. */
+  readonly sequence: number;
+  /** Its status; null when the advert was unavailable, or there is no event yet. */
+  readonly status: string | null;
+  /** The latest event, stored whole: published again with the same ID and content. */
+  readonly envelope?: string;
+  /** Key of the message whose fetch wrote it. */
+  readonly by?: string;
+  /** Highest delivery position that wrote. */
+  readonly position: Position;
+  /** The latest event may not have been accepted by the bus: whoever comes next publishes it first. */
+  readonly owed: boolean;
+  /** Faults of the advert's own in a row, since the last answer that was fine: what dead-letters by tries. */
+  readonly tries?: number;
+  /** When the service first said that it does not know the advert, until that is confirmed or denied. */
+  readonly missingSince?: number;
+  /** Raised by every write. */
+  readonly version: number;
+}
+
+/** The advert-status table. */
+export interface AdvertHistories {
+  /** Strongly consistent. */
+  read(key: AdvertKey): Promise<AdvertRow | undefined>;
+  /**
+   * Writes `row` if the stored version is `row.version - 1` (no row: 0).
+   *
+   * @returns whether it was written
+   */
+  write(key: AdvertKey, row: AdvertRow): Promise<boolean>;
+  /** Forgets every row of the partner account, of all generations up to `generation`. */
+  remove(partnerAccount: string, generation: number): Promise<void>;
+}
+
+/** The part of the advert-status table by which a user is known again. */
+export interface KnownAdverts {
+  /** @returns undefined for an advert that there is no history of */
+  read(key: {
+    readonly partnerAccount: string;
+    readonly generation: number;
+    readonly advertId: string;
+  }): Promise<object | undefined>;
+}

@@ -1,0 +1,18 @@
+export interface ObservedAdvert {
+  readonly status: string;
+  /** When the answer arrived, by the bridge's clock. */
+  readonly receivedAt: number;
+}
+
+/** The partner service, with the partner account's token already looked after. */
+export interface AdvertReader {
+  /**
+   * @param options.generation of the message: a token of another generation of the partner account is not used
+   * @throws {PartnerFault} `not-found` when the service does not know the advert; `generation-over`
+   */
+  readAdvert(
+    partnerAccount: string,
+    advertId: string,
+    options: { readonly deadlineMs: number; readonly generation: number },
+  ): Promise<ObservedAdvert>;
+}

@@ -1,0 +1,11 @@
+import type { Secret } from '../domain/text/secret.ts';
+
+export interface Application {
+  readonly clientId: Secret;
+  readonly clientSecret: Secret;
+}
+
+export interface ApplicationSecret {
+  /** @throws {ShapeError} when it is not filled in yet, or half-written */
+  read(): Promise<Application>;
+}

@@ -1,0 +1,15 @@
+import type { ChangedAdvert } from '../contract/messages.ts';
+
+export interface ChangedAdvertsQueue {
+  /** Sends in batches; FIFO, one group per partner account and advert. @returns the keys that were not accepted */
+  send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
+  /** How many messages of the partner account wait; may be an upper bound. */
+  depth(partnerAccount: string): Promise<number>;
+}
+
+export interface BackfillQueue {
+  /** @returns the keys that were not accepted */
+  send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
+  /** How many messages of the partner account wait; may be an upper bound. */
+  depth(partnerAccount: string): Promise<number>;
+}

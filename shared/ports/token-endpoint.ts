@@ -1,0 +1,44 @@
+import type { TokenAnswer } from '../contract/partner-service.ts';
+import type { Secret } from '../domain/text/secret.ts';
+import type { Application } from './application-secret.ts';
+
+export type Grant =
+  | { readonly type: 'refresh_token'; readonly refreshToken: Secret }
+  | {
+      readonly type: 'authorization_code';
+      readonly code: Secret;
+      readonly redirectUri?: string;
+      readonly scope: string;
+    }
+  | { readonly type: 'client_credentials'; readonly scope: string };
+
+export interface ReceivedTokens {
+  readonly answer: TokenAnswer;
+  /** Fields that came in a form that cannot be used: `answer` is without them. Default: none. */
+  readonly unusable?: readonly (keyof TokenAnswer)[];
+  /** By the bridge's clock. */
+  readonly sentAt: number;
+  readonly receivedAt: number;
+  /** The earlier of the service's clock (its Date header, unless a day off) and `receivedAt`. */
+  readonly serviceTime: number;
+}
+
+export interface TokenEndpoint {
+  /** @throws {PartnerFault} `grant-rejected`, `client-rejected`, `scope-refused`, or a passing one */
+  requestTokens(
+    application: Application,
+    grant: Grant,
+    options: { readonly deadlineMs: number },
+  ): Promise<ReceivedTokens>;
+}
+
+/** Where the service asks its user for consent. */
+export interface ConsentPage {
+  /** @param query.scope space separated */
+  authorizeUrl(query: {
+    readonly clientId: Secret;
+    readonly scope: string;
+    readonly state: string;
+    readonly redirectUri: string;
+  }): string;
+}

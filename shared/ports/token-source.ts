@@ -1,0 +1,45 @@
+import type { Secret } from '../domain/text/secret.ts';
+
+export interface AccessToken {
+  readonly token: Secret;
+  /** Version of the secret it came from. */
+  readonly version: string;
+}
+
+/**
+ * Why a token is handed back: it has run out by the bridge's clock (`expired`), or the service would not take it. The
+ * two clocks differ, so an expired one may be good for a moment more, and come back from a refresh.
+ */
+export const rejections = ['expired', 'token-rejected', 'scope-insufficient'] as const;
+export type Rejection = (typeof rejections)[number];
+
+/** Access tokens of partner accounts, refreshed when they have run out. A token belongs to one generation of its account. */
+export interface TokenSource {
+  /**
+   * @param generation of the cursor or message that the token is for
+   * @throws {PartnerFault} `generation-over`, `account-stopped`, `account-paused`, `paused`, or a passing one
+   */
+  current(partnerAccount: string, generation: number, deadlineMs: number): Promise<AccessToken>;
+  /** A token other than the one of version `rejected`. Callers side by side share one refresh. @throws as above */
+  renewed(
+    partnerAccount: string,
+    generation: number,
+    rejected: string,
+    because: Rejection,
+    deadlineMs: number,
+  ): Promise<AccessToken>;
+  /** For a request with the token of `version`, which may wait long for its turn. To be released when it has ended. */
+  guard(partnerAccount: string, generation: number, version: string): TokenGuard;
+}
+
+export interface TokenGuard {
+  /**
+   * To be called in the moment the request is sent.
+   *
+   * @returns undefined: it may be sent now; else it has to wait for this, and to ask again in its next turn
+   * @throws {PartnerFault} when the token is not to be used any more: `token-rejected` when another one has taken its
+   * place, `generation-over`, `account-stopped`
+   */
+  beforeSend(): Promise<unknown> | undefined;
+  release(): void;
+}

@@ -1,0 +1,29 @@
+import type { Secret } from '../domain/text/secret.ts';
+
+/** The one place that writes token secrets. */
+export interface TokenVault extends TokenReader {
+  /** Makes `pair` the current version. @returns the version */
+  write(partnerAccount: string, pair: TokenPair): Promise<string>;
+  /** No fault if there is none. */
+  remove(partnerAccount: string): Promise<void>;
+}
+
+export interface TokenPair {
+  readonly accessToken: Secret;
+  readonly refreshToken: Secret;
+  /** As granted, space separated. */
+  readonly scope: string;
+  /** Milliseconds since 1970, by the bridge's clock. */
+  readonly expiresAt: number;
+  readonly obtainedAt: number;
+}
+
+/** Read access to the token pairs; only refresh-token writes them (see its ports). */
+export interface TokenReader {
+  /**
+   * The current pair with its version, strongly consistent.
+   *
+   * @throws {ShapeError} when the secret is half-written or edited by hand
+   */
+  read(partnerAccount: string): Promise<{ readonly pair: TokenPair; readonly version: string } | undefined>;
+}
