@@ -2,7 +2,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 /** They change what all files of a process share: clients of AWS, modules, the environment, what is printed. */
 const alone = [
-  'test/unit/{aws,cli,no-leak,runtime}/**/*.test.ts',
+  'test/unit/{aws,cli,embedded,no-leak,runtime}/**/*.test.ts',
   'test/ports/*.aws.test.ts',
   'examples/*/test/**/*.test.ts',
 ];

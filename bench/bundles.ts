@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile } from 'esbuild';
-import type { Bench, Figure, Table } from './report.ts';
+import type { Bench, Figure, Table } from './report/report.ts';
 
-const mostKb = 450;
+const maxKb = 450;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const stages = ['drain', 'fan-out', 'refresh-token'] as const;
 export type Stage = (typeof stages)[number];
 /** Smaller parts are told together. */
-const leastShown = 4_000;
+const minShown = 4_000;
 
 /** The bundles as `cdk synth` makes them, by stage. @returns what `work` returns; the files are gone afterwards */
 export async function withBundles<T>(
@@ -85,14 +85,14 @@ export const bundles: Bench = {
           rounds: [readFileSync(files[stage]).length / 1000],
           unit: 'KB',
           digits: 0,
-          target: { most: mostKb },
+          target: { most: maxKb },
         }),
       ),
     );
     const found = await Promise.all(stages.map(contents));
     const parts = [...new Set(found.flatMap((map) => [...map.keys()]))];
     const largest = (part: string) => Math.max(...found.map((map) => map.get(part) ?? 0));
-    const shown = parts.filter((part) => largest(part) >= leastShown).sort((a, b) => largest(b) - largest(a));
+    const shown = parts.filter((part) => largest(part) >= minShown).sort((a, b) => largest(b) - largest(a));
     const kb = (bytes: number) => (bytes === 0 ? '' : (bytes / 1000).toFixed(0));
     const rest = (map: Map<string, number>) =>
       [...map].reduce((sum, [part, bytes]) => sum + (shown.includes(part) ? 0 : bytes), 0);

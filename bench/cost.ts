@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { billOf, priceList, sumOf, totalOf, type Usage, withoutFree } from './cost/bill.ts';
 import type { Measured, Setting } from './cost/measure.ts';
 import { minutesAMonth, type StackFacts } from './cost/stack.ts';
-import { type Bench, median, type Table } from './report.ts';
+import { type Bench, median, type Table } from './report/report.ts';
 
 const targets = { millionChanges: 2.2, idleMonth: 1.5, furtherAccount: 0.5 };
 /** At the rate that leaves the budget out of it; what waiting for the budget costs is told by the bench `queue`. */

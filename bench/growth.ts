@@ -2,12 +2,19 @@ import { ofChanges } from './growth/changes.ts';
 import { ofKnownAdverts } from './growth/known-adverts.ts';
 import { ofPartnerAccounts } from './growth/partner-accounts.ts';
 import type { Sample } from './growth/sample.ts';
-import { type Bench, type BenchOptions, type Figure, median, type Plot, type Report } from './report.ts';
+import {
+  type Bench,
+  type BenchOptions,
+  type Figure,
+  median,
+  type Plot,
+  type Report,
+} from './report/report.ts';
 
-const mostGrowth = 1.1;
-const mostMb = 200;
+const maxGrowth = 1.1;
+const maxMb = 200;
 /** A process of few changes ends before the collector has seen the young heap at its full size. */
-const mostMemoryGrowth = 1.25;
+const maxMemoryGrowth = 1.25;
 
 const sizes = {
   whole: {
@@ -73,25 +80,25 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
   return {
     figures: [
       ...whole.flatMap((measured) => [
-        grown(measured, 'time for a change', ({ usPerChange }) => usPerChange, mostGrowth),
-        grown(measured, 'requests for a change', ({ requestsPerChange }) => requestsPerChange, mostGrowth),
+        grown(measured, 'time for a change', ({ usPerChange }) => usPerChange, maxGrowth),
+        grown(measured, 'requests for a change', ({ requestsPerChange }) => requestsPerChange, maxGrowth),
       ]),
       {
         what: `time of the last tenth of ${name(byChanges, -1)}, of the second tenth's`,
         rounds: byChanges.rounds.map((samples) => samples.at(-1)?.lastOfSecondTenth ?? Number.NaN),
         unit: 'times',
-        target: { most: mostGrowth },
+        target: { most: maxGrowth },
       },
       {
         what: `peak memory, ${name(byChanges, -1)}`,
         rounds: byChanges.rounds.map((samples) => samples.at(-1)?.peakMb ?? Number.NaN),
         unit: 'MB',
         digits: 0,
-        target: { most: mostMb },
+        target: { most: maxMb },
       },
-      grown(byChanges, 'peak memory', ({ peakMb }) => peakMb, isShort ? undefined : mostMemoryGrowth, -2),
+      grown(byChanges, 'peak memory', ({ peakMb }) => peakMb, isShort ? undefined : maxMemoryGrowth, -2),
       ...[byAccounts, byAdverts].map((measured) =>
-        grown(measured, 'peak memory', ({ peakMb }) => peakMb, mostMemoryGrowth),
+        grown(measured, 'peak memory', ({ peakMb }) => peakMb, maxMemoryGrowth),
       ),
     ],
     tables: [

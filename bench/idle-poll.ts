@@ -2,12 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runArguments, runUntilIdle, setUpBridge, withFolder } from './bridge-run.ts';
-import { commandLine, measure, startService } from './processes.ts';
-import { type Bench, type BenchOptions, median, type Report } from './report.ts';
+import { type Bench, type BenchOptions, median, type Report } from './report/report.ts';
+import { runArguments, runUntilIdle, setUpBridge, withFolder } from './runs/bridge-run.ts';
+import { commandLine, measure, startService } from './runs/processes.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const mostRatio = 1.5;
+const maxRatio = 1.5;
 const concurrency = 10;
 
 /** A state file opened and one request made: the least that a poll can be. Not ES modules, for they load slower. */
@@ -123,13 +123,13 @@ function reportOf(taken: ReadonlyMap<string, Taken>, requests: number): Report {
         what: 'start-up of the command (`--version`), of `node -e 0`',
         rounds: ratio('builtVersion', 'bare'),
         unit: 'times',
-        target: { most: mostRatio },
+        target: { most: maxRatio },
       },
       {
         what: 'a poll that finds nothing, from start to end of its process, of `node -e 0`',
         rounds: ratio('built', 'bare'),
         unit: 'times',
-        target: { most: mostRatio },
+        target: { most: maxRatio },
       },
       {
         what: 'the same, of bare Node that opens the state file and makes one request',

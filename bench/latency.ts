@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JournalEntry } from '../sandbox/state/journal.ts';
-import { runArguments, runUntilIdle, setUpBridge, withFolder } from './bridge-run.ts';
-import { commandLine, type Service, start, startService } from './processes.ts';
-import { type Bench, type BenchOptions, median, quantile, type Report } from './report.ts';
+import { type Bench, type BenchOptions, median, quantile, type Report } from './report/report.ts';
+import { runArguments, runUntilIdle, setUpBridge, withFolder } from './runs/bridge-run.ts';
+import { commandLine, type Service, start, startService } from './runs/processes.ts';
 
 const rates = [1, 10, 100];
-const judged = { rate: 10, mostP99Ms: 150 };
+const judged = { rate: 10, maxP99Ms: 150 };
 const latencyMs = 20;
 /** The default. */
 const concurrency = 10;
@@ -62,7 +62,7 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
           rounds: p99[index] ?? [],
           unit: 'ms',
           digits: 0,
-          ...(rate === judged.rate ? { target: { most: judged.mostP99Ms } } : {}),
+          ...(rate === judged.rate ? { target: { most: judged.maxP99Ms } } : {}),
         },
       ]),
       {

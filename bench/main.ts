@@ -9,11 +9,11 @@ import { cost } from './cost.ts';
 import { growth } from './growth.ts';
 import { idlePoll } from './idle-poll.ts';
 import { latency } from './latency.ts';
-import { writePage } from './page.ts';
 import { queue } from './queue.ts';
-import { type Bench, isMet, shownTarget, shownValue } from './report.ts';
+import { writePage } from './report/page.ts';
+import { type Bench, isMet, shownTarget, shownValue } from './report/report.ts';
+import { machine, store, stored } from './report/results.ts';
 import { requests } from './requests.ts';
-import { machine, store, stored } from './results.ts';
 import { throughput } from './throughput.ts';
 
 const benches: Readonly<Record<string, Bench>> = {

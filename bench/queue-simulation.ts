@@ -3,7 +3,7 @@
  * budget and the bound on concurrency. Says where changes wait and how long functions are paid for waiting.
  */
 import { seededRandom } from '../sandbox/state/random.ts';
-import { quantile } from './report.ts';
+import { quantile } from './report/report.ts';
 
 export interface QueueSetting {
   /** Of all partner accounts together. */

@@ -1,7 +1,7 @@
 import { totalOf } from './cost/bill.ts';
 import { batchesAtOnce } from './cost/stack.ts';
 import { type QueueOutcome, type QueueSetting, simulateQueue } from './queue-simulation.ts';
-import type { Bench } from './report.ts';
+import type { Bench } from './report/report.ts';
 
 const memoryGb = 256 / 1024;
 const usual: Omit<QueueSetting, 'changesPerSecond' | 'maxRequestsPerSecond' | 'batchesAtOnce'> = {

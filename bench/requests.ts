@@ -1,6 +1,6 @@
-import { runBridge } from './bridge-run.ts';
-import { startService } from './processes.ts';
-import type { Bench } from './report.ts';
+import type { Bench } from './report/report.ts';
+import { runBridge } from './runs/bridge-run.ts';
+import { startService } from './runs/processes.ts';
 
 const latencyMs = 5;
 const concurrency = 50;

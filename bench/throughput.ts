@@ -1,22 +1,22 @@
 import path from 'node:path';
-import { runBridge, withFolder } from './bridge-run.ts';
-import { measure, type Service, startService } from './processes.ts';
-import { type Bench, type BenchOptions, type Figure, median, type Report } from './report.ts';
+import { type Bench, type BenchOptions, type Figure, median, type Report } from './report/report.ts';
+import { runBridge, withFolder } from './runs/bridge-run.ts';
+import { measure, type Service, startService } from './runs/processes.ts';
 
 interface Setting {
   readonly latencyMs: number;
   readonly concurrency: number;
-  readonly leastSpeed: number;
+  readonly minSpeed: number;
 }
 
 const settings: readonly Setting[] = [
-  { latencyMs: 20, concurrency: 10, leastSpeed: 0.9 },
-  { latencyMs: 20, concurrency: 50, leastSpeed: 0.9 },
-  { latencyMs: 20, concurrency: 200, leastSpeed: 0.9 },
-  { latencyMs: 0, concurrency: 50, leastSpeed: 0.4 },
+  { latencyMs: 20, concurrency: 10, minSpeed: 0.9 },
+  { latencyMs: 20, concurrency: 50, minSpeed: 0.9 },
+  { latencyMs: 20, concurrency: 200, minSpeed: 0.9 },
+  { latencyMs: 0, concurrency: 50, minSpeed: 0.4 },
 ];
-const mostCpu = 1.6;
-const mostMb = 200;
+const maxCpu = 1.6;
+const maxMb = 200;
 const sequentialChanges = 300;
 
 const nameOf = ({ latencyMs, concurrency }: Setting): string =>
@@ -129,12 +129,12 @@ function reportOf(measured: Measured, changes: number): Report {
       ...figures(
         "speed, of the bare program's",
         ({ bareSeconds, seconds }) => bareSeconds / seconds,
-        ({ leastSpeed }) => ({ unit: '', target: { least: leastSpeed } }),
+        ({ minSpeed }) => ({ unit: '', target: { least: minSpeed } }),
       ),
       ...figures(
         "CPU per change, of the bare program's",
         ({ bareCpu, cpu }) => cpu / bareCpu,
-        () => ({ unit: 'times', target: { most: mostCpu } }),
+        () => ({ unit: 'times', target: { most: maxCpu } }),
       ),
       ...figures(
         "the same of the bare program that is durable, of the bare program's",
@@ -144,7 +144,7 @@ function reportOf(measured: Measured, changes: number): Report {
       ...figures(
         'peak memory',
         ({ peakMb }) => peakMb,
-        () => ({ unit: 'MB', digits: 0, target: { most: mostMb } }),
+        () => ({ unit: 'MB', digits: 0, target: { most: maxMb } }),
       ),
       ...figures(
         'connections opened',

@@ -1,11 +1,10 @@
 import { Command, CommanderError } from 'commander';
+import { CommandError, UsageError } from '../operations/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { redactedText } from '../shared/runtime/redaction.ts';
+import { redactedText } from '../shared/domain/redaction.ts';
+import type { AddCommand } from './shared/command.ts';
 import { type ExitCode, exitCodes, help, type Io, say } from './shared/io.ts';
-import { CommandError, UsageError, usageErrorOf } from './shared/usage.ts';
-
-/** Adds a command to the program; `end` is told the exit code when its work is done. */
-export type AddCommand = (program: Command, io: Io, end: (exitCode: ExitCode) => void) => Command;
+import { usageErrorOf } from './shared/usage.ts';
 
 /** In the order of the help. Each is a module of its own, loaded alone when it is the one that is asked for. */
 const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([

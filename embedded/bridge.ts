@@ -8,7 +8,7 @@ import { createFanOut } from '../functions/fan-out/fan-out.ts';
 import { createRefreshToken } from '../functions/refresh-token/refresh-token.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { type Clock, systemClock } from '../shared/domain/clock.ts';
-import type { PartnerFault } from '../shared/domain/faults.ts';
+import type { PartnerError } from '../shared/domain/faults.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
 import { createPartnerReaders } from '../shared/partner-api/readers.ts';
 import { createViewedAccounts } from '../shared/partner-api/tokens/account-views.ts';
@@ -45,7 +45,7 @@ export interface RunOptions {
 
 export interface RunResult {
   /** What keeps a feed from being read; only of a run until idle. */
-  readonly fault?: PartnerFault;
+  readonly fault?: PartnerError;
   /** Whether something is left for a person: dead letters, or a partner account that is stopped. */
   readonly needsPerson: boolean;
 }
@@ -140,7 +140,7 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
         // The queue's clock is this one.
         clockSkewMs: 0,
         advertTries,
-        mostAgeMs: dayMs,
+        maxAgeMs: dayMs,
         confirmUnavailableSeconds: settings.confirmUnavailableSeconds,
         fetchMs: 30_000,
       },
@@ -178,7 +178,7 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
         pollSeconds: settings.pollSeconds,
         maxRequestsPerSecond: settings.maxRequestsPerSecond,
         leaseMs: 90_000,
-        mostWaiting: 20_000,
+        maxWaiting: 20_000,
         feedsAtOnce: 10,
       },
     });

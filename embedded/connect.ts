@@ -4,9 +4,9 @@ import { createClientCheck } from '../functions/refresh-token/client-check.ts';
 import { createConnect } from '../functions/refresh-token/connect.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { type Clock, systemClock } from '../shared/domain/clock.ts';
-import { PartnerFault } from '../shared/domain/faults.ts';
+import { PartnerError } from '../shared/domain/faults.ts';
 import { createPartnerClient } from '../shared/partner-api/client.ts';
-import { createGate, type Gate } from '../shared/partner-api/rate-limit/rate-limiter.ts';
+import { createRateLimiter, type RateLimiter } from '../shared/partner-api/rate-limit/rate-limiter.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
@@ -31,7 +31,7 @@ export interface LocalPartnerOptions {
 export function createLocalClient(options: LocalPartnerOptions) {
   const { state, settings, observer, concurrency = 1, clock = systemClock, random = Math.random } = options;
   const { maxRequestsPerSecond, circuitSeconds, maxPauseSeconds, acceptLanguage } = settings;
-  const gate = createGate({
+  const rateLimiter = createRateLimiter({
     store: state.budgetStore,
     clock,
     random,
@@ -43,7 +43,7 @@ export function createLocalClient(options: LocalPartnerOptions) {
     baseUrl: options.baseUrl,
     acceptLanguage,
     concurrency,
-    gate: untilStopped(gate, options.stopped),
+    rateLimiter: untilStopped(rateLimiter, options.stopped),
     observer,
     maxPauseSeconds,
     clock,
@@ -52,12 +52,12 @@ export function createLocalClient(options: LocalPartnerOptions) {
 }
 
 /** So that a service that hangs does not keep a stopped bridge with attempt after attempt. */
-const untilStopped = (gate: Gate, stopped: AbortSignal | undefined): Gate => ({
-  ...gate,
+const untilStopped = (rateLimiter: RateLimiter, stopped: AbortSignal | undefined): RateLimiter => ({
+  ...rateLimiter,
   enter: (resource, deadlineMs) =>
     stopped?.aborted
-      ? Promise.reject(new PartnerFault('paused', `not sent (${resource}): the bridge is stopping`))
-      : gate.enter(resource, deadlineMs),
+      ? Promise.reject(new PartnerError('paused', `not sent (${resource}): the bridge is stopping`))
+      : rateLimiter.enter(resource, deadlineMs),
 });
 
 /**
@@ -73,7 +73,7 @@ export function createLocalConnect(options: LocalPartnerOptions) {
     vault: state.vault,
     application: state.applicationSecret,
     endpoint: client,
-    feedLook: client,
+    feedProbe: client,
     knownAdverts: state.advertHistories,
     bookKeeper: state.bookKeeper,
     events: noSubscriberYet,

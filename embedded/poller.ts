@@ -1,6 +1,6 @@
 import type { Drain, DrainReport } from '../functions/drain/drain.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
-import { PartnerFault } from '../shared/domain/faults.ts';
+import { PartnerError } from '../shared/domain/faults.ts';
 import type { BookKeeper } from '../shared/ports/books.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 
@@ -47,7 +47,7 @@ export interface IdleDeps extends PollerDeps {
 }
 
 /** Rounds in a row that may end in a fault before it counts as one that waiting does not cure. */
-const mostFailedRounds = 4;
+const maxFailedRounds = 4;
 const failedRoundMs = 1_000;
 const queueLookMs = 20;
 /** What rests longer is not waited for. */
@@ -61,7 +61,7 @@ const stuckMs = 120_000;
  *
  * @returns the fault that is left, if there is one
  */
-export async function pollUntilIdle(deps: IdleDeps, signal: AbortSignal): Promise<PartnerFault | undefined> {
+export async function pollUntilIdle(deps: IdleDeps, signal: AbortSignal): Promise<PartnerError | undefined> {
   const { drain, clock } = deps;
   const queue = createQueueWatch(deps);
   for (let failedRounds = 0; !signal.aborted; ) {
@@ -69,7 +69,7 @@ export async function pollUntilIdle(deps: IdleDeps, signal: AbortSignal): Promis
     const open = unreadFeeds(report, clock.now());
     const fault = open.find((one) => !isWaiting(one)) ?? open[0];
     failedRounds = fault && !isWaiting(fault) ? failedRounds + 1 : 0;
-    const hopeless = open.find(isHopeless) ?? (failedRounds >= mostFailedRounds ? fault : undefined);
+    const hopeless = open.find(isGivenUp) ?? (failedRounds >= maxFailedRounds ? fault : undefined);
     if (report.polls.some(({ end }) => end === 'backlog' || end === 'out-of-time')) {
       await clock.sleep(backlogLookMs, signal);
     } else if (hopeless) {
@@ -80,25 +80,25 @@ export async function pollUntilIdle(deps: IdleDeps, signal: AbortSignal): Promis
     } else {
       const left = await queue.emptied(signal, clock.now() + deps.pollSeconds * 1000);
       if (left === 'empty') return undefined;
-      if (left instanceof PartnerFault) return left;
+      if (left instanceof PartnerError) return left;
     }
   }
   return undefined;
 }
 
 /** Time cures it: no fault, just patience. */
-const isWaiting = ({ code }: PartnerFault): boolean =>
-  code === 'paused' || code === 'slow-down' || code === 'account-paused';
+const isWaiting = ({ code }: PartnerError): boolean =>
+  code === 'paused' || code === 'rate-limited' || code === 'account-paused';
 
 /** A pause that the service asked for is waited out, however long; what rests for its own reasons only for a while. */
-const isHopeless = ({ policy, code, retryAfterMs = 0 }: PartnerFault): boolean =>
-  policy.needsAttention || (code !== 'paused' && code !== 'slow-down' && retryAfterMs > longestRestMs);
+const isGivenUp = ({ policy, code, retryAfterMs = 0 }: PartnerError): boolean =>
+  policy.needsAttention || (code !== 'paused' && code !== 'rate-limited' && retryAfterMs > longestRestMs);
 
 /** Told by the stop that came of them, and by the exit code. */
 const stopping: readonly string[] = ['account-stopped', 'scope-insufficient', 'grant-rejected'];
 
 /** Why feeds of partner accounts that are not stopped were not read to their end, each with the account's name. */
-function unreadFeeds({ polls, paused }: DrainReport, nowMs: number): PartnerFault[] {
+function unreadFeeds({ polls, paused }: DrainReport, nowMs: number): PartnerError[] {
   const failed = polls.flatMap((poll) =>
     poll.end === 'fault' && !stopping.includes(poll.fault.code)
       ? [named(poll.partnerAccount, poll.fault)]
@@ -106,14 +106,14 @@ function unreadFeeds({ polls, paused }: DrainReport, nowMs: number): PartnerFaul
   );
   const resting = paused.map(({ partnerAccount, kind, reason, untilMs }) => {
     const code = kind === 'feed' ? 'contract-broken' : 'account-paused';
-    return named(partnerAccount, new PartnerFault(code, reason, { retryAfterMs: untilMs - nowMs }));
+    return named(partnerAccount, new PartnerError(code, reason, { retryAfterMs: untilMs - nowMs }));
   });
   return [...failed, ...resting];
 }
 
-function named(partnerAccount: string, fault: PartnerFault): PartnerFault {
+function named(partnerAccount: string, fault: PartnerError): PartnerError {
   const { code, message, status, serviceCode, retryAfterMs, cause } = fault;
-  return new PartnerFault(code, `partner account ${partnerAccount}: ${message}`, {
+  return new PartnerError(code, `partner account ${partnerAccount}: ${message}`, {
     status,
     serviceCode,
     retryAfterMs,
@@ -139,7 +139,7 @@ function createQueueWatch({ bookKeeper, waitingForStopped, pausedUntil, clock, o
   async function emptied(
     signal: AbortSignal,
     untilMs: number,
-  ): Promise<'empty' | 'poll-due' | 'stopped' | PartnerFault> {
+  ): Promise<'empty' | 'poll-due' | 'stopped' | PartnerError> {
     for (; !signal.aborted; await clock.sleep(queueLookMs, signal)) {
       const { waiting } = await bookKeeper.queue();
       const left = waiting === 0 ? 0 : waiting - (await waitingForStopped());
@@ -154,8 +154,8 @@ function createQueueWatch({ bookKeeper, waitingForStopped, pausedUntil, clock, o
   return { emptied, tellPause };
 }
 
-const stuck = (left: number): PartnerFault =>
-  new PartnerFault(
-    'passing',
+const stuck = (left: number): PartnerError =>
+  new PartnerError(
+    'transient',
     `${left} messages fail again and again; they stay in the queue for the next run`,
   );

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { printableJson } from '../shared/domain/text/printable.ts';
+import { linesOf } from '../shared/domain/text/printable-lines.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Outbox } from '../shared/sqlite/outbox.ts';
 
@@ -8,10 +8,6 @@ export class OutputClosedError extends Error {
   override readonly name = 'OutputClosedError';
   readonly code = 'output-closed';
 }
-
-/** Events as lines, a newline after each; unprintable characters as `\uXXXX`, which is the same value. */
-export const linesOf = (envelopes: readonly string[]): string =>
-  envelopes.map((envelope) => `${printableJson(envelope)}\n`).join('');
 
 /**
  * One event a line. Accepted when the stream has taken the line; lines of one moment go in one write.

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
+import { redactedText } from '../shared/domain/redaction.ts';
 import { printableLine } from '../shared/domain/text/printable.ts';
 import type { Fields, Observer } from '../shared/ports/observer.ts';
-import { redactedText } from '../shared/runtime/redaction.ts';
 
 const levels = ['info', 'warn', 'error'] as const;
 export type Level = (typeof levels)[number];

@@ -29,11 +29,11 @@ const visibilityMs = 15 * 60_000;
 const handleMs = 60_000;
 /** How often messages that were sent back for a while are looked for. */
 const idleLookMs = 200;
-const mostPerAdvert = 10;
+const maxPerAdvert = 10;
 /** Adverts that have their answer and are not settled yet: more means that disk or subscriber are slower than the service. */
-const mostFinishing = 256;
+const maxFinishing = 256;
 const firstSettleWaitMs = 100;
-const mostSettleWaitMs = 5_000;
+const maxSettleWaitMs = 5_000;
 
 /**
  * Takes messages from the queue and has the fan-out handle them, one advert to a worker: a slow advert keeps one worker
@@ -56,7 +56,7 @@ export function startWorkers(deps: WorkerDeps): Workers {
   async function work(group: DeliveryGroup): Promise<void> {
     const settlements = await fanOut.handleAdvert(group, { deadlineMs: clock.now() + handleMs });
     // Until it works, for what is in hand keeps its advert waiting. After a stop the next run frees it.
-    for (let waitMs = firstSettleWaitMs; ; waitMs = Math.min(2 * waitMs, mostSettleWaitMs)) {
+    for (let waitMs = firstSettleWaitMs; ; waitMs = Math.min(2 * waitMs, maxSettleWaitMs)) {
       try {
         return await settler.settle(settlements);
       } catch (error) {
@@ -67,7 +67,7 @@ export function startWorkers(deps: WorkerDeps): Workers {
     }
   }
 
-  const hasRoom = () => fetching.size < concurrency && busy < concurrency + mostFinishing;
+  const hasRoom = () => fetching.size < concurrency && busy < concurrency + maxFinishing;
 
   function startReady(): void {
     while (hasRoom() && ready.length > 0) {
@@ -97,7 +97,7 @@ export function startWorkers(deps: WorkerDeps): Workers {
   async function receive(): Promise<number> {
     const room = 2 * concurrency - ready.length;
     if (room <= 0) return 0;
-    const deliveries = await inbox.receive({ maxGroups: room, maxPerGroup: mostPerAdvert, visibilityMs });
+    const deliveries = await inbox.receive({ maxGroups: room, maxPerGroup: maxPerAdvert, visibilityMs });
     ready.push(...byAdvert(deliveries));
     isEmpty = deliveries.length === 0;
     return deliveries.length;

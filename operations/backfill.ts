@@ -2,11 +2,10 @@
  * A backfill: looks at every advert of a list once, through the queue and the fan-out, like a change that the feed
  * named. So an advert that was never seen gets its first event, one whose status differs its next one, any other none.
  */
-
 import { advertIdPattern } from '../shared/contract/checks.ts';
 import type { ChangedAdvert } from '../shared/contract/messages.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
-import { PartnerFault } from '../shared/domain/faults.ts';
+import { PartnerError } from '../shared/domain/faults.ts';
 import type { AdvertSource, SourcePage } from '../shared/ports/advert-source.ts';
 import type { BackfillKey, BackfillProgress, Backfills } from '../shared/ports/backfills.ts';
 import type { BackfillQueue } from '../shared/ports/changed-adverts-queue.ts';
@@ -21,7 +20,7 @@ export interface BackfillDeps {
     /** Name of the feed that the messages are as if from. */
     readonly feed: string;
     /** While so many messages of the partner account wait nothing is added: changes of the feed stand behind them. */
-    readonly mostWaiting: number;
+    readonly maxWaiting: number;
     /** Pause before the queue is looked at again. */
     readonly lookMs: number;
   };
@@ -45,13 +44,13 @@ export type BackfillResult = { readonly progress: BackfillProgress } & (
 );
 
 /** So many conflicts with `--pause` or another process are no accident. */
-const mostConflicts = 10;
+const maxConflicts = 10;
 
 /**
  * Runs a backfill, or goes on with an unfinished one of the same source. A page's IDs go to the queue first, then the
  * progress is stored: after a crash in between the page is listed again, and its adverts are found unchanged.
  *
- * @throws {PartnerFault} what the source throws, or `passing` when the queue did not accept everything; it can go on
+ * @throws {PartnerError} what the source throws, or `passing` when the queue did not accept everything; it can go on
  */
 export async function backfill(
   deps: BackfillDeps,
@@ -68,7 +67,7 @@ export async function backfill(
   for (;;) {
     onProgress(run.progress, false);
     if (signal.aborted) return { end: 'stopped', progress: run.progress };
-    if ((await queue.depth(key.partnerAccount)) > settings.mostWaiting) {
+    if ((await queue.depth(key.partnerAccount)) > settings.maxWaiting) {
       onProgress(run.progress, true);
       await clock.sleep(settings.lookMs, signal);
       // `--pause` is heard while waiting, too.
@@ -78,7 +77,7 @@ export async function backfill(
     }
     const page = await source.page(run.progress.position);
     if (page && isRepeated(page, before)) {
-      throw new PartnerFault(
+      throw new PartnerError(
         'contract-broken',
         'the advert list gave the same page again: it is paged in another way than assumed',
       );
@@ -113,7 +112,7 @@ async function begin(
   source: AdvertSource,
   restart: boolean,
 ): Promise<Pick<Run, 'progress' | 'version'> | BackfillResult> {
-  for (let conflicts = 0; conflicts < mostConflicts; conflicts += 1) {
+  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
     const stored = await backfills.read(key);
     const unfinished = stored && stored.value.state !== 'done' && !restart ? stored.value : undefined;
     if (unfinished && unfinished.source !== source.name) return { end: 'other-source', progress: unfinished };
@@ -134,7 +133,7 @@ async function begin(
   throw new Error('too many others write the progress of this backfill');
 }
 
-/** @throws {PartnerFault} when the queue did not accept everything; nothing may be stored then */
+/** @throws {PartnerError} when the queue did not accept everything; nothing may be stored then */
 async function send({ deps, key }: Run, ids: readonly string[]): Promise<void> {
   const { clock, newId, queue, settings } = deps;
   if (ids.length === 0) return;
@@ -155,7 +154,7 @@ async function send({ deps, key }: Run, ids: readonly string[]): Promise<void> {
     ),
   );
   if (refused.size === 0) return;
-  throw new PartnerFault('passing', `the queue did not accept ${refused.size} of ${ids.length} messages`);
+  throw new PartnerError('transient', `the queue did not accept ${refused.size} of ${ids.length} messages`);
 }
 
 /** Stores the progress; where somebody else wrote, the page is counted all the same, for it is in the queue. */
@@ -166,7 +165,7 @@ async function store(run: Run, next: BackfillProgress, listed: number): Promise<
     run.version += 1;
     return undefined;
   }
-  for (let conflicts = 0; conflicts < mostConflicts; conflicts += 1) {
+  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
     const stored = await backfills.read(run.key);
     if (!stored) break;
     const { value, version } = stored;
@@ -188,7 +187,7 @@ export async function pauseBackfill(
   backfills: Backfills,
   key: BackfillKey,
 ): Promise<BackfillProgress | undefined> {
-  for (let conflicts = 0; conflicts < mostConflicts; conflicts += 1) {
+  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
     const stored = await backfills.read(key);
     if (stored?.value.state !== 'running') return stored?.value.state === 'paused' ? stored.value : undefined;
     const paused: BackfillProgress = { ...stored.value, state: 'paused' };

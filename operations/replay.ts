@@ -10,9 +10,9 @@ import {
   ListRulesCommand,
   StartReplayCommand,
 } from '@aws-sdk/client-eventbridge';
-import { CommandError, UsageError } from '../cli/shared/usage.ts';
 import { eventBridgeClient } from '../shared/aws/clients.ts';
 import { toInstant } from '../shared/domain/clock.ts';
+import { CommandError, UsageError } from './errors.ts';
 import { readStackOutputs } from './stack-outputs.ts';
 
 export interface ReplayRequest {

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { UsageError } from '../cli/shared/usage.ts';
 import { createEventPublisher, RefusedEventError } from '../shared/aws/event-publisher.ts';
 import { sendBatches } from '../shared/aws/sqs/send-batches.ts';
+import { UsageError } from './errors.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
 export interface SnapshotTarget {

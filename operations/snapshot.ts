@@ -1,13 +1,13 @@
 /** Sends every advert's latest event, as it was recorded, to one subscriber. */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
-import { CommandError } from '../cli/shared/usage.ts';
-import { linesOf } from '../embedded/publishers.ts';
 import { dynamoDbClient } from '../shared/aws/clients.ts';
 import { latestEvents } from '../shared/aws/latest-events.ts';
 import { createPartnerAccounts } from '../shared/aws/partner-accounts.ts';
+import { linesOf } from '../shared/domain/text/printable-lines.ts';
 import type { PartnerAccounts } from '../shared/ports/partner-accounts.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
+import { CommandError } from './errors.ts';
 import { openTarget } from './snapshot-target.ts';
 import { readStackOutputs } from './stack-outputs.ts';
 import { unknownAccount } from './unknown-account.ts';

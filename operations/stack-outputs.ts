@@ -1,6 +1,6 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import { CommandError } from '../cli/shared/usage.ts';
 import { outputs } from '../shared/contract/names.ts';
+import { CommandError } from './errors.ts';
 
 export type StackOutputs = Readonly<Record<keyof typeof outputs, string>>;
 

@@ -1,18 +1,19 @@
-import type { AccountStatus, Status } from '../cli/shared/bridge.ts';
+import type { Books } from '../shared/domain/books.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import type { FaultKind } from '../shared/domain/faults.ts';
-import { sideBySide } from '../shared/domain/for-each-concurrent.ts';
+import { forEachConcurrent } from '../shared/domain/for-each-concurrent.ts';
 import { knownSuccess } from '../shared/domain/last-success.ts';
+import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import {
   pauseOf,
   refreshTokenAlarmMs,
   refreshTokenLifetimeMs,
   stopOf,
 } from '../shared/domain/partner-account.ts';
-import type { BookKeeper, Books } from '../shared/ports/books.ts';
+import type { BookKeeper } from '../shared/ports/books.ts';
 import type { BudgetStore } from '../shared/ports/budget-store.ts';
 import type { FeedState, FeedStates } from '../shared/ports/feed-states.ts';
-import type { PartnerAccount, PartnerAccounts } from '../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../shared/ports/partner-accounts.ts';
 
 export interface StatusPorts {
   readonly partnerAccounts: Pick<PartnerAccounts, 'list'>;
@@ -41,7 +42,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     .filter(({ name }) => only === undefined || name === only)
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const read = new Map<string, Books>();
-  await sideBySide(wanted, booksAtOnce, async ({ name, generation }) => {
+  await forEachConcurrent(wanted, booksAtOnce, async ({ name, generation }) => {
     read.set(name, await ports.bookKeeper.read(name, generation));
   });
   const partnerAccounts = wanted.map((account) => {
@@ -120,7 +121,7 @@ export function needsPerson({ partnerAccounts, queue, circuit }: Status): boolea
 }
 
 /** A pause of this kind ends by itself; a feed is paused only when it cannot be read on as it is. */
-const passingPause = 'token-rejected-again';
+const transientPause = 'token-rejected-again';
 /** `connect` registers the feed and makes the account known within seconds. */
 const feedMissingMs = 60_000;
 /** Faults of the token: over with it. */
@@ -162,7 +163,7 @@ function attentionOf(
   if (stop) return stop.reason === 'disconnected' ? [] : [stop.reason];
   const pause = pauseOf(account, nowMs);
   const causes: string[] = [];
-  if (pause && pause.reason !== passingPause) causes.push(pause.reason);
+  if (pause && pause.reason !== transientPause) causes.push(pause.reason);
   if (!pause && state === 'paused') causes.push('feed-stuck');
   if (feeds.length === 0 && nowMs - Date.parse(account.connectedAt) >= feedMissingMs)
     causes.push('feed-missing');
@@ -171,4 +172,39 @@ function attentionOf(
   }
   if (isDying(account, nowMs)) causes.push('refresh-token-dying');
   return [...new Set(causes)];
+}
+
+/** As printed by `status --json`; times are ISO 8601 in UTC, absent ones null. */
+export interface Status {
+  readonly partnerAccounts: readonly AccountStatus[];
+  readonly queue: { readonly waiting: number; readonly deadLetters: number };
+  /** The whole bridge sends nothing until then: the service asked for it, or the circuit is open. */
+  readonly pausedUntil: string | null;
+  /** The service seems to block this address: after the pause single requests go through, as trials. */
+  readonly circuit: boolean;
+}
+
+export interface AccountStatus {
+  readonly name: string;
+  readonly generation: number;
+  readonly state: 'polling' | 'paused' | 'stopped';
+  /** Why it is paused or stopped, or what went wrong with the last poll; null when all is well. */
+  readonly reason: string | null;
+  /** Seconds since the feed was last read to its end, or since `connect`; null where there is no feed. */
+  readonly lagSeconds: number | null;
+  readonly lastSuccess: string | null;
+  readonly tokenExpiresAt: string | null;
+  /** When the refresh token dies unless it is used before; each use puts it off by a month. */
+  readonly refreshTokenExpiresAt: string | null;
+  /** Something about it is left for a person, dead letters apart: there is a cause in {@link attention}. */
+  readonly needsPerson: boolean;
+  /**
+   * What somebody has to see to: a stop's reason, a kind of fault, or one of `feed-stuck` (its cursor), `feed-missing`
+   * (there is no feed of its generation) and `refresh-token-dying`. A new cause is not a breaking change.
+   */
+  readonly attention: readonly string[];
+  readonly cursorResets: number;
+  readonly books: Omit<Books, 'redelivered'>;
+  /** Of a stack alone: there outcomes are counted per delivery, and so many deliveries were repeated. */
+  readonly redelivered?: number;
 }

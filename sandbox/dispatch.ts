@@ -1,11 +1,11 @@
 import { admit, checkVersion } from './api/access.ts';
 import { createAdvert, serveAdvert, serveAdverts, serveThreads } from './api/adverts.ts';
 import { serveFeed } from './api/feed.ts';
-import type { Answer } from './http/answer.ts';
 import { errorAnswer } from './http/errors.ts';
 import type { ServiceRequest } from './http/request.ts';
 import { serveAuthorize } from './oauth/authorize.ts';
 import { serveToken } from './oauth/token-endpoint.ts';
+import type { Answer } from './state/answer.ts';
 import type { EndpointName } from './state/faults.ts';
 import type { PartnerAccount } from './state/partner-account.ts';
 import type { World } from './state/world.ts';

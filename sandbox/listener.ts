@@ -1,10 +1,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { isCarriedOut, playOnWire, standInFor } from './control/fault-player.ts';
 import { answerRequest, findTarget, type Target } from './dispatch.ts';
-import type { Answer } from './http/answer.ts';
 import { errorAnswer } from './http/errors.ts';
 import { jsonObject, type ServiceRequest } from './http/request.ts';
 import { type AnswerWriter, readBody } from './http/wire.ts';
+import type { Answer } from './state/answer.ts';
 import { type JournalEntry, withoutSecrets } from './state/journal.ts';
 import { fingerprint } from './state/tokens.ts';
 import type { World } from './state/world.ts';

@@ -1,6 +1,6 @@
 /** From what was used to what it costs: `bench/prices.json` times usage, nothing else. */
 import { readFileSync } from 'node:fs';
-import type { Count } from './wire.ts';
+import type { Count } from '../../test/helpers/aws/wire.ts';
 
 interface Price {
   readonly usd: number;

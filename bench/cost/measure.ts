@@ -1,9 +1,14 @@
 /** One measurement of what the deployed bridge uses, over the functions' real handlers. */
-import { type FunctionName, type Handler, type Invocations, startAws } from './aws.ts';
+import {
+  type FunctionName,
+  type Handler,
+  type Invocations,
+  startAws,
+} from '../../test/helpers/aws/played-aws.ts';
+import { mergedCounts } from '../../test/helpers/aws/wire.ts';
 import { lambdaUsage, sumOf, type Usage, usageOf } from './bill.ts';
 import { captured, logUsage } from './logs.ts';
 import type { StackFacts } from './stack.ts';
-import { mergedCounts } from './wire.ts';
 
 export interface Setting {
   readonly partnerAccounts: number;

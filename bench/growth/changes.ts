@@ -1,5 +1,5 @@
-import { setUpBridge, withFolder } from '../bridge-run.ts';
-import { startService } from '../processes.ts';
+import { setUpBridge, withFolder } from '../runs/bridge-run.ts';
+import { startService } from '../runs/processes.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
 /** So many changes of one partner account, each of another advert, none known before. */

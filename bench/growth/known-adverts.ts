@@ -4,8 +4,8 @@ import { toInstant } from '../../shared/domain/clock.ts';
 import { beforeAll } from '../../shared/domain/queue/position.ts';
 import type { AdvertKey } from '../../shared/ports/advert-histories.ts';
 import { type EmbeddedState, openEmbeddedState } from '../../shared/sqlite/state.ts';
-import { setUpBridge, withFolder } from '../bridge-run.ts';
-import { type Service, startService } from '../processes.ts';
+import { setUpBridge, withFolder } from '../runs/bridge-run.ts';
+import { type Service, startService } from '../runs/processes.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
 const partnerAccount = 'main';

@@ -2,11 +2,11 @@ import * as v from 'valibot';
 import { createLocalConnect } from '../../embedded/connect.ts';
 import { createTextObserver } from '../../embedded/text-observer.ts';
 import { bridgeSettings } from '../../shared/contract/settings.ts';
-import { sideBySide } from '../../shared/domain/for-each-concurrent.ts';
-import { Secret } from '../../shared/domain/text/secret.ts';
+import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
+import { Secret } from '../../shared/domain/secret.ts';
 import { openEmbeddedState } from '../../shared/sqlite/state.ts';
-import { storeApplication, withFolder } from '../bridge-run.ts';
-import { type Service, startService } from '../processes.ts';
+import { storeApplication, withFolder } from '../runs/bridge-run.ts';
+import { type Service, startService } from '../runs/processes.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
 /** The same changes, spread evenly over so many partner accounts. */
@@ -34,7 +34,7 @@ async function connectAll({ url }: Service, dir: string, names: readonly string[
   const state = openEmbeddedState(dir);
   const local = createLocalConnect({ state, baseUrl: url, settings, observer, concurrency: 10 });
   try {
-    await sideBySide(names, 10, async (partnerAccount) => {
+    await forEachConcurrent(names, 10, async (partnerAccount) => {
       const refreshToken = new Secret(`sandbox-refresh-token-${partnerAccount}`);
       await local.connect({ partnerAccount, refreshToken }, { deadlineMs: Date.now() + 60_000 });
     });

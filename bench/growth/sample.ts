@@ -1,5 +1,5 @@
-import { runUntilIdle } from '../bridge-run.ts';
-import type { Service } from '../processes.ts';
+import { runUntilIdle } from '../runs/bridge-run.ts';
+import type { Service } from '../runs/processes.ts';
 
 /** One run of the bridge, by what there was of something. */
 export interface Sample {

@@ -2,10 +2,12 @@
  * What the commands can ask of a bridge, whichever kind it is: the embedded one whose state is in a folder (local.ts),
  * or a deployed stack (deployed.ts).
  */
+
+import type { Status } from '../../operations/status.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import type { FaultKind } from '../../shared/domain/faults.ts';
-import type { Secret } from '../../shared/domain/text/secret.ts';
-import type { Books } from '../../shared/ports/books.ts';
+import type { Secret } from '../../shared/domain/secret.ts';
+import type { Place } from './explain.ts';
 
 export interface Bridge {
   /** The names of all partner accounts that it knows. */
@@ -103,37 +105,7 @@ export interface ConnectedAccount {
     | { readonly kind: 'failed'; readonly fault: FaultKind; readonly reason: string };
 }
 
-/** As printed by `status --json`; times are ISO 8601 in UTC, absent ones null. */
-export interface Status {
-  readonly partnerAccounts: readonly AccountStatus[];
-  readonly queue: { readonly waiting: number; readonly deadLetters: number };
-  /** The whole bridge sends nothing until then: the service asked for it, or the circuit is open. */
-  readonly pausedUntil: string | null;
-  /** The service seems to block this address: after the pause single requests go through, as trials. */
-  readonly circuit: boolean;
-}
-
-export interface AccountStatus {
-  readonly name: string;
-  readonly generation: number;
-  readonly state: 'polling' | 'paused' | 'stopped';
-  /** Why it is paused or stopped, or what went wrong with the last poll; null when all is well. */
-  readonly reason: string | null;
-  /** Seconds since the feed was last read to its end, or since `connect`; null where there is no feed. */
-  readonly lagSeconds: number | null;
-  readonly lastSuccess: string | null;
-  readonly tokenExpiresAt: string | null;
-  /** When the refresh token dies unless it is used before; each use puts it off by a month. */
-  readonly refreshTokenExpiresAt: string | null;
-  /** Something about it is left for a person, dead letters apart: there is a cause in {@link attention}. */
-  readonly needsPerson: boolean;
-  /**
-   * What somebody has to see to: a stop's reason, a kind of fault, or one of `feed-stuck` (its cursor), `feed-missing`
-   * (there is no feed of its generation) and `refresh-token-dying`. A new cause is not a breaking change.
-   */
-  readonly attention: readonly string[];
-  readonly cursorResets: number;
-  readonly books: Omit<Books, 'redelivered'>;
-  /** Of a stack alone: there outcomes are counted per delivery, and so many deliveries were repeated. */
-  readonly redelivered?: number;
+export interface OpenBridge {
+  readonly bridge: Bridge;
+  readonly place: Place;
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { UsageError } from '../../operations/errors.ts';
 import { flawsOf } from '../../shared/contract/checks.ts';
-import { UsageError } from './usage.ts';
 
 type Shape = v.ObjectEntries;
 

@@ -1,5 +1,5 @@
+import { CommandError } from '../../operations/errors.ts';
 import { ask, type Io } from './io.ts';
-import { CommandError } from './usage.ts';
 
 /**
  * Asks a person before something that cannot be undone.

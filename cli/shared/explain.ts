@@ -1,11 +1,12 @@
 /** What went wrong, as one message for a person that says what to do. */
+
+import { CommandError, UsageError } from '../../operations/errors.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { secretNames } from '../../shared/contract/names.ts';
-import { type FaultKind, PartnerFault } from '../../shared/domain/faults.ts';
+import { type FaultKind, PartnerError } from '../../shared/domain/faults.ts';
 import { StateError } from '../../shared/sqlite/file/state-error.ts';
 import { explainAws } from './explain-aws.ts';
 import { commandFor, type Target } from './target.ts';
-import { CommandError, UsageError } from './usage.ts';
 
 export interface Place {
   readonly target: Target;
@@ -24,7 +25,7 @@ export function explained(error: unknown, place: Place): Error {
 function messageOf(error: unknown, place: Place): string | undefined {
   if (error instanceof StateError) return error.message;
   if (error instanceof ShapeError) return explainShape(error.message, place);
-  if (error instanceof PartnerFault) return explainFault(error, place);
+  if (error instanceof PartnerError) return explainFault(error, place);
   return place.target.kind === 'stack' ? explainAws(error) : undefined;
 }
 
@@ -44,12 +45,12 @@ export const applicationCommand = (target: Target): string =>
     `application${target.kind === 'local' ? ' --base-url URL' : ''} --client-id ID --client-secret-stdin`,
   );
 
-function explainFault(fault: PartnerFault, place: Place): string {
+function explainFault(fault: PartnerError, place: Place): string {
   const explain = explanations[fault.code];
   return explain ? explain(fault, place) : `the partner service answered: ${fault.message}`;
 }
 
-type Explain = (fault: PartnerFault, place: Place) => string;
+type Explain = (fault: PartnerError, place: Place) => string;
 
 const connectCommand = ({ target }: Place): string => `\`${commandFor(target, 'connect NAME')}\``;
 
@@ -73,10 +74,10 @@ const explanations: Partial<Record<FaultKind, Explain>> = {
   'scope-insufficient': (fault) => `the token's scope does not suffice: ${fault.message}`,
   'wrong-path': (fault, place) =>
     `there is no partner service at ${urlOf(place)} (${fault.message}). Is the base URL right? ${baseUrlAdvice(place)}`,
-  passing: (fault, place) =>
+  transient: (fault, place) =>
     `the partner service at ${urlOf(place)} cannot be reached, or does not answer as it should: ${fault.message}. ` +
     `Is it up, and is the base URL right? ${baseUrlAdvice(place)}`,
-  'slow-down': (fault) => `the partner service asks for fewer requests: ${waitOf(fault)}`,
+  'rate-limited': (fault) => `the partner service asks for fewer requests: ${waitOf(fault)}`,
   paused: (fault) => `no request is sent now, since the partner service asked for a pause: ${waitOf(fault)}`,
   forbidden: (fault) =>
     `the partner service forbids the request (${fault.message}): it may block this address for a while`,
@@ -96,7 +97,7 @@ const baseUrlAdvice = ({ target }: Place): string =>
     ? `It is set by \`${commandFor(target, 'application --base-url URL …')}\``
     : 'It is the setting partnerBaseUrl of the stack';
 
-function waitOf(fault: PartnerFault): string {
+function waitOf(fault: PartnerError): string {
   const seconds = Math.ceil((fault.retryAfterMs ?? 0) / 1000);
   return seconds > 0 ? `try again in ${seconds} s` : 'try again in a while';
 }

@@ -1,4 +1,4 @@
-import { CommandError } from './usage.ts';
+import { CommandError } from '../../operations/errors.ts';
 
 /** Why a port cannot be listened on, for a person. @param otherPort what to do instead, as a sentence without a stop */
 export function listenError(cause: unknown, port: number, otherPort: string): unknown {

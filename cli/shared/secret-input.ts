@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { Secret } from '../../shared/domain/text/secret.ts';
+import { CommandError, UsageError } from '../../operations/errors.ts';
+import { Secret } from '../../shared/domain/secret.ts';
 import type { Io } from './io.ts';
-import { CommandError, UsageError } from './usage.ts';
 
 export interface SecretSource {
   /** As a person knows it, such as `client secret`. */
@@ -14,7 +14,7 @@ export interface SecretSource {
   readonly env?: string;
 }
 
-const mostBytes = 16_384;
+const maxBytes = 16_384;
 
 /**
  * A secret from standard input or from a file, without the newline at its end.
@@ -66,7 +66,7 @@ async function readAll(stream: AsyncIterable<Uint8Array | string>, what: string)
   for await (const chunk of stream) {
     chunks.push(Buffer.from(chunk));
     bytes += chunk.length;
-    if (bytes > mostBytes) throw tooLong(what);
+    if (bytes > maxBytes) throw tooLong(what);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
@@ -76,11 +76,11 @@ async function readAllOf(file: string, what: string): Promise<string> {
     const { code } = cause as NodeJS.ErrnoException;
     throw new CommandError(`the file of the ${what} cannot be read (${code}): ${file}`, { cause });
   });
-  if (text.length > mostBytes) throw tooLong(what);
+  if (text.length > maxBytes) throw tooLong(what);
   return text;
 }
 
 const tooLong = (what: string) =>
   new CommandError(
-    `the ${what} is longer than ${mostBytes} bytes: that is some other file. Nothing was stored`,
+    `the ${what} is longer than ${maxBytes} bytes: that is some other file. Nothing was stored`,
   );

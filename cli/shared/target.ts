@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
+import { UsageError } from '../../operations/errors.ts';
 import { stackName } from '../../shared/contract/names.ts';
-import { UsageError } from './usage.ts';
 
 /** Which bridge is meant. */
 export type Target =

@@ -1,17 +1,7 @@
 /** What is wrong with a command line, told without repeating what may be a secret. */
+
 import type { Command, CommanderError } from 'commander';
-
-/** The command line, or a setting, is wrong: exit code 2. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-  readonly code = 'usage';
-}
-
-/** Something went wrong, and the message says what to do: exit code 1. */
-export class CommandError extends Error {
-  override readonly name = 'CommandError';
-  readonly code = 'command-failed';
-}
+import { UsageError } from '../../operations/errors.ts';
 
 /** How a person learns more. */
 const helpHint = (command: Command): string => `See \`${pathOf(command)} --help\`.`;

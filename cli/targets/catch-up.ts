@@ -1,27 +1,12 @@
 /** What `backfill` and `resync` need of a bridge, whichever kind it is. */
 
-import type { PollDeps } from '../../functions/drain/poll.ts';
+import { CommandError } from '../../operations/errors.ts';
 import { unknownAccount } from '../../operations/unknown-account.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
-import type { createAdvertLister } from '../../shared/partner-api/readers.ts';
-import type { Backfills } from '../../shared/ports/backfills.ts';
-import type { Observer } from '../../shared/ports/observer.ts';
-import type { PartnerAccount, PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import type { CatchUp } from '../shared/catch-up.ts';
 import { explained, type Place } from '../shared/explain.ts';
 import { commandFor, type Target } from '../shared/target.ts';
-import { CommandError } from '../shared/usage.ts';
-
-export interface CatchUp {
-  readonly accounts: PartnerAccounts;
-  readonly backfills: Backfills;
-  /** For reading the feed as the drain does; its `queue` is where a backfill's messages go, too. */
-  readonly poll: PollDeps;
-  readonly lister: ReturnType<typeof createAdvertLister>;
-  /** Whether something takes messages from the queue now. */
-  readonly isDelivering: () => boolean;
-  readonly place: Place;
-  close(): void;
-}
 
 /**
  * Opens the bridge meant for catching up, lets `work` use it and closes it. The SDK's modules are loaded only for a stack.
@@ -67,11 +52,3 @@ export async function connectedAccount(
       `\`${commandFor(target, `connect ${name} --refresh-token-stdin`)}\``,
   );
 }
-
-/** What came of a command is told by the command. */
-export const silent: Observer = {
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  count: () => undefined,
-};

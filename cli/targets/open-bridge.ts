@@ -1,13 +1,8 @@
 import type { EmbeddedState } from '../../shared/sqlite/state.ts';
-import type { Bridge } from '../shared/bridge.ts';
+import type { Bridge, OpenBridge } from '../shared/bridge.ts';
 import { explained, type Place } from '../shared/explain.ts';
 import type { Target } from '../shared/target.ts';
 import type { LocalOptions } from './local/bridge.ts';
-
-export interface OpenBridge {
-  readonly bridge: Bridge;
-  readonly place: Place;
-}
 
 /**
  * Opens the bridge meant, lets `work` use it and closes it. The SDK's modules are loaded only for a stack.

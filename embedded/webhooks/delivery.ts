@@ -1,6 +1,6 @@
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import type { Secret } from '../../shared/domain/text/secret.ts';
+import type { Secret } from '../../shared/domain/secret.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { Outbox, Outgoing } from '../../shared/sqlite/outbox.ts';
 import { type Attempt, sendToWebhook } from './request.ts';

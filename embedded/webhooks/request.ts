@@ -24,7 +24,7 @@ export interface WebhookRequest {
 /** From connecting to the last byte of the answer. */
 export const attemptTimeoutMs = 15_000;
 /** The answer says nothing but its status; what is longer is not read to its end, and its connection is closed. */
-const mostAnswerBytes = 16_384;
+const maxAnswerBytes = 16_384;
 
 /** Sends one event; never rejects. Redirects are not followed: who gets the events is for the operator to say. */
 export async function sendToWebhook({ url, headers, body, nowMs }: WebhookRequest): Promise<Attempt> {
@@ -50,7 +50,7 @@ async function readAway({ body }: Response): Promise<void> {
   let bytes = 0;
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
-    if (bytes > mostAnswerBytes) return;
+    if (bytes > maxAnswerBytes) return;
   }
 }
 

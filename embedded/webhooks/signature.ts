@@ -1,10 +1,10 @@
 /** How a subscriber knows that an event is the bridge's, and its own. @see https://www.standardwebhooks.com */
 import { createHmac } from 'node:crypto';
-import { Secret } from '../../shared/domain/text/secret.ts';
+import { Secret } from '../../shared/domain/secret.ts';
 
 const prefix = 'whsec_';
-const leastBytes = 24;
-const mostBytes = 64;
+const minBytes = 24;
+const maxBytes = 64;
 
 /**
  * A webhook's secret as it is stored: `whsec_` and 24 to 64 random bytes in Base64.
@@ -17,7 +17,7 @@ export function webhookSecret(given: Secret): Secret | undefined {
   const key = Buffer.from(text, 'base64');
   // Buffer takes anything for Base64 and leaves out what is none.
   const isBase64 = key.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '');
-  if (!isBase64 || key.length < leastBytes || key.length > mostBytes) return undefined;
+  if (!isBase64 || key.length < minBytes || key.length > maxBytes) return undefined;
   return new Secret(prefix + key.toString('base64'));
 }
 

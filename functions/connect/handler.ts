@@ -29,7 +29,7 @@ const deps = {
   application: createApplicationSecret(secrets),
   endpoint: client,
   consentPage: client,
-  feedLook: client,
+  feedProbe: client,
   knownAdverts: createAdvertHistories({ client: table.client, name: config.advertStatusTable }),
   bookKeeper: { read: (name: string, generation: number) => readBooks(table, name, generation) },
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.busName }),

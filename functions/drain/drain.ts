@@ -6,11 +6,11 @@
 import type { ShapeError } from '../../shared/contract/checks.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { type Feed, feeds } from '../../shared/domain/feed.ts';
-import { sideBySide } from '../../shared/domain/for-each-concurrent.ts';
+import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { FeedState } from '../../shared/ports/feed-states.ts';
-import type { PartnerAccount } from '../../shared/ports/partner-accounts.ts';
 import { type PollDeps, type PollReport, pollFeed } from './poll.ts';
 import { type ReleaseDeps, releaseParked } from './release.ts';
 
@@ -74,7 +74,7 @@ export function createDrain(deps: DrainDeps) {
       due.map(({ state, connectedAt }) => [state, knownSuccess(state.lastSuccess, now) ?? connectedAt]),
     );
     const turns = [...due];
-    await sideBySide(turns, settings.feedsAtOnce, async (turn) => {
+    await forEachConcurrent(turns, settings.feedsAtOnce, async (turn) => {
       const { state } = turn;
       const feed = feedNamed(state.feed);
       if (!feed) return;

@@ -31,7 +31,7 @@ const drain = createDrain({
   accounts,
   feedStates: createFeedStates(table),
   reader: partnerReaders(config, table, accounts),
-  queue: createChangedAdvertsQueue({ queue, mostWaiting: drainLimits.mostWaiting, inFlightOf }),
+  queue: createChangedAdvertsQueue({ queue, maxWaiting: drainLimits.maxWaiting, inFlightOf }),
   deadLetters: createDeadLetters({ queue: deadLetterQueue }),
   parked: createParkedMessages({ table, queue }),
   bridgePausedUntil: async () => (await budget.read()).pausedUntilMs,

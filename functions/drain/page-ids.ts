@@ -12,7 +12,7 @@ export interface PageIds {
 }
 
 /** Enough to see what they are; a page has up to a thousand. */
-const mostShown = 5;
+const maxShown = 5;
 
 /** Sorts what a page names. A whole number counts as an ID too: should the service change its mind, nothing is lost. */
 export function idsOf(data: readonly unknown[]): PageIds {
@@ -24,7 +24,7 @@ export function idsOf(data: readonly unknown[]): PageIds {
     if (typeof id === 'string' && advertIdPattern.test(id)) ids.add(id);
     else {
       malformed += 1;
-      if (malformed <= mostShown) malformedShown.push(textOf(entry));
+      if (malformed <= maxShown) malformedShown.push(textOf(entry));
     }
   }
   return { ids: [...ids], repeated: data.length - malformed - ids.size, malformed, malformedShown };

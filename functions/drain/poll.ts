@@ -2,7 +2,7 @@ import type { Cause } from '../../shared/contract/events.ts';
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
-import { asFault, PartnerFault } from '../../shared/domain/faults.ts';
+import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
 import type { Feed } from '../../shared/domain/feed.ts';
 import { cleanText } from '../../shared/partner-api/errors/clean-text.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
@@ -20,7 +20,7 @@ export interface PollSettings {
   /** How long the lease runs; renewed with each page. */
   readonly leaseMs: number;
   /** No more is read for a partner account that has this many messages waiting. */
-  readonly mostWaiting: number;
+  readonly maxWaiting: number;
 }
 
 export interface PollDeps {
@@ -51,7 +51,7 @@ export type PollReport = { readonly pages: number; readonly listed: number } & (
         | 'turn-over';
     }
   | { readonly end: 'held'; readonly by: string }
-  | { readonly end: 'fault'; readonly fault: PartnerFault }
+  | { readonly end: 'fault'; readonly fault: PartnerError }
 );
 
 export interface PollOptions {
@@ -74,7 +74,7 @@ const pagesATurn = 10;
 const pageMs = 20_000;
 const slotsBefore = 30;
 /** Resets without an accepted page in between, after which a person is called and the feed is left alone a while. */
-const mostResetsInARow = 3;
+const maxResetsInARow = 3;
 const stuckPauseMs = 5 * 60_000;
 /** A page is not asked for when its answer might come after the lease has run out. */
 const leaseMarginMs = 10_000;
@@ -110,7 +110,7 @@ export async function pollFeed(
     for (let state = restarted(lease.state, resync?.since); ; ) {
       if (isOver()) return { ...counts, end: 'out-of-time' };
       if (counts.pages >= pagesATurn) return { ...counts, end: 'turn-over' };
-      if ((await deps.queue.depth(partnerAccount)) > settings.mostWaiting)
+      if ((await deps.queue.depth(partnerAccount)) > settings.maxWaiting)
         return { ...counts, end: 'backlog' };
       const page = await readPage(deps.reader, feed, state, {
         deadlineMs: Math.min(deadlineMs, leasedUntil - leaseMarginMs, clock.now() + pageMs + slotsMs),
@@ -128,7 +128,7 @@ export async function pollFeed(
       state = accepted.state;
     }
   } catch (error) {
-    const fault = asFault(error);
+    const fault = asPartnerError(error);
     end = endOf(fault, clock.now());
     // Not sent, for the budget has no slot in time or the service wants to be left alone.
     if (fault.code === 'paused' && counts.pages === 0 && listed) {
@@ -160,7 +160,7 @@ interface Accepted {
   readonly state: FeedState;
   readonly leasedUntil: number;
   /** Why the feed is not to be read on, although the page is kept. */
-  readonly standstill?: StuckFeed;
+  readonly standstill?: StuckFeedError;
 }
 
 /** IDs first, then everything else in one write. @returns undefined when the lease is not ours any more */
@@ -204,7 +204,7 @@ async function acceptPage(
   return { state: { ...before, ...stored }, leasedUntil: now + leaseMs, ...(standstill && { standstill }) };
 }
 
-/** @throws {PartnerFault} when the queue did not accept everything; nothing may be stored then */
+/** @throws {PartnerError} when the queue did not accept everything; nothing may be stored then */
 async function enqueue(
   deps: PollDeps,
   feed: Feed,
@@ -238,8 +238,8 @@ async function enqueue(
   if (messages.length === 0) return;
   const refused = await deps.queue.send(messages);
   if (refused.size > 0)
-    throw new PartnerFault(
-      'passing',
+    throw new PartnerError(
+      'transient',
       `the queue did not accept ${refused.size} of ${messages.length} messages`,
     );
   deps.observer.info('page accepted', {
@@ -275,35 +275,35 @@ function standstillAfter(
   before: FeedState,
   { page, startedOver }: Pick<PageRead, 'page' | 'startedOver'>,
   resetsInARow: number,
-): StuckFeed | undefined {
-  if (resetsInARow >= mostResetsInARow) {
-    return new StuckFeed(`the service has rejected ${resetsInARow} cursors in a row`);
+): StuckFeedError | undefined {
+  if (resetsInARow >= maxResetsInARow) {
+    return new StuckFeedError(`the service has rejected ${resetsInARow} cursors in a row`);
   }
   if (startedOver || page.nextCursor !== before.cursor) return undefined;
   if (!page.hasMore && page.data.length === 0) return undefined;
-  return new StuckFeed('the feed gives the same cursor again although it has more changes');
+  return new StuckFeedError('the feed gives the same cursor again although it has more changes');
 }
 
 /** The feed cannot be read on as it is; asking again at once would only hammer the service. */
-export class StuckFeed extends PartnerFault {
+export class StuckFeedError extends PartnerError {
   constructor(message: string) {
     super('contract-broken', message);
   }
 }
 
-function endOf(fault: PartnerFault, nowMs: number): PollEnd {
+function endOf(fault: PartnerError, nowMs: number): PollEnd {
   return {
     fault: fault.message,
     faultKind: fault.code,
     ...(callsForPerson(fault) ? { needsPerson: true } : {}),
-    ...(fault instanceof StuckFeed ? { pausedUntil: nowMs + stuckPauseMs } : {}),
+    ...(fault instanceof StuckFeedError ? { pausedUntil: nowMs + stuckPauseMs } : {}),
   };
 }
 
-const callsForPerson = (fault: PartnerFault): boolean =>
-  fault.policy.needsAttention || fault instanceof StuckFeed;
+const callsForPerson = (fault: PartnerError): boolean =>
+  fault.policy.needsAttention || fault instanceof StuckFeedError;
 
-function tell(observer: Observer, fault: PartnerFault, key: { partnerAccount: string; feed: string }): void {
+function tell(observer: Observer, fault: PartnerError, key: { partnerAccount: string; feed: string }): void {
   const fields = {
     ...key,
     fault: fault.code,

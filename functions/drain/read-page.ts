@@ -1,5 +1,5 @@
 import { toInstant } from '../../shared/domain/clock.ts';
-import { PartnerFault } from '../../shared/domain/faults.ts';
+import { PartnerError } from '../../shared/domain/faults.ts';
 import { type Feed, pageLimit } from '../../shared/domain/feed.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
 import { mayBeCursorRejection } from '../../shared/partner-api/errors/classify.ts';
@@ -18,7 +18,7 @@ export interface PageRead extends ReceivedPage {
  * the last success less the overlap (during a resync from where that began): the document does not say how a rejection looks (partner-api.md §4.1 rule 7).
  * When that fails too it was not the cursor, and the state stays as it is.
  *
- * @throws {PartnerFault}
+ * @throws {PartnerError}
  */
 export async function readPage(
   reader: FeedReader,
@@ -35,7 +35,7 @@ export async function readPage(
     );
     return { ...received, since, startedOver: false };
   } catch (fault) {
-    if (cursor === undefined || !(fault instanceof PartnerFault) || !mayBeCursorRejection(fault)) throw fault;
+    if (cursor === undefined || !(fault instanceof PartnerError) || !mayBeCursorRejection(fault)) throw fault;
   }
   const restart = restartOf(state, overlapMs, nowMs);
   const received = await reader.readPage(partnerAccount, { feed, since: restart, limit: pageLimit }, options);

@@ -1,7 +1,7 @@
 /** Messages that fan-out has parked come back into the queue once nothing keeps them from being handled any more. */
 
 import type { Clock } from '../../shared/domain/clock.ts';
-import { sideBySide } from '../../shared/domain/for-each-concurrent.ts';
+import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ParkedMessages } from '../../shared/ports/parked-messages.ts';
@@ -16,7 +16,7 @@ export interface ReleaseDeps {
   readonly clock: Clock;
   readonly settings: {
     /** Put back at most for each partner account: as many as the drain lets wait. The rest follows in the next run. */
-    readonly mostWaiting: number;
+    readonly maxWaiting: number;
   };
 }
 
@@ -36,7 +36,7 @@ export async function releaseParked(deps: ReleaseDeps, deadlineMs: number): Prom
   async function releaseOf(partnerAccount: string): Promise<void> {
     const account = (await accounts.read(partnerAccount))?.value;
     if (account && (stopOf(account) || pauseOf(account, clock.now()))) return;
-    const count = await parked.release(partnerAccount, { most: settings.mostWaiting, deadlineMs });
+    const count = await parked.release(partnerAccount, { most: settings.maxWaiting, deadlineMs });
     if (count > 0) observer.info('parked messages put back into the queue', { partnerAccount, count });
   }
 
@@ -48,7 +48,7 @@ export async function releaseParked(deps: ReleaseDeps, deadlineMs: number): Prom
   try {
     const names = await parked.accounts();
     if (names.length === 0 || (await bridgePausedUntil()) > clock.now()) return;
-    await sideBySide(names, accountsAtOnce, (name) =>
+    await forEachConcurrent(names, accountsAtOnce, (name) =>
       releaseOf(name).catch((error: unknown) => told(error, name)),
     );
   } catch (error) {

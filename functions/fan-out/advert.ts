@@ -12,9 +12,9 @@ export interface RetrySettings {
   /** How often an advert-specific fault is tried before its message is dead-lettered. */
   readonly advertTries: number;
   /** How old a message may grow over transient faults, ms. */
-  readonly mostAgeMs: number;
+  readonly maxAgeMs: number;
   /** A message received more often is given up. Default 300. */
-  readonly mostReceives?: number;
+  readonly maxReceives?: number;
   /** Waits for a known moment that are longer than this are spent outside the queue, ms. Default 60,000. */
   readonly longestHiddenMs?: number;
 }
@@ -39,7 +39,7 @@ export type MessageDelivery = Delivery & { readonly message: ChangedAdvert };
 export type Group = readonly [head: MessageDelivery, ...rest: MessageDelivery[]];
 
 /** Writes of a row that may conflict before it counts as contended beyond reason. */
-export const mostConflicts = 20;
+export const maxConflicts = 20;
 export const firstRow: AdvertRow = {
   sequence: 0,
   status: null,

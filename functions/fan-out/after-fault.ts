@@ -1,7 +1,7 @@
 /** What becomes of an advert's messages that could not be settled, and what its row has to say before one leaves the queue. */
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import type { PartnerFault } from '../../shared/domain/faults.ts';
+import type { PartnerError } from '../../shared/domain/faults.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { Settlement } from '../../shared/ports/deliveries.ts';
 import {
@@ -10,19 +10,19 @@ import {
   type Group,
   keyOf,
   type MessageDelivery,
-  mostConflicts,
+  maxConflicts,
   nextRow,
 } from './advert.ts';
-import { deadLetterOf, isHopeless, oftenDeliveredLetter } from './dead-letter.ts';
+import { deadLetterOf, isGivenUp, oftenDeliveredLetter } from './dead-letter.ts';
 import { defaultLongestHiddenMs, delayAfter, sendBack } from './redelivery.ts';
 
 /** Whether messages that met the fault are to wait outside the queue: for a person, or for the end of a long pause. */
-export type MustWait = (fault: PartnerFault) => Promise<boolean>;
+export type MustWait = (fault: PartnerError) => Promise<boolean>;
 
 interface Failed {
   /** The row as it was read before the fault. */
   readonly row: AdvertRow;
-  readonly fault: PartnerFault;
+  readonly fault: PartnerError;
   readonly mustWait: MustWait;
 }
 
@@ -53,7 +53,7 @@ export async function afterFault(
   };
   const { longestHiddenMs = defaultLongestHiddenMs } = settings;
   const delayMs = delayAfter(fault, { attempt: ownFault ? tries : head.receives, longestHiddenMs, random });
-  if (isHopeless(fault, head, { tries, nowMs: clock.now(), settings })) {
+  if (isGivenUp(fault, head, { tries, nowMs: clock.now(), settings })) {
     const letter = deadLetterOf(head, fault, clock.now());
     const settlements = await deadLetterHead(deps, group, letter, delayMs);
     if (settlements[0]?.verdict.kind === 'dead-letter') observer.error('message dead-lettered', fields);
@@ -115,7 +115,7 @@ async function noteTry({ histories }: AdvertDeps, group: Group, tries: number): 
 /** @returns whether the debt is written: only then may the message leave the queue */
 async function markOwed(histories: AdvertHistories, head: MessageDelivery): Promise<boolean> {
   const key = keyOf(head.message);
-  for (let conflicts = 0; conflicts < mostConflicts; conflicts += 1) {
+  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
     const row = (await histories.read(key)) ?? firstRow;
     if (row.position > head.position) return false;
     if (await histories.write(key, nextRow(row, head.position, { owed: true }))) return true;

@@ -1,13 +1,13 @@
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
-import type { PartnerFault } from '../../shared/domain/faults.ts';
+import type { PartnerError } from '../../shared/domain/faults.ts';
 import type { Delivery } from '../../shared/ports/deliveries.ts';
 import type { MessageDelivery, RetrySettings } from './advert.ts';
 
 /** What lands in the dead letters says why, in words. */
 export function deadLetterOf(
   { message, receives }: MessageDelivery,
-  fault: PartnerFault,
+  fault: PartnerError,
   nowMs: number,
 ): DeadLetter {
   return {
@@ -46,8 +46,8 @@ export const oftenDeliveredLetter = ({ message, receives }: MessageDelivery, now
 });
 
 /** Whether the fault ends the message's life: decided by the kind of fault, not by how often it was received. */
-export function isHopeless(
-  fault: PartnerFault,
+export function isGivenUp(
+  fault: PartnerError,
   { sentAt }: Delivery,
   {
     tries,
@@ -61,6 +61,6 @@ export function isHopeless(
     case 'by-tries':
       return tries >= settings.advertTries;
     case 'by-age':
-      return nowMs - sentAt >= settings.mostAgeMs;
+      return nowMs - sentAt >= settings.maxAgeMs;
   }
 }

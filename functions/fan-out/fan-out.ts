@@ -5,10 +5,11 @@
  * is there in docs/decisions/fan-out-protocol.md.
  */
 import { metrics } from '../../shared/contract/names.ts';
-import { asFault, PartnerFault } from '../../shared/domain/faults.ts';
+import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { Delivery, Outcome, Settlement } from '../../shared/ports/deliveries.ts';
-import type { PartnerAccount, PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import { type AdvertDeps, firstRow, type Group } from './advert.ts';
 import { afterFault, giveUp, park } from './after-fault.ts';
 import { byAdvert, type DeliveryGroup } from './by-advert.ts';
@@ -45,7 +46,7 @@ interface View {
 export function createFanOut(deps: FanOutDeps) {
   const { clock, observer } = deps;
   const {
-    mostReceives = defaultMostReceives,
+    maxReceives = defaultMostReceives,
     longestHiddenMs = defaultLongestHiddenMs,
     clockSkewMs = 1_000,
   } = deps.settings;
@@ -95,9 +96,9 @@ export function createFanOut(deps: FanOutDeps) {
   /** Settles the deliveries of one advert, together. Never rejects: what went wrong is in the verdicts. */
   async function handleGroup(group: Group, batch: number, options: HandleOptions): Promise<Settlement[]> {
     const { partnerAccount, generation } = group[0].message;
-    if (group[0].receives > mostReceives) return giveUp(deps, group);
+    if (group[0].receives > maxReceives) return giveUp(deps, group);
     // By what is so now, and what the drain goes by too: else it would be put back and parked in turns.
-    const mustWait = async (fault: PartnerFault): Promise<boolean> => {
+    const mustWait = async (fault: PartnerError): Promise<boolean> => {
       if (fault.policy.blames === 'partner-account') {
         const account = (await deps.accounts.read(partnerAccount))?.value;
         return account?.generation === generation && rests(account);
@@ -111,12 +112,12 @@ export function createFanOut(deps: FanOutDeps) {
       }
       if (account.generation < generation) {
         const message = `the message is of generation ${generation}, its partner account still of ${account.generation}`;
-        throw new PartnerFault('passing', message, { retryAfterMs: accountViewMs });
+        throw new PartnerError('transient', message, { retryAfterMs: accountViewMs });
       }
       if (rests(account)) return await park(deps, group);
       return await settleAdvert(deps, group, options.deadlineMs, mustWait);
     } catch (error) {
-      return afterFault(deps, group, { row: firstRow, fault: asFault(error), mustWait });
+      return afterFault(deps, group, { row: firstRow, fault: asPartnerError(error), mustWait });
     }
   }
 

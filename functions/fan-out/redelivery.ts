@@ -1,6 +1,6 @@
 /** How long messages that go back stay away, and when fan-out gives one up for having been delivered too often. */
 import { backoffMs } from '../../shared/domain/backoff.ts';
-import type { PartnerFault } from '../../shared/domain/faults.ts';
+import type { PartnerError } from '../../shared/domain/faults.ts';
 import type { Delivery, Settlement } from '../../shared/ports/deliveries.ts';
 
 /**
@@ -18,7 +18,7 @@ const transientBackoff = { baseMs: 1_000, capMs: 300_000 };
 
 /** How long to wait after a fault. What the service asked for is a lower bound, up to `longestHiddenMs`. */
 export function delayAfter(
-  fault: PartnerFault,
+  fault: PartnerError,
   { attempt, longestHiddenMs, random }: { attempt: number; longestHiddenMs: number; random: () => number },
 ): number {
   const backoff = fault.policy.deadLettered === 'by-age' ? transientBackoff : advertBackoff;
@@ -36,7 +36,7 @@ const freeReceives = 40;
 const receiveBackoff = { baseMs: 1_000, capMs: 900_000 };
 
 /** The shortest delay of a message that has been received so often, ms. */
-export function leastDelayMs(receives: number, random: () => number): number {
+export function minDelayMs(receives: number, random: () => number): number {
   if (receives <= freeReceives) return 0;
   return backoffMs(receives - freeReceives, { ...receiveBackoff, random: () => 0.85 + 0.15 * random() });
 }
@@ -49,6 +49,6 @@ export function sendBack(
 ): Settlement[] {
   return deliveries.map((delivery) => ({
     delivery,
-    verdict: { kind: 'again', delayMs: Math.max(askedMs, leastDelayMs(delivery.receives, random)) },
+    verdict: { kind: 'retry', delayMs: Math.max(askedMs, minDelayMs(delivery.receives, random)) },
   }));
 }

@@ -1,9 +1,9 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import { advertEvent } from '../../shared/domain/advert-event.ts';
-import { asFault, PartnerFault } from '../../shared/domain/faults.ts';
+import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
 import type { AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { Outcome, Settlement } from '../../shared/ports/deliveries.ts';
-import { type AdvertDeps, firstRow, type Group, keyOf, mostConflicts, nextRow } from './advert.ts';
+import { type AdvertDeps, firstRow, type Group, keyOf, maxConflicts, nextRow } from './advert.ts';
 import { afterFault, type MustWait } from './after-fault.ts';
 import { sendBack } from './redelivery.ts';
 
@@ -38,7 +38,7 @@ export async function settleAdvert(
   const head = group[0];
   const attempt: Attempt = { row: firstRow };
   try {
-    for (let conflicts = 0; conflicts < mostConflicts && clock.now() < deadlineMs; conflicts += 1) {
+    for (let conflicts = 0; conflicts < maxConflicts && clock.now() < deadlineMs; conflicts += 1) {
       const look = await lookOnce(
         deps,
         group,
@@ -54,9 +54,9 @@ export async function settleAdvert(
         }));
       }
     }
-    throw new PartnerFault('passing', 'no time left for this advert', { retryAfterMs: outdatedDelayMs });
+    throw new PartnerError('transient', 'no time left for this advert', { retryAfterMs: outdatedDelayMs });
   } catch (error) {
-    return await afterFault(deps, group, { row: attempt.row, fault: asFault(error), mustWait });
+    return await afterFault(deps, group, { row: attempt.row, fault: asPartnerError(error), mustWait });
   }
 }
 
@@ -125,7 +125,7 @@ async function observe(
   try {
     return await adverts.readAdvert(partnerAccount, advertId, { deadlineMs, generation });
   } catch (error) {
-    if (error instanceof PartnerFault && error.code === 'not-found')
+    if (error instanceof PartnerError && error.code === 'not-found')
       return { status: null, receivedAt: clock.now() };
     throw error;
   }

@@ -5,11 +5,13 @@
 import type { StopReason } from '../../shared/contract/events.ts';
 import { authorizationEvent } from '../../shared/domain/advert-event.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
-import { changeAccount, stopOf } from '../../shared/domain/partner-account.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import { stopOf } from '../../shared/domain/partner-account.ts';
+import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import type { PartnerAccount, PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
-import type { TokenPair } from '../../shared/ports/token-vault.ts';
+import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 
 /** Waits for a person, and owes the event that says so; once for each token version. */
 export function stopped(

@@ -19,7 +19,7 @@ export interface AcceptedClient {
 export function createClientCheck(deps: ClientCheckDeps) {
   const requestTokens = createTokenRequests(deps);
 
-  /** @throws {PartnerFault} `client-rejected`, `scope-refused`, or a passing one */
+  /** @throws {PartnerError} `client-rejected`, `scope-refused`, or a passing one */
   async function check(options: { readonly deadlineMs: number }): Promise<AcceptedClient> {
     const grant = { type: 'client_credentials', scope: deps.settings.requiredScope } as const;
     return { scope: scopeTold(await requestTokens(grant, options)) };

@@ -8,29 +8,30 @@
  */
 
 import { toInstant } from '../../shared/domain/clock.ts';
-import { PartnerFault } from '../../shared/domain/faults.ts';
+import { PartnerError } from '../../shared/domain/faults.ts';
 import { feeds } from '../../shared/domain/feed.ts';
-import { changeAccount } from '../../shared/domain/partner-account.ts';
-import type { Secret } from '../../shared/domain/text/secret.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import type { Secret } from '../../shared/domain/secret.ts';
+import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import type { KnownAdverts } from '../../shared/ports/advert-histories.ts';
-import type { FeedLook } from '../../shared/ports/feed-reader.ts';
+import type { FeedProbe } from '../../shared/ports/feed-reader.ts';
 import type { FeedRegister } from '../../shared/ports/feed-states.ts';
-import type { PartnerAccount } from '../../shared/ports/partner-accounts.ts';
+import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 import type { Grant } from '../../shared/ports/token-endpoint.ts';
-import type { TokenPair, TokenVault } from '../../shared/ports/token-vault.ts';
+import type { TokenVault } from '../../shared/ports/token-vault.ts';
 import { disconnected, payOwedEvents, restored } from './account-writes.ts';
 import { busy, releaseRefreshLock, withRefreshLock } from './refresh-lock.ts';
-import type { CallOptions, RefreshDeps } from './refresh-token.ts';
+import type { CallOptions, RefreshDeps } from './refresh-request.ts';
 import { createTokenRequests } from './token-requests.ts';
 import { missingScopes, pairOf, warnOfType } from './tokens.ts';
-import { createFirstLook, type FirstLookDeps, type FirstPage } from './verify-user.ts';
+import { createUserVerification, type FirstPage, type UserVerificationDeps } from './verify-user.ts';
 
 export interface ConnectDeps extends Omit<RefreshDeps, 'settings' | 'random'> {
   readonly vault: TokenVault;
   readonly feedStates: FeedRegister;
-  readonly feedLook: FeedLook;
+  readonly feedProbe: FeedProbe;
   readonly knownAdverts: KnownAdverts;
-  readonly bookKeeper: FirstLookDeps['bookKeeper'];
+  readonly bookKeeper: UserVerificationDeps['bookKeeper'];
   readonly settings: RefreshDeps['settings'] & { readonly overlapSeconds: number };
 }
 
@@ -62,11 +63,11 @@ const disconnectMs = 15_000;
 
 export function createConnect(deps: ConnectDeps) {
   const { accounts, vault, feedStates, clock, newId, observer, settings } = deps;
-  const { firstPage, verifyUser } = createFirstLook(deps);
+  const { firstPage, verifyUser } = createUserVerification(deps);
   const requestTokens = createTokenRequests(deps);
 
   /**
-   * @throws {PartnerFault} `grant-rejected`, `client-rejected`, `scope-refused`, `other-user`, `account-busy`, or a
+   * @throws {PartnerError} `grant-rejected`, `client-rejected`, `scope-refused`, `other-user`, `account-busy`, or a
    * passing one: nothing is stored then
    */
   async function connect(request: ConnectRequest, options: CallOptions): Promise<Connected> {
@@ -102,7 +103,7 @@ export function createConnect(deps: ConnectDeps) {
       const result = await withRefreshLock(deps, name, work);
       if (result !== busy) return result;
       if (clock.now() + busyLookMs >= deadlineMs) {
-        throw new PartnerFault(
+        throw new PartnerError(
           'account-busy',
           `the token of ${name} is being refreshed, or somebody else connects it right now: try again in two minutes`,
         );
@@ -117,7 +118,7 @@ export function createConnect(deps: ConnectDeps) {
     const pair = pairOf(received, 'refreshToken' in request ? { refreshToken: request.refreshToken } : {});
     if (!pair) {
       const lacking = received.answer.access_token === undefined ? 'access_token' : 'refresh_token';
-      throw new PartnerFault('contract-broken', `the token endpoint returned no usable ${lacking}`);
+      throw new PartnerError('contract-broken', `the token endpoint returned no usable ${lacking}`);
     }
     warnOfType(received, name, observer);
     const recently = toInstant(received.serviceTime - settings.overlapSeconds * 1000);
@@ -184,7 +185,7 @@ export function createConnect(deps: ConnectDeps) {
   /**
    * Makes the row one of the new generation that waits for its token. From now on nothing of a user before is used.
    *
-   * @throws {PartnerFault} `account-busy` when the name is somebody else's
+   * @throws {PartnerError} `account-busy` when the name is somebody else's
    */
   async function begin({ name, generation, lock: { holder, isKnown } }: Claim): Promise<void> {
     const startedAt = clock.now();
@@ -204,7 +205,7 @@ export function createConnect(deps: ConnectDeps) {
     if (account?.refreshing?.holder !== holder) throw connectedElsewhere(name);
   }
 
-  /** @throws {PartnerFault} when somebody else had the account in hand since: what they found is newer than this */
+  /** @throws {PartnerError} when somebody else had the account in hand since: what they found is newer than this */
   async function tell(
     { name, generation, lock: { holder } }: Claim,
     version: string,
@@ -218,7 +219,7 @@ export function createConnect(deps: ConnectDeps) {
     if (!account)
       throw new Error(`partner account ${name} was forgotten while it was being connected: connect it again`);
     if (!isOurs(account)) {
-      throw new PartnerFault(
+      throw new PartnerError(
         'account-busy',
         `connecting ${name} took so long that its token was refreshed, or it was changed, meanwhile: connect it again`,
       );
@@ -258,7 +259,7 @@ export function createConnect(deps: ConnectDeps) {
    * The second half: removes the cursor, and last the account. May be done again.
    *
    * @param generation the one that {@link beginForget} returned
-   * @throws {PartnerFault} `account-busy` when the name was connected again in between
+   * @throws {PartnerError} `account-busy` when the name was connected again in between
    */
   async function endForget(name: string, generation: number): Promise<void> {
     // A generation counts seconds: the next one under this name has to be greater.
@@ -267,7 +268,7 @@ export function createConnect(deps: ConnectDeps) {
     const remove = async () => {
       const account = (await accounts.read(name))?.value;
       if (account && (account.generation !== generation || !account.stop?.forgetting)) {
-        throw new PartnerFault(
+        throw new PartnerError(
           'account-busy',
           `${name} was connected again while it was being forgotten: what was before is gone, the new connection stays`,
         );
@@ -319,14 +320,14 @@ interface Exchanged {
 }
 
 const connectedElsewhere = (name: string) =>
-  new PartnerFault(
+  new PartnerError(
     'account-busy',
     `${name} was connected by somebody else in the same moment, and nothing of this was stored: see who it is, and connect it again if that is not the right user`,
   );
 
 /** Says what became of a refresh token that was handed in, for the service may have replaced it by now. */
 function sayingUsed(error: unknown, handedIn: Secret, { refreshToken }: TokenPair): unknown {
-  if (!(error instanceof PartnerFault)) return error;
+  if (!(error instanceof PartnerError)) return error;
   const fate = refreshToken.equals(handedIn)
     ? 'the refresh token handed in has been used, and is still the newest one'
     : 'the service has replaced the refresh token handed in, and the new one was not stored: ' +
@@ -337,7 +338,7 @@ function sayingUsed(error: unknown, handedIn: Secret, { refreshToken }: TokenPai
     ...(serviceCode === undefined ? {} : { serviceCode }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
-  return new PartnerFault(code, `${error.message} (${fate})`, { ...details, cause: error });
+  return new PartnerError(code, `${error.message} (${fate})`, { ...details, cause: error });
 }
 
 function grantOf(request: ConnectRequest, scope: string): Grant {
@@ -349,7 +350,7 @@ function grantOf(request: ConnectRequest, scope: string): Grant {
 function refuseSmallScope({ scope }: TokenPair, required: string): void {
   const missing = missingScopes(scope, required);
   if (missing.length === 0) return;
-  throw new PartnerFault(
+  throw new PartnerError(
     'scope-refused',
     `the scope granted is too small: "${scope}" lacks ${missing.join(', ')}`,
   );

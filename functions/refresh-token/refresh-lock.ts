@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/domain/clock.ts';
-import { changeAccount } from '../../shared/domain/partner-account.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 
 export interface LockDeps {
   readonly accounts: PartnerAccounts;

@@ -3,48 +3,21 @@
  * at a time for each partner account, over all functions and processes; the rules of partner-api.md §5.3 decide the
  * rest (docs/decisions/tokens.md).
  */
+
 import { metrics } from '../../shared/contract/names.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
-import { asFault, type PartnerFault } from '../../shared/domain/faults.ts';
-import { changeAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
-import type { ApplicationSecret } from '../../shared/ports/application-secret.ts';
-import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
-import type { Observer } from '../../shared/ports/observer.ts';
-import type { PartnerAccount } from '../../shared/ports/partner-accounts.ts';
+import { asPartnerError, type PartnerError } from '../../shared/domain/faults.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
+import type { TokenPair } from '../../shared/domain/token-pair.ts';
+import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 import type { RefreshOutcome } from '../../shared/ports/refresh-requester.ts';
-import type { TokenEndpoint } from '../../shared/ports/token-endpoint.ts';
-import type { Rejection } from '../../shared/ports/token-source.ts';
-import type { TokenPair, TokenVault } from '../../shared/ports/token-vault.ts';
 import { payOwedEvents, stopped, withToken } from './account-writes.ts';
-import { busy, type LockDeps, withRefreshLock } from './refresh-lock.ts';
+import { busy, withRefreshLock } from './refresh-lock.ts';
+import type { CallOptions, RefreshDeps, RefreshRequest } from './refresh-request.ts';
 import { createSweep } from './sweep.ts';
 import { createTokenRequests } from './token-requests.ts';
 import { missingScopes, pairOf, warnOfType } from './tokens.ts';
-
-export interface RefreshDeps extends LockDeps {
-  readonly vault: Pick<TokenVault, 'read' | 'write'>;
-  readonly application: ApplicationSecret;
-  readonly endpoint: TokenEndpoint;
-  readonly events: EventPublisher;
-  readonly observer: Observer;
-  readonly random: () => number;
-  readonly settings: LockDeps['settings'] & { readonly requiredScope: string };
-}
-
-export interface RefreshRequest {
-  readonly partnerAccount: string;
-  /** The version whose token was rejected; nothing happens when a newer one is current. */
-  readonly rejectedVersion: string;
-  /**
-   * `unused`: nothing is wrong with the token, but its refresh token has to be used so that it lives on. `stopped`: it is
-   * dead, but somebody may have put another one into the secret by hand.
-   */
-  readonly because: Rejection | 'unused' | 'stopped';
-}
-
-export interface CallOptions {
-  readonly deadlineMs: number;
-}
 
 const busyMs = 500;
 /** Short at first: the service may only be slow to tell its own parts of a new token. */
@@ -61,7 +34,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     try {
       return await refreshOnce(request, options);
     } catch (error) {
-      return failed(request.partnerAccount, asFault(error));
+      return failed(request.partnerAccount, asPartnerError(error));
     }
   }
 
@@ -112,7 +85,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     if (current.version !== rejectedVersion) return { kind: 'renewed' };
     if (because === 'scope-insufficient') return stopAccount(name, 'scope-insufficient', current.version);
     const grant = { type: 'refresh_token', refreshToken: current.pair.refreshToken } as const;
-    const received = await requestTokens(grant, options).catch(asFault);
+    const received = await requestTokens(grant, options).catch(asPartnerError);
     if (received instanceof Error) return refused(name, current.version, received);
 
     // Stored before anything else is done with it (I6); the verdicts on it come after.
@@ -173,7 +146,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     return { ...account, pause: { until: clock.now() + waitMs, reason, attempts } };
   }
 
-  async function refused(name: string, version: string, fault: PartnerFault): Promise<RefreshOutcome> {
+  async function refused(name: string, version: string, fault: PartnerError): Promise<RefreshOutcome> {
     if (fault.code !== 'grant-rejected') return failed(name, fault);
     // Believed only after a second look: somebody may have connected the account in this very moment.
     const again = await vault.read(name);
@@ -196,7 +169,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     return { kind: 'stopped', reason };
   }
 
-  function failed(name: string, fault: PartnerFault): RefreshOutcome {
+  function failed(name: string, fault: PartnerError): RefreshOutcome {
     const fields = { partnerAccount: name, fault: fault.code, reason: fault.message, error: fault.cause };
     if (fault.policy.needsAttention) {
       observer.count(metrics.needsAttention, 1);

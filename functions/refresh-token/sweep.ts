@@ -1,11 +1,11 @@
 /** What refresh-token does on schedule, for all partner accounts. */
 import { metrics } from '../../shared/contract/names.ts';
-import { sideBySide } from '../../shared/domain/for-each-concurrent.ts';
+import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { refreshTokenAlarmMs, stopOf } from '../../shared/domain/partner-account.ts';
-import type { PartnerAccount } from '../../shared/ports/partner-accounts.ts';
 import type { RefreshOutcome } from '../../shared/ports/refresh-requester.ts';
 import { payOwedEvents } from './account-writes.ts';
-import type { CallOptions, RefreshDeps, RefreshRequest } from './refresh-token.ts';
+import type { CallOptions, RefreshDeps, RefreshRequest } from './refresh-request.ts';
 
 export interface SweepReport {
   readonly refreshed: readonly string[];
@@ -20,7 +20,7 @@ const dayMs = 86_400_000;
 const usedWithinMs = 7 * dayMs;
 const atOnce = 5;
 /** No refresh is begun that has no time to end. */
-const leastMs = 5_000;
+const minMs = 5_000;
 
 type Refresh = (request: RefreshRequest, options: CallOptions) => Promise<RefreshOutcome>;
 
@@ -54,13 +54,13 @@ export function createSweep(deps: RefreshDeps, refresh: Refresh) {
       observer.error('a stored row cannot be read: that token is not looked after', { reason: message });
     });
     const all = known.toSorted((a, b) => (a.token?.usedAt ?? 0) - (b.token?.usedAt ?? 0));
-    await sideBySide(all, atOnce, async (account) => {
+    await forEachConcurrent(all, atOnce, async (account) => {
       const { name, token } = account;
       await payOwedEvents(deps, account);
       const isStopped = stopOf(account) !== undefined;
       const because = isStopped ? 'stopped' : reasonFor(account);
       if (!token || !because) return;
-      const isTime = clock.now() + leastMs <= options.deadlineMs;
+      const isTime = clock.now() + minMs <= options.deadlineMs;
       const outcome = isTime
         ? await refresh({ partnerAccount: name, rejectedVersion: token.version, because }, options)
         : undefined;

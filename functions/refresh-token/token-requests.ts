@@ -1,6 +1,6 @@
 /** Token requests with the application's credentials, which may be replaced at any time. */
 import type { Clock } from '../../shared/domain/clock.ts';
-import { PartnerFault } from '../../shared/domain/faults.ts';
+import { PartnerError } from '../../shared/domain/faults.ts';
 import type { Application, ApplicationSecret } from '../../shared/ports/application-secret.ts';
 import type { Grant, ReceivedTokens, TokenEndpoint } from '../../shared/ports/token-endpoint.ts';
 
@@ -34,13 +34,13 @@ export function createTokenRequests({ application, endpoint, clock }: TokenReque
   const current = (): Promise<Application> =>
     kept && clock.now() - kept.readAt < maxAgeMs ? kept.credentials : read();
 
-  /** @throws {PartnerFault} as the endpoint; `client-rejected` only for the credentials that are stored now */
+  /** @throws {PartnerError} as the endpoint; `client-rejected` only for the credentials that are stored now */
   return async (grant: Grant, options: { readonly deadlineMs: number }): Promise<ReceivedTokens> => {
     const used = await current();
     try {
       return await endpoint.requestTokens(used, grant, options);
     } catch (error) {
-      if (!(error instanceof PartnerFault) || error.code !== 'client-rejected') throw error;
+      if (!(error instanceof PartnerError) || error.code !== 'client-rejected') throw error;
       const stored = await read();
       if (isSame(stored, used)) throw error;
       return endpoint.requestTokens(stored, grant, options);

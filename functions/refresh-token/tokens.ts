@@ -1,8 +1,8 @@
 import { metrics } from '../../shared/contract/names.ts';
-import { Secret } from '../../shared/domain/text/secret.ts';
+import { Secret } from '../../shared/domain/secret.ts';
+import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ReceivedTokens } from '../../shared/ports/token-endpoint.ts';
-import type { TokenPair } from '../../shared/ports/token-vault.ts';
 
 /** Where the answer does not say how long its token lives, it is taken for an hour; a 401 corrects that. */
 const assumedLifetimeSeconds = 3600;

@@ -1,19 +1,19 @@
 /** What `connect` asks of the service with an access token that it was just given. */
 import { advertIdPattern } from '../../shared/contract/checks.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
-import { asFault, type FaultKind, PartnerFault } from '../../shared/domain/faults.ts';
+import { asPartnerError, type FaultKind, PartnerError } from '../../shared/domain/faults.ts';
 import { advertsFeed, pageLimit } from '../../shared/domain/feed.ts';
-import type { Secret } from '../../shared/domain/text/secret.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import type { Secret } from '../../shared/domain/secret.ts';
 import type { KnownAdverts } from '../../shared/ports/advert-histories.ts';
 import type { BookKeeper } from '../../shared/ports/books.ts';
-import type { FeedLook } from '../../shared/ports/feed-reader.ts';
+import type { FeedProbe } from '../../shared/ports/feed-reader.ts';
 import type { FeedRegister, KnownFeed } from '../../shared/ports/feed-states.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import type { PartnerAccount } from '../../shared/ports/partner-accounts.ts';
 
-export interface FirstLookDeps {
+export interface UserVerificationDeps {
   readonly feedStates: FeedRegister;
-  readonly feedLook: FeedLook;
+  readonly feedProbe: FeedProbe;
   readonly knownAdverts: KnownAdverts;
   readonly bookKeeper: Pick<BookKeeper, 'read'>;
   readonly clock: Clock;
@@ -35,18 +35,18 @@ export interface Look {
 /** Adverts looked up at a time: a user is nearly always known by the first few. */
 const lookUpAtOnce = 100;
 /** A slow service must not keep a pair from being stored. */
-const mostMs = 10_000;
+const maxMs = 10_000;
 /** Most users change an advert within a week, and a feed that is read every minute is kept as long. */
 const lookBackMs = 7 * 86_400_000;
 
-export function createFirstLook(deps: FirstLookDeps) {
-  const { feedStates, feedLook, knownAdverts, bookKeeper, clock, observer, settings } = deps;
+export function createUserVerification(deps: UserVerificationDeps) {
+  const { feedStates, feedProbe, knownAdverts, bookKeeper, clock, observer, settings } = deps;
 
   const pageSince = (since: string, { partnerAccount, token, deadlineMs }: Look) =>
-    feedLook.feedPage(
+    feedProbe.feedPage(
       token,
       { feed: advertsFeed, since, limit: pageLimit },
-      { partnerAccount, deadlineMs: Math.min(deadlineMs, clock.now() + mostMs) },
+      { partnerAccount, deadlineMs: Math.min(deadlineMs, clock.now() + maxMs) },
     );
 
   /** Whether the feed answers; never throws, for the pair is stored by then and good or not by itself. */
@@ -55,7 +55,7 @@ export function createFirstLook(deps: FirstLookDeps) {
       const { page } = await pageSince(since, look);
       return { kind: 'read', listed: page.data.length, hasMore: page.hasMore };
     } catch (error) {
-      const { code, message } = asFault(error);
+      const { code, message } = asPartnerError(error);
       return { kind: 'failed', fault: code, reason: message };
     }
   }
@@ -66,7 +66,7 @@ export function createFirstLook(deps: FirstLookDeps) {
    * names none of the adverts that have a history here, it is another user's.
    *
    * @returns why it could not be told; undefined for the same user
-   * @throws {PartnerFault} `other-user`
+   * @throws {PartnerError} `other-user`
    */
   async function verifyUser({ generation }: PartnerAccount, look: Look): Promise<string | undefined> {
     const { partnerAccount } = look;
@@ -89,7 +89,7 @@ export function createFirstLook(deps: FirstLookDeps) {
         return 'its feed names too little of the time when it was read';
       }
     }
-    throw new PartnerFault(
+    throw new PartnerError(
       'other-user',
       `of what changed since ${since} no advert is known under ${partnerAccount}`,
     );
@@ -106,7 +106,7 @@ export function createFirstLook(deps: FirstLookDeps) {
     { lastSuccess }: KnownFeed,
     ids: readonly string[],
     look: Look,
-  ): Promise<readonly string[] | PartnerFault> {
+  ): Promise<readonly string[] | PartnerError> {
     if (lastSuccess === undefined) return [];
     const listed = await listedSince(toInstant(lastSuccess - settings.overlapSeconds * 1000), look);
     if (listed instanceof Error) return listed;
@@ -118,17 +118,17 @@ export function createFirstLook(deps: FirstLookDeps) {
   async function listedSince(
     since: string,
     look: Look,
-  ): Promise<{ readonly ids: readonly string[]; readonly hasMore: boolean } | PartnerFault> {
+  ): Promise<{ readonly ids: readonly string[]; readonly hasMore: boolean } | PartnerError> {
     try {
       const { page } = await pageSince(since, look);
       const ids = page.data.filter((id): id is string => typeof id === 'string' && advertIdPattern.test(id));
       return { ids, hasMore: page.hasMore };
     } catch (error) {
-      return asFault(error);
+      return asPartnerError(error);
     }
   }
 
-  function untold(error: PartnerFault, { partnerAccount }: Look): string {
+  function untold(error: PartnerError, { partnerAccount }: Look): string {
     observer.info('not told whether the same user authorized', { partnerAccount, error });
     return `its feed did not answer: ${error.message}`;
   }

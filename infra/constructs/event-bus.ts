@@ -3,7 +3,7 @@ import { EventBus as Bus } from 'aws-cdk-lib/aws-events';
 import { Construct } from 'constructs';
 import { eventSource } from '../../shared/contract/names.ts';
 import type { StackSettings } from '../../shared/contract/settings.ts';
-import { SubscriberPolicy } from './subscription/subscriber-policy.ts';
+import { SubscriberPolicy } from './subscriber-policy.ts';
 
 /** Long enough for a team to find out that it has handled a quarter's events wrongly, at some cents a million. */
 const archivedFor = Duration.days(90);

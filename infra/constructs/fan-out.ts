@@ -34,7 +34,7 @@ const batchSize = 10;
  */
 const fewestAtOnce = 2;
 /** A tenth of what an AWS account has by default: the bridge is a guest there. */
-const mostAtOnce = 100;
+const maxAtOnce = 100;
 
 /** Fetches each advert that changed and publishes what became of it. */
 export class FanOut extends Construct {
@@ -87,7 +87,7 @@ export class FanOut extends Construct {
       eventSourceArn: queue.queueArn,
       batchSize,
       reportBatchItemFailures: true,
-      maxConcurrency: Math.min(Math.max(needed, fewestAtOnce), mostAtOnce),
+      maxConcurrency: Math.min(Math.max(needed, fewestAtOnce), maxAtOnce),
     });
     // Lambda checks that it may receive when the mapping is made.
     if (this.function.function.role) mapping.node.addDependency(this.function.function.role);

@@ -1,6 +1,6 @@
-import type { Answer } from '../http/answer.ts';
 import { errorAnswer } from '../http/errors.ts';
 import type { ServiceRequest } from '../http/request.ts';
+import type { Answer } from '../state/answer.ts';
 import type { PartnerAccount } from '../state/partner-account.ts';
 import { covers } from '../state/scope.ts';
 import type { World } from '../state/world.ts';

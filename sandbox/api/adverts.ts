@@ -1,6 +1,6 @@
-import { type Answer, json } from '../http/answer.ts';
 import { errorAnswer } from '../http/errors.ts';
 import { isJson, jsonObject, type ServiceRequest, single } from '../http/request.ts';
+import { type Answer, json } from '../state/answer.ts';
 import type { Advert, PartnerAccount } from '../state/partner-account.ts';
 import { addAdvert, type World } from '../state/world.ts';
 

@@ -1,6 +1,6 @@
-import type { Answer } from '../http/answer.ts';
 import { errorAnswer } from '../http/errors.ts';
 import { type ServiceRequest, single } from '../http/request.ts';
+import type { Answer } from '../state/answer.ts';
 import type { Bookmark } from '../state/cursor.ts';
 import type { PartnerAccount } from '../state/partner-account.ts';
 import { parseSince } from '../state/since.ts';

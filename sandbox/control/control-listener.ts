@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
-import { type Answer, json } from '../http/answer.ts';
 import { Input } from '../http/input.ts';
 import { jsonObject } from '../http/request.ts';
 import { type AnswerWriter, readBody } from '../http/wire.ts';
+import { type Answer, json } from '../state/answer.ts';
 import type { SandboxControl } from './control.ts';
 import type { ControlRoute } from './control-route.ts';
 import { advertRoutes } from './control-routes-of-adverts.ts';

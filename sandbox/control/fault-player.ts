@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { Answer } from '../http/answer.ts';
 import type { AnswerWriter } from '../http/wire.ts';
+import type { Answer } from '../state/answer.ts';
 import type { FaultAction } from '../state/faults.ts';
 
 const defaultHugeBytes = 64 * 1024 * 1024;

@@ -1,5 +1,5 @@
+import type { Answer } from '../state/answer.ts';
 import type { ErrorShape } from '../state/assumptions.ts';
-import type { Answer } from './answer.ts';
 
 export interface ServiceError {
   readonly status: number;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Answer } from '../state/answer.ts';
 import type { Clock } from '../state/clock.ts';
-import type { Answer } from './answer.ts';
 
 const maximumBodyBytes = 1_000_000;
 

@@ -1,5 +1,5 @@
-import { type Answer, html, json } from '../http/answer.ts';
 import { type ServiceRequest, single } from '../http/request.ts';
+import { type Answer, html, json } from '../state/answer.ts';
 import type { PendingConsent } from '../state/consent.ts';
 import { covers, scopeNames } from '../state/scope.ts';
 import type { World } from '../state/world.ts';

@@ -1,6 +1,6 @@
-import { type Answer, json } from '../http/answer.ts';
 import { errorAnswer } from '../http/errors.ts';
 import { isJson, jsonObject, type ServiceRequest } from '../http/request.ts';
+import { type Answer, json } from '../state/answer.ts';
 import { covers, scopeNames } from '../state/scope.ts';
 import type { Grant } from '../state/tokens.ts';
 import type { World } from '../state/world.ts';

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { Answer } from '../http/answer.ts';
+import type { Answer } from './answer.ts';
 import type { RateLimit } from './assumptions.ts';
 
 export interface RateLimiter {

@@ -1,4 +1,4 @@
-import type { EventDetailType } from './schemas.ts';
+import type { EventDetailType } from './detail-types.ts';
 
 /** What each event tells, in the schemas, the AsyncAPI document and the schema registry. */
 export const summaries: Record<EventDetailType, string> = {

@@ -1,4 +1,5 @@
 /** The published JSON Schemas: made from the valibot schemas, with descriptions and examples. */
+
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { envelopes } from '../../shared/contract/events.ts';
 import { detailTypes } from '../../shared/contract/names.ts';
@@ -9,8 +10,8 @@ import {
   aPartnerAuthorizationRestored,
 } from '../../subscriber/index.ts';
 import { descriptions, summaries } from './descriptions.ts';
+import type { EventDetailType } from './detail-types.ts';
 
-export type EventDetailType = keyof typeof envelopes;
 export const eventDetailTypes = Object.values(detailTypes);
 
 /** As much of JSON Schema as the contract uses. */

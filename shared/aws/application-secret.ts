@@ -5,7 +5,7 @@ import {
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { secretNames } from '../contract/names.ts';
-import { applicationOfText, textOfApplication } from '../domain/text/secret-text.ts';
+import { applicationOfText, textOfApplication } from '../domain/secret-text.ts';
 import type { Application, ApplicationSecret } from '../ports/application-secret.ts';
 
 const SecretId = secretNames.application;

@@ -1,5 +1,5 @@
 import { feedStateTable } from '../contract/tables.ts';
-import type { Books as Account } from '../ports/books.ts';
+import type { Books as Account } from '../domain/books.ts';
 import { type Table, updateItem } from './dynamodb/conditional-write.ts';
 import type { Item } from './dynamodb/values.ts';
 

@@ -1,8 +1,9 @@
 import { feedStateTable } from '../contract/tables.ts';
 import { backoffMs } from '../domain/backoff.ts';
 import { systemClock } from '../domain/clock.ts';
+import type { BudgetState } from '../domain/rate-budget.ts';
 import { freshBudget, paused, recovered, reserveSlots, suspected } from '../domain/rate-budget.ts';
-import type { BudgetState, BudgetStore } from '../ports/budget-store.ts';
+import type { BudgetStore } from '../ports/budget-store.ts';
 import { readItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
 import { fromItem, type Item, numberIn } from './dynamodb/values.ts';
 import type { Edges } from './sqs/send-batches.ts';
@@ -14,7 +15,7 @@ const key: Item = {
 const unused: Known = { state: freshBudget, version: 0 };
 
 /** Every conflict means that somebody else got his slots; so many in a row mean that something is wrong. */
-const mostConflicts = 30;
+const maxConflicts = 30;
 const backoff = { baseMs: 5, capMs: 200 };
 
 interface Known {
@@ -51,7 +52,7 @@ export function createBudgetStore(
     change: (state: BudgetState) => { readonly state: BudgetState; readonly result: T },
   ) {
     let from = seen ?? (await look());
-    for (let attempt = 1; attempt <= mostConflicts; attempt += 1) {
+    for (let attempt = 1; attempt <= maxConflicts; attempt += 1) {
       const { state, result } = change(from.state);
       if (isSame(state, from.state)) {
         // Nothing to write: but only the state that really stands can say so.

@@ -7,7 +7,7 @@ import { type Edges, type Queue, sendBatches } from './sqs/send-batches.ts';
 export interface ChangedAdvertsQueueOptions extends Edges {
   readonly queue: Queue;
   /** While the whole queue is below this, no single account's backlog needs to be known. */
-  readonly mostWaiting: number;
+  readonly maxWaiting: number;
   /** The partner account's messages in flight, by its books. */
   readonly inFlightOf: (partnerAccount: string) => Promise<number>;
 }
@@ -53,7 +53,7 @@ export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): 
     // SQS knows nothing of partner accounts, so the account's share is taken from its books, and only when it matters.
     async depth(partnerAccount) {
       const waiting = await total();
-      if (waiting < options.mostWaiting) return waiting;
+      if (waiting < options.maxWaiting) return waiting;
       return Math.min(waiting, await options.inFlightOf(partnerAccount));
     },
   };

@@ -22,7 +22,7 @@ const entriesAtOnce = 10;
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevent-size.html
  */
 const bytesAtOnce = 256 * 1024;
-const mostAttempts = 5;
+const maxAttempts = 5;
 const backoff = { baseMs: 50, capMs: 1_000 };
 
 interface Waiting {
@@ -85,7 +85,7 @@ export function createEventPublisher(options: EventPublisherOptions): EventPubli
   /** Waits beside the others, so that an event that keeps failing holds up none of them. */
   function again(event: Waiting, error: RefusedEventError): void {
     event.attempts += 1;
-    if (event.attempts >= mostAttempts) event.reject(error);
+    if (event.attempts >= maxAttempts) event.reject(error);
     else void clock.sleep(backoffMs(event.attempts, { ...backoff, random })).then(() => resend(event));
   }
 

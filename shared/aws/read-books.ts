@@ -1,5 +1,5 @@
+import type { Books } from '../domain/books.ts';
 import { feeds } from '../domain/feed.ts';
-import type { Books } from '../ports/books.ts';
 import { booksItemKey } from './books.ts';
 import { readItem, type Table } from './dynamodb/conditional-write.ts';
 import { numberIn } from './dynamodb/values.ts';

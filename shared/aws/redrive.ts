@@ -2,7 +2,7 @@
 import { messageGroupOf } from '../domain/queue/message-groups.ts';
 import type { Books } from './books.ts';
 import { countMessages } from './sqs/queue-counts.ts';
-import { passOver, remove } from './sqs/scan-dead-letters.ts';
+import { remove, scanDeadLetters } from './sqs/scan-dead-letters.ts';
 import { type Queue, sendBatches } from './sqs/send-batches.ts';
 import { type Stored, storedOf } from './sqs/stored-letter.ts';
 
@@ -29,7 +29,7 @@ export function createStoredLetters({ queue, deadLetterQueue, books }: StoredLet
     const inQueue = await countMessages(deadLetterQueue);
     let [seen, found] = [0, 0];
     const isEnough = () => choice.ids !== undefined && found === new Set(choice.ids).size;
-    await passOver(
+    await scanDeadLetters(
       deadLetterQueue,
       async (batch) => {
         const wanted = batch.map(storedOf).filter((stored) => isMeant(stored, choice));

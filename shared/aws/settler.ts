@@ -1,12 +1,13 @@
 import { ChangeMessageVisibilityBatchCommand } from '@aws-sdk/client-sqs';
 import type { SQSBatchResponse } from 'aws-lambda';
 import { systemClock } from '../domain/clock.ts';
-import { sideBySide } from '../domain/for-each-concurrent.ts';
+import { forEachConcurrent } from '../domain/for-each-concurrent.ts';
+import { placeOf } from '../domain/queue/parked-message.ts';
 import type { Settlement, Verdict } from '../ports/deliveries.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { Books, Entry } from './books.ts';
 import { sendDeadLetters } from './dead-letters.ts';
-import { type Parking, placeOf } from './parking/parking.ts';
+import type { Parking } from './parking/parking.ts';
 import type { ReceivedRecord } from './sqs/deliveries.ts';
 import { type Edges, inTens, type Queue } from './sqs/send-batches.ts';
 
@@ -26,7 +27,7 @@ export interface Batch {
 }
 
 /** A message is invisible for 12 hours at most, counted from its receipt; a minute is for the way to the function. */
-const mostInvisibleSeconds = 43_200 - 60;
+const maxInvisibleSeconds = 43_200 - 60;
 
 type Of<K extends Verdict['kind']> = Settlement & { readonly verdict: Extract<Verdict, { kind: K }> };
 const isOf =
@@ -50,7 +51,7 @@ export function createBatchSettler(options: BatchSettlerOptions) {
     const [refused, parked] = await Promise.all([
       sendLetters(letters),
       park(settlements.filter(isOf('park'))),
-      delay(records, settlements.filter(isOf('again')), receivedAt),
+      delay(records, settlements.filter(isOf('retry')), receivedAt),
     ]);
     const buried = letters.filter(({ delivery }) => !refused.has(delivery.id));
     const done = settlements.filter(isOf('done'));
@@ -93,16 +94,16 @@ export function createBatchSettler(options: BatchSettlerOptions) {
   // Where the delay cannot be set, the message comes back when its visibility ends: sooner or later, but it does.
   async function delay(
     records: readonly ReceivedRecord[],
-    settlements: readonly Of<'again'>[],
+    settlements: readonly Of<'retry'>[],
     receivedAt: number,
   ): Promise<void> {
     const receipts = new Map(records.map(({ messageId, receiptHandle }) => [messageId, receiptHandle]));
-    const mostSeconds = mostInvisibleSeconds - Math.ceil((clock.now() - receivedAt) / 1000);
-    await sideBySide(inTens(settlements), 4, async (ten) => {
+    const maxSeconds = maxInvisibleSeconds - Math.ceil((clock.now() - receivedAt) / 1000);
+    await forEachConcurrent(inTens(settlements), 4, async (ten) => {
       const Entries = ten.map(({ delivery, verdict }, index) => ({
         Id: String(index),
         ReceiptHandle: receipts.get(delivery.id),
-        VisibilityTimeout: Math.max(0, Math.min(Math.ceil(verdict.delayMs / 1000), mostSeconds)),
+        VisibilityTimeout: Math.max(0, Math.min(Math.ceil(verdict.delayMs / 1000), maxSeconds)),
       }));
       await queue.client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: queue.url, Entries }));
     }).catch((error: unknown) => {
@@ -122,7 +123,7 @@ export function createBatchSettler(options: BatchSettlerOptions) {
       if (delivery.receives > 1) entry.redelivered = (entry.redelivered ?? 0) + 1;
       entries.set(key, { account, generation, entry });
     }
-    await sideBySide([...entries.values()], 4, ({ account, generation, entry }) =>
+    await forEachConcurrent([...entries.values()], 4, ({ account, generation, entry }) =>
       options.books.add(account, generation, entry),
     );
   }

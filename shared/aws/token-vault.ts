@@ -11,7 +11,7 @@ import {
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { secretNames } from '../contract/names.ts';
-import { pairOfText, textOfPair } from '../domain/text/secret-text.ts';
+import { pairOfText, textOfPair } from '../domain/secret-text.ts';
 import type { TokenReader, TokenVault } from '../ports/token-vault.ts';
 
 const secretId = (partnerAccount: string) => secretNames.partnerAccountPrefix + partnerAccount;

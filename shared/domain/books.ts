@@ -1,5 +1,3 @@
-import type { Books } from '../ports/books.ts';
-
 /** Of a generation of which nothing was listed yet. */
 export const emptyBooks: Books = {
   listed: 0,
@@ -10,3 +8,16 @@ export const emptyBooks: Books = {
   deadLettered: 0,
   inFlight: 0,
 };
+
+/** The books of one partner account's generation (design, I9). */
+export interface Books {
+  readonly listed: number;
+  readonly events: number;
+  readonly unchanged: number;
+  readonly coalesced: number;
+  readonly unavailable: number;
+  readonly deadLettered: number;
+  readonly inFlight: number;
+  /** Outcomes counted more than once; always 0 where counting and settling are one transaction. */
+  readonly redelivered?: number;
+}

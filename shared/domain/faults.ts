@@ -6,8 +6,8 @@
 import { ShapeError } from '../contract/checks.ts';
 
 export const faultKinds = [
-  'passing',
-  'slow-down',
+  'transient',
+  'rate-limited',
   'paused',
   'forbidden',
   'token-rejected',
@@ -48,9 +48,9 @@ const policy = (
 
 export const faultPolicies: Readonly<Record<FaultKind, Policy>> = {
   /** No answer, a reset, a timeout, 5xx, a body that is not JSON. */
-  passing: policy('service', 'by-age', { retryable: true }),
+  transient: policy('service', 'by-age', { retryable: true }),
   /** 429. */
-  'slow-down': policy('service', 'by-age'),
+  'rate-limited': policy('service', 'by-age'),
   /** Not sent: the service asked all of the bridge to wait, or the rate budget has no slot inside the deadline. */
   paused: policy('service', 'by-age'),
   /** 403 without a known code: one forbidden advert, or the beginning of an address block. */
@@ -101,8 +101,8 @@ export interface FaultDetails {
 }
 
 /** A request to the partner service that did not bring what was asked for. The message holds no secret. */
-export class PartnerFault extends Error {
-  override readonly name = 'PartnerFault';
+export class PartnerError extends Error {
+  override readonly name = 'PartnerError';
   readonly code: FaultKind;
   readonly status: number | undefined;
   readonly serviceCode: string | undefined;
@@ -124,10 +124,10 @@ export class PartnerFault extends Error {
 }
 
 /** `error` as a fault of the pipeline: what is not one is a passing fault, told as such, with its cause kept. */
-export function asFault(error: unknown): PartnerFault {
-  if (error instanceof PartnerFault) return error;
+export function asPartnerError(error: unknown): PartnerError {
+  if (error instanceof PartnerError) return error;
   if (error instanceof ShapeError)
-    return new PartnerFault('malformed-state', error.message, { cause: error });
+    return new PartnerError('malformed-state', error.message, { cause: error });
   const name = error instanceof Error ? error.name : typeof error;
-  return new PartnerFault('passing', `unexpected ${name}`, { cause: error });
+  return new PartnerError('transient', `unexpected ${name}`, { cause: error });
 }

@@ -2,7 +2,7 @@
  * Calls `work` for every item, at most `limit` at a time, in order of the items; also for those that are put at the end
  * of the list meanwhile. A rejection does not stop the others; the first one is thrown when all have ended.
  */
-export async function sideBySide<T>(
+export async function forEachConcurrent<T>(
   items: readonly T[],
   limit: number,
   work: (item: T) => Promise<void>,

@@ -1,5 +1,5 @@
 /** Clocks of two machines of one bridge differ by less. */
-const mostSkewMs = 60_000;
+const maxSkewMs = 60_000;
 
 /**
  * A feed's stored `lastSuccess` (ms since 1970) as far as it can be true: never later than now. A moment in the future
@@ -8,4 +8,4 @@ const mostSkewMs = 60_000;
  * @returns undefined when nothing is stored, or it lies in the future
  */
 export const knownSuccess = (lastSuccess: number | undefined, nowMs: number): number | undefined =>
-  lastSuccess === undefined || lastSuccess > nowMs + mostSkewMs ? undefined : Math.min(lastSuccess, nowMs);
+  lastSuccess === undefined || lastSuccess > nowMs + maxSkewMs ? undefined : Math.min(lastSuccess, nowMs);

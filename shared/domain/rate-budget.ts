@@ -1,8 +1,7 @@
 /**
  * The rules of the rate budget's shared state: pure functions that every store applies in one atomic step, so that the
- * three of them cannot differ. What a gate does with a reservation is in gate.ts.
+ * three of them cannot differ. What a rate limiter does with a reservation is in rate limiter.ts.
  */
-import type { BudgetState, PauseReason, Reservation, SlotRequest } from '../ports/budget-store.ts';
 
 /** Nothing reserved, nothing asked for. */
 export const freshBudget: BudgetState = { nextSlotMs: 0, pausedUntilMs: 0 };
@@ -48,4 +47,36 @@ export function recovered(state: BudgetState): BudgetState {
   if (pauseReason === 'circuit') return { ...rest, pausedUntilMs: 0 };
   if (suspect === undefined) return state;
   return pauseReason === undefined ? rest : { ...rest, pauseReason };
+}
+
+export type PauseReason = 'rate-limited' | 'circuit';
+
+/** One shared item for the whole bridge. */
+export interface BudgetState {
+  /** The next instant at which a request may start, ms since 1970. */
+  readonly nextSlotMs: number;
+  /** Nobody sends before this; 0 when nothing was asked for. */
+  readonly pausedUntilMs: number;
+  /** `circuit`: after the pause only one request goes through, as a trial, until one succeeds. */
+  readonly pauseReason?: PauseReason;
+  /** The resource that last answered 403 without a known code, with no success since. */
+  readonly suspect?: string;
+}
+
+export interface SlotRequest {
+  readonly count: number;
+  readonly intervalMs: number;
+  readonly nowMs: number;
+  /** How long everyone else waits for the outcome of a trial. */
+  readonly trialMs: number;
+  /** The second request of a trial: granted although the trial's own pause lasts, which begins anew. */
+  readonly followsTrial?: boolean;
+}
+
+export interface Reservation {
+  /** `count`; 1 for the trial after a circuit pause; 0 while paused. */
+  readonly granted: number;
+  readonly firstSlotMs: number;
+  /** As it is after the reservation. */
+  readonly state: BudgetState;
 }

@@ -8,8 +8,8 @@ import {
   type TokenAnswer,
   tokenAnswer,
 } from '../contract/partner-service.ts';
-import { PartnerFault } from '../domain/faults.ts';
-import type { Secret } from '../domain/text/secret.ts';
+import { PartnerError } from '../domain/faults.ts';
+import type { Secret } from '../domain/secret.ts';
 import type { Answer } from './http/transport.ts';
 
 /** The list of adverts, each by its ID; assumed, for §4.2 shows neither its paging nor its shape. */
@@ -17,13 +17,13 @@ const advertList = v.object({ data: v.array(v.unknown()) });
 export type AdvertList = v.InferOutput<typeof advertList>;
 
 /** A cursor goes back in the request's line, of which servers take some 8 KB; and it is stored with each page. */
-const mostCursorBytes = 4_096;
+const maxCursorBytes = 4_096;
 
 /**
  * A page of the feed.
  *
  * @param limit how many entries were asked for: a page may not have more
- * @throws {PartnerFault} `passing`, `contract-broken`
+ * @throws {PartnerError} `passing`, `contract-broken`
  * @see partner-api.md §2.1
  */
 export function pageIn(answer: Answer, what: string, limit: number): FeedPage {
@@ -31,8 +31,8 @@ export function pageIn(answer: Answer, what: string, limit: number): FeedPage {
   const { nextCursor, data } = page;
   if (!nextCursor.isWellFormed())
     throw broken(what, answer, 'nextCursor: expected well-formed text, which can be sent back');
-  if (Buffer.byteLength(nextCursor) > mostCursorBytes)
-    throw broken(what, answer, `nextCursor: expected at most ${mostCursorBytes} bytes`);
+  if (Buffer.byteLength(nextCursor) > maxCursorBytes)
+    throw broken(what, answer, `nextCursor: expected at most ${maxCursorBytes} bytes`);
   if (data.length > limit)
     throw broken(what, answer, `data: expected at most the ${limit} entries asked for, not ${data.length}`);
   return page;
@@ -42,7 +42,7 @@ export function pageIn(answer: Answer, what: string, limit: number): FeedPage {
  * The status of an advert.
  *
  * @param id the one asked for: a status of another advert must not be taken for its own
- * @throws {PartnerFault} `passing`, `contract-broken`
+ * @throws {PartnerError} `passing`, `contract-broken`
  * @see partner-api.md §2.2
  */
 export function statusIn(answer: Answer, id: string, what: string): string {
@@ -80,7 +80,7 @@ export type TokenField = keyof TokenAnswer;
  * Tokens: an access token, a refresh token or both. A scope that repeats a secret is unusable, for scopes are shown.
  *
  * @param secrets those of the request
- * @throws {PartnerFault} `passing`, `contract-broken`
+ * @throws {PartnerError} `passing`, `contract-broken`
  * @see partner-api.md §2.3
  */
 export function tokensIn(answer: Answer, what: string, secrets: readonly Secret[]): TokensRead {
@@ -140,7 +140,7 @@ function bodyAs<S extends v.GenericSchema<unknown, unknown>>(
     return checked(schema, value, what);
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
-    throw new PartnerFault('contract-broken', error.message, { status: answer.status, cause: error });
+    throw new PartnerError('contract-broken', error.message, { status: answer.status, cause: error });
   }
 }
 
@@ -154,11 +154,11 @@ function parsed(answer: Answer, what: string): unknown {
     return JSON.parse(withoutMark(body));
   } catch {
     // The parser's message quotes the text, which may hold a token: so no cause.
-    throw new PartnerFault('passing', `${what} answered ${status} with something that is not JSON`, {
+    throw new PartnerError('transient', `${what} answered ${status} with something that is not JSON`, {
       status,
     });
   }
 }
 
 const broken = (what: string, { status }: Answer, flaw: string) =>
-  new PartnerFault('contract-broken', `${what}: ${flaw}`, { status });
+  new PartnerError('contract-broken', `${what}: ${flaw}`, { status });

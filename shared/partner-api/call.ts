@@ -1,16 +1,16 @@
 /** One call: attempts, each with a connection, a turn in the rate budget and a time limit, until the deadline. */
 import { type BackoffOptions, backoffMs } from '../domain/backoff.ts';
 import type { Clock } from '../domain/clock.ts';
-import { PartnerFault } from '../domain/faults.ts';
+import { PartnerError } from '../domain/faults.ts';
 import { type Asked, faultOfAnswer, faultOfSilence } from './errors/classify.ts';
 import { createConnections } from './http/connections.ts';
 import type { RetryPolicy } from './http/retry-policy.ts';
 import { type Answer, NoAnswerError, type Transport, type WireRequest } from './http/transport.ts';
-import type { Gate } from './rate-limit/rate-limiter.ts';
+import type { RateLimiter } from './rate-limit/rate-limiter.ts';
 
 export interface CallerDeps {
   readonly transport: Transport;
-  readonly gate: Gate;
+  readonly rateLimiter: RateLimiter;
   readonly clock: Clock;
   readonly random: () => number;
   readonly concurrency: number;
@@ -21,11 +21,11 @@ export interface CallerDeps {
 
 export interface CallRequest extends Asked {
   readonly wire: WireRequest;
-  /** What the gate knows it by. */
+  /** What the rate limiter knows it by. */
   readonly resource: string;
   readonly deadlineMs: number;
-  /** Faults that may be about a part of this request which the next one leaves out: they decide nothing for the gate. */
-  readonly isUndecided?: (fault: PartnerFault) => boolean;
+  /** Faults that may be about a part of this request which the next one leaves out: they decide nothing for the rate limiter. */
+  readonly isUndecided?: (fault: PartnerError) => boolean;
   /** Asked in the moment an attempt has its turn; see the client's options. */
   readonly beforeSend?: (() => Promise<unknown> | undefined) | undefined;
 }
@@ -39,15 +39,16 @@ export interface Times {
 export type Caller = ReturnType<typeof createCaller>;
 
 export function createCaller(deps: CallerDeps) {
-  const { transport, gate, clock, random, concurrency, attemptTimeoutMs, maxPauseMs } = deps;
+  const { transport, rateLimiter, clock, random, concurrency, attemptTimeoutMs, maxPauseMs } = deps;
   const connections = createConnections(concurrency);
 
-  const outOfTime = ({ what }: CallRequest) => new PartnerFault('passing', `${what}: no time left, not sent`);
+  const outOfTime = ({ what }: CallRequest) =>
+    new PartnerError('transient', `${what}: no time left, not sent`);
 
   /** A turn that cannot be used is lost, so that all others keep to the rate. */
   async function turnOf({ resource, deadlineMs, beforeSend }: CallRequest): Promise<void> {
     for (;;) {
-      await gate.enter(resource, deadlineMs);
+      await rateLimiter.enter(resource, deadlineMs);
       const wait = beforeSend?.();
       if (!wait) return;
       await wait;
@@ -84,19 +85,19 @@ export function createCaller(deps: CallerDeps) {
     const { answer, sentAt } = exchanged;
     const receivedAt = clock.now();
     const outcome = judge(answer, request, { sentAt, receivedAt }, read, maxPauseMs);
-    const fault = outcome instanceof PartnerFault ? outcome : undefined;
+    const fault = outcome instanceof PartnerError ? outcome : undefined;
     const isUndecided = fault !== undefined && request.isUndecided?.(fault) === true;
-    const noted = gate.answered(request.resource, fault, sentAt, isUndecided);
+    const noted = rateLimiter.answered(request.resource, fault, sentAt, isUndecided);
     // Before the caller hears of it: a Lambda may be frozen as soon as it does.
     if (noted) await noted;
-    if (outcome instanceof PartnerFault) throw outcome;
+    if (outcome instanceof PartnerError) throw outcome;
     return outcome;
   }
 
   /**
    * Makes attempts until one is answered well, the policy is exhausted or the next one would come too late.
    *
-   * @throws {PartnerFault} of the last attempt
+   * @throws {PartnerError} of the last attempt
    */
   return async function call<T>(
     request: CallRequest,
@@ -107,7 +108,7 @@ export function createCaller(deps: CallerDeps) {
       try {
         return await attempt(request, read);
       } catch (error) {
-        if (!(error instanceof PartnerFault) || made >= policy.maxAttempts || !policy.covers(error))
+        if (!(error instanceof PartnerError) || made >= policy.maxAttempts || !policy.covers(error))
           throw error;
         const waitMs = waitBefore(error, made, { ...policy, random });
         if (clock.now() + waitMs >= request.deadlineMs) throw error;
@@ -123,17 +124,17 @@ function judge<T>(
   times: Times,
   read: (answer: Answer, times: Times) => T,
   maxPauseMs: number,
-): T | PartnerFault {
+): T | PartnerError {
   if (answer.status < 200 || answer.status > 299)
     return faultOfAnswer(answer, request, times.receivedAt, maxPauseMs);
   try {
     return read(answer, times);
   } catch (error) {
-    if (error instanceof PartnerFault) return error;
+    if (error instanceof PartnerError) return error;
     throw error;
   }
 }
 
-/** No jitter where the service named the time; a timer may be a millisecond early, and the gate would still be closed. */
-const waitBefore = ({ retryAfterMs }: PartnerFault, made: number, backoff: BackoffOptions): number =>
+/** No jitter where the service named the time; a timer may be a millisecond early, and the rate limiter would still be closed. */
+const waitBefore = ({ retryAfterMs }: PartnerError, made: number, backoff: BackoffOptions): number =>
   retryAfterMs === undefined ? backoffMs(made, backoff) : retryAfterMs + 1;

@@ -1,13 +1,13 @@
 /**
  * The partner service, as calls. Each call has a deadline, each of its attempts a time limit; every attempt takes a
- * connection, then its turn in the rate budget, and tells the gate what came of it.
+ * connection, then its turn in the rate budget, and tells the rate limiter what came of it.
  */
 
 import { checked } from '../contract/checks.ts';
 import { partnerBaseUrl } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import type { Feed } from '../domain/feed.ts';
-import type { Secret } from '../domain/text/secret.ts';
+import type { Secret } from '../domain/secret.ts';
 import type { ObservedAdvert } from '../ports/advert-reader.ts';
 import type { Application } from '../ports/application-secret.ts';
 import type { FeedQuery, ReceivedPage } from '../ports/feed-reader.ts';
@@ -19,7 +19,7 @@ import { mayBeCursorRejection } from './errors/classify.ts';
 import { createPolicy, getPolicy, tokenPolicy } from './http/retry-policy.ts';
 import { createServiceClock } from './http/service-clock.ts';
 import { createTransport, type Transport } from './http/transport.ts';
-import type { Gate } from './rate-limit/rate-limiter.ts';
+import type { RateLimiter } from './rate-limit/rate-limiter.ts';
 import {
   type AuthorizeQuery,
   authorizeUrl,
@@ -38,7 +38,7 @@ export interface PartnerClientOptions {
   /** Requests at a time, and sockets kept open. Default 10. */
   readonly concurrency?: number;
   /** The rate budget that every request goes through. */
-  readonly gate: Gate;
+  readonly rateLimiter: RateLimiter;
   readonly clock?: Clock;
   readonly random?: () => number;
   /** Longest wait for one attempt, from connecting to the last byte. Default 10,000. */
@@ -78,7 +78,7 @@ export interface ListQuery {
   readonly limitParameter?: string;
 }
 
-/** All methods throw {PartnerFault}; none depends on `this`. */
+/** All methods throw {PartnerError}; none depends on `this`. */
 export interface PartnerClient extends TokenEndpoint {
   /** One page of a feed. @see partner-api.md §4.1 */
   feedPage(token: Secret, query: FeedQuery, options: CallOptions): Promise<ReceivedPage>;
@@ -102,7 +102,13 @@ export interface PartnerClient extends TokenEndpoint {
  * @throws {ShapeError} when the base URL is none
  */
 export function createPartnerClient(options: PartnerClientOptions): PartnerClient {
-  const { acceptLanguage, concurrency = 10, gate, clock = systemClock, random = Math.random } = options;
+  const {
+    acceptLanguage,
+    concurrency = 10,
+    rateLimiter,
+    clock = systemClock,
+    random = Math.random,
+  } = options;
   const {
     attemptTimeoutMs = 10_000,
     maxPauseSeconds = 3_600,
@@ -116,7 +122,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   const transport = options.transport ?? createTransport({ origin, concurrency, maxAnswerBytes });
   const call = createCaller({
     transport,
-    gate,
+    rateLimiter,
     clock,
     random,
     concurrency,
@@ -126,7 +132,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   const gets = { ...getPolicy, maxAttempts };
   const momentOf = createServiceClock(options.observer);
 
-  /** A GET under /api/partner; `path` without the query is what faults and the gate call it by. */
+  /** A GET under /api/partner; `path` without the query is what faults and the rate limiter call it by. */
   function get(token: Secret, path: string, query: string, options: CallOptions) {
     const { partnerAccount, deadlineMs, beforeSend } = options;
     const wire = { method: 'GET', path: prefix + path + query, headers: headers.of(token) } as const;

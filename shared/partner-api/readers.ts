@@ -1,8 +1,8 @@
 /** The client with the partner account's token looked after: what drain and fan-out read the service through. */
 
-import { PartnerFault } from '../domain/faults.ts';
+import { PartnerError } from '../domain/faults.ts';
 import { advertsFeed } from '../domain/feed.ts';
-import type { Secret } from '../domain/text/secret.ts';
+import type { Secret } from '../domain/secret.ts';
 import type { AdvertReader } from '../ports/advert-reader.ts';
 import type { FeedReader } from '../ports/feed-reader.ts';
 import type { TokenSource } from '../ports/token-source.ts';
@@ -35,7 +35,7 @@ function sendWith(tokens: TokenSource): WithToken {
       try {
         return await send(token, { partnerAccount, deadlineMs, beforeSend });
       } catch (fault) {
-        if (!(fault instanceof PartnerFault)) throw fault;
+        if (!(fault instanceof PartnerError)) throw fault;
         if (fault.code === 'scope-insufficient') {
           // The verdict on this request stands, whatever comes of handing the token back.
           await tokens
@@ -82,7 +82,7 @@ export function createAdvertLister({
 }) {
   const withToken = sendWith(tokens);
   return {
-    /** The IDs of one page, as the service writes them. @throws {PartnerFault} */
+    /** The IDs of one page, as the service writes them. @throws {PartnerError} */
     listAdverts: (
       partnerAccount: string,
       query: ListQuery,

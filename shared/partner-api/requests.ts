@@ -1,9 +1,9 @@
 /** How each request looks on the wire: path, query, headers, body. @see partner-api.md §4, §5.3, §9 */
 
 import { advertIdPattern } from '../contract/checks.ts';
-import { PartnerFault } from '../domain/faults.ts';
+import { PartnerError } from '../domain/faults.ts';
 import type { Feed } from '../domain/feed.ts';
-import type { Secret } from '../domain/text/secret.ts';
+import type { Secret } from '../domain/secret.ts';
 import type { Application } from '../ports/application-secret.ts';
 import type { FeedQuery } from '../ports/feed-reader.ts';
 import type { Grant } from '../ports/token-endpoint.ts';
@@ -21,12 +21,12 @@ export const paths = {
 /**
  * Path and query of a page of a feed. Everything is percent-encoded: a `+` in `since` would arrive as a space.
  *
- * @throws {PartnerFault} `malformed-state` for text that no URL can carry (half a surrogate pair)
+ * @throws {PartnerError} `malformed-state` for text that no URL can carry (half a surrogate pair)
  * @see partner-api.md §4.1
  */
 export function feedPath({ feed, since, cursor, limit }: FeedQuery): string {
   if (!since.isWellFormed() || cursor?.isWellFormed() === false) {
-    throw new PartnerFault('malformed-state', `${feed.path}: since or cursor is not well-formed text`);
+    throw new PartnerError('malformed-state', `${feed.path}: since or cursor is not well-formed text`);
   }
   const reading = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`;
   return `${feed.path}?since=${encodeURIComponent(since)}${reading}&limit=${limit}`;
@@ -35,12 +35,12 @@ export function feedPath({ feed, since, cursor, limit }: FeedQuery): string {
 /**
  * Path of one object of a feed.
  *
- * @throws {PartnerFault} `invalid-request` for anything but 1 to 20 digits, which could lead to another path
+ * @throws {PartnerError} `invalid-request` for anything but 1 to 20 digits, which could lead to another path
  * @see partner-api.md §4.3
  */
 export function objectPath(feed: Feed, id: string): string {
   if (!advertIdPattern.test(id)) {
-    throw new PartnerFault('invalid-request', 'an advert ID has 1 to 20 digits: not sent');
+    throw new PartnerError('invalid-request', 'an advert ID has 1 to 20 digits: not sent');
   }
   return feed.pathOf(id);
 }
@@ -145,5 +145,5 @@ export function createHeaders(host: string, acceptLanguage: string | undefined):
 function bearer(token: Secret): string {
   const text = token.reveal();
   if (/^[\x21-\x7e]+$/.test(text)) return `Bearer ${text}`;
-  throw new PartnerFault('malformed-state', 'the stored access token holds what no header can carry');
+  throw new PartnerError('malformed-state', 'the stored access token holds what no header can carry');
 }

@@ -8,7 +8,7 @@ export interface ObservedAdvert {
 export interface AdvertReader {
   /**
    * @param options.generation of the message: a token of another generation of the partner account is not used
-   * @throws {PartnerFault} `not-found` when the service does not know the advert; `generation-over`
+   * @throws {PartnerError} `not-found` when the service does not know the advert; `generation-over`
    */
   readAdvert(
     partnerAccount: string,

@@ -1,4 +1,4 @@
-import type { Secret } from '../domain/text/secret.ts';
+import type { Secret } from '../domain/secret.ts';
 
 export interface Application {
   readonly clientId: Secret;

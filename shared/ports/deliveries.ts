@@ -25,7 +25,7 @@ export type Verdict =
   | { readonly kind: 'done'; readonly outcome: Outcome }
   /** Of a generation that was forgotten: leaves the queue, and is in nobody's books. */
   | { readonly kind: 'forgotten' }
-  | { readonly kind: 'again'; readonly delayMs: number }
+  | { readonly kind: 'retry'; readonly delayMs: number }
   /** Leaves the queue, but not the books, and waits outside until it is released (functions/drain/release.ts). */
   | { readonly kind: 'park' }
   | { readonly kind: 'dead-letter'; readonly letter: DeadLetter };

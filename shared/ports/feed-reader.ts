@@ -1,6 +1,6 @@
 import type { FeedPage } from '../contract/partner-service.ts';
 import type { Feed } from '../domain/feed.ts';
-import type { Secret } from '../domain/text/secret.ts';
+import type { Secret } from '../domain/secret.ts';
 
 export interface FeedQuery {
   readonly feed: Feed;
@@ -18,7 +18,7 @@ export interface CallOptions {
 
 /** The partner service, with the partner account's token already looked after. */
 export interface FeedReader {
-  /** @throws {PartnerFault} */
+  /** @throws {PartnerError} */
   readPage(partnerAccount: string, query: FeedQuery, options: CallOptions): Promise<ReceivedPage>;
 }
 
@@ -31,8 +31,8 @@ export interface ReceivedPage {
 }
 
 /** The feed, read with an access token that is not stored yet. */
-export interface FeedLook {
-  /** @throws {PartnerFault} */
+export interface FeedProbe {
+  /** @throws {PartnerError} */
   feedPage(
     token: Secret,
     query: { readonly feed: Feed; readonly since: string; readonly limit: number },

@@ -1,5 +1,3 @@
-import type { ReleaseOptions } from '../aws/parking/parking.ts';
-
 /** Messages that wait outside the queue for a person or the end of a pause; fan-out parks them. */
 export interface ParkedMessages {
   /** Partner accounts that have some. Strongly consistent. */
@@ -10,4 +8,11 @@ export interface ParkedMessages {
    * @returns how many
    */
   release(partnerAccount: string, options: ReleaseOptions): Promise<number>;
+}
+
+export interface ReleaseOptions {
+  /** Messages to put back at most. */
+  readonly most: number;
+  /** Ms since 1970: no further portion is begun after it. */
+  readonly deadlineMs: number;
 }

@@ -1,5 +1,5 @@
 import type { TokenAnswer } from '../contract/partner-service.ts';
-import type { Secret } from '../domain/text/secret.ts';
+import type { Secret } from '../domain/secret.ts';
 import type { Application } from './application-secret.ts';
 
 export type Grant =
@@ -24,7 +24,7 @@ export interface ReceivedTokens {
 }
 
 export interface TokenEndpoint {
-  /** @throws {PartnerFault} `grant-rejected`, `client-rejected`, `scope-refused`, or a passing one */
+  /** @throws {PartnerError} `grant-rejected`, `client-rejected`, `scope-refused`, or a passing one */
   requestTokens(
     application: Application,
     grant: Grant,

@@ -1,4 +1,4 @@
-import type { Secret } from '../domain/text/secret.ts';
+import type { Secret } from '../domain/secret.ts';
 
 export interface AccessToken {
   readonly token: Secret;
@@ -17,7 +17,7 @@ export type Rejection = (typeof rejections)[number];
 export interface TokenSource {
   /**
    * @param generation of the cursor or message that the token is for
-   * @throws {PartnerFault} `generation-over`, `account-stopped`, `account-paused`, `paused`, or a passing one
+   * @throws {PartnerError} `generation-over`, `account-stopped`, `account-paused`, `paused`, or a passing one
    */
   current(partnerAccount: string, generation: number, deadlineMs: number): Promise<AccessToken>;
   /** A token other than the one of version `rejected`. Callers side by side share one refresh. @throws as above */
@@ -37,7 +37,7 @@ export interface TokenGuard {
    * To be called in the moment the request is sent.
    *
    * @returns undefined: it may be sent now; else it has to wait for this, and to ask again in its next turn
-   * @throws {PartnerFault} when the token is not to be used any more: `token-rejected` when another one has taken its
+   * @throws {PartnerError} when the token is not to be used any more: `token-rejected` when another one has taken its
    * place, `generation-over`, `account-stopped`
    */
   beforeSend(): Promise<unknown> | undefined;

@@ -1,4 +1,4 @@
-import type { Secret } from '../domain/text/secret.ts';
+import type { TokenPair } from '../domain/token-pair.ts';
 
 /** The one place that writes token secrets. */
 export interface TokenVault extends TokenReader {
@@ -6,16 +6,6 @@ export interface TokenVault extends TokenReader {
   write(partnerAccount: string, pair: TokenPair): Promise<string>;
   /** No fault if there is none. */
   remove(partnerAccount: string): Promise<void>;
-}
-
-export interface TokenPair {
-  readonly accessToken: Secret;
-  readonly refreshToken: Secret;
-  /** As granted, space separated. */
-  readonly scope: string;
-  /** Milliseconds since 1970, by the bridge's clock. */
-  readonly expiresAt: number;
-  readonly obtainedAt: number;
 }
 
 /** Read access to the token pairs; only refresh-token writes them (see its ports). */

@@ -9,7 +9,7 @@ export const drainLimits = {
   /** A crash stops polling no longer than this; a page is read and queued in a fraction of it. */
   leaseMs: 90_000,
   /** SQS lets 20,000 messages of a FIFO queue be in flight, and looks for free groups among the first of a backlog. */
-  mostWaiting: 10_000,
+  maxWaiting: 10_000,
   /** As many as there are connections. Each waits for its slot of the rate budget beside what fan-out fetches. */
   feedsAtOnce: 10,
 } as const;
@@ -17,7 +17,7 @@ export const drainLimits = {
 export const fanOutLimits = {
   /** With the backoff between them, within two minutes. */
   advertTries: 5,
-  mostAgeMs: 24 * 60 * minuteMs,
+  maxAgeMs: 24 * 60 * minuteMs,
   /** A fraction of the function's timeout, so that a hanging advert leaves time for settling its batch. */
   fetchMs: 10_000,
 } as const;

@@ -1,7 +1,7 @@
 import middy from '@middy/core';
 import type { Context } from 'aws-lambda';
+import { redactedError } from '../domain/redaction.ts';
 import { type Telemetry, telemetry } from './observer.ts';
-import { redactedError } from './redaction.ts';
 
 export interface Runtime {
   /** Ms since 1970: what is not done by then is left to the next run or delivery. */

@@ -1,8 +1,8 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { eventSource, metricsNamespace, metrics as names } from '../contract/names.ts';
+import { redact } from '../domain/redaction.ts';
 import type { Observer } from '../ports/observer.ts';
-import { redact } from './redaction.ts';
 
 /**
  * One logger and one set of metrics a function. Metrics carry one dimension, `service`, the same for all functions: so

@@ -6,7 +6,7 @@ import { createTokenReader } from '../aws/token-vault.ts';
 import type { FunctionEnvironment } from '../contract/environment.ts';
 import { systemClock } from '../domain/clock.ts';
 import { createPartnerClient } from '../partner-api/client.ts';
-import { createGate } from '../partner-api/rate-limit/rate-limiter.ts';
+import { createRateLimiter } from '../partner-api/rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from '../partner-api/readers.ts';
 import type { ViewedAccounts } from '../partner-api/tokens/account-views.ts';
 import { createTokenSource } from '../partner-api/tokens/token-source.ts';
@@ -21,7 +21,7 @@ export function partnerClient(
   table: Table,
 ) {
   const { partnerBaseUrl, acceptLanguage, maxRequestsPerSecond, circuitSeconds, maxPauseSeconds } = config;
-  const gate = createGate({
+  const rateLimiter = createRateLimiter({
     ...edges,
     store: createBudgetStore(table),
     observer,
@@ -33,7 +33,7 @@ export function partnerClient(
     baseUrl: partnerBaseUrl,
     acceptLanguage,
     concurrency: partnerConnections,
-    gate,
+    rateLimiter,
     observer,
     maxPauseSeconds,
   });

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { checked, instant, partnerAccountName, ShapeError } from '../contract/checks.ts';
 import { generation } from '../contract/events.ts';
-import { PartnerFault } from '../domain/faults.ts';
-import { Secret } from '../domain/text/secret.ts';
+import { PartnerError } from '../domain/faults.ts';
+import { Secret } from '../domain/secret.ts';
 import { rejections } from '../ports/token-source.ts';
 import type { Runtime } from './middleware.ts';
 
@@ -132,7 +132,7 @@ export async function answerConnect(stage: ConnectStage, event: unknown, options
 
 /** Faults with words of their own, which hold no secret, are answers; anything else fails the invocation. */
 function refusal(error: unknown): object {
-  if (error instanceof PartnerFault || error instanceof ShapeError) {
+  if (error instanceof PartnerError || error instanceof ShapeError) {
     return { kind: 'refused', fault: error.code, reason: error.message };
   }
   throw error;

@@ -1,5 +1,6 @@
+import type { Books } from '../domain/books.ts';
 import { emptyBooks } from '../domain/books.ts';
-import type { BookKeeper, Books } from '../ports/books.ts';
+import type { BookKeeper } from '../ports/books.ts';
 import type { Store } from './file/store.ts';
 
 export type Counts = Partial<Record<keyof Omit<Books, 'redelivered'>, number>>;

@@ -1,5 +1,6 @@
+import type { BudgetState } from '../domain/rate-budget.ts';
 import { freshBudget, paused, recovered, reserveSlots, suspected } from '../domain/rate-budget.ts';
-import type { BudgetState, BudgetStore } from '../ports/budget-store.ts';
+import type { BudgetStore } from '../ports/budget-store.ts';
 import type { Documents } from './file/documents.ts';
 import type { Store } from './file/store.ts';
 

@@ -10,8 +10,8 @@ import type { EmbeddedDeadLetters } from './dead-letters.ts';
 import type { Store } from './file/store.ts';
 import type { EmbeddedParked } from './parked-messages.ts';
 import { createMessages, type MessageRow } from './queue/messages.ts';
-import { createTally } from './queue/tally.ts';
 import { createUnread } from './queue/unread.ts';
+import { createTally } from './tally.ts';
 
 export interface QueueParts {
   readonly store: Store;
@@ -36,10 +36,10 @@ interface QueuedRow extends Queued {
 /** As long as SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
 /** Messages known while there are more. */
-const leastKnown = 1_000;
+const minKnown = 1_000;
 const readAtOnce = 250;
 /** More than the drain lets wait. */
-const mostUnread = 25_000;
+const maxUnread = 25_000;
 
 /**
  * The queue between drain and fan-out, FIFO by advert, with the visibility timeouts, receive counts and deduplication of
@@ -56,7 +56,7 @@ export function createQueue(parts: QueueParts): EmbeddedQueue {
   );
   const forgetCalls = store.prepare('DELETE FROM sent_keys WHERE sent_at <= ?');
   const known = new Map<number, QueuedRow>();
-  const unread = createUnread(mostUnread);
+  const unread = createUnread(maxUnread);
   const groups = createMessageGroups<QueuedRow>({
     groupOf: ({ group }) => group,
     rankOf: ({ sequenceNumber }) => sequenceNumber,
@@ -108,7 +108,7 @@ export function createQueue(parts: QueueParts): EmbeddedQueue {
   function take({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions): QueuedRow[] {
     const now = clock.now();
     const taken: QueuedRow[] = [];
-    while (known.size < leastKnown && readOn());
+    while (known.size < minKnown && readOn());
     let left = maxGroups;
     do {
       const next = groups.take(left, maxPerGroup, now, now + visibilityMs);
@@ -184,7 +184,7 @@ export function createQueue(parts: QueueParts): EmbeddedQueue {
       const queued = withReceipt(delivery.id);
       if (!queued) continue;
       const { sequenceNumber, partnerAccount, generation } = queued;
-      if (verdict.kind === 'again') {
+      if (verdict.kind === 'retry') {
         const visibleAt = clock.now() + verdict.delayMs;
         if (messages.putOff(sequenceNumber, visibleAt)) notes.push(() => groups.putOff(queued, visibleAt));
         continue;
@@ -241,7 +241,7 @@ const deliveryOf = (queued: QueuedRow): Delivery => ({
   sentAt: queued.sentAt,
 });
 
-function countsOf(verdict: Exclude<Verdict, { kind: 'again' }>): Counts {
+function countsOf(verdict: Exclude<Verdict, { kind: 'retry' }>): Counts {
   switch (verdict.kind) {
     case 'done':
       return { [verdict.outcome]: 1, inFlight: -1 };

@@ -1,4 +1,4 @@
-import { Secret } from '../domain/text/secret.ts';
+import { Secret } from '../domain/secret.ts';
 import type { Store } from './file/store.ts';
 
 /** An event on its way to a webhook. */

@@ -1,6 +1,7 @@
 import { checkedJson, readRows } from '../contract/checks.ts';
 import { partnerAccountRow } from '../contract/rows.ts';
-import type { PartnerAccount, PartnerAccounts } from '../ports/partner-accounts.ts';
+import type { PartnerAccount } from '../domain/partner-account.ts';
+import type { PartnerAccounts } from '../ports/partner-accounts.ts';
 import type { Store } from './file/store.ts';
 
 interface Row {

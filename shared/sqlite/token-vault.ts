@@ -1,4 +1,4 @@
-import { applicationOfText, pairOfText, textOfApplication, textOfPair } from '../domain/text/secret-text.ts';
+import { applicationOfText, pairOfText, textOfApplication, textOfPair } from '../domain/secret-text.ts';
 import type { Application, ApplicationSecret } from '../ports/application-secret.ts';
 import type { TokenVault } from '../ports/token-vault.ts';
 import type { Documents } from './file/documents.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { repository } from '../deploy/cloud.ts';
+import { repository } from '../deploy/emulator/cloud.ts';
 import type { Finished, Processes } from '../deploy/emulator/processes.ts';
 
 /** `advert-bridge` in a process of its own, on an embedded bridge in a folder. */

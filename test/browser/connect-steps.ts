@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import type { Sandbox } from '../../sandbox/server.ts';
-import type { Steps } from '../deploy/steps/steps.ts';
+import type { Steps } from '../deploy/emulator/steps.ts';
 import type { BridgeCommand } from './command.ts';
 import { checkLooks, watchConsole } from './page-checks.ts';
 

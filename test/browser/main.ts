@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startSandbox } from '../../sandbox/server.ts';
 import { Processes } from '../deploy/emulator/processes.ts';
-import { RunEndedError, Steps } from '../deploy/steps/steps.ts';
+import { RunEndedError, Steps } from '../deploy/emulator/steps.ts';
 import { findChromium, howToInstall, launch } from './chromium.ts';
 import { bridgeCommand } from './command.ts';
 import { connectSteps } from './connect-steps.ts';

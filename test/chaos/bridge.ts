@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Status } from '../../cli/shared/bridge.ts';
+import type { Status } from '../../operations/status.ts';
 import type { Sandbox } from '../../sandbox/server.ts';
 import { type Ended, type Life, type LifeOptions, startLife } from './life.ts';
 

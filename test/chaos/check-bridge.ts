@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import type { Status } from '../../cli/shared/bridge.ts';
+import type { Status } from '../../operations/status.ts';
 import { stateFileIn } from '../../shared/sqlite/file/state-file.ts';
 import { type ChaosBridge, secretsOf } from './bridge.ts';
 import { checkHistories } from './check-histories.ts';

@@ -10,7 +10,7 @@ import { limitedDisk, mountedDisk, type SmallDisk } from './small-disk.ts';
 import { createWeather } from './weather.ts';
 
 /** By then a run that cannot write any more has to say so and to end. */
-const mostToEndMs = 20_000;
+const maxToEndMs = 20_000;
 
 /** The disk fills up while the bridge works; with room again, it goes on where it was. */
 export async function runFullDisk(options: Options, progress: Progress): Promise<Verdict> {
@@ -45,17 +45,17 @@ async function runOn(disk: SmallDisk, { seed }: Options): Promise<Verdict> {
     const limits = disk.fill();
     life = bridge.run([], limits);
     const startedAtMs = Date.now();
-    while (life.child.exitCode === null && Date.now() - startedAtMs < mostToEndMs) {
+    while (life.child.exitCode === null && Date.now() - startedAtMs < maxToEndMs) {
       if (weather.made() < 1_000) for (let count = 0; count < 10; count += 1) weather.change();
       await sleep(20);
     }
     const ended = await endWithin(life, 0);
-    if (!ended) faults.push(`${disk.name}: still running ${mostToEndMs / 1000} s later:\n${life.stderr()}`);
+    if (!ended) faults.push(`${disk.name}: still running ${maxToEndMs / 1000} s later:\n${life.stderr()}`);
     const end = ended ?? (await stopLife(life));
     faults.push(...flawsOf(end).map((flaw) => `${disk.name}, full while running: ${flaw}:\n${end.stderr}`));
 
     life = bridge.run(['--until-idle'], limits);
-    const again = (await endWithin(life, mostToEndMs)) ?? (await stopLife(life));
+    const again = (await endWithin(life, maxToEndMs)) ?? (await stopLife(life));
     faults.push(
       ...flawsOf(again).map((flaw) => `${disk.name}, full at the start: ${flaw}:\n${again.stderr}`),
     );

@@ -10,7 +10,7 @@ import type { Progress } from './progress.ts';
 import { createWeather } from './weather.ts';
 
 /** For all that is left when the killing is over. */
-const mostToIdleMs = 180_000;
+const maxToIdleMs = 180_000;
 
 /** Kills the bridge again and again while adverts change; then lets it finish, and checks. */
 export async function runKills(options: Options, progress: Progress): Promise<Verdict> {
@@ -42,7 +42,7 @@ export async function runKills(options: Options, progress: Progress): Promise<Ve
     // The last changes have to be visible: a run until idle goes by what the feed shows.
     await sleep(1_100);
     current = bridge.run(['--until-idle']);
-    const end = await endWithin(current, mostToIdleMs);
+    const end = await endWithin(current, maxToIdleMs);
     if (end?.exitCode !== 0) faults.push(`the last run: exit code ${end?.exitCode}: ${current.stderr()}`);
     if (!end) return { faults, summary: 'the last run did not end' };
     const { faults: found, summary } = await checkBridge(bridge, weather.touched);

@@ -26,17 +26,17 @@ export interface Ended {
 export interface LifeOptions {
   readonly input?: string;
   /** No file of the process may grow beyond so many KiB (`ulimit -f`). */
-  readonly mostFileKib?: number;
+  readonly maxFileKib?: number;
 }
 
 /** Starts the command line from its source, with the heap that package.json gives it. */
-export function startLife(args: readonly string[], { input = '', mostFileKib }: LifeOptions = {}): Life {
+export function startLife(args: readonly string[], { input = '', maxFileKib }: LifeOptions = {}): Life {
   const command = [process.execPath, ...bridgeFlags, 'cli/main.ts', ...args];
   // The shell is replaced by the bridge, so that its pid is the bridge's.
   const [file = '', ...rest] =
-    mostFileKib === undefined
+    maxFileKib === undefined
       ? command
-      : ['bash', '-c', `ulimit -f ${mostFileKib} && exec "$@"`, 'bash', ...command];
+      : ['bash', '-c', `ulimit -f ${maxFileKib} && exec "$@"`, 'bash', ...command];
   const startedAtMs = Date.now();
   const child = spawn(file, rest, { cwd: root, stdio: ['pipe', 'pipe', 'pipe'] });
   const out: Buffer[] = [];

@@ -13,10 +13,10 @@ export interface Surroundings {
 }
 
 /** A life that asks for no feed within this was held up by what the dead one left. */
-const mostToFeedMs = 5_000;
+const maxToFeedMs = 5_000;
 /** From the start to the first feed: where a bridge that is killed early dies. */
 const startUpMs = 500;
-const mostAliveMs = 700;
+const maxAliveMs = 700;
 
 /** When it dies: while it starts, some time after its first feed, or just when it has written events. */
 type Death = { readonly atMs: number } | { readonly afterFeedMs: number } | { readonly afterChunks: number };
@@ -24,7 +24,7 @@ type Death = { readonly atMs: number } | { readonly afterFeedMs: number } | { re
 function deathOf(random: Random, startedAtMs: number): Death {
   const kind = random();
   if (kind < 0.2) return { atMs: startedAtMs + random() * startUpMs };
-  if (kind < 0.6) return { afterFeedMs: random() ** 1.5 * mostAliveMs };
+  if (kind < 0.6) return { afterFeedMs: random() ** 1.5 * maxAliveMs };
   return { afterChunks: 1 + Math.floor(random() * 6) };
 }
 
@@ -54,9 +54,9 @@ export async function liveAndDie(
       isSeen = true;
       if ('afterFeedMs' in death) dieAtMs = Date.now() + death.afterFeedMs;
       // There may be nothing to tell.
-      if ('afterChunks' in death) dieAtMs = Date.now() + 2 * mostAliveMs;
+      if ('afterChunks' in death) dieAtMs = Date.now() + 2 * maxAliveMs;
     }
-    if (!isSeen && Date.now() - life.startedAtMs > mostToFeedMs) break;
+    if (!isSeen && Date.now() - life.startedAtMs > maxToFeedMs) break;
     await sleep(Math.min(15, Math.max(0, dieAtMs - Date.now())));
   }
   life.child.kill('SIGKILL');
@@ -64,7 +64,7 @@ export async function liveAndDie(
   while (weather.made() < due) weather.change();
   const feed = firstFeed();
   if (feed) return feed.arrivedAtMs - life.startedAtMs;
-  return Date.now() - life.startedAtMs > mostToFeedMs ? 'late' : undefined;
+  return Date.now() - life.startedAtMs > maxToFeedMs ? 'late' : undefined;
 }
 
 const isAlive = ({ child }: Life): boolean => child.exitCode === null && child.signalCode === null;

@@ -14,7 +14,7 @@ import { createWeather, type Weather } from './weather.ts';
 const shortMs = 3_000;
 const longMs = 15_000;
 /** What waited for the file has no reason to wait longer. */
-const mostToCatchUpMs = 20_000;
+const maxToCatchUpMs = 20_000;
 const lockedText = /is locked by another process/;
 
 /** Somebody else locks the state file: for a while, then for good. */
@@ -53,10 +53,10 @@ export async function runLockedState({ seed }: Options, progress: Progress): Pro
     }
     const said = life.stderr().trim().split('\n')[0];
     unlock();
-    if (alive && !(await isDeliveredWithin(bridge, mostToCatchUpMs))) {
+    if (alive && !(await isDeliveredWithin(bridge, maxToCatchUpMs))) {
       const { queue } = await bridge.status();
       faults.push(
-        `${mostToCatchUpMs / 1000} s after the lock was gone: ${JSON.stringify(queue)}: ${life.stderr()}`,
+        `${maxToCatchUpMs / 1000} s after the lock was gone: ${JSON.stringify(queue)}: ${life.stderr()}`,
       );
     }
     const end = alive ? await stopLife(life) : await life.ended;

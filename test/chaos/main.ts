@@ -14,7 +14,7 @@ const runs: Record<Part, (options: Options, progress: Progress) => Promise<Verdi
   lock: runLockedState,
 };
 
-const mostShown = 10;
+const maxShown = 10;
 
 async function main(args: readonly string[]): Promise<number> {
   const options = optionsOf(args);
@@ -32,8 +32,8 @@ async function main(args: readonly string[]): Promise<number> {
     progress.clear();
     const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
     process.stdout.write(`${part}: ${faults.length === 0 ? 'ok' : 'FAILED'} in ${seconds} s: ${summary}\n`);
-    for (const fault of faults.slice(0, mostShown)) process.stdout.write(`\n${fault}\n`);
-    if (faults.length > mostShown) process.stdout.write(`\n… and ${faults.length - mostShown} more\n`);
+    for (const fault of faults.slice(0, maxShown)) process.stdout.write(`\n${fault}\n`);
+    if (faults.length > maxShown) process.stdout.write(`\n… and ${faults.length - maxShown} more\n`);
     if (faults.length === 0) continue;
     failed += 1;
     process.stdout.write(

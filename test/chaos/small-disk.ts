@@ -49,7 +49,7 @@ export function limitedDisk(): SmallDisk {
   return {
     name: 'ulimit -f',
     dir,
-    fill: () => ({ mostFileKib: leftKib }),
+    fill: () => ({ maxFileKib: leftKib }),
     makeRoom: () => undefined,
     remove: () => rmSync(dir, { recursive: true, force: true }),
   };

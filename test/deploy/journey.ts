@@ -1,18 +1,20 @@
 import { join } from 'node:path';
 import { SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { startSandbox } from '../../sandbox/server.ts';
-import { advertBridgeOn } from './advert-bridge.ts';
-import { cdkOn } from './cdk.ts';
-import { awsEnvironment, connectTo, repository, searchPath } from './cloud.ts';
-import type { Deployment } from './deployment.ts';
-import { setWhatWasDropped } from './emulator/emulator-gaps.ts';
+import { awsEnvironment, connectTo, repository, searchPath } from './emulator/cloud.ts';
 import { type MiniStack, startMiniStack } from './emulator/ministack.ts';
+import type { Options } from './emulator/options.ts';
 import type { Processes } from './emulator/processes.ts';
 import { pythonEnvironment } from './emulator/python.ts';
-import { recordCalls } from './emulator/recorded-calls.ts';
-import type { Options } from './options.ts';
+import type { Steps } from './emulator/steps.ts';
 import { portConformance } from './ports/ports.ts';
-import { deploySearchIndex } from './search-index.ts';
+import { advertBridgeOn } from './stack/advert-bridge.ts';
+import { cdkOn } from './stack/cdk.ts';
+import type { Deployment } from './stack/deployment.ts';
+import { setWhatWasDropped } from './stack/emulator-gaps.ts';
+import { recordCalls } from './stack/recorded-calls.ts';
+import { deploySearchIndex } from './stack/search-index.ts';
+import { subscribe } from './stack/subscriber.ts';
 import { connectSteps, disconnectSteps, statusSteps, tokenSteps } from './steps/accounts.ts';
 import { authorizeSteps } from './steps/authorize.ts';
 import { catchingUpSteps, makeArchive } from './steps/catching-up.ts';
@@ -24,8 +26,6 @@ import { patternSteps } from './steps/patterns.ts';
 import { searchIndexSteps } from './steps/search-index.ts';
 import { secrecySteps } from './steps/secrecy.ts';
 import { destroySteps, updateSteps } from './steps/stack.ts';
-import type { Steps } from './steps/steps.ts';
-import { subscribe } from './subscriber.ts';
 
 export interface Surroundings {
   readonly options: Options;

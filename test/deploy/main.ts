@@ -10,11 +10,11 @@ import { join } from 'node:path';
 import { UsageError } from '../helpers/options.ts';
 import { logTails } from './emulator/logs.ts';
 import type { MiniStack } from './emulator/ministack.ts';
+import { type Options, optionsOf, usage } from './emulator/options.ts';
 import { leftOver } from './emulator/process-table.ts';
 import { Processes } from './emulator/processes.ts';
+import { RunEndedError, Steps } from './emulator/steps.ts';
 import { journey } from './journey.ts';
-import { type Options, optionsOf, usage } from './options.ts';
-import { RunEndedError, Steps } from './steps/steps.ts';
 
 let options: Options;
 try {

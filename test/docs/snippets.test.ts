@@ -13,7 +13,7 @@ import {
   parseBody,
   playEvents,
 } from '../../subscriber/index.ts';
-import { startDynamo } from '../helpers/aws-emulators.ts';
+import { startDynamo } from '../helpers/aws/emulators.ts';
 import { handleMessage } from './by-hand.ts';
 import { keepStatus } from './one-write.ts';
 import { createHandler } from './with-middy.ts';

@@ -1,5 +1,5 @@
+import type { Books } from '../../shared/domain/books.ts';
 import { emptyBooks } from '../../shared/domain/books.ts';
-import type { Books } from '../../shared/ports/books.ts';
 
 /** One set of books, to be counted up and down; `inFlight` is kept by the queue. */
 export type Counts = { -readonly [K in keyof Omit<Books, 'redelivered'>]: number };

@@ -1,5 +1,6 @@
+import type { BudgetState } from '../../shared/domain/rate-budget.ts';
 import { freshBudget, paused, recovered, reserveSlots, suspected } from '../../shared/domain/rate-budget.ts';
-import type { BudgetState, BudgetStore } from '../../shared/ports/budget-store.ts';
+import type { BudgetStore } from '../../shared/ports/budget-store.ts';
 
 /** The rate budget in memory: one for all that share this object. */
 export function createInMemoryBudgetStore(): BudgetStore {

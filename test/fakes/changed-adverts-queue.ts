@@ -1,10 +1,10 @@
-import { type ParkedMessage, placeOf } from '../../shared/aws/parking/parking.ts';
 import { type ChangedAdvert, type DeadLetter, maxReceiveCount } from '../../shared/contract/messages.ts';
 import {
   createMessageGroups,
   messageGroupOf,
   type Queued,
 } from '../../shared/domain/queue/message-groups.ts';
+import { type ParkedMessage, placeOf } from '../../shared/domain/queue/parked-message.ts';
 import { positionOf } from '../../shared/domain/queue/position.ts';
 import { movedLetter } from '../../shared/domain/queue/receive-limit.ts';
 import type { BookKeeper } from '../../shared/ports/books.ts';
@@ -119,7 +119,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
   function carryOut(queued: QueuedMessage, verdict: Verdict): void {
     const counts = countsOf(queued);
     switch (verdict.kind) {
-      case 'again':
+      case 'retry':
         groups.putOff(queued, clock.now() + verdict.delayMs);
         return;
       case 'done':

@@ -1,4 +1,5 @@
-import type { ParkedMessage, ParkingLot } from '../../shared/aws/parking/parking.ts';
+import type { ParkingLot } from '../../shared/aws/parking/parking.ts';
+import type { ParkedMessage } from '../../shared/domain/queue/parked-message.ts';
 import type { InMemoryBooks } from './books.ts';
 
 export type InMemoryParkingLot = ReturnType<typeof createInMemoryParkingLot>;

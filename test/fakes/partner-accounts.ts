@@ -1,4 +1,5 @@
-import type { PartnerAccount, PartnerAccounts, Versioned } from '../../shared/ports/partner-accounts.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import type { PartnerAccounts, Versioned } from '../../shared/ports/partner-accounts.ts';
 
 /** Partner accounts in memory, in the order of their names. */
 export function createInMemoryPartnerAccounts(): PartnerAccounts {

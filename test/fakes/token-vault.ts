@@ -3,7 +3,7 @@ import {
   pairOfText,
   textOfApplication,
   textOfPair,
-} from '../../shared/domain/text/secret-text.ts';
+} from '../../shared/domain/secret-text.ts';
 import type { Application, ApplicationSecret } from '../../shared/ports/application-secret.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
 

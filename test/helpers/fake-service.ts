@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/domain/clock.ts';
-import { PartnerFault } from '../../shared/domain/faults.ts';
+import { PartnerError } from '../../shared/domain/faults.ts';
 import type { AdvertReader } from '../../shared/ports/advert-reader.ts';
-import type { FeedLook, FeedQuery, FeedReader, ReceivedPage } from '../../shared/ports/feed-reader.ts';
+import type { FeedProbe, FeedQuery, FeedReader, ReceivedPage } from '../../shared/ports/feed-reader.ts';
 import type { Grant, ReceivedTokens, TokenEndpoint } from '../../shared/ports/token-endpoint.ts';
 
 /** What a use case sees of the partner service: the ports, without HTTP. The sandbox is the service with HTTP. */
@@ -34,7 +34,7 @@ export function createFakeService(clock: Clock) {
   };
 
   /** What `connect` looks at; not among {@link feedRequests}, which are the drain's. */
-  const feedLook: FeedLook = {
+  const feedProbe: FeedProbe = {
     feedPage: async () => ({ page: { data: changes.slice(0, 100), hasMore: changes.length > 100 } }),
   };
   const reader: FeedReader & AdvertReader & TokenEndpoint = {
@@ -54,7 +54,7 @@ export function createFakeService(clock: Clock) {
       fetched.push(advertId);
       state.beforeAdvert(advertId);
       const status = statuses.get(advertId);
-      if (status === undefined) throw new PartnerFault('not-found', 'no such advert', { status: 404 });
+      if (status === undefined) throw new PartnerError('not-found', 'no such advert', { status: 404 });
       return { status, receivedAt: clock.now() };
     },
     async requestTokens(_application, grant) {
@@ -69,7 +69,7 @@ export function createFakeService(clock: Clock) {
   };
   return {
     ...reader,
-    ...feedLook,
+    ...feedProbe,
     state,
     feedRequests,
     fetched,

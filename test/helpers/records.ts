@@ -1,9 +1,9 @@
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
-import { Secret } from '../../shared/domain/text/secret.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import { Secret } from '../../shared/domain/secret.ts';
+import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import type { Delivery, Settlement, Verdict } from '../../shared/ports/deliveries.ts';
 import type { FeedState, Progress } from '../../shared/ports/feed-states.ts';
-import type { PartnerAccount } from '../../shared/ports/partner-accounts.ts';
-import type { TokenPair } from '../../shared/ports/token-vault.ts';
 
 /** A feed state as `connect` registers it. */
 export const feedState = (change: Partial<FeedState> = {}): FeedState => ({

@@ -2,12 +2,12 @@ import { onTestFinished } from 'vitest';
 import { createConnect } from '../../functions/refresh-token/connect.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import { type SandboxOptions, startSandbox } from '../../sandbox/server.ts';
-import { Secret } from '../../shared/domain/text/secret.ts';
+import { Secret } from '../../shared/domain/secret.ts';
 import type { Rejection } from '../../shared/ports/token-source.ts';
 import { createInMemoryEvents } from '../fakes/event-publisher.ts';
 import { createInMemoryState } from '../fakes/state.ts';
-import { clientOf } from '../unit/partner-api/fixtures.ts';
 import { createManualClock } from './manual-clock.ts';
+import { clientOf } from './partner-api/fixtures.ts';
 import { createRecordingObserver } from './recording-observer.ts';
 
 /** refresh-token and connect over the in-memory ports, with a token endpoint reached over HTTP. */
@@ -28,7 +28,7 @@ export async function createTokenStage(baseUrl: string, clock = createManualCloc
     vault: state.vault,
     application: state.applicationSecret,
     endpoint: client,
-    feedLook: client,
+    feedProbe: client,
     knownAdverts: state.advertHistories,
     bookKeeper: state.bookKeeper,
     events,

@@ -3,7 +3,7 @@ import { createFanOut } from '../../functions/fan-out/fan-out.ts';
 import { createConnect } from '../../functions/refresh-token/connect.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import type { AdvertEvent, Envelope } from '../../shared/contract/events.ts';
-import { Secret } from '../../shared/domain/text/secret.ts';
+import { Secret } from '../../shared/domain/secret.ts';
 import { createInMemoryEvents } from '../fakes/event-publisher.ts';
 import { createInMemoryState } from '../fakes/state.ts';
 import { createFakeService } from './fake-service.ts';
@@ -29,7 +29,7 @@ export async function createWorld() {
   const settings = {
     overlapSeconds: 300,
     leaseMs: 90_000,
-    mostWaiting: 20_000,
+    maxWaiting: 20_000,
     pollSeconds: 60,
     feedsAtOnce: 10,
   };
@@ -56,7 +56,7 @@ export async function createWorld() {
     observer,
     clock,
     random,
-    settings: { advertTries: 5, mostAgeMs: dayMs, confirmUnavailableSeconds: 30, fetchMs: 10_000 },
+    settings: { advertTries: 5, maxAgeMs: dayMs, confirmUnavailableSeconds: 30, fetchMs: 10_000 },
   };
   const tokenDeps = {
     accounts,
@@ -78,7 +78,7 @@ export async function createWorld() {
     ...tokenDeps,
     newId: () => `connect-${++connects}`,
     feedStates: state.feedStates,
-    feedLook: service,
+    feedProbe: service,
     knownAdverts: state.advertHistories,
     bookKeeper: state.bookKeeper,
     settings: { ...tokenDeps.settings, overlapSeconds: 300 },

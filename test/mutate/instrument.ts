@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Instrumenter, type InstrumenterOptions } from '@stryker-mutator/instrumenter';
 
 /** What is mutated: the use cases and all that they reach, down to the adapters. Handlers only wire, and need AWS. */
-const sources = ['functions/**/*.ts', 'shared/{domain,aws,embedded,in-memory,partner-api}/**/*.ts'];
+const sources = ['functions/**/*.ts', 'shared/{domain,aws,sqlite,partner-api}/**/*.ts'];
 
 export interface Mutant {
   readonly id: string;

@@ -1,4 +1,4 @@
-import { streamOf } from '../simulation/world/random.ts';
+import { streamOf } from '../simulation/model/random.ts';
 
 /** `count` of `list` at random, the same ones for the same seed. */
 export function sampleOf<T>(list: readonly T[], count: number, seed: number): T[] {

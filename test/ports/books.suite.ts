@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
+import type { Books } from '../../shared/domain/books.ts';
 import { emptyBooks } from '../../shared/domain/books.ts';
-import type { BookKeeper, Books } from '../../shared/ports/books.ts';
+import type { BookKeeper } from '../../shared/ports/books.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
 import type { Inbox, Settler } from '../../shared/ports/deliveries.ts';

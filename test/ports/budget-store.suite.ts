@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { BudgetStore, SlotRequest } from '../../shared/ports/budget-store.ts';
+import type { SlotRequest } from '../../shared/domain/rate-budget.ts';
+import type { BudgetStore } from '../../shared/ports/budget-store.ts';
 import { type Cleaned, subjects } from './harness.ts';
 
 export interface BudgetStoreSubject extends Cleaned {
@@ -42,8 +43,8 @@ export function budgetStoreSuite(name: string, make: () => Promise<BudgetStoreSu
 
     it('makes everybody wait for a pause, and never shortens it', async () => {
       const { budgetStore } = await subject();
-      await budgetStore.pause(nowMs + 60_000, 'slow-down');
-      await budgetStore.pause(nowMs + 1_000, 'slow-down');
+      await budgetStore.pause(nowMs + 60_000, 'rate-limited');
+      await budgetStore.pause(nowMs + 1_000, 'rate-limited');
       expect(await budgetStore.read()).toMatchObject({ pausedUntilMs: nowMs + 60_000 });
       expect(await budgetStore.reserve(request())).toMatchObject({ granted: 0 });
       expect(await budgetStore.reserve(request({ nowMs: nowMs + 60_000 }))).toMatchObject({ granted: 1 });

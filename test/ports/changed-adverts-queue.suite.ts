@@ -146,7 +146,7 @@ export function changedAdvertsQueueSuite(
       await queue.send([first]);
       const [before] = await queue.receive(many);
       await queue.send([second]);
-      await queue.settle([settlement(before, { kind: 'again', delayMs: 0 })]);
+      await queue.settle([settlement(before, { kind: 'retry', delayMs: 0 })]);
       const after = await queue.receive(many);
       expect(after.map(({ message, receives }) => [message, receives])).toEqual([
         [first, 2],
@@ -161,7 +161,7 @@ export function changedAdvertsQueueSuite(
       const message = changedAdvert();
       await queue.send([message]);
       const [late] = await queue.receive(many);
-      await queue.settle([settlement(late, { kind: 'again', delayMs: 0 })]);
+      await queue.settle([settlement(late, { kind: 'retry', delayMs: 0 })]);
       const [current] = await queue.receive(many);
       for (const verdict of [done, { kind: 'dead-letter', letter: letterOf(message) } as const]) {
         await queue.settle([settlement(late, verdict)]);
@@ -178,7 +178,7 @@ export function changedAdvertsQueueSuite(
       const [a, b, c, d] = await queue.receive(many);
       await queue.settle([
         settlement(a, done),
-        settlement(b, { kind: 'again', delayMs: 0 }),
+        settlement(b, { kind: 'retry', delayMs: 0 }),
         settlement(c, { kind: 'dead-letter', letter: letterOf(messages[2] ?? changedAdvert()) }),
         settlement(d, { kind: 'forgotten' }),
       ]);
@@ -213,7 +213,7 @@ export function changedAdvertsQueueSuite(
       await queue.send([first]);
       const [delivery] = await queue.receive(many);
       await queue.send([second]);
-      await queue.settle([settlement(delivery, { kind: 'again', delayMs: 5_000 })]);
+      await queue.settle([settlement(delivery, { kind: 'retry', delayMs: 5_000 })]);
       advance(4_999);
       expect(await queue.receive(many)).toEqual([]);
       advance(1);
@@ -224,7 +224,7 @@ export function changedAdvertsQueueSuite(
       const { queue, advance } = await timed();
       await queue.send([changedAdvert(), changedAdvert()]);
       const [first, second] = await queue.receive(many);
-      await queue.settle([settlement(first, { kind: 'again', delayMs: 1_000 })]);
+      await queue.settle([settlement(first, { kind: 'retry', delayMs: 1_000 })]);
       advance(2_000);
       expect(await queue.receive(many)).toEqual([]);
       await queue.settle([settlement(second, done)]);
@@ -237,7 +237,7 @@ export function changedAdvertsQueueSuite(
       const { queue, advance } = await timed();
       await queue.send(['1', '2', '3'].map((advertId) => changedAdvert({ advertId })));
       const [first] = await queue.receive({ ...many, maxGroups: 1 });
-      await queue.settle([settlement(first, { kind: 'again', delayMs: 1_000 })]);
+      await queue.settle([settlement(first, { kind: 'retry', delayMs: 1_000 })]);
       advance(1_000);
       expect((await queue.receive(many)).map(({ message }) => message?.advertId)).toEqual(['1', '2', '3']);
     });
@@ -248,7 +248,7 @@ export function changedAdvertsQueueSuite(
       const [, , late] = await queue.receive(many);
       advance(many.visibilityMs);
       expect(await queue.receive({ ...many, maxGroups: 1 })).toHaveLength(1);
-      await queue.settle([settlement(late, { kind: 'again', delayMs: 5_000 })]);
+      await queue.settle([settlement(late, { kind: 'retry', delayMs: 5_000 })]);
       expect(await queue.receive(many)).toEqual([]);
       advance(5_000);
       expect((await queue.receive(many)).map(({ receives }) => receives)).toEqual([2, 2]);

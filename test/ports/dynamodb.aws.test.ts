@@ -3,7 +3,7 @@ import { createAdvertHistories } from '../../shared/aws/advert-histories.ts';
 import { createBudgetStore } from '../../shared/aws/budget-store.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
-import { startDynamo } from '../helpers/aws-emulators.ts';
+import { startDynamo } from '../helpers/aws/emulators.ts';
 import { advertHistoriesSuite } from './advert-histories.suite.ts';
 import { budgetStoreSuite } from './budget-store.suite.ts';
 import { feedStatesSuite } from './feed-states.suite.ts';

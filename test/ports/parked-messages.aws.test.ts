@@ -2,10 +2,10 @@ import { afterAll, beforeAll } from 'vitest';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { createParkedMessages } from '../../shared/aws/parking/parked-messages.ts';
 import { createBatchSettler } from '../../shared/aws/settler.ts';
-import { startDynamo, startSqs } from '../helpers/aws-emulators.ts';
+import { startDynamo, startSqs } from '../helpers/aws/emulators.ts';
+import { anObserver } from '../helpers/aws/fixtures.ts';
+import { sqsInbox } from '../helpers/aws/sqs-inbox.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
-import { anObserver } from '../unit/aws/fixtures.ts';
-import { sqsInbox } from '../unit/aws/sqs-inbox.ts';
 import { parkedMessagesSuite } from './parked-messages.suite.ts';
 
 let sqs: Awaited<ReturnType<typeof startSqs>>;
@@ -28,7 +28,7 @@ parkedMessagesSuite('DynamoDB and SQS (dynalite, fauxqs)', async () => {
     parking: parked,
     observer: anObserver().observer,
   });
-  const changedAdverts = createChangedAdvertsQueue({ queue, mostWaiting: 0, inFlightOf: async () => 0 });
+  const changedAdverts = createChangedAdvertsQueue({ queue, maxWaiting: 0, inFlightOf: async () => 0 });
   return {
     queue: { ...changedAdverts, ...sqsInbox(queue, settler) },
     parked,

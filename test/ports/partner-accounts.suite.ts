@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PartnerAccount, PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import { partnerAccount } from '../helpers/records.ts';
 import { type Cleaned, subjects } from './harness.ts';
 

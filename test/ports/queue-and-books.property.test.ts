@@ -120,7 +120,7 @@ const receive = stepOf('receive', most, async (pair, options) => {
   pair.deliveries.unshift(...delivered);
 });
 
-const kinds = ['done', 'again', 'later', 'dead-letter', 'forgotten'] as const;
+const kinds = ['done', 'retry', 'later', 'dead-letter', 'forgotten'] as const;
 const outcomes = ['events', 'unchanged', 'coalesced', 'unavailable'] as const;
 const verdict = fc.record({
   index: nth,
@@ -146,7 +146,7 @@ function verdictOf({ kind, outcome }: Drawn, { message: listed }: Delivery): Ver
     case 'forgotten':
       return { kind };
     default:
-      return { kind: 'again', delayMs: kind === 'later' ? 15_000 : 0 };
+      return { kind: 'retry', delayMs: kind === 'later' ? 15_000 : 0 };
   }
 }
 

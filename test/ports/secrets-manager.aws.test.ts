@@ -1,7 +1,7 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { createApplicationSecret } from '../../shared/aws/application-secret.ts';
 import { createTokenVault } from '../../shared/aws/token-vault.ts';
-import { aReadersPolicy, fakeSecretsManager } from '../unit/aws/fake-secrets-manager.ts';
+import { aReadersPolicy, fakeSecretsManager } from '../helpers/aws/fake-secrets-manager.ts';
 import { applicationSecretSuite } from './application-secret.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
 

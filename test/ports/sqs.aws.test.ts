@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createBatchSettler } from '../../shared/aws/settler.ts';
-import { startSqs } from '../helpers/aws-emulators.ts';
-import { anObserver } from '../unit/aws/fixtures.ts';
-import { sqsInbox } from '../unit/aws/sqs-inbox.ts';
+import { startSqs } from '../helpers/aws/emulators.ts';
+import { anObserver } from '../helpers/aws/fixtures.ts';
+import { sqsInbox } from '../helpers/aws/sqs-inbox.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
 import { needsGroupsTogether } from './fauxqs-gaps.ts';
 
@@ -29,7 +29,7 @@ changedAdvertsQueueSuite('SQS (fauxqs)', { controlsTime: false, countsOnAcceptan
   let now = 0;
   const changedAdverts = createChangedAdvertsQueue({
     queue,
-    mostWaiting: 0,
+    maxWaiting: 0,
     inFlightOf: async (name) =>
       queue.bodies().filter((body) => JSON.parse(body).partnerAccount === name).length,
     // So that the figure of the queue is asked for every time.

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../shared/domain/text/secret.ts';
-import type { TokenPair, TokenVault } from '../../shared/ports/token-vault.ts';
+import { Secret } from '../../shared/domain/secret.ts';
+import type { TokenPair } from '../../shared/domain/token-pair.ts';
+import type { TokenVault } from '../../shared/ports/token-vault.ts';
 import { tokenPair } from '../helpers/records.ts';
 import { type Cleaned, subjects } from './harness.ts';
 

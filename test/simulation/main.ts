@@ -1,13 +1,13 @@
 /** `npm run simulate`: runs seeds, and tells the story of the first that fails. */
 
 import { UsageError } from '../helpers/options.ts';
+import { addCounts, coverageTable } from './model/coverage.ts';
 import { type Options, optionsOf, usage } from './options.ts';
 import { plantedFaults, seedsUntilFound } from './planted/planted.ts';
 import { measure, type Row, tableOf, writeTable } from './planted/table.ts';
-import { addCounts, coverageTable } from './report/coverage.ts';
-import { shrink } from './report/shrink.ts';
-import { storyOf } from './report/story.ts';
-import { type SimulateOptions, simulate } from './simulate.ts';
+import { shrink } from './run/shrink.ts';
+import { type SimulateOptions, simulate } from './run/simulate.ts';
+import { storyOf } from './run/story.ts';
 import { realUseCases } from './world/use-cases.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);

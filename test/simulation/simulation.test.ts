@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { addCounts, missingOf } from './report/coverage.ts';
-import { simulate } from './simulate.ts';
+import { addCounts, missingOf } from './model/coverage.ts';
+import { simulate } from './run/simulate.ts';
 import { realUseCases } from './world/use-cases.ts';
 
 const options = { wiring: { useCases: realUseCases } };
@@ -19,7 +19,7 @@ describe('the bridge, with everything going wrong', () => {
 
     expect(failing).toEqual([]);
     expect(missingOf(counts)).toEqual([]);
-  }, 60_000);
+  }, 180_000);
 
   it('does the same with the same seed', async () => {
     const first = await simulate(5, { ...options, isTraced: true });

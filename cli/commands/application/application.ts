@@ -1,12 +1,12 @@
 import * as v from 'valibot';
+import { UsageError } from '../../../operations/errors.ts';
 import { partnerBaseUrl } from '../../../shared/contract/settings.ts';
-import type { AddCommand } from '../../cli.ts';
 import type { ApplicationInput } from '../../shared/bridge.ts';
 import { checkedOptions } from '../../shared/check-options.ts';
+import type { AddCommand } from '../../shared/command.ts';
 import { exitCodes, give, type Io, say } from '../../shared/io.ts';
 import { checkSecretSource, readSecret } from '../../shared/secret-input.ts';
 import { commandFor, type TargetOptions, targetOf, withJson, withTarget } from '../../shared/target.ts';
-import { UsageError } from '../../shared/usage.ts';
 import { withBridge } from '../../targets/open-bridge.ts';
 
 const help = `

@@ -1,12 +1,12 @@
 /** Where a backfill's IDs come from. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { CommandError } from '../../../operations/errors.ts';
 import { advertIdPattern } from '../../../shared/contract/checks.ts';
 import type { AdvertSource } from '../../../shared/ports/advert-source.ts';
 import type { BackfillKey } from '../../../shared/ports/backfills.ts';
+import type { CatchUp } from '../../shared/catch-up.ts';
 import type { Io } from '../../shared/io.ts';
-import { CommandError } from '../../shared/usage.ts';
-import type { CatchUp } from '../../targets/catch-up.ts';
 
 export interface ListPaging {
   /** `page`: pages are numbered from 1; `offset`: how many adverts stand before; `none`: one page with all. */
@@ -49,7 +49,7 @@ export function listSource(
 }
 
 const idsAtOnce = 100;
-const mostFlaws = 10;
+const maxFlaws = 10;
 
 /**
  * IDs of a file, one a line; `-` is standard input.
@@ -63,10 +63,10 @@ export async function fileSource(io: Io, file: string): Promise<AdvertSource & {
     line === '' || advertIdPattern.test(line) ? [] : [index + 1],
   );
   if (wrong.length > 0) {
-    const more = wrong.length > mostFlaws ? ` and ${wrong.length - mostFlaws} more` : '';
+    const more = wrong.length > maxFlaws ? ` and ${wrong.length - maxFlaws} more` : '';
     throw new CommandError(
       `${file === '-' ? 'standard input' : file} has to hold one advert ID of 1 to 20 digits on each line. ` +
-        `Others are on line ${wrong.slice(0, mostFlaws).join(', ')}${more}. Nothing was listed`,
+        `Others are on line ${wrong.slice(0, maxFlaws).join(', ')}${more}. Nothing was listed`,
     );
   }
   const ids = [...new Set(lines.filter((line) => line !== ''))];

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { type BackfillResult, backfill, pauseBackfill } from '../../../operations/backfill.ts';
+import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import { advertsFeed } from '../../../shared/domain/feed.ts';
-import type { AddCommand } from '../../cli.ts';
 import { checkedOptions, wholeOption } from '../../shared/check-options.ts';
+import type { AddCommand } from '../../shared/command.ts';
 import { type ExitCode, exitCodes, give, type Io, say } from '../../shared/io.ts';
 import { startProgress } from '../../shared/progress.ts';
 import {
@@ -15,9 +16,8 @@ import {
   withJson,
   withTarget,
 } from '../../shared/target.ts';
-import { CommandError, UsageError } from '../../shared/usage.ts';
+import { count } from '../../shared/wording.ts';
 import { connectedAccount, withCatchUp } from '../../targets/catch-up.ts';
-import { count } from '../status/text.ts';
 import { fileSource, type ListPaging, listSource } from './advert-sources.ts';
 
 const help = `
@@ -76,7 +76,7 @@ const entries = {
 };
 
 /** Live changes stand behind so many, and a page: about a minute at the default rate. */
-const mostWaiting = 500;
+const maxWaiting = 500;
 const lookMs = 1_000;
 
 async function run(io: Io, given: string, options: BackfillOptions): Promise<ExitCode> {
@@ -105,7 +105,7 @@ async function run(io: Io, given: string, options: BackfillOptions): Promise<Exi
           settings: {
             feed: advertsFeed.name,
             // Where nobody takes messages out, nobody waits behind them either.
-            mostWaiting: catchUp.isDelivering() ? mostWaiting : Number.POSITIVE_INFINITY,
+            maxWaiting: catchUp.isDelivering() ? maxWaiting : Number.POSITIVE_INFINITY,
             lookMs,
           },
           onProgress: ({ listed }, waiting) => {

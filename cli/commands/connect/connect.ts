@@ -1,13 +1,13 @@
 import * as v from 'valibot';
+import { UsageError } from '../../../operations/errors.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import { bridgeSettings } from '../../../shared/contract/settings.ts';
-import type { AddCommand } from '../../cli.ts';
 import type { ConnectedAccount } from '../../shared/bridge.ts';
 import { checkedOptions, momentOption, optionOf, wholeOption } from '../../shared/check-options.ts';
+import type { AddCommand } from '../../shared/command.ts';
 import { type ExitCode, exitCodes, give, type Io, say } from '../../shared/io.ts';
 import { checkSecretSource, readSecret } from '../../shared/secret-input.ts';
 import { type TargetOptions, targetOf, withJson, withTarget } from '../../shared/target.ts';
-import { UsageError } from '../../shared/usage.ts';
 import { withBridge } from '../../targets/open-bridge.ts';
 import type { Authorization } from './authorize/authorize.ts';
 import { defaultPort, flawOf, listenAt, loopbackRedirect } from './authorize/redirect-uri.ts';

@@ -1,11 +1,11 @@
 /** Which dead letters a command line means. */
 
+import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { unknownAccount } from '../../../operations/unknown-account.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import type { Bridge, LetterChoice } from '../../shared/bridge.ts';
 import { checkedOptions } from '../../shared/check-options.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
-import { CommandError, UsageError } from '../../shared/usage.ts';
 
 /** A row of the embedded bridge's, or a MessageId of SQS. */
 const idPattern = /^([1-9]\d{0,14}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;

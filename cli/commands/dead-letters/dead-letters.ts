@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { AddCommand } from '../../cli.ts';
+import { CommandError, UsageError } from '../../../operations/errors.ts';
 import type { Bridge, LetterChoice, LetterOutcome } from '../../shared/bridge.ts';
+import type { AddCommand } from '../../shared/command.ts';
 import { confirm } from '../../shared/confirm.ts';
 import { type ExitCode, exitCodes, give, type Io, say } from '../../shared/io.ts';
 import { type TargetOptions, targetOf, withJson, withTarget } from '../../shared/target.ts';
-import { CommandError, UsageError } from '../../shared/usage.ts';
 import { withBridge } from '../../targets/open-bridge.ts';
 import { chooseLetters, idsOf, unknownLetters } from './choice.ts';
 import { deadLettersHelp } from './help.ts';

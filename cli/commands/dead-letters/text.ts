@@ -2,17 +2,17 @@
 import { printableLine as printable } from '../../../shared/domain/text/printable.ts';
 import type { LetterList, StoredLetter } from '../../shared/bridge.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
-import { count } from '../status/text.ts';
+import { count } from '../../shared/wording.ts';
 
 /** Rows of the table; `--json` gives all. */
-const mostRows = 50;
+const maxRows = 50;
 const widestAdvert = 24;
 
 /** One line a letter, then what can be done. */
 export function lettersText({ letters, unseen }: LetterList, target: Target): string {
-  const lines = letters.length === 0 ? ['No dead letters.'] : table(letters.slice(0, mostRows));
-  if (letters.length > mostRows) {
-    lines.push(`… and ${count(letters.length - mostRows)} more; --json gives all of them.`);
+  const lines = letters.length === 0 ? ['No dead letters.'] : table(letters.slice(0, maxRows));
+  if (letters.length > maxRows) {
+    lines.push(`… and ${count(letters.length - maxRows)} more; --json gives all of them.`);
   }
   if (unseen > 0) lines.push(unseenText(unseen));
   if (letters.length > 0) {

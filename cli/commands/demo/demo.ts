@@ -13,9 +13,9 @@ import { createLinePublisher } from '../../../embedded/publishers.ts';
 import { createTextObserver } from '../../../embedded/text-observer.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/server.ts';
 import { bridgeSettings } from '../../../shared/contract/settings.ts';
+import type { Books } from '../../../shared/domain/books.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
-import type { Books } from '../../../shared/ports/books.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { type EmbeddedState, openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { say as sayTo } from '../../shared/io.ts';
 

@@ -1,12 +1,12 @@
+import { UsageError } from '../../../operations/errors.ts';
 import { unknownAccount } from '../../../operations/unknown-account.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
-import type { AddCommand } from '../../cli.ts';
 import type { Bridge } from '../../shared/bridge.ts';
 import { checkedOptions } from '../../shared/check-options.ts';
+import type { AddCommand } from '../../shared/command.ts';
 import { confirm } from '../../shared/confirm.ts';
 import { exitCodes, give, type Io, say } from '../../shared/io.ts';
 import { commandFor, type TargetOptions, targetOf, withJson, withTarget } from '../../shared/target.ts';
-import { UsageError } from '../../shared/usage.ts';
 import { withBridge } from '../../targets/open-bridge.ts';
 
 const help = `

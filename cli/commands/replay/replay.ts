@@ -1,7 +1,8 @@
 import * as v from 'valibot';
+import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
-import type { AddCommand } from '../../cli.ts';
 import { checkedOptions, momentOption } from '../../shared/check-options.ts';
+import type { AddCommand } from '../../shared/command.ts';
 import { explained } from '../../shared/explain.ts';
 import { type ExitCode, exitCodes, give, type Io, say } from '../../shared/io.ts';
 import { startProgress } from '../../shared/progress.ts';
@@ -13,7 +14,6 @@ import {
   withJson,
   withTarget,
 } from '../../shared/target.ts';
-import { CommandError, UsageError } from '../../shared/usage.ts';
 
 const help = `
 The bus's archive keeps what was published for 90 days. A replay sends it again, with the eventId that it had, to the targets of

@@ -1,14 +1,15 @@
 import { type PollReport, pollFeed } from '../../../functions/drain/poll.ts';
+import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import { advertsFeed } from '../../../shared/domain/feed.ts';
-import type { AddCommand } from '../../cli.ts';
+import type { CatchUp } from '../../shared/catch-up.ts';
 import { checkedOptions, momentOption } from '../../shared/check-options.ts';
+import type { AddCommand } from '../../shared/command.ts';
 import { type ExitCode, exitCodes, give, type Io, say } from '../../shared/io.ts';
 import { startProgress } from '../../shared/progress.ts';
 import { commandFor, type TargetOptions, targetOf, withJson, withTarget } from '../../shared/target.ts';
-import { CommandError, UsageError } from '../../shared/usage.ts';
-import { type CatchUp, connectedAccount, withCatchUp } from '../../targets/catch-up.ts';
-import { count } from '../status/text.ts';
+import { count } from '../../shared/wording.ts';
+import { connectedAccount, withCatchUp } from '../../targets/catch-up.ts';
 
 const help = `
 The stored cursor is dropped with the first page that the queue has accepted, not before: if the service refuses TIME, perhaps
@@ -36,7 +37,7 @@ interface ResyncOptions extends TargetOptions {
 }
 
 /** The bridge may be reading at this moment: its turn ends soon, a dead one's lease after a minute and a half. */
-const mostHeldMs = 120_000;
+const maxHeldMs = 120_000;
 const lookMs = 500;
 const backlogLookMs = 2_000;
 const pollMs = 10 * 60_000;
@@ -103,7 +104,7 @@ async function readAgain(
         throw new CommandError(`the feed of ${partnerAccount} is not known: connect it again`);
       if (report.end === 'held' || report.end === 'lease-lost') {
         heldSince ??= clock.now();
-        if (clock.now() - heldSince > mostHeldMs) {
+        if (clock.now() - heldSince > maxHeldMs) {
           throw new CommandError(
             'the bridge itself has been reading the feed for two minutes: try again later',
           );

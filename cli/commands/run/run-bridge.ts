@@ -11,8 +11,8 @@ import { explained } from '../../shared/explain.ts';
 import { type Io, say } from '../../shared/io.ts';
 import { startProgress } from '../../shared/progress.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
+import { count } from '../../shared/wording.ts';
 import { baseUrlOf, openState } from '../../targets/local/bridge.ts';
-import { count } from '../status/text.ts';
 import { withoutRepeats } from './repeats.ts';
 import { openWebhooks, secretsOf } from './webhooks.ts';
 

@@ -1,7 +1,7 @@
-import type { AddCommand } from '../../cli.ts';
+import { UsageError } from '../../../operations/errors.ts';
+import type { AddCommand } from '../../shared/command.ts';
 import { type ExitCode, exitCodes, type Io, say } from '../../shared/io.ts';
 import { targetOf } from '../../shared/target.ts';
-import { UsageError } from '../../shared/usage.ts';
 import { checkedRunOptions, withRunOptions } from './options.ts';
 
 const help = `

@@ -2,13 +2,13 @@
 
 import { createOutboxPublisher, publishWithAll } from '../../../embedded/publishers.ts';
 import { shownUrl, startDelivery, type Webhook } from '../../../embedded/webhooks/delivery.ts';
+import { CommandError } from '../../../operations/errors.ts';
 import { type Clock, systemClock, toInstant } from '../../../shared/domain/clock.ts';
 import type { EventPublisher } from '../../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../../shared/ports/observer.ts';
 import type { Outbox } from '../../../shared/sqlite/outbox.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
-import { CommandError } from '../../shared/usage.ts';
-import { count } from '../status/text.ts';
+import { count } from '../../shared/wording.ts';
 
 /**
  * Each webhook with its stored secret.

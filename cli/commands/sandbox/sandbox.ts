@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import type { AddCommand } from '../../cli.ts';
 import { checkedOptions, wholeOption } from '../../shared/check-options.ts';
+import type { AddCommand } from '../../shared/command.ts';
 import { exitCodes, give, type Io, say } from '../../shared/io.ts';
 import { listenError } from '../../shared/listen-error.ts';
 import { sandboxText } from './text.ts';

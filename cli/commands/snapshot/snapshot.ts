@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import { shownUrl } from '../../../embedded/webhooks/delivery.ts';
+import { UsageError } from '../../../operations/errors.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
-import type { AddCommand } from '../../cli.ts';
 import { checkedOptions } from '../../shared/check-options.ts';
+import type { AddCommand } from '../../shared/command.ts';
 import { explained } from '../../shared/explain.ts';
 import { type ExitCode, exitCodes, give, type Io, say } from '../../shared/io.ts';
 import { startProgress } from '../../shared/progress.ts';
@@ -14,11 +15,10 @@ import {
   withJson,
   withTarget,
 } from '../../shared/target.ts';
-import { UsageError } from '../../shared/usage.ts';
+import { count } from '../../shared/wording.ts';
 import { withLocalState } from '../../targets/open-bridge.ts';
 import { webhookUrl } from '../run/options.ts';
 import { secretsOf } from '../run/webhooks.ts';
-import { count } from '../status/text.ts';
 
 const help = `
 For a subscriber that begins, or has lost what it had. Each event is as it was recorded, with the eventId that it had, and goes

@@ -1,7 +1,8 @@
+import type { Status } from '../../../operations/status.ts';
 import { needsPerson } from '../../../operations/status.ts';
 import { unknownAccount } from '../../../operations/unknown-account.ts';
-import type { AddCommand } from '../../cli.ts';
-import type { Bridge, Status } from '../../shared/bridge.ts';
+import type { Bridge } from '../../shared/bridge.ts';
+import type { AddCommand } from '../../shared/command.ts';
 import { type ExitCode, exitCodes, give, type Io, say } from '../../shared/io.ts';
 import { type TargetOptions, targetOf, withJson, withTarget } from '../../shared/target.ts';
 import { withBridge } from '../../targets/open-bridge.ts';

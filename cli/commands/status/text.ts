@@ -1,11 +1,12 @@
+import type { AccountStatus, Status } from '../../../operations/status.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';
-import type { AccountStatus, Status } from '../../shared/bridge.ts';
 import { applicationCommand } from '../../shared/explain.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
+import { booksText, count } from '../../shared/wording.ts';
 
 /** More of them are summed up. */
-const mostInFull = 20;
+const maxInFull = 20;
 
 /**
  * The status for a person: a few lines for each partner account, those first that need one, then the queue and what is to
@@ -13,7 +14,7 @@ const mostInFull = 20;
  */
 export function statusText(status: Status, target: Target, nowMs: number): string {
   const { partnerAccounts, queue, pausedUntil, circuit } = status;
-  const inFull = partnerAccounts.length <= mostInFull;
+  const inFull = partnerAccounts.length <= maxInFull;
   const lines = inFull
     ? [...partnerAccounts].sort(byUrgency).flatMap((account) => accountLines(account, target))
     : crowdLines(partnerAccounts, target);
@@ -45,7 +46,7 @@ const urgencyOf = ({ needsPerson, state, reason }: AccountStatus): number => {
 };
 
 /** How many are told of, of each kind. */
-const mostTold = 10;
+const maxTold = 10;
 
 /** What a person wants to know of a thousand: who needs one, who waits or fails, who is furthest behind, the sums. */
 function crowdLines(accounts: readonly AccountStatus[], target: Target): string[] {
@@ -63,14 +64,14 @@ function crowdLines(accounts: readonly AccountStatus[], target: Target): string[
     `${count(accounts.length)} partner accounts: ${states.join(', ')}`,
     ...(urgent.length > 0 ? [`${count(urgent.length)} of them need a person:`] : []),
     ...urgent
-      .slice(0, mostTold)
+      .slice(0, maxTold)
       .flatMap((account) => [
         `  ${headLine(account)}`,
         ...forPerson(account, target).map((line) => `  ${line}`),
       ]),
     ...andMore(urgent),
     ...(unwell.length > 0 ? [`${count(unwell.length)} wait or fail for now:`] : []),
-    ...unwell.slice(0, mostTold).map((account) => `  ${headLine(account)}`),
+    ...unwell.slice(0, maxTold).map((account) => `  ${headLine(account)}`),
     ...andMore(unwell),
     ...behind
       .slice(0, 1)
@@ -81,7 +82,7 @@ function crowdLines(accounts: readonly AccountStatus[], target: Target): string[
 }
 
 const andMore = ({ length }: readonly AccountStatus[]): string[] =>
-  length > mostTold ? [`  and ${count(length - mostTold)} more`] : [];
+  length > maxTold ? [`  and ${count(length - maxTold)} more`] : [];
 
 type Sums = AccountStatus['books'] & { readonly redelivered: number };
 
@@ -170,26 +171,6 @@ const sentences: Readonly<Record<string, Sentence>> = {
 
 const headLine = ({ name, state, reason }: AccountStatus): string =>
   `${name}: ${state}${reason === null ? '' : ` (${printableLine(reason)})`}`;
-
-/** The books as the sum that they are. */
-export function booksText({ books, redelivered }: Pick<AccountStatus, 'books' | 'redelivered'>): string {
-  const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
-  const terms = [
-    `${count(events)} events`,
-    `${count(unchanged)} unchanged`,
-    `${count(coalesced)} coalesced`,
-    `${count(unavailable)} unavailable`,
-    `${count(deadLettered)} dead-lettered`,
-    `${count(inFlight)} in flight`,
-  ];
-  const sum = `${count(listed)} listed = ${terms.join(' + ')}`;
-  return redelivered === undefined
-    ? sum
-    : `${sum} (outcomes are counted per delivery; ${count(redelivered)} deliveries were repeated)`;
-}
-
-/** With commas. By hand, for Intl takes 10 ms to come up, a third of what Node itself does. */
-export const count = (number: number): string => String(number).replace(/\B(?=(?:\d{3})+$)/g, ',');
 
 function duration(seconds: number): string {
   if (seconds < 120) return `${Math.round(seconds)} s`;

@@ -1,15 +1,15 @@
 import { shownUrl } from '../../../embedded/webhooks/delivery.ts';
 import { webhookSecret } from '../../../embedded/webhooks/signature.ts';
+import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
-import type { AddCommand } from '../../cli.ts';
 import { checkedOptions } from '../../shared/check-options.ts';
+import type { AddCommand } from '../../shared/command.ts';
 import { exitCodes, give, type Io, say } from '../../shared/io.ts';
 import { readSecret } from '../../shared/secret-input.ts';
 import { commandFor, targetOf, withJson } from '../../shared/target.ts';
-import { CommandError, UsageError } from '../../shared/usage.ts';
+import { count } from '../../shared/wording.ts';
 import { withLocalState } from '../../targets/open-bridge.ts';
 import { webhookUrl } from '../run/options.ts';
-import { count } from '../status/text.ts';
 
 const help = `
 Every event is signed by Standard Webhooks (https://www.standardwebhooks.com): headers webhook-id (the eventId),

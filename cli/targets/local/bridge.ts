@@ -2,10 +2,11 @@
 import { statSync } from 'node:fs';
 import * as v from 'valibot';
 import { createLocalConnect } from '../../../embedded/connect.ts';
+import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { readStatus } from '../../../operations/status.ts';
 import { type BridgeSettings, bridgeSettings } from '../../../shared/contract/settings.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import type { Observer } from '../../../shared/ports/observer.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import {
@@ -13,11 +14,9 @@ import {
   type EmbeddedStateOptions,
   openEmbeddedState,
 } from '../../../shared/sqlite/state.ts';
-import type { ApplicationInput, Bridge } from '../../shared/bridge.ts';
+import type { ApplicationInput, Bridge, OpenBridge } from '../../shared/bridge.ts';
 import { applicationCommand } from '../../shared/explain.ts';
 import type { Target } from '../../shared/target.ts';
-import { CommandError, UsageError } from '../../shared/usage.ts';
-import type { OpenBridge } from '../open-bridge.ts';
 import { createLocalLetters } from './dead-letters.ts';
 
 export interface LocalOptions {

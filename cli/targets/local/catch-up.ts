@@ -8,8 +8,8 @@ import { createAdvertLister, createPartnerReaders } from '../../../shared/partne
 import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { isRunning } from '../../../shared/sqlite/file/run-lock.ts';
+import { type CatchUp, silent } from '../../shared/catch-up.ts';
 import type { Target } from '../../shared/target.ts';
-import { type CatchUp, silent } from '../catch-up.ts';
 import { baseUrlOf, openState } from './bridge.ts';
 
 /** Catching up on the embedded state, beside a `run` of the same folder or without one. */
@@ -55,7 +55,7 @@ export async function openLocalCatchUp(target: Extract<Target, { kind: 'local' }
         clock: systemClock,
         newId: () => randomUUID().replaceAll('-', ''),
         holder: `resync-${randomUUID()}`,
-        settings: { overlapSeconds: settings.overlapSeconds, leaseMs: 90_000, mostWaiting: 20_000 },
+        settings: { overlapSeconds: settings.overlapSeconds, leaseMs: 90_000, maxWaiting: 20_000 },
       },
       isDelivering: () => isRunning(target.dir),
       place: { target, baseUrl },

@@ -1,5 +1,6 @@
 /** A bridge deployed as a stack, as the commands see it. Loads the AWS SDK, so it is imported only when it is meant. */
 import * as v from 'valibot';
+import { CommandError } from '../../../operations/errors.ts';
 import { readStackOutputs, type StackOutputs } from '../../../operations/stack-outputs.ts';
 import { readStatus } from '../../../operations/status.ts';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
@@ -19,13 +20,11 @@ import { createStoredLetters } from '../../../shared/aws/redrive.ts';
 import { invoke } from '../../../shared/aws/refresh-requester.ts';
 import { checkedJson } from '../../../shared/contract/checks.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
-import { type FaultKind, faultKinds, PartnerFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
-import type { Bridge, Credential } from '../../shared/bridge.ts';
+import { type FaultKind, faultKinds, PartnerError } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import type { Bridge, Credential, OpenBridge } from '../../shared/bridge.ts';
 import { explainShape } from '../../shared/explain.ts';
 import type { Target } from '../../shared/target.ts';
-import { CommandError } from '../../shared/usage.ts';
-import type { OpenBridge } from '../open-bridge.ts';
 
 type StackTarget = Extract<Target, { kind: 'stack' }>;
 
@@ -157,6 +156,6 @@ function answerOf<
 }
 
 function refusalOf({ fault, reason }: { fault: string; reason: string }, target: StackTarget): Error {
-  if ((faultKinds as readonly string[]).includes(fault)) return new PartnerFault(fault as FaultKind, reason);
+  if ((faultKinds as readonly string[]).includes(fault)) return new PartnerError(fault as FaultKind, reason);
   return new CommandError(explainShape(reason, { target }));
 }

@@ -19,14 +19,14 @@ import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts
 import { createTokenReader } from '../../../shared/aws/token-vault.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
 import { createPartnerClient } from '../../../shared/partner-api/client.ts';
-import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createAdvertLister, createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { functionConfig } from '../../../shared/runtime/config.ts';
 import { drainLimits } from '../../../shared/runtime/limits.ts';
+import { type CatchUp, silent } from '../../shared/catch-up.ts';
 import type { Target } from '../../shared/target.ts';
-import { type CatchUp, silent } from '../catch-up.ts';
 
 /** The settings of the stack are where the drain has them; what is asked of the service goes through its rate budget. */
 export async function openDeployedCatchUp(target: Extract<Target, { kind: 'stack' }>): Promise<CatchUp> {
@@ -51,13 +51,19 @@ export async function openDeployedCatchUp(target: Extract<Target, { kind: 'stack
   const { maxRequestsPerSecond, circuitSeconds, maxPauseSeconds } = config;
   const { partnerBaseUrl: baseUrl, acceptLanguage } = config;
   const store = createBudgetStore(table);
-  const gate = createGate({ ...edges, store, observer: silent, maxRequestsPerSecond, circuitSeconds });
+  const rateLimiter = createRateLimiter({
+    ...edges,
+    store,
+    observer: silent,
+    maxRequestsPerSecond,
+    circuitSeconds,
+  });
   const client = createPartnerClient({
     ...edges,
     baseUrl,
     acceptLanguage,
     concurrency: 1,
-    gate,
+    rateLimiter,
     maxPauseSeconds,
   });
   const tokens = createTokenSource({
@@ -80,7 +86,7 @@ export async function openDeployedCatchUp(target: Extract<Target, { kind: 'stack
       queue: createChangedAdvertsQueue({
         queue,
         // Whatever waits counts: a person's catching up stands back behind all others.
-        mostWaiting: Number.POSITIVE_INFINITY,
+        maxWaiting: Number.POSITIVE_INFINITY,
         inFlightOf: async (name) => (await bookKeeper.read(name, (await generationOf(name)) ?? 0)).inFlight,
       }),
       deadLetters: createDeadLetters({ queue: deadLetterQueue }),

@@ -10,7 +10,7 @@ interface Waiting {
 
 /** DynamoDB gives at most 100 items for one call. */
 const keysAtOnce = 100;
-const mostAttempts = 6;
+const maxAttempts = 6;
 
 /**
  * Strongly consistent reads by partition key. Those asked for before the event loop comes round go together in one
@@ -45,8 +45,7 @@ export function coalescedReads(
         const left = new Set(keys.map((key) => key[keyName]?.S));
         for (const key of [...asked.keys()]) if (!left.has(key)) settle(key, undefined);
         if (keys.length === 0) return;
-        if (attempt >= mostAttempts)
-          throw new Error(`${keys.length} reads of ${table} were left unprocessed`);
+        if (attempt >= maxAttempts) throw new Error(`${keys.length} reads of ${table} were left unprocessed`);
         await clock.sleep(backoffMs(attempt, { baseMs: 50, capMs: 1000, random }));
       }
     } catch (error) {

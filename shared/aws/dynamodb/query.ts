@@ -37,7 +37,7 @@ export async function queryAll(table: Table, kind: string, prefix?: string): Pro
   }
 }
 
-const mostAttempts = 8;
+const maxAttempts = 8;
 /** DynamoDB takes 25 writes in a batch. */
 const writesAtOnce = 25;
 
@@ -72,7 +72,7 @@ async function writeAll(
   for (let start = 0; start < requests.length; start += writesAtOnce) {
     let left = requests.slice(start, start + writesAtOnce);
     for (let attempt = 1; left.length > 0; attempt += 1) {
-      if (attempt > mostAttempts) throw new Error(`${left.length} items of ${table.name} were not written`);
+      if (attempt > maxAttempts) throw new Error(`${left.length} items of ${table.name} were not written`);
       if (attempt > 1) {
         await clock.sleep(backoffMs(attempt, { baseMs: 50, capMs: 2000, random: Math.random }));
       }

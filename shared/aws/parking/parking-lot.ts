@@ -2,11 +2,12 @@ import { ConditionalCheckFailedException, DeleteItemCommand, QueryCommand } from
 import { checkedJson } from '../../contract/checks.ts';
 import { changedAdvert } from '../../contract/messages.ts';
 import { feedStateTable, parkedMarks, parkedMessagesOf } from '../../contract/tables.ts';
+import type { ParkedMessage } from '../../domain/queue/parked-message.ts';
 import { readItem, type Table } from '../dynamodb/conditional-write.ts';
 import { deleteAll, queryAll } from '../dynamodb/query.ts';
 import { type Item, numberIn } from '../dynamodb/values.ts';
 import { createParkingEntrance, markKey, messageKey } from './entrance.ts';
-import type { ParkedMessage, ParkingLot } from './parking.ts';
+import type { ParkingLot } from './parking.ts';
 
 const { partitionKey: pk, sortKey: sk } = feedStateTable;
 

@@ -4,18 +4,9 @@
  * being lost when any of them is the last: it is here, apart from the adapter, so that the simulation can break it off
  * at every step. See docs/decisions/parking.md.
  */
-import type { ChangedAdvert } from '../../contract/messages.ts';
-import type { Position } from '../../domain/queue/position.ts';
 
-export interface ParkedMessage {
-  /** Orders an account's messages as they stood in the queue; the same for every delivery of one message. */
-  readonly place: string;
-  readonly message: ChangedAdvert;
-}
-
-/** The place of a message delivered at `position`. Its key too: an emulator may number two messages alike. */
-export const placeOf = (position: Position, { key }: ChangedAdvert): string =>
-  `${position.split(':')[0]}:${key}`;
+import type { ParkedMessage } from '../../domain/queue/parked-message.ts';
+import type { ReleaseOptions } from '../../ports/parked-messages.ts';
 
 /** Where parked messages are kept. Each call is one step, and may be the last before a crash. */
 export interface ParkingLot {
@@ -31,13 +22,6 @@ export interface ParkingLot {
   remove(partnerAccount: string, places: readonly string[]): Promise<void>;
   /** Takes the account's mark away if it is still the one of `atMs`. */
   unmark(partnerAccount: string, atMs: number): Promise<void>;
-}
-
-export interface ReleaseOptions {
-  /** Messages to put back at most. */
-  readonly most: number;
-  /** Ms since 1970: no further portion is begun after it. */
-  readonly deadlineMs: number;
 }
 
 export interface ParkingDeps {

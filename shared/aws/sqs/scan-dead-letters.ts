@@ -31,7 +31,7 @@ const waitSeconds = 1;
  * @param isEnough ends the pass early
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queues-understanding-logic.html
  */
-export async function passOver(
+export async function scanDeadLetters(
   queue: Queue,
   take: (letters: readonly HeldLetter[]) => Promise<readonly HeldLetter[]>,
   isEnough: () => boolean = () => false,

@@ -5,7 +5,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { backoffMs } from '../../domain/backoff.ts';
 import { type Clock, systemClock } from '../../domain/clock.ts';
-import { sideBySide } from '../../domain/for-each-concurrent.ts';
+import { forEachConcurrent } from '../../domain/for-each-concurrent.ts';
 
 /** A queue with the client that talks to it. */
 export interface Queue {
@@ -31,7 +31,7 @@ export interface Outgoing {
 export const messagesAtOnce = 10;
 /** Requests side by side: enough to hide their latency, few enough for one kept-alive connection pool. */
 const batchesAtOnce = 8;
-const mostAttempts = 5;
+const maxAttempts = 5;
 const backoff = { baseMs: 50, capMs: 1_000 };
 
 /**
@@ -49,7 +49,7 @@ export async function sendBatches(
   { clock = systemClock, random = Math.random }: Edges = {},
 ): Promise<Set<string>> {
   const refused = new Set(messages.map(({ key }) => key));
-  await sideBySide(inTens(messages), batchesAtOnce, async (batch) => {
+  await forEachConcurrent(inTens(messages), batchesAtOnce, async (batch) => {
     let left = batch;
     for (let attempt = 1; left.length > 0; attempt += 1) {
       const { Successful = [], Failed = [] } = await client.send(
@@ -61,7 +61,7 @@ export async function sendBatches(
       }
       const hopeless = new Set(Failed.filter(({ SenderFault }) => SenderFault).map(({ Id }) => Id));
       left = left.filter(({ key }, index) => refused.has(key) && !hopeless.has(String(index)));
-      if (left.length === 0 || attempt >= mostAttempts) return;
+      if (left.length === 0 || attempt >= maxAttempts) return;
       await clock.sleep(backoffMs(attempt, { ...backoff, random }));
     }
   });

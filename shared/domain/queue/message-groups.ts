@@ -33,7 +33,7 @@ export interface GroupOptions<T extends Queued> {
 }
 
 /** So many timers may have become untrue before they are cleared away. */
-const mostStaleTimers = 1_000;
+const maxStaleTimers = 1_000;
 
 /** The order in which messages are handed out: groups side by side, within a group one after the other. */
 export function createMessageGroups<T extends Queued>({ groupOf, rankOf }: GroupOptions<T>) {
@@ -55,7 +55,7 @@ export function createMessageGroups<T extends Queued>({ groupOf, rankOf }: Group
     if (group.taken.size > 0) {
       timers.push({ rank: visibleAtOf(group), group });
       // A visibility timeout is long, and most messages leave before it ends.
-      if (timers.size() > 2 * groups.size + mostStaleTimers) {
+      if (timers.size() > 2 * groups.size + maxStaleTimers) {
         timers.keep(({ rank, group: one }) => one.taken.size > 0 && rank === visibleAtOf(one));
       }
       return;

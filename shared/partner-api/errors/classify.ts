@@ -1,6 +1,6 @@
 /** Answers of the partner service, and their absence, as faults of the pipeline. The verdicts are in fault-table.ts. */
-import { type FaultKind, PartnerFault } from '../../domain/faults.ts';
-import type { Secret } from '../../domain/text/secret.ts';
+import { type FaultKind, PartnerError } from '../../domain/faults.ts';
+import type { Secret } from '../../domain/secret.ts';
 import { retryAfterMs } from '../http/retry-after.ts';
 import type { Answer, NoAnswerError } from '../http/transport.ts';
 import { cleanText } from './clean-text.ts';
@@ -19,28 +19,28 @@ export interface Asked {
 /**
  * The fault that an answer with a status other than 2xx stands for.
  *
- * @param mostWaitMs the longest wait that the fault may ask for. Default: what Retry-After may say
+ * @param maxWaitMs the longest wait that the fault may ask for. Default: what Retry-After may say
  * @see partner-api.md §7
  */
 export function faultOfAnswer(
   answer: Answer,
   asked: Asked,
   nowMs: number,
-  mostWaitMs = Number.POSITIVE_INFINITY,
-): PartnerFault {
+  maxWaitMs = Number.POSITIVE_INFINITY,
+): PartnerError {
   const { status, head } = answer;
   const body = withChallenge(readErrorBody(answer.body, knownCodes), head.headers['www-authenticate']);
   const kind = rowFor(asked.endpoint, status, body)?.kind ?? otherwise;
   const serviceCode = harmless(body.code, asked.secrets);
   const said = body.text === undefined ? '' : cleanText(body.text, asked.secrets);
-  const asksToWait = kind === 'slow-down' || status === 503;
+  const asksToWait = kind === 'rate-limited' || status === 503;
   const waitMs = asksToWait ? retryAfterMs(head.headers['retry-after'], head.headers.date, nowMs) : undefined;
   const message = `${asked.what} answered ${status}${serviceCode ? ` ${serviceCode}` : ''}${said ? `: ${said}` : ''}`;
-  return new PartnerFault(kind, message, {
+  return new PartnerError(kind, message, {
     status,
     ...(serviceCode === undefined ? {} : { serviceCode }),
-    ...(waitMs === undefined ? {} : { retryAfterMs: Math.min(waitMs, mostWaitMs) }),
-    ...(waitMs === undefined || waitMs <= mostWaitMs ? {} : { askedToWaitMs: waitMs }),
+    ...(waitMs === undefined ? {} : { retryAfterMs: Math.min(waitMs, maxWaitMs) }),
+    ...(waitMs === undefined || waitMs <= maxWaitMs ? {} : { askedToWaitMs: waitMs }),
   });
 }
 
@@ -56,9 +56,9 @@ const harmless = (code: string | undefined, secrets: readonly Secret[]): string 
   code !== undefined && cleanText(code, secrets) === code ? code : undefined;
 
 /** The fault that a request without an answer stands for: always a passing one. */
-export function faultOfSilence(error: NoAnswerError, { what }: Asked): PartnerFault {
+export function faultOfSilence(error: NoAnswerError, { what }: Asked): PartnerError {
   const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
-  return new PartnerFault('passing', `${what}: ${error.message}${code ? ` (${code})` : ''}`, {
+  return new PartnerError('transient', `${what}: ${error.message}${code ? ` (${code})` : ''}`, {
     cause: error,
   });
 }
@@ -69,7 +69,7 @@ const rejectionStatuses: ReadonlySet<number | undefined> = new Set([400, 403, 40
 const otherMeanings: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'token-rejected',
   'scope-insufficient',
-  'slow-down',
+  'rate-limited',
   'paused',
 ]);
 
@@ -79,6 +79,6 @@ const otherMeanings: ReadonlySet<FaultKind> = new Set<FaultKind>([
  *
  * @see partner-api.md §4.1 rule 7
  */
-export function mayBeCursorRejection({ status, code, serviceCode = '' }: PartnerFault): boolean {
+export function mayBeCursorRejection({ status, code, serviceCode = '' }: PartnerError): boolean {
   return rejectionStatuses.has(status) && !otherMeanings.has(code) && !/version/i.test(serviceCode);
 }

@@ -1,7 +1,8 @@
 /** Text of the service, made fit for logs and dead letters: it may echo what was sent, and hold anything else. */
+
+import { withoutNamedValues, withoutSecrets } from '../../domain/redacted-text.ts';
+import { redacted, type Secret } from '../../domain/secret.ts';
 import { decodedText } from '../../domain/text/decoded-text.ts';
-import { withoutNamedValues, withoutSecrets } from '../../domain/text/redacted-text.ts';
-import { redacted, type Secret } from '../../domain/text/secret.ts';
 
 const maxChars = 300;
 /** Much more than is kept; a hostile text is not worked through to its end. */

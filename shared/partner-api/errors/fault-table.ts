@@ -45,7 +45,7 @@ export const faultTable: readonly FaultRow[] = [
     codes: ['invalid_token', 'expired_token', 'token_expired'],
   },
   {
-    kind: 'slow-down',
+    kind: 'rate-limited',
     statuses: errors,
     codes: ['too_many_requests', 'rate_limit_exceeded', 'rate_limited', 'slow_down'],
   },
@@ -63,7 +63,7 @@ export const faultTable: readonly FaultRow[] = [
 
   // By status.
   { kind: 'wrong-path', statuses: [[300, 399], 405, 407, 426] },
-  { kind: 'slow-down', statuses: [429] },
+  { kind: 'rate-limited', statuses: [429] },
   // Without a code that says so, no refusal of the token endpoint is taken for a revocation: at most the application's
   // own credentials are in doubt, which stops no partner account.
   { kind: 'client-rejected', endpoint: 'token', statuses: [401] },
@@ -72,16 +72,16 @@ export const faultTable: readonly FaultRow[] = [
   { kind: 'forbidden', statuses: [403] },
   { kind: 'not-found', statuses: [404, 410], shapes: own },
   { kind: 'wrong-path', statuses: [404, 410] },
-  { kind: 'passing', statuses: [408, 421, 425] },
+  { kind: 'transient', statuses: [408, 421, 425] },
   // A page of something in front of the service: the service itself has not judged the request.
-  { kind: 'passing', statuses: clientErrors, shapes: ['html'] },
+  { kind: 'transient', statuses: clientErrors, shapes: ['html'] },
   { kind: 'invalid-request', statuses: [400, 422] },
   { kind: 'request-refused', statuses: clientErrors },
-  { kind: 'passing', statuses: [[500, 599]] },
+  { kind: 'transient', statuses: [[500, 599]] },
 ];
 
 /** What no row covers: statuses that HTTP does not have. */
-export const otherwise: FaultKind = 'passing';
+export const otherwise: FaultKind = 'transient';
 
 /** Every code that a row knows. */
 export const knownCodes: ReadonlySet<string> = new Set([

@@ -13,8 +13,8 @@ export function createConnections(count: number) {
       free -= 1;
       return true;
     },
-    /** Waits for one, in real time, as the sockets do. @returns false when there was none within `mostMs` */
-    wait(mostMs: number): Promise<boolean> {
+    /** Waits for one, in real time, as the sockets do. @returns false when there was none within `maxMs` */
+    wait(maxMs: number): Promise<boolean> {
       return new Promise((resolve) => {
         const give = () => {
           clearTimeout(timer);
@@ -23,7 +23,7 @@ export function createConnections(count: number) {
         const timer = setTimeout(() => {
           waiting.delete(give);
           resolve(false);
-        }, mostMs);
+        }, maxMs);
         waiting.add(give);
       });
     },

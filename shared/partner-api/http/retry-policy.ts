@@ -1,5 +1,5 @@
 /** Which attempts are made again inside one call. What is left after that is the queue's, and the next run's, to retry. */
-import type { PartnerFault } from '../../domain/faults.ts';
+import type { PartnerError } from '../../domain/faults.ts';
 import { NoAnswerError } from './transport.ts';
 
 export interface RetryPolicy {
@@ -9,7 +9,7 @@ export interface RetryPolicy {
   readonly baseMs: number;
   readonly capMs: number;
   /** Whether this fault may be met with another attempt. */
-  readonly covers: (fault: PartnerFault) => boolean;
+  readonly covers: (fault: PartnerError) => boolean;
 }
 
 /** Whatever passes. A GET changes nothing, so it may be sent any number of times. */

@@ -2,7 +2,7 @@
 import type { Observer } from '../../ports/observer.ts';
 
 /** A time zone mistaken for UTC is off by half a day; what is off by more than a day is no clock at all. */
-const mostOffMs = 86_400_000;
+const maxOffMs = 86_400_000;
 
 /**
  * Milliseconds since 1970 of a `Date` header, in whole seconds as HTTP has it.
@@ -11,7 +11,7 @@ const mostOffMs = 86_400_000;
  */
 export function believedDate(date: string | undefined, nowMs: number): number | undefined {
   const dateMs = httpTime(date, nowMs);
-  return date !== undefined && Math.abs(dateMs - nowMs) <= mostOffMs ? dateMs : undefined;
+  return date !== undefined && Math.abs(dateMs - nowMs) <= maxOffMs ? dateMs : undefined;
 }
 
 /** Reads the service's clock; one for each process and service, for it warns only once of a `Date` that is off. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../domain/clock.ts';
-import type { BudgetState } from '../../ports/budget-store.ts';
+import type { BudgetState } from '../../domain/rate-budget.ts';
 
 /** What this process knows of the shared budget: as of its last look at the store, and of what it found out itself. */
 export interface BudgetView {

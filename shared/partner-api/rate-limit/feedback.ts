@@ -2,8 +2,9 @@
 import { metrics } from '../../contract/names.ts';
 import { backoffMs } from '../../domain/backoff.ts';
 import type { Clock } from '../../domain/clock.ts';
-import type { FaultKind, PartnerFault } from '../../domain/faults.ts';
-import type { BudgetStore, PauseReason } from '../../ports/budget-store.ts';
+import type { FaultKind, PartnerError } from '../../domain/faults.ts';
+import type { PauseReason } from '../../domain/rate-budget.ts';
+import type { BudgetStore } from '../../ports/budget-store.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { BudgetView } from './budget-view.ts';
 
@@ -17,7 +18,7 @@ export interface FeedbackDeps {
 }
 
 /** Without Retry-After: a second at first, doubled by each 429 that comes after the pause, a minute at most. */
-const slowDownBackoff = { baseMs: 1_000, capMs: 60_000 };
+const rateLimitedBackoff = { baseMs: 1_000, capMs: 60_000 };
 
 /**
  * Faults that the service itself has judged, so that the request was let in. Not among them: what a block, a proxy or a
@@ -36,7 +37,7 @@ const letIn: ReadonlySet<FaultKind> = new Set<FaultKind>([
 
 export function createFeedback({ store, view, clock, random, circuitSeconds, observer }: FeedbackDeps) {
   /** 429 in a row that named no time. */
-  let slowDowns = 0;
+  let rateLimitedInARow = 0;
   let pausedAtMs = 0;
   let lastSuspicion: Promise<void> = Promise.resolve();
 
@@ -49,14 +50,14 @@ export function createFeedback({ store, view, clock, random, circuitSeconds, obs
 
   function pause(untilMs: number, reason: PauseReason): Promise<void> | undefined {
     pausedAtMs = clock.now();
-    if (untilMs <= view.pausedUntilMs && reason === 'slow-down') return undefined;
+    if (untilMs <= view.pausedUntilMs && reason === 'rate-limited') return undefined;
     const isTold = view.found(untilMs);
     return told(store.pause(untilMs, reason).then(isTold));
   }
 
-  function slowDown(
+  function rateLimited(
     resource: string,
-    { retryAfterMs, askedToWaitMs }: PartnerFault,
+    { retryAfterMs, askedToWaitMs }: PartnerError,
     startedAtMs: number,
   ): Promise<void> | undefined {
     const now = clock.now();
@@ -69,13 +70,13 @@ export function createFeedback({ store, view, clock, random, circuitSeconds, obs
           maxPauseSeconds: retryAfterMs / 1000,
         });
       }
-      return pause(now + retryAfterMs, 'slow-down');
+      return pause(now + retryAfterMs, 'rate-limited');
     }
     // Those that were on their way when the pause began say nothing new.
     if (startedAtMs < pausedAtMs) return undefined;
-    slowDowns += 1;
-    const mostMs = backoffMs(slowDowns, { ...slowDownBackoff, random: () => 1 });
-    return pause(now + mostMs / 2 + (random() * mostMs) / 2, 'slow-down');
+    rateLimitedInARow += 1;
+    const maxMs = backoffMs(rateLimitedInARow, { ...rateLimitedBackoff, random: () => 1 });
+    return pause(now + maxMs / 2 + (random() * maxMs) / 2, 'rate-limited');
   }
 
   function openCircuit(resource: string): Promise<void> | undefined {
@@ -108,7 +109,7 @@ export function createFeedback({ store, view, clock, random, circuitSeconds, obs
   }
 
   function success(startedAtMs: number): Promise<void> | undefined {
-    if (startedAtMs >= pausedAtMs) slowDowns = 0;
+    if (startedAtMs >= pausedAtMs) rateLimitedInARow = 0;
     const endsCircuit = view.circuit && startedAtMs >= view.circuitSinceMs;
     const endsSuspicion = view.suspect !== undefined && startedAtMs >= view.suspectSinceMs;
     if (!endsCircuit && (view.circuit || !endsSuspicion)) return undefined;
@@ -126,17 +127,17 @@ export function createFeedback({ store, view, clock, random, circuitSeconds, obs
    */
   return function answered(
     resource: string,
-    fault: PartnerFault | undefined,
+    fault: PartnerError | undefined,
     startedAtMs: number,
   ): Promise<void> | undefined {
     if (!fault || letIn.has(fault.code)) {
-      if (slowDowns === 0 && !view.circuit && view.suspect === undefined) return undefined;
+      if (rateLimitedInARow === 0 && !view.circuit && view.suspect === undefined) return undefined;
       return success(startedAtMs);
     }
-    if (fault.code === 'slow-down') return slowDown(resource, fault, startedAtMs);
+    if (fault.code === 'rate-limited') return rateLimited(resource, fault, startedAtMs);
     if (fault.code === 'forbidden') return forbidden(resource, startedAtMs);
-    if (fault.code === 'passing' && fault.retryAfterMs !== undefined)
-      return slowDown(resource, fault, startedAtMs);
+    if (fault.code === 'transient' && fault.retryAfterMs !== undefined)
+      return rateLimited(resource, fault, startedAtMs);
     return undefined;
   };
 }

@@ -5,14 +5,15 @@
  * a slot used up to `lateMs` late needs `1000 + lateMs + earlyMs < 1000 * spread`.
  */
 import { type Clock, systemClock } from '../../domain/clock.ts';
-import { asFault, PartnerFault } from '../../domain/faults.ts';
-import type { BudgetStore, Reservation } from '../../ports/budget-store.ts';
+import { asPartnerError, PartnerError } from '../../domain/faults.ts';
+import type { Reservation } from '../../domain/rate-budget.ts';
+import type { BudgetStore } from '../../ports/budget-store.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { createBudgetView } from './budget-view.ts';
 import { createFeedback } from './feedback.ts';
-import { createSlotStock } from './reserved-slots.ts';
+import { createReservedSlots } from './reserved-slots.ts';
 
-export interface GateOptions {
+export interface RateLimiterOptions {
   readonly store: BudgetStore;
   /** Of the whole bridge. */
   readonly maxRequestsPerSecond: number;
@@ -30,11 +31,11 @@ export interface GateOptions {
   readonly viewMaxAgeMs?: number;
 }
 
-export interface Gate {
+export interface RateLimiter {
   /**
    * Resolves when the request may start, which it then has to at once.
    *
-   * @throws {PartnerFault} `paused`, with `retryAfterMs`: the service asked for a pause, or there is no slot before
+   * @throws {PartnerError} `paused`, with `retryAfterMs`: the service asked for a pause, or there is no slot before
    * `deadlineMs`; `passing` when the store cannot be reached
    */
   enter(resource: string, deadlineMs: number): Promise<void>;
@@ -49,7 +50,7 @@ export interface Gate {
    */
   answered(
     resource: string,
-    fault: PartnerFault | undefined,
+    fault: PartnerError | undefined,
     startedAtMs: number,
     isUndecided?: boolean,
   ): Promise<void> | undefined;
@@ -61,24 +62,24 @@ const lateMs = 40;
 /** Timers are no finer; waiting for less is not worth one. */
 const earlyMs = 1;
 /** Later than that is a stall, which says nothing about the next timer. */
-const mostLagMs = 500;
+const maxLagMs = 500;
 
 interface Waiter {
   readonly resource: string;
   readonly deadlineMs: number;
   readonly start: () => void;
-  readonly refuse: (fault: PartnerFault) => void;
+  readonly refuse: (fault: PartnerError) => void;
 }
 
-/** Creates the gate; one for each process and budget. */
-export function createGate(options: GateOptions): Gate {
+/** Creates the rate limiter; one for each process and budget. */
+export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { store, maxRequestsPerSecond, circuitSeconds, observer } = options;
   const { trialMs = 30_000, viewMaxAgeMs = 1_000 } = options;
   const { clock = systemClock, random = Math.random } = options;
   const intervalMs = (1000 / maxRequestsPerSecond) * spread;
-  const mostAhead = Math.floor(lateMs / intervalMs);
+  const maxAhead = Math.floor(lateMs / intervalMs);
   const view = createBudgetView(clock);
-  const stock = createSlotStock(intervalMs);
+  const reserved = createReservedSlots(intervalMs);
   const waiters: Waiter[] = [];
   const started = Promise.resolve();
   let serving = false;
@@ -95,8 +96,8 @@ export function createGate(options: GateOptions): Gate {
   const isPaused = (now: number) => view.pausedUntilMs > now;
   const isFresh = (now: number) => now - view.seenAtMs <= viewMaxAgeMs;
 
-  function paused({ resource }: Pick<Waiter, 'resource'>, untilMs: number, why: string): PartnerFault {
-    return new PartnerFault('paused', `not sent (${resource}): ${why}`, {
+  function paused({ resource }: Pick<Waiter, 'resource'>, untilMs: number, why: string): PartnerError {
+    return new PartnerError('paused', `not sent (${resource}): ${why}`, {
       retryAfterMs: Math.max(1, Math.ceil(untilMs - clock.now())),
     });
   }
@@ -105,7 +106,7 @@ export function createGate(options: GateOptions): Gate {
   const tooLate = (waiter: Pick<Waiter, 'resource'>, slotMs: number) =>
     paused(waiter, slotMs, 'the rate budget has no slot before the deadline');
   const unreachable = (error: unknown) =>
-    new PartnerFault('passing', `the rate budget cannot be reached: ${asFault(error).message}`, {
+    new PartnerError('transient', `the rate budget cannot be reached: ${asPartnerError(error).message}`, {
       cause: error,
     });
 
@@ -115,7 +116,7 @@ export function createGate(options: GateOptions): Gate {
     if (isPaused(now) && isFresh(now)) return Promise.reject(pausedByService({ resource }));
     if (!isPaused(now) && waiters.length === 0 && startsAtOnce(now)) {
       // The next ones should not have to wait for the store.
-      if (stock.count() < usedSinceReserving / 2 && slotsAhead(now) > 0) reserve();
+      if (reserved.count() < usedSinceReserving / 2 && slotsAhead(now) > 0) reserve();
       return started;
     }
     return new Promise((start, refuse) => {
@@ -129,10 +130,10 @@ export function createGate(options: GateOptions): Gate {
 
   function startsAtOnce(now: number): boolean {
     if (!isFresh(now)) return false;
-    stock.dropBefore(now - lateMs);
-    const slot = stock.first();
+    reserved.dropBefore(now - lateMs);
+    const slot = reserved.first();
     if (slot === undefined || slot > now + earlyMs) return false;
-    stock.take();
+    reserved.take();
     usedSinceReserving += 1;
     return true;
   }
@@ -147,28 +148,28 @@ export function createGate(options: GateOptions): Gate {
       else refuseAll(pausedByService);
       return;
     }
-    stock.dropBefore(now - lateMs);
-    refuseHopeless(now);
+    reserved.dropBefore(now - lateMs);
+    refuseTooLate(now);
     if (waiters.length === 0) return;
-    if (stock.count() > 0 && !isFresh(now)) {
+    if (reserved.count() > 0 && !isFresh(now)) {
       look();
       return;
     }
     while (waiters.length > 0 && startsAtOnce(now)) waiters.shift()?.start();
-    if (stock.count() < waiters.length) reserve();
+    if (reserved.count() < waiters.length) reserve();
     sleepUntilNext(now);
   }
 
-  function refuseAll(faultOf: (waiter: Waiter) => PartnerFault): void {
+  function refuseAll(faultOf: (waiter: Waiter) => PartnerError): void {
     for (const waiter of waiters.splice(0)) waiter.refuse(faultOf(waiter));
   }
 
   /** Whoever cannot have a slot before his deadline takes none from those who can. */
-  function refuseHopeless(now: number): void {
+  function refuseTooLate(now: number): void {
     let place = 0;
     for (let i = 0; i < waiters.length; ) {
       const waiter = waiters[i] as Waiter;
-      const slot = stock.at(place) ?? earliestBeyondStock(place, now);
+      const slot = reserved.at(place) ?? earliestBeyondReserved(place, now);
       if (slot <= waiter.deadlineMs) {
         place += 1;
         i += 1;
@@ -179,18 +180,18 @@ export function createGate(options: GateOptions): Gate {
     }
   }
 
-  const earliestBeyondStock = (place: number, now: number): number =>
-    Math.max(view.nextSlotMs, now) + (place - stock.count()) * intervalMs;
+  const earliestBeyondReserved = (place: number, now: number): number =>
+    Math.max(view.nextSlotMs, now) + (place - reserved.count()) * intervalMs;
 
   function sleepUntilNext(now: number): void {
-    const slot = stock.first();
+    const slot = reserved.first();
     if (sleeping || waiters.length === 0 || slot === undefined) return;
     sleeping = true;
     // On a machine that is short of time every timer is late: then it has to be set earlier, or each slot is missed.
     const sleepMs = Math.max(earlyMs, slot - now - lagMs);
     void clock.sleep(sleepMs).then(() => {
       sleeping = false;
-      lagMs = Math.min(mostLagMs, Math.max(0, clock.now() - now - sleepMs - earlyMs));
+      lagMs = Math.min(maxLagMs, Math.max(0, clock.now() - now - sleepMs - earlyMs));
       serve();
     });
   }
@@ -200,7 +201,7 @@ export function createGate(options: GateOptions): Gate {
    * None where slots are scarce, for what is not used within `lateMs` is lost to everybody.
    */
   const slotsAhead = (now: number): number =>
-    view.nextSlotMs <= now + earlyMs ? Math.min(2 * usedSinceReserving, mostAhead) : 0;
+    view.nextSlotMs <= now + earlyMs ? Math.min(2 * usedSinceReserving, maxAhead) : 0;
 
   function look(): void {
     if (reserving) return;
@@ -213,14 +214,14 @@ export function createGate(options: GateOptions): Gate {
     if (reserving) return;
     reserving = true;
     const now = clock.now();
-    const count = Math.max(1, waiters.length - stock.count() + slotsAhead(now));
+    const count = Math.max(1, waiters.length - reserved.count() + slotsAhead(now));
     usedSinceReserving = 0;
     void ask(
       store.reserve({ count, intervalMs, nowMs: now + storeMs, trialMs }).then((reservation) => {
         storeMs = Math.min(1_000, Math.max(0, clock.now() - now));
         view.saw(reservation.state, now);
         if (isTrial(reservation)) return startTrial(reservation);
-        stock.add(reservation.firstSlotMs, reservation.granted);
+        reserved.add(reservation.firstSlotMs, reservation.granted);
       }),
     );
   }
@@ -259,7 +260,7 @@ export function createGate(options: GateOptions): Gate {
   }
 
   const feedback = createFeedback({ store, view, clock, random, circuitSeconds, observer });
-  const answered: Gate['answered'] = (resource, fault, startedAtMs, isUndecided = false) => {
+  const answered: RateLimiter['answered'] = (resource, fault, startedAtMs, isUndecided = false) => {
     if (!isUndecided) return feedback(resource, fault, startedAtMs);
     if (view.circuit && startedAtMs >= view.circuitSinceMs) undecidedTrial = resource;
     return undefined;

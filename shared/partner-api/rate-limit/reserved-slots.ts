@@ -5,7 +5,7 @@ interface Run {
   left: number;
 }
 
-export function createSlotStock(intervalMs: number) {
+export function createReservedSlots(intervalMs: number) {
   const runs: Run[] = [];
   let count = 0;
 

@@ -3,8 +3,9 @@
  * for a few seconds: so the token source finds the row that drain or fan-out have just read, and seldom reads it itself.
  */
 import { type Clock, systemClock } from '../../domain/clock.ts';
-import { PartnerFault } from '../../domain/faults.ts';
-import type { PartnerAccount, PartnerAccounts } from '../../ports/partner-accounts.ts';
+import { PartnerError } from '../../domain/faults.ts';
+import type { PartnerAccount } from '../../domain/partner-account.ts';
+import type { PartnerAccounts } from '../../ports/partner-accounts.ts';
 
 /** How old the row may be that a request to the partner service relies on. Counts from before the row was asked for. */
 const viewMaxAgeMs = 5_000;
@@ -22,7 +23,7 @@ export interface ViewedAccounts extends PartnerAccounts {
    * The row as it stood at most three seconds ago, and in `generation` if it has come to that by now: a view of
    * another generation is not believed, for it may be older than the caller. Callers side by side share one reading.
    *
-   * @throws {PartnerFault} `passing` when the row cannot be read in time; what the adapter throws
+   * @throws {PartnerError} `passing` when the row cannot be read in time; what the adapter throws
    */
   view(name: string, generation: number): Promise<PartnerAccount | undefined>;
   /** The row as it stood at most {@link viewMaxAgeMs} ago, without waiting for it; undefined when none is known. */
@@ -69,7 +70,7 @@ export function createViewedAccounts(accounts: PartnerAccounts, clock: Clock = s
       const found = await read(name);
       if (isFresh({ askedAt })) return found?.value;
     }
-    throw new PartnerFault('passing', `the row of partner account ${name} cannot be read in time`);
+    throw new PartnerError('transient', `the row of partner account ${name} cannot be read in time`);
   }
 
   function readShared(name: string): Promise<PartnerAccount | undefined> {

@@ -9,9 +9,9 @@
  */
 
 import { type Clock, systemClock } from '../../domain/clock.ts';
-import { asFault, PartnerFault } from '../../domain/faults.ts';
+import { asPartnerError, PartnerError } from '../../domain/faults.ts';
+import type { PartnerAccount } from '../../domain/partner-account.ts';
 import { pauseOf, stopOf } from '../../domain/partner-account.ts';
-import type { PartnerAccount } from '../../ports/partner-accounts.ts';
 import type { RefreshOutcome, RefreshRequester } from '../../ports/refresh-requester.ts';
 import type { AccessToken, Rejection, TokenSource } from '../../ports/token-source.ts';
 import type { TokenReader } from '../../ports/token-vault.ts';
@@ -59,7 +59,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const renewals = new Map<string, Renewal>();
 
   async function readSecret(name: string): Promise<Kept> {
-    const found = await reader.read(name).catch((error: unknown) => Promise.reject(asFault(error)));
+    const found = await reader.read(name).catch((error: unknown) => Promise.reject(asPartnerError(error)));
     if (!found) {
       kept.delete(name);
       throw stoppedFault(name, 'it has no credentials');
@@ -90,7 +90,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const isUsable = (name: string, found: Kept) =>
     isGood(found) && rejections.get(name)?.version !== found.version;
 
-  /** @throws {PartnerFault} `generation-over`, `account-stopped` */
+  /** @throws {PartnerError} `generation-over`, `account-stopped` */
   function allowed(name: string, generation: number, account: PartnerAccount | undefined): PartnerAccount {
     if (account?.generation !== generation) throw generationOverFault(name, generation);
     const stop = stopOf(account);
@@ -100,7 +100,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
 
   async function viewed(name: string, generation: number): Promise<PartnerAccount> {
     const account = await accounts.view(name, generation).catch((error: unknown) => {
-      throw asFault(error);
+      throw asPartnerError(error);
     });
     return allowed(name, generation, account);
   }
@@ -130,7 +130,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     try {
       return await renewal(name, generation, rejected, because, deadlineMs);
     } catch (error) {
-      const fault = asFault(error);
+      const fault = asPartnerError(error);
       refusals.note(name, fault);
       throw fault;
     }
@@ -156,7 +156,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     if (running.deadlineMs >= deadlineMs) return beforeDeadline(running, name, deadlineMs);
     const found = await running.ended.catch((error: unknown) => {
       // That the time of another caller was up is not the last word for one that has more.
-      const ranOut = asFault(error).code === 'passing' && clock.now() + lookMs >= running.deadlineMs;
+      const ranOut = asPartnerError(error).code === 'transient' && clock.now() + lookMs >= running.deadlineMs;
       if (!ranOut) throw error;
     });
     return found ?? renewal(name, generation, rejected, because, deadlineMs);
@@ -188,7 +188,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
         const why = version === rejected ? because : 'expired';
         const outcome = await requester
           .refresh(name, version ?? noVersion, why, deadlineMs)
-          .catch((error: unknown): RefreshOutcome => failedOf(asFault(error)));
+          .catch((error: unknown): RefreshOutcome => failedOf(asPartnerError(error)));
         isToldRenewed = outcome.kind === 'renewed';
         if (outcome.kind === 'renewed') continue;
         waitMs = Math.max(waitOf(outcome, name), lookMs);
@@ -205,7 +205,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
         const seen = accounts.seen(name);
         if (!seen) return viewed(name, generation);
         if (allowed(name, generation, seen.account).token?.version === version) return undefined;
-        throw new PartnerFault(
+        throw new PartnerError(
           'token-rejected',
           `not sent: the token of partner account ${name} was replaced`,
         );
@@ -255,7 +255,7 @@ function shared<T>(running: Map<string, Promise<T>>, key: string, begin: () => P
   return begun;
 }
 
-const failedOf = ({ code, message }: PartnerFault): RefreshOutcome => ({
+const failedOf = ({ code, message }: PartnerError): RefreshOutcome => ({
   kind: 'failed',
   fault: code,
   reason: message,

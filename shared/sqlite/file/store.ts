@@ -35,7 +35,7 @@ interface Waiting {
 }
 
 /** Waited for no longer: a transaction of so many is as cheap for each as a larger one. */
-const mostTogether = 64;
+const maxTogether = 64;
 
 type Outcome = { readonly value: unknown } | { readonly error: unknown };
 
@@ -129,7 +129,7 @@ export function createStore(
       return new Promise<T>((resolve, reject) => {
         waiting.push({ change, durable, resolve: resolve as (value: unknown) => void, reject });
         if (immediate) return;
-        if (!patient || waiting.length >= mostTogether) atOnce();
+        if (!patient || waiting.length >= maxTogether) atOnce();
         else if (!timer) afterAWhile();
       });
     },

@@ -13,7 +13,7 @@ const workMs: Readonly<Record<Stage, number>> = { drain: 120, fanOut: 150, refre
 /** For what the emulator has to say of a death. */
 const toTellMs = 1_500;
 /** From the freezing to the timeout, on a machine that is busy. */
-const mostFrozenMs = (timeoutSeconds + 2) * 1000;
+const maxFrozenMs = (timeoutSeconds + 2) * 1000;
 
 /** Kills a function in the middle of an invocation. @returns whether it was in one */
 export async function kill(scene: Scene, stage: Stage): Promise<boolean> {
@@ -35,7 +35,7 @@ export async function freezeUntilTimeout(scene: Scene, stage: Stage): Promise<bo
   if (!struck) return false;
   const { mark, at, account, answer, pids } = struck;
   const { endpoint } = scene.deployment.cloud;
-  const hasTimedOut = await scene.log.says(timedOut(scene.functionNames[stage]), mark, mostFrozenMs);
+  const hasTimedOut = await scene.log.says(timedOut(scene.functionNames[stage]), mark, maxFrozenMs);
   // The emulator kills it two seconds after that.
   for (const pid of pids) send(pid, hasTimedOut ? 'SIGKILL' : 'SIGCONT');
   await answer;

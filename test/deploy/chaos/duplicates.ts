@@ -65,7 +65,7 @@ const recordOf = ({ MessageId, ReceiptHandle, Body, Attributes }: Message) => ({
 });
 
 /** How long a frozen fan-out is waited for: less than what is left of its timeout. */
-const mostFrozenMs = (timeoutSeconds - 1.5) * 1000;
+const maxFrozenMs = (timeoutSeconds - 1.5) * 1000;
 
 /**
  * Freezes a fan-out until its messages are visible again and another worker has handled them, then lets it go on.
@@ -80,7 +80,7 @@ export async function outliveVisibility(scene: Scene): Promise<boolean> {
   const redelivered = async () =>
     (await handledMessages(endpoint)).some((handled) => handled.at > at && handled.receives > 1);
   await sleep(visibilitySeconds * 1000);
-  while (Date.now() < at + mostFrozenMs && !(await redelivered())) await sleep(200);
+  while (Date.now() < at + maxFrozenMs && !(await redelivered())) await sleep(200);
   for (const pid of pids) send(pid, 'SIGCONT');
   await answer;
   // What it writes is in the log when its invocation is over.

@@ -18,7 +18,7 @@ const play: Readonly<Record<FaultName, (scene: Scene) => Promise<boolean>>> = {
 };
 
 /** A signal that comes when the work is over, or before it, hits nothing: then it is tried again. */
-const mostAttempts = 20;
+const maxAttempts = 20;
 
 export interface Raging {
   /** The faults that really met an invocation in progress. */
@@ -38,7 +38,7 @@ export async function rage(scene: Scene, plan: readonly FaultName[], changes: nu
     weather.turn();
     const due = Math.floor((changes * (index + 1)) / plan.length);
     while (weather.made() < due) weather.change();
-    for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       attempts.push(name);
       if (!(await play[name](scene))) continue;
       hits.push(name);

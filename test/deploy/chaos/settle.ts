@@ -3,7 +3,7 @@ import { endLeases, type Scene, waitingMessages } from './scene.ts';
 import { type Answer, ask, pollsOf } from './stir.ts';
 
 /** The last backoff of a message that was received eight times is two minutes. */
-const mostToSettleMs = 240_000;
+const maxToSettleMs = 240_000;
 /** After this, an event that is on its way to the subscriber has arrived. */
 const silenceMs = 2_000;
 
@@ -16,7 +16,7 @@ const silenceMs = 2_000;
 export async function settle(scene: Scene): Promise<void> {
   const { deployment, weather, accounts } = scene;
   const { sandbox, subscriber } = deployment;
-  const until = Date.now() + mostToSettleMs;
+  const until = Date.now() + maxToSettleMs;
   weather.clear();
   sandbox.control.change({ visibilityDelayMs: 0 });
   // A drain of the schedule's may be at work yet: it loses its lease, or ends before.

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pick } from '../../../sandbox/state/random.ts';
-import { type DrainReport, invoke } from '../functions.ts';
+import { type DrainReport, invoke } from '../stack/functions.ts';
 import type { Stage } from './plan.ts';
 import { partnerAccounts, type Scene } from './scene.ts';
 

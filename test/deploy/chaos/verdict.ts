@@ -3,8 +3,8 @@ import { numberIn } from '../../../shared/aws/dynamodb/values.ts';
 import { feedItemKey } from '../../../shared/aws/feed-states.ts';
 import { advertsFeed } from '../../../shared/domain/feed.ts';
 import { checkHistories } from '../../chaos/check-histories.ts';
-import type { Status } from '../advert-bridge.ts';
-import { checkedEvent } from '../histories.ts';
+import type { Status } from '../stack/advert-bridge.ts';
+import { checkedEvent } from '../stack/histories.ts';
 import { handledMessages, keyOf } from './handled.ts';
 import type { Scene } from './scene.ts';
 
@@ -63,4 +63,4 @@ export async function checkBooks(scene: Scene, { partnerAccounts, queue }: Statu
   return { faults, summary: lines.join('\n') };
 }
 
-const isOutcome = (verdict: string): boolean => !['again', 'dead-letter', 'forgotten'].includes(verdict);
+const isOutcome = (verdict: string): boolean => !['retry', 'dead-letter', 'forgotten'].includes(verdict);

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { awsAccount, region } from '../cloud.ts';
+import { awsAccount, region } from './cloud.ts';
 
 /** One call of CloudWatch Logs. By hand: the emulator checks no signature, and the bridge needs no client for it. */
 async function ask<T>(endpoint: string, operation: string, body: object): Promise<T> {

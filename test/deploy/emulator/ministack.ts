@@ -19,7 +19,7 @@ const startTimeoutMs = 60_000;
 const guarded = 'exec 3<&0; "$1" 3<&- & child=$!; (cat <&3 >/dev/null; kill -KILL 0) & wait "$child"';
 
 /** A port that was free may be taken by the time that the emulator listens on it. */
-const mostStarts = 5;
+const maxStarts = 5;
 const portIsTaken = /address already in use/i;
 
 /**
@@ -64,7 +64,7 @@ export async function startMiniStack(
     const end = await endOrHealth(emulator, endpoint);
     if (end === undefined) return { endpoint, logFile };
     const log = await readFile(logFile, 'utf8').catch(() => '');
-    if (starts < mostStarts && portIsTaken.test(log)) continue;
+    if (starts < maxStarts && portIsTaken.test(log)) continue;
     throw new Error(`MiniStack did not start: ${end}\n${log.slice(-2000)}`);
   }
 }

@@ -1,7 +1,7 @@
 import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
 import { advertStatusTable, feedStateTable } from '../../../shared/contract/tables.ts';
-import { type Cloud, connectTo } from '../cloud.ts';
+import { type Cloud, connectTo } from '../emulator/cloud.ts';
 
 const endpoint = process.env.AWS_ENDPOINT_URL;
 if (!endpoint) throw new Error('AWS_ENDPOINT_URL is not set: npm run test:deploy starts the emulator');

@@ -2,8 +2,8 @@ import { CreateEventBusCommand } from '@aws-sdk/client-eventbridge';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
 import { eventSource } from '../../../shared/contract/names.ts';
-import { anEnvelope } from '../../unit/aws/fixtures.ts';
-import { subscribe } from '../subscriber.ts';
+import { anEnvelope } from '../../helpers/aws/fixtures.ts';
+import { subscribe } from '../stack/subscriber.ts';
 import { anAwsAccount } from './account.ts';
 
 const made: ReturnType<typeof anAwsAccount>[] = [];

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { repository } from '../cloud.ts';
+import { repository } from '../emulator/cloud.ts';
 import type { Processes } from '../emulator/processes.ts';
-import type { Counts } from '../steps/steps.ts';
+import type { Counts } from '../emulator/steps.ts';
 
 interface JsonReport {
   readonly numPassedTests: number;

@@ -2,9 +2,9 @@ import { CreateSecretCommand, PutSecretValueCommand } from '@aws-sdk/client-secr
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
 import { createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
+import { aReadersPolicy } from '../../helpers/aws/fake-secrets-manager.ts';
 import { applicationSecretSuite } from '../../ports/application-secret.suite.ts';
 import { tokenVaultSuite } from '../../ports/token-vault.suite.ts';
-import { aReadersPolicy } from '../../unit/aws/fake-secrets-manager.ts';
 import { anAwsAccount } from './account.ts';
 
 const name = 'Secrets Manager (MiniStack)';

@@ -1,9 +1,9 @@
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createBatchSettler } from '../../../shared/aws/settler.ts';
+import { anObserver } from '../../helpers/aws/fixtures.ts';
+import { sqsInbox } from '../../helpers/aws/sqs-inbox.ts';
 import { changedAdvertsQueueSuite } from '../../ports/changed-adverts-queue.suite.ts';
-import { anObserver } from '../../unit/aws/fixtures.ts';
-import { sqsInbox } from '../../unit/aws/sqs-inbox.ts';
 import { anAwsAccount } from './account.ts';
 
 const capabilities = { controlsTime: false, countsOnAcceptance: false };
@@ -19,7 +19,7 @@ changedAdvertsQueueSuite('SQS (MiniStack)', capabilities, async () => {
   let now = 0;
   const changedAdverts = createChangedAdvertsQueue({
     queue,
-    mostWaiting: 0,
+    maxWaiting: 0,
     inFlightOf: async (partnerAccount) => {
       const bodies = await messageBodies(endpoint, queue.url);
       return bodies.filter((body) => JSON.parse(body).partnerAccount === partnerAccount).length;

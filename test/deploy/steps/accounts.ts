@@ -5,9 +5,9 @@ import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { countMessages } from '../../../shared/aws/sqs/queue-counts.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { messageGroupOf } from '../../../shared/domain/queue/message-groups.ts';
-import type { Status } from '../advert-bridge.ts';
-import { type Deployment, onItsWayMs } from '../deployment.ts';
-import { drain, invoke } from '../functions.ts';
+import type { Status } from '../stack/advert-bridge.ts';
+import { type Deployment, onItsWayMs } from '../stack/deployment.ts';
+import { drain, invoke } from '../stack/functions.ts';
 import { deliver } from './delivery.ts';
 
 /** The application and a partner account, by the command line and nothing else. */

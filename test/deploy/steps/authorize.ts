@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { repository } from '../cloud.ts';
-import type { Deployment } from '../deployment.ts';
+import { repository } from '../emulator/cloud.ts';
 import { functionLogs } from '../emulator/logs.ts';
 import type { Processes } from '../emulator/processes.ts';
+import type { Deployment } from '../stack/deployment.ts';
 import { deliver } from './delivery.ts';
 
 const timeoutMs = 90_000;

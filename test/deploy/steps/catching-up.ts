@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { CreateArchiveCommand, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
 import { CreateQueueCommand, GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { detailTypes, eventSource } from '../../../shared/contract/names.ts';
-import type { Cloud } from '../cloud.ts';
-import { type Deployment, onItsWayMs } from '../deployment.ts';
-import { takeMessages } from '../messages.ts';
-import type { Received } from '../subscriber.ts';
+import type { Cloud } from '../emulator/cloud.ts';
+import { type Deployment, onItsWayMs } from '../stack/deployment.ts';
+import { takeMessages } from '../stack/messages.ts';
+import type { Received } from '../stack/subscriber.ts';
 import { deliver } from './delivery.ts';
 
 interface Details {

@@ -5,11 +5,11 @@ import { rage } from '../chaos/run.ts';
 import { setScene } from '../chaos/scene.ts';
 import { settle } from '../chaos/settle.ts';
 import { checkBooks, checkReceived, type Verdict } from '../chaos/verdict.ts';
-import type { Deployment } from '../deployment.ts';
-import { peekMessages } from '../messages.ts';
-import type { Options } from '../options.ts';
+import type { Options } from '../emulator/options.ts';
+import type { Deployment } from '../stack/deployment.ts';
+import { peekMessages } from '../stack/messages.ts';
 
-const mostShown = 5;
+const maxShown = 5;
 
 /** Whatever happens to the functions, nothing is lost and every history is right. */
 export async function chaosSteps(deployment: Deployment, options: Options): Promise<void> {
@@ -20,7 +20,7 @@ export async function chaosSteps(deployment: Deployment, options: Options): Prom
   const judge = ({ faults: found, summary }: Verdict): void => {
     say(summary);
     if (found.length === 0) return;
-    const shown = found.slice(0, mostShown).join('\n');
+    const shown = found.slice(0, maxShown).join('\n');
     throw new Error(`${found.length} faults:\n${shown}\n${onceMore(options)}`);
   };
 

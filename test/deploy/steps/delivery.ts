@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { checkedJson } from '../../../shared/contract/checks.ts';
 import { deadLetter } from '../../../shared/contract/messages.ts';
-import { type Deployment, onItsWayMs } from '../deployment.ts';
-import { drain } from '../functions.ts';
-import { historiesOf } from '../histories.ts';
-import { peekMessages } from '../messages.ts';
+import { type Deployment, onItsWayMs } from '../stack/deployment.ts';
+import { drain } from '../stack/functions.ts';
+import { historiesOf } from '../stack/histories.ts';
+import { peekMessages } from '../stack/messages.ts';
 
 /** Time enough for an event that should not exist to show itself. */
 const silenceMs = 1500;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { detailTypes } from '../../../shared/contract/names.ts';
-import { type Deployment, onItsWayMs } from '../deployment.ts';
-import { invoke } from '../functions.ts';
-import { historiesOf } from '../histories.ts';
-import { subscribe } from '../subscriber.ts';
+import { type Deployment, onItsWayMs } from '../stack/deployment.ts';
+import { invoke } from '../stack/functions.ts';
+import { historiesOf } from '../stack/histories.ts';
+import { subscribe } from '../stack/subscriber.ts';
 import { deliver } from './delivery.ts';
 
 /** So long a warm function believes in a stop that it met. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Deployment } from '../deployment.ts';
-import { historiesOf } from '../histories.ts';
+import type { Deployment } from '../stack/deployment.ts';
+import { historiesOf } from '../stack/histories.ts';
 import { deliver } from './delivery.ts';
 
 interface Letter {

@@ -3,8 +3,8 @@ import { TestEventPatternCommand } from '@aws-sdk/client-eventbridge';
 import fc from 'fast-check';
 import { contradictionsOf, patternsOf } from '../../../infra/constructs/subscription/subscription-pattern.ts';
 import { aFilter, anEvent, isWanted } from '../../helpers/subscriptions.ts';
-import { awsAccount, region } from '../cloud.ts';
-import type { Deployment } from '../deployment.ts';
+import { awsAccount, region } from '../emulator/cloud.ts';
+import type { Deployment } from '../stack/deployment.ts';
 
 const pairs = 1000;
 

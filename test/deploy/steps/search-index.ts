@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { type Deployment, onItsWayMs } from '../deployment.ts';
-import { checkedEvent, historiesOf } from '../histories.ts';
-import type { SearchIndex } from '../search-index.ts';
+import { type Deployment, onItsWayMs } from '../stack/deployment.ts';
+import { checkedEvent, historiesOf } from '../stack/histories.ts';
+import type { SearchIndex } from '../stack/search-index.ts';
 import { deliver } from './delivery.ts';
 
 /** Another team's table, filled by the construct and a Lambda function of its own, says what the partner service says. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { GetSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { secretNames } from '../../../shared/contract/names.ts';
-import type { Deployment } from '../deployment.ts';
 import { functionLogs } from '../emulator/logs.ts';
+import type { Deployment } from '../stack/deployment.ts';
 
 /** No credential may show itself (design, I6). */
 export async function secrecySteps({ steps, cloud, sandbox, subscriber, say }: Deployment): Promise<void> {

@@ -5,8 +5,8 @@ import { DescribeSecretCommand } from '@aws-sdk/client-secrets-manager';
 import { environmentKeys } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { feedStateTable } from '../../../shared/contract/tables.ts';
-import type { Deployment } from '../deployment.ts';
-import { historiesOf } from '../histories.ts';
+import type { Deployment } from '../stack/deployment.ts';
+import { historiesOf } from '../stack/histories.ts';
 import { deliver } from './delivery.ts';
 
 /** The cursor of the only feed of the only partner account. */

@@ -13,6 +13,9 @@ import { createBatchSettler } from '../../../shared/aws/settler.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
+import { aReadersPolicy } from '../../helpers/aws/fake-secrets-manager.ts';
+import { anObserver } from '../../helpers/aws/fixtures.ts';
+import { sqsInbox } from '../../helpers/aws/sqs-inbox.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { advertHistoriesSuite } from '../../ports/advert-histories.suite.ts';
 import { applicationSecretSuite } from '../../ports/application-secret.suite.ts';
@@ -23,9 +26,6 @@ import { feedStatesSuite } from '../../ports/feed-states.suite.ts';
 import { parkedMessagesSuite } from '../../ports/parked-messages.suite.ts';
 import { partnerAccountsSuite } from '../../ports/partner-accounts.suite.ts';
 import { tokenVaultSuite } from '../../ports/token-vault.suite.ts';
-import { aReadersPolicy } from '../../unit/aws/fake-secrets-manager.ts';
-import { anObserver } from '../../unit/aws/fixtures.ts';
-import { sqsInbox } from '../../unit/aws/sqs-inbox.ts';
 import type { Caller, RecordedWorld } from './recorded-world.ts';
 
 const everything = ['drain', 'fanOut', 'refreshToken', 'connect'] as const;
@@ -157,7 +157,7 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
           ...createDeadLetters({ queue: letters.of('drain') }),
           ...createChangedAdvertsQueue({
             queue: queue.of('drain'),
-            mostWaiting: 0,
+            maxWaiting: 0,
             clock: hurriedClock(),
             inFlightOf: async (name) =>
               queue.bodies().filter((body) => JSON.parse(body).partnerAccount === name).length,
@@ -184,7 +184,7 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
     });
     const sender = createChangedAdvertsQueue({
       queue: queue.of('harness'),
-      mostWaiting: 0,
+      maxWaiting: 0,
       inFlightOf: async () => 0,
     });
     return {

@@ -1,6 +1,7 @@
 /** I9: the books balance, and say what was really listed. */
+
+import { secretMark } from '../model/token-desk.ts';
 import type { SimWorld } from '../world/sim-world.ts';
-import { secretMark } from '../world/token-desk.ts';
 
 export async function checkBooks({ state, history, plan }: SimWorld): Promise<void> {
   const violated = (message: string) => history.violated({ invariant: 'I9', message });

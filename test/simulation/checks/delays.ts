@@ -1,13 +1,13 @@
 /** I8: what is bad delays nobody else. Looked at where nothing else goes wrong, so that a delay has no other reason. */
-import { subjectOf } from '../history.ts';
-import { nameOf } from '../watch/users.ts';
+import { subjectOf } from '../model/history.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 import { limits } from '../world/stages.ts';
+import { nameOf } from '../world/users.ts';
 
 /** A drain comes at least every 40 s, two of them when the first one's lease is in the way, and pages are small. */
-const mostListingMs = 120_000;
+const maxListingMs = 120_000;
 /** The wait that confirms an absence, and a batch with others that take all their time. */
-const mostSettlingMs = 75_000;
+const maxSettlingMs = 75_000;
 
 export function checkDelays({ plan, history, service }: SimWorld): void {
   const isOrdinary =
@@ -33,7 +33,7 @@ export function checkDelays({ plan, history, service }: SimWorld): void {
     const subject = subjectOf(change);
     const first = listings.find((one) => subjectOf(one) === subject && (one.page?.tick ?? 0) >= change.tick);
     const waitedMs = (first?.acceptedAt ?? Number.POSITIVE_INFINITY) - change.visibleAt;
-    if (waitedMs > mostListingMs)
+    if (waitedMs > maxListingMs)
       violated(subject, `a change of advert ${subject} waited ${waitedMs} ms to be listed`);
   }
   // Where messages come back before a batch has ended, a hanging neighbour makes them come back for as long as it hangs.
@@ -41,7 +41,7 @@ export function checkDelays({ plan, history, service }: SimWorld): void {
   for (const { key, acceptedAt, ...listing } of listings) {
     const waitedMs = (history.settledAt.get(key) ?? Number.POSITIVE_INFINITY) - acceptedAt;
     const subject = subjectOf(listing);
-    if (waitedMs > mostSettlingMs)
+    if (waitedMs > maxSettlingMs)
       violated(subject, `advert ${subject} (${key}) waited ${waitedMs} ms in the queue`);
   }
 }

@@ -1,7 +1,7 @@
 /** I3 and I4: one history per advert, and each event knows the one before it. */
-import type { Published } from '../history.ts';
+import type { Published } from '../model/history.ts';
+import { secretMark } from '../model/token-desk.ts';
 import type { SimWorld } from '../world/sim-world.ts';
-import { secretMark } from '../world/token-desk.ts';
 
 export function checkEvents({ history }: SimWorld): void {
   for (const [subject, numbered] of history.events) {

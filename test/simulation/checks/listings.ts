@@ -1,7 +1,7 @@
 /** I1: no change is lost. */
-import { type Fetch, type Listing, type Published, subjectOf } from '../history.ts';
-import { nameOf } from '../watch/users.ts';
+import { type Fetch, type Listing, type Published, subjectOf } from '../model/history.ts';
 import type { SimWorld } from '../world/sim-world.ts';
+import { nameOf } from '../world/users.ts';
 
 export async function checkListings(world: SimWorld): Promise<void> {
   const { history, plan, service, state, users } = world;

@@ -71,7 +71,7 @@ export const plantedInDrain: readonly PlantedFault[] = [
   ]),
   plantedSource('lost-lease-writes', [
     {
-      folder: 'shared/in-memory',
+      folder: 'test/fakes',
       entry: 'state.ts',
       replacements: [
         {

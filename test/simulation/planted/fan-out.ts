@@ -67,7 +67,7 @@ export const plantedInFanOut: readonly PlantedFault[] = [
       ],
     },
     {
-      folder: 'shared/in-memory',
+      folder: 'test/fakes',
       entry: 'state.ts',
       replacements: [
         {

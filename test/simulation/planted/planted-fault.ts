@@ -1,5 +1,5 @@
 import type { createInMemoryState } from '../../fakes/state.ts';
-import type { SimulateOptions } from '../simulate.ts';
+import type { SimulateOptions } from '../run/simulate.ts';
 import type { UseCases, Wiring } from '../world/stages.ts';
 import { realUseCases } from '../world/use-cases.ts';
 import { mutant, type Replacement } from './mutants.ts';

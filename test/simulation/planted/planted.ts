@@ -1,6 +1,6 @@
 /** The checker is checked: each rule of design §3–5 is left out once, and the simulation has to notice. */
-import type { Violation } from '../history.ts';
-import { simulate } from '../simulate.ts';
+import type { Violation } from '../model/history.ts';
+import { simulate } from '../run/simulate.ts';
 import { realUseCases } from '../world/use-cases.ts';
 import { plantedInDrain } from './drain.ts';
 import { plantedInFanOut } from './fan-out.ts';

@@ -10,9 +10,9 @@ const inTokens = (name: string, replacement: Replacement) =>
 const inGate = (name: string, from: string, to: string) =>
   plantedSource(name, [
     {
-      folder: 'shared/partner-api',
-      entry: 'gate.ts',
-      replacements: [{ file: 'gate-feedback.ts', from, to }],
+      folder: 'shared/partner-api/rate-limit',
+      entry: 'rate-limiter.ts',
+      replacements: [{ file: 'feedback.ts', from, to }],
     },
   ]);
 
@@ -75,7 +75,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
   }),
   plantedSource('version-not-compared', [
     {
-      folder: 'shared/partner-api',
+      folder: 'shared/partner-api/tokens',
       entry: 'token-source.ts',
       replacements: [
         {
@@ -93,7 +93,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
   ]),
   plantedSource('generation-not-compared', [
     {
-      folder: 'shared/partner-api',
+      folder: 'shared/partner-api/tokens',
       entry: 'token-source.ts',
       replacements: [
         {
@@ -106,7 +106,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
   ]),
   plantedSource('cursor-kept-for-new-user', [
     {
-      folder: 'shared/in-memory',
+      folder: 'test/fakes',
       entry: 'state.ts',
       replacements: [
         {
@@ -135,9 +135,11 @@ export const plantedInTokens: readonly PlantedFault[] = [
   inGate('pause-not-shared', 'return told(store.pause(untilMs, reason).then(isTold));', 'return undefined;'),
   plantedSource('cursor-403-counted', [
     {
-      folder: 'shared/partner-api',
-      entry: 'gate.ts',
-      replacements: [{ file: 'gate.ts', from: 'if (!isUndecided) return feedback', to: 'return feedback' }],
+      folder: 'shared/partner-api/rate-limit',
+      entry: 'rate-limiter.ts',
+      replacements: [
+        { file: 'rate-limiter.ts', from: 'if (!isUndecided) return feedback', to: 'return feedback' },
+      ],
     },
   ]),
   inGate(

@@ -22,8 +22,8 @@ export const plantedInWaiting: readonly PlantedFault[] = [
         },
         {
           file: 'redelivery.ts',
-          from: 'Math.max(askedMs, leastDelayMs(',
-          to: 'Math.min(askedMs, 1e9 + leastDelayMs(',
+          from: 'Math.max(askedMs, minDelayMs(',
+          to: 'Math.min(askedMs, 1e9 + minDelayMs(',
         },
       ],
     },
@@ -33,7 +33,7 @@ export const plantedInWaiting: readonly PlantedFault[] = [
       folder,
       entry,
       replacements: [
-        { file: entry, from: 'if (group[0].receives > mostReceives)', to: 'if (group[0].receives > 1e9)' },
+        { file: entry, from: 'if (group[0].receives > maxReceives)', to: 'if (group[0].receives > 1e9)' },
       ],
     },
   ]),
@@ -88,7 +88,7 @@ export const plantedInWaiting: readonly PlantedFault[] = [
   }),
   plantedSource('mark-after-messages', [
     {
-      folder: 'shared/domain',
+      folder: 'shared/aws/parking',
       entry: 'parking.ts',
       replacements: [
         {
@@ -102,14 +102,14 @@ export const plantedInWaiting: readonly PlantedFault[] = [
   ]),
   plantedSource('young-mark-removed', [
     {
-      folder: 'shared/domain',
+      folder: 'shared/aws/parking',
       entry: 'parking.ts',
       replacements: [{ file: 'parking.ts', from: '> keepMarkMs)', to: '> -1e9)' }],
     },
   ]),
   plantedSource('mark-removed-before-messages', [
     {
-      folder: 'shared/domain',
+      folder: 'shared/aws/parking',
       entry: 'parking.ts',
       replacements: [
         {

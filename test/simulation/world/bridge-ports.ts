@@ -13,12 +13,12 @@ import type { FeedStates } from '../../../shared/ports/feed-states.ts';
 import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts';
 import type { TokenVault } from '../../../shared/ports/token-vault.ts';
 import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
-import { checkAdvance, checkGeneration } from '../checks/feed.ts';
-import { createFanOutWatch } from '../watch/coverage.ts';
-import { type CallIncident, callIncidents } from './incidents.ts';
+import { type CallIncident, callIncidents } from '../model/incidents.ts';
+import { checkAdvance, checkGeneration } from './check-feed.ts';
 import { type Process, RemoteError } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { Seen } from './transport.ts';
+import { createFanOutWatch } from './watch-coverage.ts';
 
 export interface BridgePorts {
   readonly accounts: PartnerAccounts;
@@ -106,7 +106,7 @@ export function createBridgePorts(
       parked.flatMap(({ message }) => message ?? []),
       () => queue.settleParked(parked),
     );
-    const gone = settlements.filter(({ verdict }) => verdict.kind !== 'again').length;
+    const gone = settlements.filter(({ verdict }) => verdict.kind !== 'retry').length;
     if (before - (await queue.queue()).waiting < gone) coverage.count('queue: receipt too old');
     for (const { delivery, verdict } of settlements) {
       if (verdict.kind === 'done' && delivery.message) history.settled(delivery.message.key);

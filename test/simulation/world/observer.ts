@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import type { Observer } from '../../../shared/ports/observer.ts';
+import { secretMark } from '../model/token-desk.ts';
 import type { Process } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
-import { secretMark } from './token-desk.ts';
 
 /** Looking through everything said takes as long as the rest of the run: so not in every one. */
 const everyNth = 8;

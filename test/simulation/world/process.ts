@@ -1,10 +1,10 @@
 /** A process of the bridge: has a clock of its own, may die at every call, and then never does anything again. */
 import type { Clock } from '../../../shared/domain/clock.ts';
-import type { Coverage } from '../report/coverage.ts';
-import type { RunLog } from '../report/run-log.ts';
-import { type CallIncident, drawIncident, type Rates } from './incidents.ts';
-import { between, hashOf, type Random, streamOf } from './random.ts';
-import type { Scheduler } from './scheduler.ts';
+import type { Coverage } from '../model/coverage.ts';
+import { type CallIncident, drawIncident, type Rates } from '../model/incidents.ts';
+import { between, hashOf, type Random, streamOf } from '../model/random.ts';
+import type { RunLog } from '../model/run-log.ts';
+import type { Scheduler } from '../model/scheduler.ts';
 
 export interface Phase {
   /** Whether things still go wrong. */
@@ -21,9 +21,9 @@ export interface ProcessDeps {
   readonly ratesOfPorts: ReadonlyMap<string, Partial<Rates>>;
   readonly seed: number;
   /** Clocks differ from the true time by at most this. */
-  readonly mostSkewMs: number;
+  readonly maxSkewMs: number;
   /** Calls that are late are so by up to this; by more, now and then. */
-  readonly mostLateMs: number;
+  readonly maxLateMs: number;
 }
 
 export interface Call<T> {
@@ -57,10 +57,10 @@ export class RemoteError extends Error {
 export const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 export function createProcess(deps: ProcessDeps, name: string): Process {
-  const { scheduler, log, phase, rates, ratesOfPorts, mostSkewMs, mostLateMs } = deps;
+  const { scheduler, log, phase, rates, ratesOfPorts, maxSkewMs, maxLateMs } = deps;
   const seed = hashOf(name, deps.seed);
   const random = streamOf(seed);
-  const skewMs = Math.round((random() * 2 - 1) * mostSkewMs);
+  const skewMs = Math.round((random() * 2 - 1) * maxSkewMs);
   const deathWatchers: (() => void)[] = [];
   let calls = 0;
   let ids = 0;
@@ -85,7 +85,7 @@ export function createProcess(deps: ProcessDeps, name: string): Process {
     const [requestMs, answerMs, lateMs] = [
       between(draw, 0, 12),
       between(draw, 0, 12),
-      latenessMs(draw, mostLateMs),
+      latenessMs(draw, maxLateMs),
     ];
     const what = () => (says ? `${port} ${says()}` : port);
     const incident = drawn && log.allows(key, () => `${name}: ${drawn} at ${what()}`) ? drawn : undefined;
@@ -151,8 +151,8 @@ export function createProcess(deps: ProcessDeps, name: string): Process {
 }
 
 /** Now and then longer than any visibility timeout or lease of the simulation. */
-const latenessMs = (random: Random, mostMs: number): number =>
-  random() < 0.9 ? between(random, mostMs / 10, mostMs) : between(random, 20_000, 75_000);
+const latenessMs = (random: Random, maxMs: number): number =>
+  random() < 0.9 ? between(random, maxMs / 10, maxMs) : between(random, 20_000, 75_000);
 
 function shown(value: unknown): string {
   const text = JSON.stringify(value instanceof Set ? [...value] : value) ?? 'nothing';

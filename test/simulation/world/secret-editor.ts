@@ -1,10 +1,10 @@
 /** A person who does not know `connect`: puts new credentials into the secret by hand, in the middle of a refresh. */
 import { stopOf } from '../../../shared/domain/partner-account.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
-import { nameOf } from '../watch/users.ts';
 import type { Process } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
+import { nameOf } from './users.ts';
 
 const share = 0.3;
 

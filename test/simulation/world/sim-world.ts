@@ -1,21 +1,21 @@
 /** Everything that the processes of one run share: time, the service, the bridge's state, and who watches. */
 
+import type { TokenPair } from '../../../shared/domain/token-pair.ts';
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
-import type { TokenPair } from '../../../shared/ports/token-vault.ts';
 import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
-import { createHistory } from '../history.ts';
-import type { Plan, Trouble } from '../plan.ts';
-import { createCoverage } from '../report/coverage.ts';
-import { createRunLog } from '../report/run-log.ts';
-import { createTokenWatch, type EndOfRequest } from '../watch/tokens.ts';
-import { createTrafficWatch } from '../watch/traffic.ts';
-import { createUsers } from '../watch/users.ts';
+import { createCoverage } from '../model/coverage.ts';
+import { createHistory } from '../model/history.ts';
+import type { Plan, Trouble } from '../model/plan.ts';
+import { hashOf, type Random, streamOf } from '../model/random.ts';
+import { createRunLog } from '../model/run-log.ts';
+import { createScheduler, epochMs } from '../model/scheduler.ts';
+import { createService } from '../model/service.ts';
+import { noAnswer, type Told } from './no-answer.ts';
 import type { Phase, Process } from './process.ts';
-import { hashOf, type Random, streamOf } from './random.ts';
-import { createScheduler, epochMs } from './scheduler.ts';
-import { createService } from './service.ts';
-import { noAnswer, type Told } from './transport.ts';
+import { createUsers } from './users.ts';
+import { createTokenWatch, type EndOfRequest } from './watch-tokens.ts';
+import { createTrafficWatch } from './watch-traffic.ts';
 
 /** Those that the service's answers show. */
 const ofRequests: ReadonlySet<Trouble['kind']> = new Set([
@@ -48,7 +48,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
   const state = createState({
     clock: scheduler,
     fifo,
-    maxReceives: plan.maxReceives,
+    maxReceives: plan.queueMaxReceives,
     random: streamOf(hashOf('queue', plan.seed)),
   });
   const events = createInMemoryEvents();

@@ -4,11 +4,12 @@ import type { pollFeed } from '../../../functions/drain/poll.ts';
 import type { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { createConnect } from '../../../functions/refresh-token/connect.ts';
 import type { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
-import { type createParking, placeOf } from '../../../shared/aws/parking/parking.ts';
+import type { createParking } from '../../../shared/aws/parking/parking.ts';
 import { advertsFeed } from '../../../shared/domain/feed.ts';
-import type { Secret } from '../../../shared/domain/text/secret.ts';
+import { placeOf } from '../../../shared/domain/queue/parked-message.ts';
+import type { Secret } from '../../../shared/domain/secret.ts';
 import type { createPartnerClient } from '../../../shared/partner-api/client.ts';
-import type { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import type { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import type { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import {
   createViewedAccounts,
@@ -17,10 +18,10 @@ import {
 import type { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import type { Settler } from '../../../shared/ports/deliveries.ts';
 import type { RefreshOutcome } from '../../../shared/ports/refresh-requester.ts';
+import { hashOf } from '../model/random.ts';
 import { type BridgePorts, createBridgePorts } from './bridge-ports.ts';
 import { createWatchedObserver } from './observer.ts';
 import { createProcess, type Process, RemoteError } from './process.ts';
-import { hashOf } from './random.ts';
 import type { SimWorld } from './sim-world.ts';
 import { createSimTransport, type Seen } from './transport.ts';
 
@@ -32,7 +33,7 @@ export interface UseCases {
   readonly createConnect: typeof createConnect;
   readonly createTokenSource: typeof createTokenSource;
   readonly createPartnerReaders: typeof createPartnerReaders;
-  readonly createGate: typeof createGate;
+  readonly createRateLimiter: typeof createRateLimiter;
   readonly createPartnerClient: typeof createPartnerClient;
   readonly pollFeed: typeof pollFeed;
   readonly createParking: typeof createParking;
@@ -71,10 +72,10 @@ export function createStages(world: SimWorld, wiring: Wiring) {
 
   function start(name: string) {
     const { log, phase, rates, coverage } = world;
-    const { mostSkewMs, mostLateMs, ratesOfPorts } = plan;
+    const { maxSkewMs, maxLateMs, ratesOfPorts } = plan;
     const seed = hashOf('process', plan.seed);
     const process = createProcess(
-      { scheduler, log, phase, coverage, rates, ratesOfPorts, seed, mostSkewMs, mostLateMs },
+      { scheduler, log, phase, coverage, rates, ratesOfPorts, seed, maxSkewMs, maxLateMs },
       name,
     );
     const seen: Seen = { pages: new Map(), fetches: new Map(), refusedCursors: new Set() };
@@ -82,7 +83,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const ports = wiring.ports?.(real, world) ?? real;
     const { clock, random } = process;
     const observer = createWatchedObserver(world, process);
-    const gate = useCases.createGate({
+    const rateLimiter = useCases.createRateLimiter({
       store: ports.budget,
       maxRequestsPerSecond: plan.requestsPerSecond,
       circuitSeconds: plan.circuitSeconds,
@@ -95,7 +96,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       baseUrl: 'https://service.example',
       transport: createSimTransport(world, process, seen),
       attemptTimeoutMs: 3_000,
-      gate,
+      rateLimiter,
       clock,
       random,
     });
@@ -222,7 +223,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       settings: {
         overlapSeconds: wiring.overlapSeconds ?? limits.overlapSeconds,
         leaseMs: limits.leaseMs,
-        mostWaiting: 1_000,
+        maxWaiting: 1_000,
       },
     };
   }
@@ -283,18 +284,18 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       random,
       settings: {
         advertTries: plan.advertTries,
-        mostAgeMs: plan.mostAgeMs,
+        maxAgeMs: plan.maxAgeMs,
         confirmUnavailableSeconds: plan.confirmUnavailableSeconds,
-        mostReceives: plan.mostReceives,
+        maxReceives: plan.maxReceives,
         longestHiddenMs: plan.longestHiddenMs,
-        clockSkewMs: plan.mostSkewMs + 1,
+        clockSkewMs: plan.maxSkewMs + 1,
         fetchMs: 5_000,
       },
     });
     const takeOne = async (): Promise<boolean> => {
       // In the end as it is meant to be: longer than a batch takes. Before that it is often shorter.
       const visibilityMs = world.phase.chaos ? plan.visibilityMs : limits.visibilityMs;
-      const deliveries = await inbox.receive({ maxGroups: plan.mostGroups, maxPerGroup: 10, visibilityMs });
+      const deliveries = await inbox.receive({ maxGroups: plan.maxGroups, maxPerGroup: 10, visibilityMs });
       if (deliveries.length === 0) return false;
       await settler.settle(await handle(deliveries, { deadlineMs: clock.now() + limits.workerMs }));
       return true;
@@ -328,7 +329,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       overlapSeconds: limits.overlapSeconds,
     };
     const { feedStates, histories: knownAdverts } = started.ports;
-    const look = { feedLook: started.client, knownAdverts, bookKeeper: world.state.bookKeeper };
+    const look = { feedProbe: started.client, knownAdverts, bookKeeper: world.state.bookKeeper };
     const deps = { ...tokenDepsOf(started), feedStates, ...look, settings };
     const patienceMs = limits.refreshMs + 2 * limits.lockMs;
     const deadlineMs = started.clock.now() + patienceMs - 5_000;

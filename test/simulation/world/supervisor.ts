@@ -1,17 +1,18 @@
 /** Sets a plan in motion: starts the processes, makes the changes, plays the people around the bridge. */
 
 import { toInstant } from '../../../shared/domain/clock.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
-import { changeAccount, stopOf } from '../../../shared/domain/partner-account.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
-import type { PartnerAccount } from '../../../shared/ports/partner-accounts.ts';
-import { watchParked } from '../watch/parked.ts';
-import { between, hashOf, streamOf } from './random.ts';
-import { epochMs } from './scheduler.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
+import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
+import { stopOf } from '../../../shared/domain/partner-account.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { changeAccount } from '../../../shared/ports/partner-accounts.ts';
+import { between, hashOf, streamOf } from '../model/random.ts';
+import { epochMs } from '../model/scheduler.ts';
+import { secretMark } from '../model/token-desk.ts';
 import { editsSecretOfStopped } from './secret-editor.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { Stages } from './stages.ts';
-import { secretMark } from './token-desk.ts';
+import { watchParked } from './watch-parked.ts';
 
 export type Supervisor = ReturnType<typeof createSupervisor>;
 
@@ -95,7 +96,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         message: `${users.currentOf(account)} was taken for the user who was ${account} before`,
       });
     } catch (error) {
-      if (!(error instanceof PartnerFault) || error.code !== 'other-user') return;
+      if (!(error instanceof PartnerError) || error.code !== 'other-user') return;
       users.unsure.delete(account);
       world.coverage.count('person: another user refused');
     }
@@ -107,7 +108,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     try {
       await stages.connect(named('connect-twin', account), account, { refreshToken });
     } catch (error) {
-      if (error instanceof PartnerFault && error.code === 'account-busy')
+      if (error instanceof PartnerError && error.code === 'account-busy')
         world.coverage.count('person: refused for another one at once');
     }
   }

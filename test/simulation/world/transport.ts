@@ -1,18 +1,21 @@
 /** The wire between a process and the partner service, with everything that may happen to a request on it. */
+
 import {
   type Answer,
   NoAnswerError,
   type Transport,
   type WireRequest,
 } from '../../../shared/partner-api/http/transport.ts';
-import type { Fetch } from '../history.ts';
-import { nameOf } from '../watch/users.ts';
-import { type AnswerIncident, answerIncidents, drawIncident } from './incidents.ts';
+import type { Fetch } from '../model/history.ts';
+import { type AnswerIncident, answerIncidents, drawIncident } from '../model/incidents.ts';
+import { between, pick, type Random } from '../model/random.ts';
+import type { Page } from '../model/service.ts';
+import type { Told } from './no-answer.ts';
+import { noAnswer } from './no-answer.ts';
 import { never, type Process } from './process.ts';
-import { between, pick, type Random } from './random.ts';
 import { mayEditSecret } from './secret-editor.ts';
-import type { Page } from './service.ts';
 import type { SimWorld } from './sim-world.ts';
+import { nameOf } from './users.ts';
 
 /** What a process saw of the service last; how the checker knows where a write of it comes from. */
 export interface Seen {
@@ -22,20 +25,11 @@ export interface Seen {
   readonly refusedCursors: Set<string>;
 }
 
-export interface Told {
-  readonly status: number;
-  readonly body: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 interface Circumstances {
   readonly incident: AnswerIncident | undefined;
   readonly random: Random;
   readonly beganTick: number;
 }
-
-/** The service takes the request and says nothing. */
-export const noAnswer: Told = { status: 0, body: '' };
 
 const json = (status: number, body: unknown): Told => ({ status, body: JSON.stringify(body) });
 const own = (status: number, code: string): Told => json(status, { error: { status, code, title: code } });

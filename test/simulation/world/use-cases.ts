@@ -5,7 +5,7 @@ import { createConnect } from '../../../functions/refresh-token/connect.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { createParking } from '../../../shared/aws/parking/parking.ts';
 import { createPartnerClient } from '../../../shared/partner-api/client.ts';
-import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import type { UseCases } from './stages.ts';
@@ -17,7 +17,7 @@ export const realUseCases: UseCases = {
   createFanOut,
   createConnect,
   createRefreshToken,
-  createGate,
+  createRateLimiter,
   createPartnerClient,
   createParking,
   createPartnerReaders,

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import type { Item } from '../../../shared/aws/dynamodb/values.ts';
 import { positionOf } from '../../../shared/domain/queue/position.ts';
-import { anEnvelope } from './fixtures.ts';
+import { anEnvelope } from '../../helpers/aws/fixtures.ts';
 
 const dynamo = mockClient(DynamoDBClient);
 const histories = createAdvertHistories({ client: new DynamoDBClient({}), name: 't' });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBackfills } from '../../../shared/aws/backfills.ts';
 import { createBookKeeper } from '../../../shared/aws/book-keeper.ts';
 import { createBooks } from '../../../shared/aws/books.ts';
-import { startDynamo, startSqs } from '../../helpers/aws-emulators.ts';
+import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 
 const key = { partnerAccount: 'main', generation: 7 };
 const progress = {

@@ -4,7 +4,7 @@ import { createBooks } from '../../../shared/aws/books.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { parkIn } from '../../../shared/aws/parking/parking.ts';
 import { createParkingLot } from '../../../shared/aws/parking/parking-lot.ts';
-import { startDynamo, startSqs } from '../../helpers/aws-emulators.ts';
+import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { changedAdvert } from '../../helpers/records.ts';
 
 const key = { partnerAccount: 'main', feed: 'adverts' };

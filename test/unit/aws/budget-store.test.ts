@@ -7,7 +7,7 @@ import {
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
-import { aClock } from './fixtures.ts';
+import { aClock } from '../../helpers/aws/fixtures.ts';
 
 const dynamo = mockClient(DynamoDBClient);
 const make = () =>

@@ -3,7 +3,7 @@
  * (docs/performance.md): when one of them rises, so does the bill.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Invocations, startAws } from '../../../bench/cost/aws.ts';
+import { type Invocations, startAws } from '../../helpers/aws/played-aws.ts';
 
 /**
  * Time passes only when somebody sleeps, or when told: so each count comes out the same, whatever the machine does. A

@@ -2,7 +2,7 @@ import { GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from '@
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
-import { aClock, aMessage } from './fixtures.ts';
+import { aClock, aMessage } from '../../helpers/aws/fixtures.ts';
 
 const sqs = mockClient(SQSClient);
 const queue = { client: new SQSClient({}), url: 'https://queue' };
@@ -18,7 +18,7 @@ function make(inFlight = 0) {
   const inFlightOf = vi.fn(async () => inFlight);
   const adverts = createChangedAdvertsQueue({
     queue,
-    mostWaiting: 100,
+    maxWaiting: 100,
     inFlightOf,
     clock,
     random: () => 0.5,

@@ -2,7 +2,7 @@ import { BatchGetItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { coalescedReads } from '../../../shared/aws/dynamodb/coalesced-reads.ts';
-import { aClock } from './fixtures.ts';
+import { aClock } from '../../helpers/aws/fixtures.ts';
 
 const dynamo = mockClient(DynamoDBClient);
 const table = { client: new DynamoDBClient({}), name: 't' };

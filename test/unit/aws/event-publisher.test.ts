@@ -2,7 +2,7 @@ import { EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from 
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
-import { aClock, anEnvelope } from './fixtures.ts';
+import { aClock, anEnvelope } from '../../helpers/aws/fixtures.ts';
 
 const bus = mockClient(EventBridgeClient);
 const make = () =>

@@ -1,7 +1,7 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFeedStates, feedItemKey } from '../../../shared/aws/feed-states.ts';
-import { startDynamo } from '../../helpers/aws-emulators.ts';
+import { startDynamo } from '../../helpers/aws/emulators.ts';
 
 const key = { partnerAccount: 'main', feed: 'adverts' };
 const fresh = { ...key, generation: 1000, since: '2026-01-01T00:00:00Z', resets: 0, resetsInARow: 0 };

@@ -1,7 +1,7 @@
 import { ChangeMessageVisibilityBatchCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { type HeldLetter, passOver } from '../../../shared/aws/sqs/scan-dead-letters.ts';
+import { type HeldLetter, scanDeadLetters } from '../../../shared/aws/sqs/scan-dead-letters.ts';
 
 const sqs = mockClient(SQSClient);
 const queue = { client: new SQSClient({ region: 'eu-central-1' }), url: 'https://sqs.example/letters.fifo' };
@@ -39,7 +39,7 @@ describe('a pass over the dead letters', () => {
     const letters = holds(...'aaabbbcccdddeeefffgggh');
     const met: HeldLetter[] = [];
 
-    await passOver(queue, async (found) => {
+    await scanDeadLetters(queue, async (found) => {
       met.push(...found);
       return [];
     });
@@ -51,7 +51,7 @@ describe('a pass over the dead letters', () => {
   it('shows all again when what is done with them fails', async () => {
     const letters = holds('a', 'b');
 
-    await expect(passOver(queue, () => Promise.reject(new Error('boom')))).rejects.toThrow('boom');
+    await expect(scanDeadLetters(queue, () => Promise.reject(new Error('boom')))).rejects.toThrow('boom');
 
     expect(letters.filter(({ isHeld }) => isHeld)).toEqual([]);
   });

@@ -14,12 +14,12 @@ import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { drainLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
-import { startDynamo, startSqs } from '../../helpers/aws-emulators.ts';
+import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
+import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
 import { createFakeService } from '../../helpers/fake-service.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
-import { aReadersPolicy, fakeSecretsManager } from './fake-secrets-manager.ts';
 
 /** Enough to tell what is paid once from what is paid for each, and for two of the ten feeds polled at a time. */
 const all = Array.from({ length: 25 }, (_, index) => `user-${1000 + index}`);
@@ -99,7 +99,7 @@ describe('the calls of a run over 25 partner accounts', () => {
       reader: createPartnerReaders({ client, tokens }),
       queue: createChangedAdvertsQueue({
         queue,
-        mostWaiting: drainLimits.mostWaiting,
+        maxWaiting: drainLimits.maxWaiting,
         inFlightOf: async () => 0,
         ...edges,
       }),

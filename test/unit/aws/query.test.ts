@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { deleteAll, queryAll } from '../../../shared/aws/dynamodb/query.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
-import { aClock } from './fixtures.ts';
+import { aClock } from '../../helpers/aws/fixtures.ts';
 
 const dynamo = mockClient(DynamoDBClient);
 const table = { client: new DynamoDBClient({}), name: 't' };
@@ -73,7 +73,7 @@ describe('deleting many items', () => {
     dynamo.on(BatchWriteItemCommand).resolves({ UnprocessedItems: { t: requests('b') } });
 
     await expect(deleteAll(table, ['a', 'b'].map(item), aClock())).rejects.toThrow(
-      '1 items of t were not deleted',
+      '1 items of t were not written',
     );
     expect(sent()).toHaveLength(8);
   });

@@ -4,8 +4,8 @@ import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-q
 import { sendDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createStoredLetters } from '../../../shared/aws/redrive.ts';
 import type { DeadLetter } from '../../../shared/contract/messages.ts';
-import { startSqs } from '../../helpers/aws-emulators.ts';
-import { aLetter, aMessage } from './fixtures.ts';
+import { startSqs } from '../../helpers/aws/emulators.ts';
+import { aLetter, aMessage } from '../../helpers/aws/fixtures.ts';
 
 describe('dead letters of a stack', () => {
   let sqs: Awaited<ReturnType<typeof startSqs>>;
@@ -71,7 +71,7 @@ describe('dead letters of a stack', () => {
 
   it('gives a message back that the queue accepted a moment ago, and once more when it failed again', async () => {
     const message = aMessage('1');
-    const changedAdverts = createChangedAdvertsQueue({ queue, mostWaiting: 9, inFlightOf: async () => 0 });
+    const changedAdverts = createChangedAdvertsQueue({ queue, maxWaiting: 9, inFlightOf: async () => 0 });
     await changedAdverts.send([message]);
     expect(await takeFromQueue()).toEqual(message);
 
@@ -102,7 +102,7 @@ describe('dead letters of a stack', () => {
   });
 
   it('tells how many stand hidden behind one of the same advert', async () => {
-    await put(aLetter(), aLetter({ reason: 'again' }));
+    await put(aLetter(), aLetter({ reason: 'retry' }));
 
     // The emulator hands out one message of a group; SQS up to ten.
     expect(await letters().list({})).toMatchObject({ letters: [{}], unseen: 1 });

@@ -2,7 +2,7 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts';
-import { aClock } from './fixtures.ts';
+import { aClock } from '../../helpers/aws/fixtures.ts';
 
 const lambda = mockClient(LambdaClient);
 const requester = createRefreshRequester({
@@ -38,7 +38,7 @@ describe('asking for a refresh', () => {
   ])('takes it for a passing fault when the function %s', async (_, answer) => {
     lambda.on(InvokeCommand).resolves(answer as never);
     const outcome = await ask();
-    expect(outcome).toMatchObject({ kind: 'failed', fault: 'passing' });
+    expect(outcome).toMatchObject({ kind: 'failed', fault: 'transient' });
     expect(JSON.stringify(outcome)).not.toContain('hidden-one');
   });
 
@@ -46,7 +46,7 @@ describe('asking for a refresh', () => {
     lambda
       .on(InvokeCommand)
       .rejects(Object.assign(new Error('Rate Exceeded.'), { name: 'TooManyRequestsException' }));
-    expect(await ask()).toMatchObject({ kind: 'failed', fault: 'passing' });
+    expect(await ask()).toMatchObject({ kind: 'failed', fault: 'transient' });
   });
 
   it('asks nothing when no time is left', async () => {

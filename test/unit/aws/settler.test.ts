@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBatchSettler } from '../../../shared/aws/settler.ts';
 import { deliveryOf } from '../../../shared/aws/sqs/deliveries.ts';
 import type { Verdict } from '../../../shared/ports/deliveries.ts';
-import { aClock, aLetter, aMessage, anObserver } from './fixtures.ts';
+import { aClock, aLetter, aMessage, anObserver } from '../../helpers/aws/fixtures.ts';
 
 const sqs = mockClient(SQSClient);
 const client = new SQSClient({});
@@ -54,14 +54,14 @@ beforeEach(() => {
 describe('settling a batch', () => {
   it('reports what goes back, and what nobody has settled', async () => {
     const { settler } = make();
-    const batch = aBatch([done, { kind: 'again', delayMs: 0 }, undefined, { kind: 'forgotten' }]);
+    const batch = aBatch([done, { kind: 'retry', delayMs: 0 }, undefined, { kind: 'forgotten' }]);
     expect(await settler.settle(batch)).toEqual(failing('id-1', 'id-2'));
   });
 
   it('delays what goes back in one call, within what is left of twelve hours', async () => {
     const { settler } = make();
     await settler.settle(
-      aBatch([0, 1_500, 99_999_999].map((delayMs) => ({ kind: 'again', delayMs }) as const)),
+      aBatch([0, 1_500, 99_999_999].map((delayMs) => ({ kind: 'retry', delayMs }) as const)),
     );
     const [call] = sqs.commandCalls(ChangeMessageVisibilityBatchCommand);
     expect(
@@ -138,7 +138,7 @@ describe('settling a batch', () => {
   it('goes on without a delay that could not be set', async () => {
     sqs.on(ChangeMessageVisibilityBatchCommand).rejects(new Error('no route'));
     const { settler } = make();
-    expect(await settler.settle(aBatch([{ kind: 'again', delayMs: 9 }, done]))).toEqual(failing('id-0'));
+    expect(await settler.settle(aBatch([{ kind: 'retry', delayMs: 9 }, done]))).toEqual(failing('id-0'));
   });
 
   it('fails as a whole when outcomes cannot be counted', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deliveryOf } from '../../../shared/aws/sqs/deliveries.ts';
 import { positionOf } from '../../../shared/domain/queue/position.ts';
-import { aMessage } from './fixtures.ts';
+import { aMessage } from '../../helpers/aws/fixtures.ts';
 
 const record = {
   messageId: 'id-1',

@@ -7,8 +7,8 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
-import { aReadersPolicy, fakeSecretsManager } from './fake-secrets-manager.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
 
 const fake = fakeSecretsManager();
 const client = new SecretsManagerClient({});

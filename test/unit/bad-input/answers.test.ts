@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pairOf } from '../../../functions/refresh-token/tokens.ts';
-import { faultKinds, PartnerFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
-import { pairOfText, textOfPair } from '../../../shared/domain/text/secret-text.ts';
+import { faultKinds, PartnerError } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { pairOfText, textOfPair } from '../../../shared/domain/secret-text.ts';
 import { statusIn, tokensIn } from '../../../shared/partner-api/answers.ts';
 import { faultOfAnswer } from '../../../shared/partner-api/errors/classify.ts';
 import { readErrorBody } from '../../../shared/partner-api/errors/error-body.ts';
@@ -20,7 +20,7 @@ import {
 } from './nearly-right.ts';
 
 const answer = (body: string) => ({ status: 200, body, head: { headers: {} } });
-const kinds = ['passing', 'contract-broken'];
+const kinds = ['transient', 'contract-broken'];
 
 describe('an advert, nearly right', () => {
   const right = { data: { id: 123, status: 'active', title: 'A bicycle' } };
@@ -35,7 +35,7 @@ describe('an advert, nearly right', () => {
 
         if (error === undefined) expect(status?.length).toBeLessThanOrEqual(256);
         else
-          expect(error).toMatchObject({ name: 'PartnerFault', code: expect.stringMatching(kinds.join('|')) });
+          expect(error).toMatchObject({ name: 'PartnerError', code: expect.stringMatching(kinds.join('|')) });
         expectNoTrace(error);
       }),
       fixed(600),
@@ -50,7 +50,7 @@ describe('an advert, nearly right', () => {
         );
 
         if (JSON.stringify(id) !== String(asked) && id !== String(asked))
-          expect(error).toBeInstanceOf(PartnerFault);
+          expect(error).toBeInstanceOf(PartnerError);
       }),
       fixed(300),
     );
@@ -65,7 +65,7 @@ describe('an advert, nearly right', () => {
   // SQLite would keep it as U+FFFD: the same status, a change with every fetch (see rows.test.ts).
   it('is refused where the status is not well-formed text', () => {
     expect(() => statusIn(answer('{"data":{"id":1,"status":"\\ud800"}}'), '1', 'GET /advert')).toThrow(
-      PartnerFault,
+      PartnerError,
     );
   });
 });
@@ -94,7 +94,7 @@ describe('an answer of the token endpoint, nearly right', () => {
           textOfPair(pair);
         });
 
-        if (error !== undefined) expect(kinds).toContain((error as PartnerFault).code);
+        if (error !== undefined) expect(kinds).toContain((error as PartnerError).code);
         expectNoTrace(error);
       }),
       fixed(600),

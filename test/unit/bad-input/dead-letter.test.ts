@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { idsOf } from '../../../functions/drain/page-ids.ts';
 import { sendDeadLetters } from '../../../shared/aws/dead-letters.ts';
-import { aLetter } from '../aws/fixtures.ts';
+import { aLetter } from '../../helpers/aws/fixtures.ts';
 import { fixed, oddValue } from './nearly-right.ts';
 
 const queue = { client: new SQSClient({}), url: 'https://queue.example/1' };

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { idsOf } from '../../../functions/drain/page-ids.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
 import { pageIn } from '../../../shared/partner-api/answers.ts';
 import { createCaller } from '../../../shared/partner-api/call.ts';
 import { getPolicy } from '../../../shared/partner-api/http/retry-policy.ts';
+import { createOpenRateLimiter, sleepless } from '../../helpers/partner-api/fixtures.ts';
 import { createWorld } from '../../helpers/world.ts';
-import { createOpenGate, sleepless } from '../partner-api/fixtures.ts';
 import { errorOf, fixed, nearlyRightJson, oddValue } from './nearly-right.ts';
 
 const what = 'GET /feed';
@@ -24,7 +24,7 @@ async function readFrom(body: string) {
       },
       close: () => undefined,
     },
-    gate: createOpenGate(),
+    rateLimiter: createOpenRateLimiter(),
     clock: { ...sleepless, now: () => 0 },
     random: () => 0,
     concurrency: 1,
@@ -68,8 +68,8 @@ describe('a page of the feed, nearly right', () => {
       fc.asyncProperty(nearlyRightJson(right), async (body) => {
         const { page, sent } = await readFrom(body);
 
-        if (page instanceof PartnerFault) {
-          expect(['passing', 'contract-broken']).toContain(page.code);
+        if (page instanceof PartnerError) {
+          expect(['transient', 'contract-broken']).toContain(page.code);
           expect(page.message).toContain(what);
           expect(page.message.length).toBeLessThan(1_000);
         } else {
@@ -88,7 +88,7 @@ describe('a page of the feed, nearly right', () => {
 
         const { deadLettered, coalesced, inFlight, listed } = await world.books();
         if (poll?.pages === 0) {
-          expect(poll).toMatchObject({ end: 'fault', fault: { name: 'PartnerFault' } });
+          expect(poll).toMatchObject({ end: 'fault', fault: { name: 'PartnerError' } });
           expect((await world.feed())?.cursor).toBeUndefined();
           expect(listed).toBe(0);
         } else {
@@ -140,7 +140,7 @@ describe('a page of the feed, nearly right', () => {
       fc.asyncProperty(nearlyRightJson(right), async (body) => {
         const error = await errorOf(() => pageIn({ status: 200, body, head: { headers: {} } }, what, 1_000));
 
-        if (error !== undefined) expect(error).toBeInstanceOf(PartnerFault);
+        if (error !== undefined) expect(error).toBeInstanceOf(PartnerError);
       }),
       fixed(500),
     );

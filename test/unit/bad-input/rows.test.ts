@@ -9,8 +9,8 @@ import { fromItem, type Item, toItem } from '../../../shared/aws/dynamodb/values
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
-import { asFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { asPartnerError } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import type { AdvertHistories, AdvertRow } from '../../../shared/ports/advert-histories.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
@@ -96,7 +96,7 @@ describe('the history of an advert, with junk in it', () => {
         const error = await errorOf(() => histories.read(key));
 
         expectNoTrace(error);
-        if (error !== undefined) expect(asFault(error).policy.deadLettered).toBe('by-age');
+        if (error !== undefined) expect(asPartnerError(error).policy.deadLettered).toBe('by-age');
       }),
       fixed(150),
     );
@@ -112,7 +112,7 @@ describe('the history of an advert, with junk in it', () => {
 
       const { world, verdictOf } = await fannedOut(read);
 
-      expect(verdictOf('1')?.kind).toBe('again');
+      expect(verdictOf('1')?.kind).toBe('retry');
       expect(world.advertEvents().map(({ detail }) => detail.metadata.sequence)).toEqual([1, 1, 1]);
       expect(world.observer.counted('NeedsAttention')).toBe(1);
     }
@@ -198,7 +198,7 @@ describe('rows of the state file, with junk in them', () => {
 
   it('are delivered with a flaw where a message is none, and the others beside them', async () => {
     const { state, db, close } = await opened();
-    const { aMessage } = await import('../aws/fixtures.ts');
+    const { aMessage } = await import('../../helpers/aws/fixtures.ts');
     await state.queue.send([aMessage('1'), aMessage('2')]);
     db.prepare('UPDATE messages SET body = ? WHERE sequence_number = 1').run(`{"advertId":"${marker}"`);
 

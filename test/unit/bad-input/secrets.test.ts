@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ShapeError } from '../../../shared/contract/checks.ts';
-import { asFault } from '../../../shared/domain/faults.ts';
-import { applicationOfText, pairOfText, textOfPair } from '../../../shared/domain/text/secret-text.ts';
+import { asPartnerError } from '../../../shared/domain/faults.ts';
+import { applicationOfText, pairOfText, textOfPair } from '../../../shared/domain/secret-text.ts';
 import { connectFunctionRequest, refreshTokenRequest } from '../../../shared/runtime/refresh-token-event.ts';
 import { createWorld } from '../../helpers/world.ts';
 import { errorOf, expectNoTrace, fixed, marker, nearlyRight, nearlyRightJson } from './nearly-right.ts';
@@ -73,7 +73,7 @@ describe('a secret, half-written or edited by hand', () => {
   it('is refused where a time in it cannot be', () => {
     const text = JSON.stringify({ ...rightPair, expiresAt: '2026-13-45T99:99:99Z' });
 
-    expect(asFault(pairErrorOf(text)).code).toBe('malformed-state');
+    expect(asPartnerError(pairErrorOf(text)).code).toBe('malformed-state');
   });
 
   it('can be written again once it was read', async () => {

@@ -17,7 +17,7 @@ import type { Table } from '../../../shared/aws/dynamodb/conditional-write.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { outputs } from '../../../shared/contract/names.ts';
-import { startDynamo } from '../../helpers/aws-emulators.ts';
+import { startDynamo } from '../../helpers/aws/emulators.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 import { cli } from './run-cli.ts';
 
@@ -163,7 +163,7 @@ describe('connect', () => {
       scope: 'v2 read write',
       tokenExpiresAt: '2026-11-20T12:00:00.000Z',
       isNew: true,
-      feed: { kind: 'failed', fault: 'passing', reason: 'GET /api/partner/status/adverts answered 503' },
+      feed: { kind: 'failed', fault: 'transient', reason: 'GET /api/partner/status/adverts answered 503' },
     };
     lambda
       .on(InvokeCommand)
@@ -192,7 +192,7 @@ describe('connect', () => {
       redirectUri: authorize.redirectUri,
     });
     expect(ended).toMatchObject({ exitCode: 3, stdout: '' });
-    expect(ended.stderr).toContain('The first request for its feed failed (passing)');
+    expect(ended.stderr).toContain('The first request for its feed failed (transient)');
     expect(ended.stderr).not.toContain('one-time-code');
     expect(await (await page)?.text()).toContain('but the first request for its feed failed');
   });
@@ -201,7 +201,7 @@ describe('connect', () => {
     ['grant-rejected', 'the service says invalid_grant', 'refused the refresh token'],
     ['client-rejected', 'invalid_client', 'advert-bridge application --client-id ID --client-secret-stdin'],
     ['wrong-path', 'answered 404', 'the setting partnerBaseUrl of the stack'],
-    ['passing', 'connect ECONNREFUSED', 'cannot be reached'],
+    ['transient', 'connect ECONNREFUSED', 'cannot be reached'],
     [
       'wrong-shape',
       'secret advert-bridge/application: expected JSON',

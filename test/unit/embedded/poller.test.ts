@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { pollForEver, pollUntilIdle } from '../../../embedded/poller.ts';
 import type { DrainReport } from '../../../functions/drain/drain.ts';
 import { emptyBooks } from '../../../shared/domain/books.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
@@ -14,7 +14,7 @@ const upToDate = (partnerAccount: string): Poll => ({
   listed: 0,
   end: 'up-to-date',
 });
-const failed = (partnerAccount: string, fault: PartnerFault): Poll => ({
+const failed = (partnerAccount: string, fault: PartnerError): Poll => ({
   ...upToDate(partnerAccount),
   end: 'fault',
   fault,
@@ -61,7 +61,7 @@ describe('a run until idle', () => {
   });
 
   it('gives a passing fault some rounds', async () => {
-    const down = reportOf({ polls: [failed('a', new PartnerFault('passing', 'down'))] });
+    const down = reportOf({ polls: [failed('a', new PartnerError('transient', 'down'))] });
 
     expect(await runUntilIdle([down, down, reportOf({ polls: [upToDate('a')] })])).toMatchObject({
       fault: undefined,
@@ -70,7 +70,7 @@ describe('a run until idle', () => {
   });
 
   it('delivers what the others have before it ends with the fault of one', async () => {
-    const wrong = new PartnerFault('wrong-path', 'no such path');
+    const wrong = new PartnerError('wrong-path', 'no such path');
     const report = reportOf({ polls: [upToDate('good'), failed('bad', wrong)] });
 
     const { fault, tookMs } = await runUntilIdle([report], (now) => (now < 30_000 ? 30_000 - now : 0));
@@ -93,14 +93,14 @@ describe('a run until idle', () => {
   });
 
   it('ends with a fault that stopped nobody although it is the account’s', async () => {
-    const refused = reportOf({ polls: [failed('a', new PartnerFault('scope-refused', 'invalid_scope'))] });
+    const refused = reportOf({ polls: [failed('a', new PartnerError('scope-refused', 'invalid_scope'))] });
 
     expect((await runUntilIdle([refused])).fault?.code).toBe('scope-refused');
   });
 
   it('leaves a fault that stopped the account to the exit code', async () => {
     const stopped = reportOf({
-      polls: [failed('a', new PartnerFault('account-stopped', 'stopped'))],
+      polls: [failed('a', new PartnerError('account-stopped', 'stopped'))],
       stopped: ['a'],
     });
 

@@ -2,12 +2,12 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startDelivery } from '../../../embedded/webhooks/delivery.ts';
 import type { Attempt, WebhookRequest } from '../../../embedded/webhooks/request.ts';
 import { advertEvent } from '../../../shared/domain/advert-event.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
+import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { changedAdvert } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
-import { createVirtualClock } from '../partner-api/virtual-clock.ts';
 
 const folder = scratchFolders();
 const url = 'https://subscriber.example/hook';

@@ -4,9 +4,9 @@ import {
   type ConnectRequest,
   createConnect,
 } from '../../../functions/refresh-token/connect.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { createTokenWorld } from '../../helpers/token-world.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
@@ -63,7 +63,7 @@ describe('two first connects of one name at the same moment', () => {
   ])('give the name to one, whichever is late: %s', async (_case, isLate) => {
     const { world, outcomes } = await race(isLate);
 
-    const refused = outcomes.filter((outcome) => outcome instanceof PartnerFault);
+    const refused = outcomes.filter((outcome) => outcome instanceof PartnerError);
     expect(refused).toMatchObject([
       {
         code: 'account-busy',
@@ -139,7 +139,7 @@ describe('connect for a new user under a known name', () => {
     const { world, before, connect } = await published();
     world.events.refuse(() => true);
     world.service.state.tokens = () => {
-      throw new PartnerFault('grant-rejected', 'invalid_grant');
+      throw new PartnerError('grant-rejected', 'invalid_grant');
     };
     await world.refreshToken.refresh(
       { partnerAccount: 'main', rejectedVersion: before.token?.version ?? '', because: 'token-rejected' },
@@ -215,7 +215,7 @@ describe('a feed that another connect of before has registered with a later gene
     await world.accounts.write({ ...read.value, generation: read.value.generation - 2 }, read.version);
     expect((await world.round()).polls).toEqual([]);
 
-    await world.connect.connect({ partnerAccount: 'main', ...code('again') }, world.options());
+    await world.connect.connect({ partnerAccount: 'main', ...code('retry') }, world.options());
 
     await expectWhole(world, 'main');
     expect((await world.round()).polls).toMatchObject([{ end: 'up-to-date' }]);
@@ -227,7 +227,7 @@ describe('a refresh token that was handed in for nothing', () => {
   const refusedFor = async (token: string, world: Awaited<ReturnType<typeof createTokenWorld>>) => {
     const request = { partnerAccount: 'second', refreshToken: new Secret(token) };
     const error = await world.stage.connect(request, world.options()).catch((fault: unknown) => fault);
-    if (!(error instanceof PartnerFault)) throw new Error('it was not refused');
+    if (!(error instanceof PartnerError)) throw new Error('it was not refused');
     return error;
   };
 

@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { pollFeed } from '../../../functions/drain/poll.ts';
 import { metrics } from '../../../shared/contract/names.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
 import { advertsFeed } from '../../../shared/domain/feed.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import type { FeedReader } from '../../../shared/ports/feed-reader.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
@@ -65,7 +65,7 @@ describe('drain', () => {
 
     const report = await refusing.round(world.options());
 
-    expect(report.polls[0]).toMatchObject({ end: 'fault', fault: { code: 'passing' } });
+    expect(report.polls[0]).toMatchObject({ end: 'fault', fault: { code: 'transient' } });
     expect((await world.feed())?.cursor).toBeUndefined();
     await world.round();
     expect(await waiting()).toBe(2);
@@ -154,7 +154,7 @@ describe('drain', () => {
     const before = await world.feed();
     const flaw = 'GET /feed: data: expected at most the 1000 entries asked for, not 1001';
     world.service.state.beforePage = () => {
-      throw new PartnerFault('contract-broken', flaw, { status: 200 });
+      throw new PartnerError('contract-broken', flaw, { status: 200 });
     };
 
     expect(await end()).toMatchObject({ end: 'fault', fault: { code: 'contract-broken' } });
@@ -199,7 +199,7 @@ describe('drain', () => {
   it('stops reading for an account whose queue is deep', async () => {
     for (let id = 1; id <= 30; id += 1) world.service.change(String(id), 'active');
     world.service.state.pageSize = 10;
-    const settings = { ...world.drainDeps.settings, mostWaiting: 15 };
+    const settings = { ...world.drainDeps.settings, maxWaiting: 15 };
 
     const report = await createDrain({ ...world.drainDeps, settings }).round(world.options());
 
@@ -247,16 +247,16 @@ describe('drain', () => {
     await world.round();
     world.clock.advance(120_000);
     world.service.state.beforePage = () => {
-      throw new PartnerFault('passing', 'down');
+      throw new PartnerError('transient', 'down');
     };
 
     expect((await world.round()).lagSeconds).toBe(120);
   });
 
   describe('starting over', () => {
-    const reject = (status: number, code: PartnerFault['code'] = 'invalid-request', serviceCode?: string) => {
+    const reject = (status: number, code: PartnerError['code'] = 'invalid-request', serviceCode?: string) => {
       world.service.state.beforePage = ({ cursor }) => {
-        if (cursor !== undefined) throw new PartnerFault(code, 'no such cursor', { status, serviceCode });
+        if (cursor !== undefined) throw new PartnerError(code, 'no such cursor', { status, serviceCode });
       };
     };
 
@@ -302,9 +302,9 @@ describe('drain', () => {
     it.each([
       ['a rejected token', 401, 'token-rejected', 'invalid_token'],
       ['a scope too small', 403, 'scope-insufficient', 'insufficient_scope'],
-      ['a rate answer', 429, 'slow-down', undefined],
+      ['a rate answer', 429, 'rate-limited', undefined],
       ['an unsupported version', 400, 'invalid-request', 'unsupported_version'],
-      ['a fault of the service', 500, 'passing', undefined],
+      ['a fault of the service', 500, 'transient', undefined],
     ] as const)('does not start over for %s', async (_what, status, code, serviceCode) => {
       reject(status, code, serviceCode);
       const before = await world.feed();
@@ -316,7 +316,7 @@ describe('drain', () => {
 
     it('leaves the state as it is when asking without the cursor fails alike', async () => {
       world.service.state.beforePage = () => {
-        throw new PartnerFault('forbidden', 'blocked', { status: 403 });
+        throw new PartnerError('forbidden', 'blocked', { status: 403 });
       };
       const before = await world.feed();
 
@@ -347,7 +347,7 @@ describe('drain', () => {
 
       it('counts the lag from the connection', async () => {
         world.service.state.beforePage = () => {
-          throw new PartnerFault('passing', 'down');
+          throw new PartnerError('transient', 'down');
         };
 
         expect((await world.round()).lagSeconds).toBe(120);
@@ -372,7 +372,7 @@ describe('drain', () => {
         world.service.state.beforePage = ({ cursor }) => {
           if (cursor === undefined || rejections > 0) return;
           rejections += 1;
-          throw new PartnerFault('not-found', 'no such cursor', { status: 410 });
+          throw new PartnerError('not-found', 'no such cursor', { status: 410 });
         };
 
         expect(await end()).toMatchObject({ end: 'up-to-date', pages: 2 });

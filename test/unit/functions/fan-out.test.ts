@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { checked } from '../../../shared/contract/checks.ts';
 import { envelope } from '../../../shared/contract/events.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
 import { positionOf } from '../../../shared/domain/queue/position.ts';
 import type { AdvertRow } from '../../../shared/ports/advert-histories.ts';
 import type { AdvertReader } from '../../../shared/ports/advert-reader.ts';
@@ -25,9 +25,9 @@ describe('fan-out', () => {
       ]);
   const verdicts = async () => (await world.handleBatch()).map(({ verdict }) => verdict);
   const row = async (advertId = '1') => (await world.state.advertHistories.read(key(advertId))) as AdvertRow;
-  const fail = (code: PartnerFault['code'], details = {}) => {
+  const fail = (code: PartnerError['code'], details = {}) => {
     world.service.state.beforeAdvert = () => {
-      throw new PartnerFault(code, `told to be ${code}`, details);
+      throw new PartnerError(code, `told to be ${code}`, details);
     };
   };
   const heal = () => {
@@ -181,7 +181,7 @@ describe('fan-out', () => {
 
     const settlements = await world.fanOut.handle(expired, world.options());
 
-    expect(settlements.map(({ verdict }) => verdict.kind)).toEqual(['again']);
+    expect(settlements.map(({ verdict }) => verdict.kind)).toEqual(['retry']);
     expect(summary()).toHaveLength(1);
   });
 
@@ -198,13 +198,13 @@ describe('fan-out', () => {
       async readAdvert() {
         await world.handleBatch();
         newer = await row();
-        throw new PartnerFault('contract-broken', 'answered the expired delivery only');
+        throw new PartnerError('contract-broken', 'answered the expired delivery only');
       },
     };
 
     const settlements = await createFanOut({ ...world.fanOutDeps, adverts }).handle(expired, world.options());
 
-    expect(settlements.map(({ verdict }) => verdict.kind)).toEqual(['again']);
+    expect(settlements.map(({ verdict }) => verdict.kind)).toEqual(['retry']);
     expect(newer).toMatchObject({ sequence: 1, status: 'active' });
     expect(await row()).toEqual(newer);
   });
@@ -243,7 +243,7 @@ describe('fan-out', () => {
     });
 
     it('looks again after confirmUnavailableSeconds before it says so', async () => {
-      expect(await verdicts()).toEqual([{ kind: 'again', delayMs: 30_000 }]);
+      expect(await verdicts()).toEqual([{ kind: 'retry', delayMs: 30_000 }]);
       world.clock.advance(29_999);
       expect(await verdicts()).toEqual([]);
       world.clock.advance(1);
@@ -275,11 +275,11 @@ describe('fan-out', () => {
         return settlement?.verdict;
       };
 
-      expect(await again(1)).toEqual({ kind: 'again', delayMs: 30_000 });
+      expect(await again(1)).toEqual({ kind: 'retry', delayMs: 30_000 });
       world.clock.advance(10_000);
-      expect(await again(2)).toEqual({ kind: 'again', delayMs: 20_000 });
+      expect(await again(2)).toEqual({ kind: 'retry', delayMs: 20_000 });
       world.clock.advance(19_999);
-      expect(await again(3)).toEqual({ kind: 'again', delayMs: 1 });
+      expect(await again(3)).toEqual({ kind: 'retry', delayMs: 1 });
       world.clock.advance(1);
       expect(await again(4)).toEqual({ kind: 'done', outcome: 'unavailable' });
     });
@@ -325,7 +325,7 @@ describe('fan-out', () => {
     world.service.change('2', 'active');
     await world.round();
     world.service.state.beforeAdvert = (advertId) => {
-      if (advertId === '1') throw new PartnerFault('forbidden', 'not yours', { status: 403 });
+      if (advertId === '1') throw new PartnerError('forbidden', 'not yours', { status: 403 });
     };
 
     await world.handleBatch();
@@ -341,10 +341,10 @@ describe('fan-out', () => {
     for (let attempt = 0; attempt < 5; attempt += 1) {
       const [verdict] = await verdicts();
       kinds.push(verdict?.kind ?? 'none');
-      if (verdict?.kind === 'again') world.clock.advance(verdict.delayMs);
+      if (verdict?.kind === 'retry') world.clock.advance(verdict.delayMs);
     }
 
-    expect(kinds).toEqual(['again', 'again', 'again', 'again', 'dead-letter']);
+    expect(kinds).toEqual(['retry', 'retry', 'retry', 'retry', 'dead-letter']);
     expect(world.clock.now() - startedAt).toBeLessThan(2 * minuteMs);
     const [stored] = await world.state.deadLetters.list();
     expect(stored?.letter).toMatchObject({
@@ -382,35 +382,35 @@ describe('fan-out', () => {
       kinds.push(...(await verdicts()).map(({ kind }) => kind));
       world.clock.advance(minuteMs);
     }
-    expect(kinds).toEqual(['again', 'again', 'again', 'again', 'dead-letter']);
+    expect(kinds).toEqual(['retry', 'retry', 'retry', 'retry', 'dead-letter']);
   });
 
   it('does not count an outage as a try of the advert', async () => {
     await changed('1', 'active');
-    fail('passing');
+    fail('transient');
     for (let attempt = 0; attempt < 10; attempt += 1) {
       await world.handleBatch();
       world.clock.advance(5 * minuteMs);
     }
     fail('forbidden');
 
-    expect(await verdicts()).toMatchObject([{ kind: 'again' }]);
+    expect(await verdicts()).toMatchObject([{ kind: 'retry' }]);
   });
 
   it('dead-letters a passing fault only when the message is a day old', async () => {
     await changed('1', 'active');
-    fail('passing');
+    fail('transient');
     await world.handleBatch();
     world.clock.advance(24 * 60 * minuteMs);
 
-    expect(await verdicts()).toMatchObject([{ kind: 'dead-letter', letter: { fault: 'passing' } }]);
+    expect(await verdicts()).toMatchObject([{ kind: 'dead-letter', letter: { fault: 'transient' } }]);
   });
 
   it('keeps a message away for as long as the service asked', async () => {
     await changed('1', 'active');
-    fail('slow-down', { retryAfterMs: 17_000 });
+    fail('rate-limited', { retryAfterMs: 17_000 });
 
-    expect(await verdicts()).toEqual([{ kind: 'again', delayMs: 17_000 }]);
+    expect(await verdicts()).toEqual([{ kind: 'retry', delayMs: 17_000 }]);
   });
 
   it('leaves a refused event to the next message when its own is dead-lettered', async () => {
@@ -436,9 +436,9 @@ describe('fan-out', () => {
     await changed('1', 'new');
     world.clock.advance(24 * 60 * minuteMs);
     await changed('1', 'active');
-    fail('passing');
+    fail('transient');
 
-    expect((await verdicts()).map(({ kind }) => kind)).toEqual(['dead-letter', 'again']);
+    expect((await verdicts()).map(({ kind }) => kind)).toEqual(['dead-letter', 'retry']);
   });
 
   it('keeps the messages of a stopped partner account waiting', async () => {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createConnect } from '../../../functions/refresh-token/connect.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { createTokenWorld } from '../../helpers/token-world.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
@@ -59,7 +59,7 @@ describe('connect on a known name', () => {
       'the feed does not answer',
       () => {
         world.service.feedPage = async () => {
-          throw new PartnerFault('passing', 'no answer');
+          throw new PartnerError('transient', 'no answer');
         };
       },
       /did not answer: no answer/,
@@ -169,7 +169,7 @@ describe('the first request for the feed', () => {
   it('that fails is told, and costs nothing that was stored', async () => {
     const world = await createWorld();
     world.service.feedPage = async () => {
-      throw new PartnerFault('scope-insufficient', 'insufficient_scope');
+      throw new PartnerError('scope-insufficient', 'insufficient_scope');
     };
     const request = {
       partnerAccount: 'second',

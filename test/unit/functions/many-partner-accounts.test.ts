@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
-import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import type { BudgetStore } from '../../../shared/ports/budget-store.ts';
 import type { FeedReader } from '../../../shared/ports/feed-reader.ts';
 import { drainLimits, scheduleMs } from '../../../shared/runtime/limits.ts';
 import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
+import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
-import { createVirtualClock } from '../partner-api/virtual-clock.ts';
 
 /** What the service takes for an answer. */
 const answerMs = 200;
@@ -36,8 +36,8 @@ async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
     await state.partnerAccounts.write(partnerAccount({ name, connectedAt: '2026-11-20T12:00:00Z' }), 0);
     await state.feedStates.register(feedState({ partnerAccount: name }));
   }
-  const newGate = () =>
-    createGate({ store, clock, random: () => 0.5, maxRequestsPerSecond, circuitSeconds: 1800 });
+  const newRateLimiter = () =>
+    createRateLimiter({ store, clock, random: () => 0.5, maxRequestsPerSecond, circuitSeconds: 1800 });
   /** When each feed was asked for a page, ms from the beginning. */
   const asked = new Map<string, number[]>(all.map((name) => [name, []]));
   /** Pages that a feed has to give; the others have one without an ID. */
@@ -45,10 +45,10 @@ async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
   let ids = 0;
 
   function reader(): FeedReader {
-    const gate = newGate();
+    const rateLimiter = newRateLimiter();
     return {
       async readPage(name, { cursor = '0' }, { deadlineMs }) {
-        await gate.enter(name, deadlineMs);
+        await rateLimiter.enter(name, deadlineMs);
         asked.get(name)?.push(clock.now() - begun);
         await clock.sleep(answerMs);
         const left = backlog.get(name) ?? 0;
@@ -93,7 +93,7 @@ async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
     return Promise.all(runs);
   }
 
-  return { clock, observer, asked, backlog, newGate, pass, begun, reservations: () => reservations };
+  return { clock, observer, asked, backlog, newRateLimiter, pass, begun, reservations: () => reservations };
 }
 
 /** Longest wait of any feed between two polls, and before its first, in seconds. */

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
-import { changeAccount } from '../../../shared/domain/partner-account.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
+import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import type { Delivery } from '../../../shared/ports/deliveries.ts';
-import type { PartnerAccount } from '../../../shared/ports/partner-accounts.ts';
+import { changeAccount } from '../../../shared/ports/partner-accounts.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -35,7 +35,7 @@ describe('messages that wait outside the queue', () => {
   const block = (forMs: number) => {
     world.service.state.beforeAdvert = () => {
       const retryAfterMs = forMs;
-      throw new PartnerFault('paused', 'not sent', { retryAfterMs });
+      throw new PartnerError('paused', 'not sent', { retryAfterMs });
     };
     return world.state.budgetStore.pause(world.clock.now() + forMs, 'circuit');
   };
@@ -98,10 +98,10 @@ describe('messages that wait outside the queue', () => {
     await kinds();
     world.clock.advance(30 * minuteMs);
     // As many wait as make the drain leave the feed alone.
-    const settings = { ...world.drainDeps.settings, mostWaiting: 0 };
+    const settings = { ...world.drainDeps.settings, maxWaiting: 0 };
     const { polls } = await createDrain({
       ...world.drainDeps,
-      settings: { ...settings, mostWaiting: 0 },
+      settings: { ...settings, maxWaiting: 0 },
     }).round(world.options());
     expect(polls.map(({ end }) => end)).toEqual(['backlog']);
     await world.drain.release(world.clock.now() + minuteMs);
@@ -112,23 +112,23 @@ describe('messages that wait outside the queue', () => {
   it('are none when the wait is shorter: they are hidden, for a minute at most', async () => {
     await block(minuteMs);
     expect((await world.handleBatch()).map(({ verdict }) => verdict)).toEqual([
-      { kind: 'again', delayMs: minuteMs },
+      { kind: 'retry', delayMs: minuteMs },
     ]);
   });
 
   it('are none when only the rate budget has no slot: nothing would put them back but the next minute', async () => {
     world.service.state.beforeAdvert = () => {
-      throw new PartnerFault('paused', 'no slot', { retryAfterMs: 5 * minuteMs });
+      throw new PartnerError('paused', 'no slot', { retryAfterMs: 5 * minuteMs });
     };
     expect((await world.handleBatch()).map(({ verdict }) => verdict)).toEqual([
-      { kind: 'again', delayMs: minuteMs },
+      { kind: 'retry', delayMs: minuteMs },
     ]);
   });
 
   it('are those that meet a stop which fan-out does not know of yet', async () => {
     const readAdvert = async () => {
       await world.connect.disconnect('main');
-      throw new PartnerFault('account-stopped', 'stopped');
+      throw new PartnerError('account-stopped', 'stopped');
     };
     const batch = await world.state.queue.receive(many);
     const fanOut = createFanOut({ ...world.fanOutDeps, adverts: { readAdvert } });
@@ -143,9 +143,9 @@ describe('messages that wait outside the queue', () => {
     await world.drain.release(world.clock.now() + minuteMs);
     world.clock.advance(2 * 60 * minuteMs);
     world.service.state.beforeAdvert = () => {
-      throw new PartnerFault('passing', 'down');
+      throw new PartnerError('transient', 'down');
     };
-    expect(await kinds()).toEqual(['again']);
+    expect(await kinds()).toEqual(['retry']);
   });
 
   it('say what is owed first, when they were delivered before', async () => {
@@ -175,7 +175,7 @@ describe('messages that wait outside the queue', () => {
       batch,
       world.options(),
     );
-    expect(settlement?.verdict.kind).toBe('again');
+    expect(settlement?.verdict.kind).toBe('retry');
   });
 
   it('are gone after disconnect --forget, once the drain has run', async () => {

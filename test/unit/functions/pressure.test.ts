@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
 import type { AdvertReader } from '../../../shared/ports/advert-reader.ts';
 import type { FeedReader } from '../../../shared/ports/feed-reader.ts';
 import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
+import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
-import { createVirtualClock } from '../partner-api/virtual-clock.ts';
 
 const pageMs = 200;
 const fetchMs = 100;
@@ -36,10 +36,10 @@ async function createCrowd(accounts: readonly string[], pages = 3) {
   async function serve(name: string, deadlineMs: number, tookMs: number): Promise<void> {
     if (sick.hanging.has(name)) {
       await clock.sleep(deadlineMs - clock.now());
-      throw new PartnerFault('passing', 'no answer in time');
+      throw new PartnerError('transient', 'no answer in time');
     }
     await clock.sleep(tookMs);
-    if (sick.failing.has(name)) throw new PartnerFault('passing', 'answered 500', { status: 500 });
+    if (sick.failing.has(name)) throw new PartnerError('transient', 'answered 500', { status: 500 });
   }
 
   const reader: FeedReader & AdvertReader = {
@@ -66,7 +66,7 @@ async function createCrowd(accounts: readonly string[], pages = 3) {
   const settings = {
     overlapSeconds: 300,
     leaseMs: 90_000,
-    mostWaiting: 10_000,
+    maxWaiting: 10_000,
     pollSeconds: 60,
     feedsAtOnce: 5,
   };
@@ -94,7 +94,7 @@ async function createCrowd(accounts: readonly string[], pages = 3) {
     observer,
     clock,
     random: () => 0.5,
-    settings: { advertTries: 5, mostAgeMs: 86_400_000, confirmUnavailableSeconds: 30, fetchMs: 10_000 },
+    settings: { advertTries: 5, maxAgeMs: 86_400_000, confirmUnavailableSeconds: 30, fetchMs: 10_000 },
   });
 
   /** The result of `work`, with time passing until it ends. */

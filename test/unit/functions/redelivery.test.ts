@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut, type FanOutDeps } from '../../../functions/fan-out/fan-out.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -11,10 +11,10 @@ const many = { maxGroups: 10, maxPerGroup: 10, visibilityMs };
 
 /** How a message may fail for a day, each time it is delivered. */
 const faults: Record<string, (world: World) => Partial<FanOutDeps>> = {
-  'a 429 that names a second': (world) => failing(world, 'slow-down', 1_000),
-  'a 429 that names five seconds': (world) => failing(world, 'slow-down', 5_000),
-  'a 429 that names no time': (world) => failing(world, 'slow-down'),
-  'no answer': (world) => failing(world, 'passing'),
+  'a 429 that names a second': (world) => failing(world, 'rate-limited', 1_000),
+  'a 429 that names five seconds': (world) => failing(world, 'rate-limited', 5_000),
+  'a 429 that names no time': (world) => failing(world, 'rate-limited'),
+  'no answer': (world) => failing(world, 'transient'),
   'a rate budget without a slot': (world) => failing(world, 'paused', 200),
   'a token that is not renewed': (world) => failing(world, 'token-rejected'),
   'a wrong path': (world) => failing(world, 'wrong-path'),
@@ -56,10 +56,10 @@ const faults: Record<string, (world: World) => Partial<FanOutDeps>> = {
   },
 };
 
-function failing(world: World, code: PartnerFault['code'], retryAfterMs?: number): Partial<FanOutDeps> {
+function failing(world: World, code: PartnerError['code'], retryAfterMs?: number): Partial<FanOutDeps> {
   const details = retryAfterMs === undefined ? {} : { retryAfterMs };
   world.service.state.beforeAdvert = () => {
-    throw new PartnerFault(code, `told to be ${code}`, details);
+    throw new PartnerError(code, `told to be ${code}`, details);
   };
   return {};
 }
@@ -87,7 +87,7 @@ describe('a message that fails for a day', () => {
       const settlements = await fanOut.handle([delivery], world.options());
       await world.state.queue.settle(settlements);
       const [verdict] = settlements.map((one) => one.verdict);
-      if (verdict?.kind !== 'again') break;
+      if (verdict?.kind !== 'retry') break;
       expect(verdict.delayMs).toBeGreaterThan(0);
       world.clock.advance(verdict.delayMs);
     }
@@ -186,6 +186,6 @@ describe('a message that was received 300 times', () => {
       world.options(),
     );
 
-    expect(settlement?.verdict.kind).toBe('again');
+    expect(settlement?.verdict.kind).toBe('retry');
   });
 });

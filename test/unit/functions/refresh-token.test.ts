@@ -4,8 +4,8 @@ import { createRefreshToken } from '../../../functions/refresh-token/refresh-tok
 import { checked } from '../../../shared/contract/checks.ts';
 import { envelope } from '../../../shared/contract/events.ts';
 import { metrics } from '../../../shared/contract/names.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import type { Rejection } from '../../../shared/ports/token-source.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
@@ -27,9 +27,9 @@ describe('refresh-token', () => {
       scope: read?.pair.scope,
     };
   };
-  const refuse = (code: PartnerFault['code']) => {
+  const refuse = (code: PartnerError['code']) => {
     world.service.state.tokens = () => {
-      throw new PartnerFault(code, `told to be ${code}`);
+      throw new PartnerError(code, `told to be ${code}`);
     };
   };
   const answer = (change: object) => {
@@ -139,7 +139,7 @@ describe('refresh-token', () => {
     it('believes it only when the secret is still the same', async () => {
       const rejected = await version();
       world.service.state.tokens = () => {
-        throw new PartnerFault('grant-rejected', 'invalid_grant');
+        throw new PartnerError('grant-rejected', 'invalid_grant');
       };
       const endpoint = {
         requestTokens: async (...call: Parameters<typeof world.service.requestTokens>) => {
@@ -320,7 +320,7 @@ describe('refresh-token', () => {
     });
   });
 
-  it.each(['passing', 'slow-down', 'paused', 'client-rejected'] as const)(
+  it.each(['transient', 'rate-limited', 'paused', 'client-rejected'] as const)(
     'stops nobody for a fault that is %s',
     async (code) => {
       refuse(code);
@@ -416,7 +416,7 @@ describe('refresh-token', () => {
   });
 
   it('calls for a person a week before an unused refresh token dies', async () => {
-    refuse('passing');
+    refuse('transient');
     world.clock.advance(22 * dayMs);
     await world.refreshToken.sweep(world.options());
     expect(world.observer.counted(metrics.needsAttention)).toBe(0);

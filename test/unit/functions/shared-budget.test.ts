@@ -1,30 +1,30 @@
 import { describe, expect, it } from 'vitest';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
-import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
+import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
-import { createVirtualClock } from '../partner-api/virtual-clock.ts';
+import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 
 describe('feeds and adverts on one rate budget', () => {
   const farMs = 3_600_000;
   const setUp = () => {
     const clock = createVirtualClock();
     const store = createInMemoryBudgetStore();
-    const gate = () =>
-      createGate({ store, clock, random: () => 0, maxRequestsPerSecond: 10, circuitSeconds: 1800 });
-    return { clock, store, gate };
+    const rateLimiter = () =>
+      createRateLimiter({ store, clock, random: () => 0, maxRequestsPerSecond: 10, circuitSeconds: 1800 });
+    return { clock, store, rateLimiter };
   };
   const codeOf = (entering: Promise<void>) =>
     entering.then(
       () => 'entered',
-      (error: unknown) => (error instanceof PartnerFault ? error.code : error),
+      (error: unknown) => (error instanceof PartnerError ? error.code : error),
     );
 
   it.each(['of one process', 'of two processes'])(
     'a feed waits no longer than the 50 adverts %s before it take',
     async (where) => {
-      const { clock, gate } = setUp();
-      const fanOut = gate();
-      const drain = where === 'of one process' ? fanOut : gate();
+      const { clock, rateLimiter } = setUp();
+      const fanOut = rateLimiter();
+      const drain = where === 'of one process' ? fanOut : rateLimiter();
       const begun = clock.now();
       const adverts: number[] = [];
       const entering = Array.from({ length: 50 }, (_, id) =>
@@ -48,11 +48,11 @@ describe('feeds and adverts on one rate budget', () => {
   ])(
     'neither starves the other: $feeds feeds and $adverts adverts that never end share it',
     async (sides) => {
-      const { clock, gate } = setUp();
-      const [drain, fanOut] = [gate(), gate()];
+      const { clock, rateLimiter } = setUp();
+      const [drain, fanOut] = [rateLimiter(), rateLimiter()];
       const untilMs = clock.now() + 60_000;
       const started = { feeds: 0, adverts: 0 };
-      const forEver = async (side: 'feeds' | 'adverts', entering: ReturnType<typeof gate>) => {
+      const forEver = async (side: 'feeds' | 'adverts', entering: ReturnType<typeof rateLimiter>) => {
         for (; clock.now() < untilMs; started[side] += 1) await entering.enter(side, untilMs + farMs);
       };
       for (let each = 0; each < sides.feeds; each += 1) void forEver('feeds', drain);
@@ -69,31 +69,35 @@ describe('feeds and adverts on one rate budget', () => {
     },
   );
 
-  it('a pause that one was told of holds for the other, and for a gate made later', async () => {
-    const { clock, gate } = setUp();
-    const [fanOut, drain] = [gate(), gate()];
-    const slowDown = new PartnerFault('slow-down', 'slow down', { status: 429, retryAfterMs: 90_000 });
+  it('a pause that one was told of holds for the other, and for a rateLimiter made later', async () => {
+    const { clock, rateLimiter } = setUp();
+    const [fanOut, drain] = [rateLimiter(), rateLimiter()];
+    const rateLimited = new PartnerError('rate-limited', 'slow down', { status: 429, retryAfterMs: 90_000 });
     const untilMs = clock.now() + farMs;
 
-    await fanOut.answered('advert 1', slowDown, clock.now());
+    await fanOut.answered('advert 1', rateLimited, clock.now());
 
-    const made = [fanOut, drain, gate()];
+    const made = [fanOut, drain, rateLimiter()];
     const during = made.map((one) => codeOf(one.enter('feed', untilMs)));
     await clock.run();
     expect(await Promise.all(during)).toEqual(['paused', 'paused', 'paused']);
     clock.advance(90_001);
-    const after = [...made, gate()].map((one) => codeOf(one.enter('feed', untilMs)));
+    const after = [...made, rateLimiter()].map((one) => codeOf(one.enter('feed', untilMs)));
     await clock.run();
     expect(await Promise.all(after)).toEqual(['entered', 'entered', 'entered', 'entered']);
   });
 
   it('a pause refuses those that wait for their slots already', async () => {
-    const { clock, gate } = setUp();
-    const one = gate();
+    const { clock, rateLimiter } = setUp();
+    const one = rateLimiter();
     const entering = Array.from({ length: 20 }, () => codeOf(one.enter('advert', clock.now() + farMs)));
     await clock.run(clock.now() + 300);
 
-    await one.answered('advert', new PartnerFault('slow-down', '429', { retryAfterMs: 60_000 }), clock.now());
+    await one.answered(
+      'advert',
+      new PartnerError('rate-limited', '429', { retryAfterMs: 60_000 }),
+      clock.now(),
+    );
     await clock.run();
 
     const codes = await Promise.all(entering);

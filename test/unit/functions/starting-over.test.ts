@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { metrics } from '../../../shared/contract/names.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { createPartnerClient } from '../../../shared/partner-api/client.ts';
 import type { Answer } from '../../../shared/partner-api/http/transport.ts';
-import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
+import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
-import { createVirtualClock } from '../partner-api/virtual-clock.ts';
 
 const page: Answer = {
   status: 200,
@@ -18,7 +18,7 @@ const page: Answer = {
 };
 const forbidden: Answer = { status: 403, head: { headers: {} }, body: '' };
 
-/** Three partner accounts with a cursor, a real client and gate, and a service that answers as it is told to. */
+/** Three partner accounts with a cursor, a real client and rate limiter, and a service that answers as it is told to. */
 async function setUp() {
   const clock = createVirtualClock();
   const observer = createRecordingObserver();
@@ -28,7 +28,7 @@ async function setUp() {
     await state.feedStates.register(feedState({ partnerAccount: name, cursor: 'old' }));
   }
   const service = { answer: (_hasCursor: boolean): Answer => page };
-  const gate = createGate({
+  const rateLimiter = createRateLimiter({
     store: state.budgetStore,
     clock,
     random: () => 0,
@@ -38,7 +38,7 @@ async function setUp() {
   });
   const client = createPartnerClient({
     baseUrl: 'https://service.example',
-    gate,
+    rateLimiter,
     clock,
     transport: {
       send: async ({ path }) => service.answer(path.includes('cursor=')),
@@ -64,7 +64,7 @@ async function setUp() {
     clock,
     newId: () => `id${++ids}`,
     holder: 'drain',
-    settings: { overlapSeconds: 300, leaseMs: 90_000, mostWaiting: 100, pollSeconds: 60, feedsAtOnce: 3 },
+    settings: { overlapSeconds: 300, leaseMs: 90_000, maxWaiting: 100, pollSeconds: 60, feedsAtOnce: 3 },
   });
   async function round() {
     const running = drain.round({ deadlineMs: clock.now() + 60_000 });

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { metrics } from '../../../shared/contract/names.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
-import { textOfPair } from '../../../shared/domain/text/secret-text.ts';
-import { createTokenStage } from '../../helpers/token-world.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { textOfPair } from '../../../shared/domain/secret-text.ts';
 import {
   cutOff,
   hang,
@@ -10,7 +9,8 @@ import {
   type Scripted,
   type ScriptedService,
   startScriptedService,
-} from '../partner-api/scripted-service.ts';
+} from '../../helpers/partner-api/scripted-service.ts';
+import { createTokenStage } from '../../helpers/token-world.ts';
 
 const right = {
   access_token: 'access-2',
@@ -253,16 +253,16 @@ describe('an answer of the token endpoint', () => {
   });
 
   it.each<[string, Scripted, string]>([
-    ['is HTML', { body: '<html>Maintenance</html>' }, 'passing'],
-    ['is HTML with an error status', { status: 400, body: '<html>Blocked</html>' }, 'passing'],
-    ['is cut-off JSON', { body: JSON.stringify(right).slice(0, -20) }, 'passing'],
-    ['is a 500', { status: 500, body: { error: 'server_error' } }, 'passing'],
-    ['is a 503 that looks like a refusal', { status: 503, body: { error: 'invalid_grant' } }, 'passing'],
-    ['ends half-way', cutOff, 'passing'],
-    ['is no answer', reset, 'passing'],
+    ['is HTML', { body: '<html>Maintenance</html>' }, 'transient'],
+    ['is HTML with an error status', { status: 400, body: '<html>Blocked</html>' }, 'transient'],
+    ['is cut-off JSON', { body: JSON.stringify(right).slice(0, -20) }, 'transient'],
+    ['is a 500', { status: 500, body: { error: 'server_error' } }, 'transient'],
+    ['is a 503 that looks like a refusal', { status: 503, body: { error: 'invalid_grant' } }, 'transient'],
+    ['ends half-way', cutOff, 'transient'],
+    ['is no answer', reset, 'transient'],
     ['is JSON of another shape', { body: { data: right.scope } }, 'contract-broken'],
     ['has neither token', { body: { ...right, access_token: '', refresh_token: ' ' } }, 'contract-broken'],
-    ['comes after the deadline', hang, 'passing'],
+    ['comes after the deadline', hang, 'transient'],
   ])('that %s changes nothing and stops nobody', async (_title, answer, fault) => {
     expect(await answered(answer, answer === hang ? 50 : undefined)).toMatchObject({
       ...old,

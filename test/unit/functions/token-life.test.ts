@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { metrics } from '../../../shared/contract/names.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { createTokenWorld } from '../../helpers/token-world.ts';
 
 const dayMs = 86_400_000;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
+import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { changedAdvert, partnerAccount } from '../../helpers/records.ts';
-import { createVirtualClock } from '../partner-api/virtual-clock.ts';
 
 const minutes = 10;
 /** What fan-out has at the default rate (infra/constructs/fan-out.ts). */
@@ -50,7 +50,7 @@ async function latenciesBeside(
     observer: createRecordingObserver(),
     clock,
     random: () => 0.5,
-    settings: { advertTries: 5, mostAgeMs: 86_400_000, confirmUnavailableSeconds: 30, fetchMs: 10_000 },
+    settings: { advertTries: 5, maxAgeMs: 86_400_000, confirmUnavailableSeconds: 30, fetchMs: 10_000 },
   });
   async function work(): Promise<void> {
     while (clock.now() < until) {

@@ -23,19 +23,19 @@ import { readBooks } from '../../../shared/aws/read-books.ts';
 import { createStoredLetters } from '../../../shared/aws/redrive.ts';
 import { createBatchSettler } from '../../../shared/aws/settler.ts';
 import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { drainLimits, fanOutLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
 import { createTelemetry } from '../../../shared/runtime/observer.ts';
 import { answerConnect, answerRefreshToken } from '../../../shared/runtime/refresh-token-event.ts';
-import { startDynamo, startSqs } from '../../helpers/aws-emulators.ts';
+import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
+import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
+import { sqsInbox } from '../../helpers/aws/sqs-inbox.ts';
 import { echoesOf, leaksIn, type Place } from '../../helpers/leaks.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import { aReadersPolicy, fakeSecretsManager } from '../aws/fake-secrets-manager.ts';
-import { sqsInbox } from '../aws/sqs-inbox.ts';
-import { clientOf } from '../partner-api/fixtures.ts';
+import { clientOf } from '../../helpers/partner-api/fixtures.ts';
 
 const clientSecret = 'client hush+"secret"/1=é';
 const firstToken = 'first refresh+token/"quoted"=2';
@@ -80,7 +80,7 @@ async function startBridge() {
   const events = createEventPublisher({ client: new EventBridgeClient({}), busName: 'adverts' });
   const tokenDeps = {
     ...{ ...edges, accounts, feedStates, vault, application, endpoint: client, events, observer },
-    ...{ feedLook: client, knownAdverts: histories, consentPage: client },
+    ...{ feedProbe: client, knownAdverts: histories, consentPage: client },
     bookKeeper: { read: (name: string, generation: number) => readBooks(table, name, generation) },
     settings: { requiredScope: 'v2 read write', overlapSeconds: 300, ...refreshLimits },
   };
@@ -114,7 +114,7 @@ async function startBridge() {
   const bridgePausedUntil = async () => 0;
   const drain = createDrain({
     ...{ ...edges, accounts, feedStates, reader, observer, holder: 'drain' },
-    queue: createChangedAdvertsQueue({ queue, mostWaiting: 10_000, inFlightOf: async () => 0 }),
+    queue: createChangedAdvertsQueue({ queue, maxWaiting: 10_000, inFlightOf: async () => 0 }),
     deadLetters: createDeadLetters({ queue: deadLetterQueue }),
     parked: parking,
     bridgePausedUntil,

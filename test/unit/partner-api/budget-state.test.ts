@@ -63,13 +63,13 @@ describe('reserveSlots', () => {
   });
 
   it('grants no request because of a trial while the service has asked for a pause', () => {
-    const state = paused(freshBudget, nowMs + 1, 'slow-down');
+    const state = paused(freshBudget, nowMs + 1, 'rate-limited');
 
     expect(reserveSlots(state, { ...request, followsTrial: true })).toMatchObject({ granted: 0 });
   });
 
   it('grants nothing while a pause lasts, and leaves the state as it is', () => {
-    const state = paused(freshBudget, nowMs + 1, 'slow-down');
+    const state = paused(freshBudget, nowMs + 1, 'rate-limited');
 
     const reservation = reserveSlots(state, request);
 
@@ -96,19 +96,19 @@ describe('reserveSlots', () => {
 
 describe('paused', () => {
   it('never shortens a pause', () => {
-    const state = paused(paused(freshBudget, 500, 'slow-down'), 200, 'slow-down');
+    const state = paused(paused(freshBudget, 500, 'rate-limited'), 200, 'rate-limited');
 
-    expect(state).toMatchObject({ pausedUntilMs: 500, pauseReason: 'slow-down' });
+    expect(state).toMatchObject({ pausedUntilMs: 500, pauseReason: 'rate-limited' });
   });
 
   it('keeps the circuit when a longer pause is asked for', () => {
-    const state = paused(paused(freshBudget, 500, 'circuit'), 800, 'slow-down');
+    const state = paused(paused(freshBudget, 500, 'circuit'), 800, 'rate-limited');
 
     expect(state).toMatchObject({ pausedUntilMs: 800, pauseReason: 'circuit' });
   });
 
   it('opens the circuit within a longer pause', () => {
-    const state = paused(paused(freshBudget, 800, 'slow-down'), 500, 'circuit');
+    const state = paused(paused(freshBudget, 800, 'rate-limited'), 500, 'circuit');
 
     expect(state).toMatchObject({ pausedUntilMs: 800, pauseReason: 'circuit' });
   });
@@ -122,9 +122,9 @@ describe('recovered', () => {
   });
 
   it('keeps a pause that the service asked for', () => {
-    const state = recovered(suspected(paused(freshBudget, 500, 'slow-down'), 'a'));
+    const state = recovered(suspected(paused(freshBudget, 500, 'rate-limited'), 'a'));
 
-    expect(state).toEqual({ nextSlotMs: 0, pausedUntilMs: 500, pauseReason: 'slow-down' });
+    expect(state).toEqual({ nextSlotMs: 0, pausedUntilMs: 500, pauseReason: 'rate-limited' });
   });
 
   it('changes nothing when there is nothing to end', () => {

@@ -1,12 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { metrics } from '../../../shared/contract/names.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
-import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
-import { createRecordingObserver } from '../../helpers/recording-observer.ts';
-import { application, clientOf, createOpenGate, faultOf, feed, sleepless, soon, token } from './fixtures.ts';
+import {
+  application,
+  clientOf,
+  createOpenRateLimiter,
+  faultOf,
+  feed,
+  sleepless,
+  soon,
+  token,
+} from '../../helpers/partner-api/fixtures.ts';
 import {
   cutOff,
   goodAdvert,
@@ -15,8 +23,9 @@ import {
   type Scripted,
   type ScriptedService,
   startScriptedService,
-} from './scripted-service.ts';
-import { createVirtualClock, startMs } from './virtual-clock.ts';
+} from '../../helpers/partner-api/scripted-service.ts';
+import { createVirtualClock, startMs } from '../../helpers/partner-api/virtual-clock.ts';
+import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
 let service: ScriptedService;
 beforeEach(async () => {
@@ -49,7 +58,7 @@ describe('a GET', () => {
     service.state.always = { status: 500 };
 
     expect(await faultOf(client.advert(token, feed, '7', soon()))).toMatchObject({
-      code: 'passing',
+      code: 'transient',
       status: 500,
     });
     expect(service.seen).toHaveLength(3);
@@ -73,13 +82,13 @@ describe('a GET', () => {
 
     const fault = await faultOf(client.advert(token, feed, '7', soon()));
 
-    expect(fault).toMatchObject({ code: 'passing', retryAfterMs: 60_000 });
+    expect(fault).toMatchObject({ code: 'transient', retryAfterMs: 60_000 });
     expect(service.seen).toHaveLength(1);
     client.close();
   });
 
   it.each([
-    [429, 'slow-down'],
+    [429, 'rate-limited'],
     [403, 'forbidden'],
     [401, 'token-rejected'],
     [400, 'invalid-request'],
@@ -108,7 +117,7 @@ describe('a GET', () => {
 
     const fault = await faultOf(client.advert(token, feed, '7', { deadlineMs: Date.now() + 30 }));
 
-    expect(fault.code).toBe('passing');
+    expect(fault.code).toBe('transient');
     expect(service.seen).toHaveLength(1);
     client.close();
   });
@@ -123,22 +132,24 @@ describe('a GET', () => {
     client.close();
   });
 
-  it('goes out again at once, through the gate, when its socket had died while idle', async () => {
-    const gate = createOpenGate();
-    const client = clientOf(service.url, { gate, maxAttempts: 1 });
+  it('goes out again at once, through the rateLimiter, when its socket had died while idle', async () => {
+    const rateLimiter = createOpenRateLimiter();
+    const client = clientOf(service.url, { rateLimiter, maxAttempts: 1 });
     await client.advert(token, feed, '1', soon());
     service.next(reset);
 
     expect((await client.advert(token, feed, '2', soon())).status).toBe('active');
-    expect(gate.entered).toHaveLength(3);
+    expect(rateLimiter.entered).toHaveLength(3);
     expect(sleepless.slept).toEqual([]);
     client.close();
   });
 
-  it('is not sent when the gate does not let it in', async () => {
-    const gate = createOpenGate();
-    const closed = new PartnerFault('paused', 'not now', { retryAfterMs: 9 });
-    const client = clientOf(service.url, { gate: { ...gate, enter: () => Promise.reject(closed) } });
+  it('is not sent when the rateLimiter does not let it in', async () => {
+    const rateLimiter = createOpenRateLimiter();
+    const closed = new PartnerError('paused', 'not now', { retryAfterMs: 9 });
+    const client = clientOf(service.url, {
+      rateLimiter: { ...rateLimiter, enter: () => Promise.reject(closed) },
+    });
 
     expect(await faultOf(client.advert(token, feed, '7', soon()))).toBe(closed);
     expect(service.seen).toHaveLength(0);
@@ -155,40 +166,40 @@ describe('a POST', () => {
     const client = clientOf(service.url);
     service.next(answer, answer);
 
-    expect((await faultOf(client.requestTokens(application, refresh, soon()))).code).toBe('passing');
-    expect((await faultOf(client.createAdvert(token, {}, soon()))).code).toBe('passing');
+    expect((await faultOf(client.requestTokens(application, refresh, soon()))).code).toBe('transient');
+    expect((await faultOf(client.createAdvert(token, {}, soon()))).code).toBe('transient');
     expect(service.seen).toHaveLength(2);
     client.close();
   });
 
   it('to the token endpoint is tried again only while there is no connection', async () => {
     await service.close();
-    const gate = createOpenGate();
-    const client = clientOf(service.url, { gate });
+    const rateLimiter = createOpenRateLimiter();
+    const client = clientOf(service.url, { rateLimiter });
 
     const fault = await faultOf(client.requestTokens(application, refresh, soon()));
 
     expect(fault.message).toContain('ECONNREFUSED');
-    expect(gate.entered).toHaveLength(3);
+    expect(rateLimiter.entered).toHaveLength(3);
     await faultOf(client.createAdvert(token, {}, soon()));
-    expect(gate.entered).toHaveLength(4);
+    expect(rateLimiter.entered).toHaveLength(4);
   });
 });
 
 describe('an answer that asks to wait', () => {
   it('stops the calls that follow, before they are sent', async () => {
-    const gate = createGate({
+    const rateLimiter = createRateLimiter({
       store: createInMemoryBudgetStore(),
       maxRequestsPerSecond: 1_000,
       circuitSeconds: 1,
     });
-    const client = clientOf(service.url, { gate });
+    const client = clientOf(service.url, { rateLimiter });
     service.next({ status: 429, headers: { 'retry-after': '3' } });
 
     const first = await faultOf(client.advert(token, feed, '7', soon()));
     const second = await faultOf(client.advert(token, feed, '8', soon()));
 
-    expect(first).toMatchObject({ code: 'slow-down', retryAfterMs: 3_000 });
+    expect(first).toMatchObject({ code: 'rate-limited', retryAfterMs: 3_000 });
     expect(second.code).toBe('paused');
     expect(service.seen).toHaveLength(1);
     client.close();
@@ -200,8 +211,14 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
     const clock = createVirtualClock();
     const observer = createRecordingObserver();
     const store = createInMemoryBudgetStore();
-    const gate = createGate({ store, clock, observer, maxRequestsPerSecond: 100_000, circuitSeconds: 60 });
-    const client = clientOf(service.url, { gate, clock, maxPauseSeconds: 600 });
+    const rateLimiter = createRateLimiter({
+      store,
+      clock,
+      observer,
+      maxRequestsPerSecond: 100_000,
+      circuitSeconds: 60,
+    });
+    const client = clientOf(service.url, { rateLimiter, clock, maxPauseSeconds: 600 });
     onTestFinished(() => client.close());
     const ask = () => client.advert(token, feed, '7', { deadlineMs: clock.now() + 5_000 });
     return { clock, observer, store, ask };
@@ -257,8 +274,11 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
 describe('an answer that others have to know of', () => {
   it('is noted before the next attempt is made, and before the caller hears of it', async () => {
     const notes: (() => void)[] = [];
-    const gate = { ...createOpenGate(), answered: () => new Promise<void>((done) => notes.push(done)) };
-    const client = clientOf(service.url, { gate });
+    const rateLimiter = {
+      ...createOpenRateLimiter(),
+      answered: () => new Promise<void>((done) => notes.push(done)),
+    };
+    const client = clientOf(service.url, { rateLimiter });
     service.next({ status: 500 });
     let outcome: string | undefined;
 

@@ -1,7 +1,7 @@
 /** Secrets hidden in a text by random compositions of encodings: none of them comes out again. */
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { cleanText } from '../../../shared/partner-api/errors/clean-text.ts';
 
 const hex = (char: string, digits: number) => char.charCodeAt(0).toString(16).padStart(digits, '0');

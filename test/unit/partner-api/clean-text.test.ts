@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { cleanText } from '../../../shared/partner-api/errors/clean-text.ts';
 
 describe('cleanText', () => {

@@ -1,11 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import type { PartnerClient } from '../../../shared/partner-api/client.ts';
 import { clientVersion } from '../../../shared/partner-api/requests.ts';
+import {
+  application,
+  clientOf,
+  createOpenRateLimiter,
+  faultOf,
+  feed,
+  query,
+  soon,
+  token,
+} from '../../helpers/partner-api/fixtures.ts';
+import { type ScriptedService, startScriptedService } from '../../helpers/partner-api/scripted-service.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
-import { application, clientOf, createOpenGate, faultOf, feed, query, soon, token } from './fixtures.ts';
-import { type ScriptedService, startScriptedService } from './scripted-service.ts';
 
 let service: ScriptedService;
 let client: PartnerClient;
@@ -70,16 +79,16 @@ describe('every request', () => {
     behind.close();
   });
 
-  it('goes through the gate, which hears what came of it', async () => {
-    const gate = createOpenGate();
-    const gated = clientOf(service.url, { gate });
+  it('goes through the rateLimiter, which hears what came of it', async () => {
+    const rateLimiter = createOpenRateLimiter();
+    const gated = clientOf(service.url, { rateLimiter });
     service.next({ body: { data: { id: 1, status: 'new' } } }, { status: 403 });
 
     await gated.advert(token, feed, '1', { ...soon(), partnerAccount: 'main' });
     await faultOf(gated.advert(token, feed, '2', soon()));
 
-    expect(gate.entered).toEqual(['main /api/partner/adverts/1', '/api/partner/adverts/2']);
-    expect(gate.told).toMatchObject([{ fault: undefined }, { fault: { code: 'forbidden' } }]);
+    expect(rateLimiter.entered).toEqual(['main /api/partner/adverts/1', '/api/partner/adverts/2']);
+    expect(rateLimiter.told).toMatchObject([{ fault: undefined }, { fault: { code: 'forbidden' } }]);
     gated.close();
   });
 
@@ -396,7 +405,7 @@ describe('requestTokens', () => {
 
     const fault = await faultOf(client.requestTokens(application, refresh, soon()));
 
-    expect(fault.code).toBe('passing');
+    expect(fault.code).toBe('transient');
     expect(fault.cause).toBeUndefined();
     expect(fault.message).not.toContain('precious');
   });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { faultKinds, PartnerFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { faultKinds, PartnerError } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { jsonIn, listIn, pageIn, statusIn, tokensIn } from '../../../shared/partner-api/answers.ts';
 import { faultOfAnswer } from '../../../shared/partner-api/errors/classify.ts';
 import { readErrorBody } from '../../../shared/partner-api/errors/error-body.ts';
@@ -120,8 +120,8 @@ describe('whatever the service answers', () => {
         try {
           read({ status: 200, body: text, head: { headers: {} } } as never, 'GET /x');
         } catch (error) {
-          expect(error).toBeInstanceOf(PartnerFault);
-          expect(['passing', 'contract-broken']).toContain((error as PartnerFault).code);
+          expect(error).toBeInstanceOf(PartnerError);
+          expect(['transient', 'contract-broken']).toContain((error as PartnerError).code);
         }
       }),
     );

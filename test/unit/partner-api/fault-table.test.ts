@@ -35,7 +35,7 @@ const cases: readonly Case[] = [
   ['token', 401, { error: 'invalid_token' }, 'client-rejected'],
   ['token', 403, page, 'forbidden'],
   ['token', 404, { error: { status: 404, title: 'Not Found' } }, 'wrong-path'],
-  ['token', 500, { error: 'invalid_grant' }, 'passing'],
+  ['token', 500, { error: 'invalid_grant' }, 'transient'],
   ['api', 401, { error: 'invalid_token', error_description: 'Expired' }, 'token-rejected'],
   ['api', 403, coded('invalid_token'), 'token-rejected'],
   ['api', 401, '', 'token-rejected'],
@@ -44,9 +44,9 @@ const cases: readonly Case[] = [
   ['api', 401, { error: 'insufficient_scope' }, 'scope-insufficient'],
   ['api', 403, { error: { status: 403, title: 'insufficient_scope' } }, 'scope-insufficient'],
   ['api', 401, { error: 'invalid_grant' }, 'token-rejected'],
-  ['api', 429, '', 'slow-down'],
-  ['api', 429, page, 'slow-down'],
-  ['api', 403, coded('rate_limit_exceeded'), 'slow-down'],
+  ['api', 429, '', 'rate-limited'],
+  ['api', 429, page, 'rate-limited'],
+  ['api', 403, coded('rate_limit_exceeded'), 'rate-limited'],
   ['api', 400, coded('unsupported_version'), 'wrong-path'],
   ['api', 403, '', 'forbidden'],
   ['api', 403, page, 'forbidden'],
@@ -77,17 +77,17 @@ const cases: readonly Case[] = [
     'invalid-request',
   ],
   ['api', 415, '', 'request-refused'],
-  ['api', 400, page, 'passing'],
-  ['api', 408, '', 'passing'],
-  ['api', 425, '', 'passing'],
+  ['api', 400, page, 'transient'],
+  ['api', 408, '', 'transient'],
+  ['api', 425, '', 'transient'],
   ['api', 301, '', 'wrong-path'],
   ['api', 302, coded('invalid_token'), 'wrong-path'],
   ['api', 304, '', 'wrong-path'],
-  ['api', 500, '', 'passing'],
-  ['api', 502, page, 'passing'],
-  ['api', 503, coded('validation_error'), 'passing'],
-  ['api', 599, '{"half', 'passing'],
-  ['api', 777, '', 'passing'],
+  ['api', 500, '', 'transient'],
+  ['api', 502, page, 'transient'],
+  ['api', 503, coded('validation_error'), 'transient'],
+  ['api', 599, '{"half', 'transient'],
+  ['api', 777, '', 'transient'],
 ];
 
 describe('the fault table', () => {
@@ -124,7 +124,7 @@ describe('the fault table', () => {
 
   it('judges by the status when the body was too large to be read', () => {
     expect(faultOf(['api', 404, undefined]).code).toBe('wrong-path');
-    expect(faultOf(['api', 503, undefined]).code).toBe('passing');
+    expect(faultOf(['api', 503, undefined]).code).toBe('transient');
   });
 
   it('says what was asked, the status, the code and the text, on one line', () => {

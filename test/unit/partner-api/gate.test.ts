@@ -1,16 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type FaultKind, PartnerFault } from '../../../shared/domain/faults.ts';
-import { createGate, type GateOptions } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
-import type { BudgetStore, SlotRequest } from '../../../shared/ports/budget-store.ts';
+import { type FaultKind, PartnerError } from '../../../shared/domain/faults.ts';
+import type { SlotRequest } from '../../../shared/domain/rate-budget.ts';
+import {
+  createRateLimiter,
+  type RateLimiterOptions,
+} from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import type { BudgetStore } from '../../../shared/ports/budget-store.ts';
 import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
-import { faultOf } from './fixtures.ts';
-import { createVirtualClock, startMs, type VirtualClock } from './virtual-clock.ts';
+import { faultOf } from '../../helpers/partner-api/fixtures.ts';
+import { createVirtualClock, startMs, type VirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 
 const faultWith = (kind: FaultKind, retryAfterMs?: number) =>
-  new PartnerFault(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
+  new PartnerError(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
 
-function setUp(options: Partial<GateOptions> = {}) {
+function setUp(options: Partial<RateLimiterOptions> = {}) {
   const clock = createVirtualClock();
   const inner = createInMemoryBudgetStore();
   const reserved: SlotRequest[] = [];
@@ -22,8 +26,15 @@ function setUp(options: Partial<GateOptions> = {}) {
     },
   };
   const make = () =>
-    createGate({ store, clock, random: () => 0, maxRequestsPerSecond: 10, circuitSeconds: 1800, ...options });
-  return { clock, store, reserved, gate: make(), other: make() };
+    createRateLimiter({
+      store,
+      clock,
+      random: () => 0,
+      maxRequestsPerSecond: 10,
+      circuitSeconds: 1800,
+      ...options,
+    });
+  return { clock, store, reserved, rateLimiter: make(), other: make() };
 }
 const farMs = startMs + 3_600_000;
 
@@ -39,18 +50,18 @@ async function starts(clock: VirtualClock, enter: () => Promise<void>, count: nu
 
 describe('the rate', () => {
   it('gives callers their turns, a little further apart than the rate demands', async () => {
-    const { clock, gate } = setUp();
+    const { clock, rateLimiter } = setUp();
 
-    const times = await starts(clock, () => gate.enter('a', farMs), 4);
+    const times = await starts(clock, () => rateLimiter.enter('a', farMs), 4);
 
     expect(times[0]).toBe(0);
     for (const [i, time] of times.entries()) expect(Math.abs(time - i * 105)).toBeLessThanOrEqual(1);
   });
 
   it('asks the store once for all that ask at the same time', async () => {
-    const { clock, gate, reserved } = setUp();
+    const { clock, rateLimiter, reserved } = setUp();
 
-    await starts(clock, () => gate.enter('a', farMs), 10);
+    await starts(clock, () => rateLimiter.enter('a', farMs), 10);
 
     expect(reserved.map(({ count }) => count)).toEqual([10]);
   });
@@ -67,11 +78,11 @@ describe('the rate', () => {
         return slow.reserve(request);
       },
     };
-    const gate = createGate({ store, clock, maxRequestsPerSecond: 10, circuitSeconds: 1 });
+    const rateLimiter = createRateLimiter({ store, clock, maxRequestsPerSecond: 10, circuitSeconds: 1 });
 
-    const first = gate.enter('a', farMs);
+    const first = rateLimiter.enter('a', farMs);
     await clock.run(clock.now() + 5);
-    const others = Array.from({ length: 9 }, () => gate.enter('a', farMs));
+    const others = Array.from({ length: 9 }, () => rateLimiter.enter('a', farMs));
     await clock.run();
     await Promise.all([first, ...others]);
 
@@ -80,8 +91,8 @@ describe('the rate', () => {
 
   const scene = fc.record({
     rate: fc.constantFrom(1, 3, 10, 50, 400),
-    gates: fc.integer({ min: 1, max: 4 }),
-    arrivals: fc.array(fc.record({ gate: fc.nat(), afterMs: fc.integer({ min: 0, max: 400 }) }), {
+    rateLimiters: fc.integer({ min: 1, max: 4 }),
+    arrivals: fc.array(fc.record({ rateLimiter: fc.nat(), afterMs: fc.integer({ min: 0, max: 400 }) }), {
       minLength: 1,
       maxLength: 60,
     }),
@@ -98,9 +109,9 @@ describe('the rate', () => {
     return () => (random() < 0.7 ? 3 : 300) * random();
   }
 
-  it('is kept in any second, by all gates together, however late timers and store are', async () => {
+  it('is kept in any second, by all rateLimiters together, however late timers and store are', async () => {
     await fc.assert(
-      fc.asyncProperty(scene, async ({ rate, gates, arrivals, seed }) => {
+      fc.asyncProperty(scene, async ({ rate, rateLimiters, arrivals, seed }) => {
         const delay = delays(seed);
         const clock = createVirtualClock(delay);
         const inner = createInMemoryBudgetStore();
@@ -112,14 +123,14 @@ describe('the rate', () => {
             return reservation;
           },
         };
-        const all = Array.from({ length: gates }, () =>
-          createGate({ store, clock, maxRequestsPerSecond: rate, circuitSeconds: 1 }),
+        const all = Array.from({ length: rateLimiters }, () =>
+          createRateLimiter({ store, clock, maxRequestsPerSecond: rate, circuitSeconds: 1 }),
         );
         const times: number[] = [];
 
-        const calls = arrivals.map(async ({ gate, afterMs }) => {
+        const calls = arrivals.map(async ({ rateLimiter, afterMs }) => {
           await clock.sleep(afterMs);
-          await all[gate % gates]?.enter('a', farMs);
+          await all[rateLimiter % rateLimiters]?.enter('a', farMs);
           times.push(clock.now());
         });
         await clock.run();
@@ -138,21 +149,21 @@ describe('the rate', () => {
 
   it('is made use of even where every timer is late', async () => {
     const clock = createVirtualClock(() => 80);
-    const gate = createGate({
+    const rateLimiter = createRateLimiter({
       store: createInMemoryBudgetStore(),
       clock,
       maxRequestsPerSecond: 10,
       circuitSeconds: 1,
     });
 
-    const times = await starts(clock, () => gate.enter('a', farMs), 20);
+    const times = await starts(clock, () => rateLimiter.enter('a', farMs), 20);
 
     expect(times.at(-1)).toBeLessThan(3_000);
   });
 
   it('gives up a slot that would be used too late, and reserves another', async () => {
-    const { clock, gate, reserved } = setUp();
-    const calls = [gate.enter('a', farMs), gate.enter('a', farMs)];
+    const { clock, rateLimiter, reserved } = setUp();
+    const calls = [rateLimiter.enter('a', farMs), rateLimiter.enter('a', farMs)];
     await clock.run(clock.now() + 50);
     clock.advance(400);
 
@@ -163,22 +174,22 @@ describe('the rate', () => {
   });
 
   it('hardly asks the store when there is no limit to speak of, and waits for no timer', async () => {
-    const { clock, gate, reserved } = setUp({ maxRequestsPerSecond: 100_000 });
+    const { clock, rateLimiter, reserved } = setUp({ maxRequestsPerSecond: 100_000 });
 
     for (let i = 0; i < 2_000; i += 1) {
       if (i % 5 === 0) clock.advance(1);
-      await gate.enter('a', farMs);
+      await rateLimiter.enter('a', farMs);
     }
 
     expect(reserved.length).toBeLessThan(60);
   });
 
   it('refuses at once when there is no slot before the deadline, and reserves none', async () => {
-    const { clock, gate, reserved } = setUp();
-    const first = Array.from({ length: 10 }, () => gate.enter('a', farMs));
+    const { clock, rateLimiter, reserved } = setUp();
+    const first = Array.from({ length: 10 }, () => rateLimiter.enter('a', farMs));
     await clock.run(startMs);
 
-    const fault = await faultOf(gate.enter('b', startMs + 500));
+    const fault = await faultOf(rateLimiter.enter('b', startMs + 500));
 
     expect(fault).toMatchObject({ code: 'paused', retryAfterMs: 1050 });
     expect(fault.message).toContain('b');
@@ -188,9 +199,9 @@ describe('the rate', () => {
   });
 
   it('refuses those of a batch whose slots come too late, and serves the others', async () => {
-    const { clock, gate } = setUp();
+    const { clock, rateLimiter } = setUp();
 
-    const calls = Array.from({ length: 10 }, () => gate.enter('a', startMs + 320));
+    const calls = Array.from({ length: 10 }, () => rateLimiter.enter('a', startMs + 320));
     const settled = Promise.allSettled(calls);
     await clock.run();
 
@@ -198,110 +209,113 @@ describe('the rate', () => {
   });
 
   it('is a passing fault when the store cannot be reached, and goes on when it can be again', async () => {
-    const { clock, gate, store } = setUp();
+    const { clock, rateLimiter, store } = setUp();
     const { reserve } = store;
     store.reserve = () => Promise.reject(new Error('table gone'));
 
-    const fault = await faultOf(gate.enter('a', farMs));
+    const fault = await faultOf(rateLimiter.enter('a', farMs));
     store.reserve = reserve;
 
-    expect(fault).toMatchObject({ code: 'passing' });
-    expect(await starts(clock, () => gate.enter('a', farMs), 1)).toEqual([0]);
+    expect(fault).toMatchObject({ code: 'transient' });
+    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([0]);
   });
 });
 
 describe('a pause', () => {
   it('that a person ends early is over for everybody a second later', async () => {
-    const { clock, store, gate, other } = setUp();
-    await gate.answered('a', faultWith('forbidden'), clock.now());
-    await gate.answered('b', faultWith('forbidden'), clock.now());
-    expect((await faultOf(gate.enter('a', farMs))).code).toBe('paused');
+    const { clock, store, rateLimiter, other } = setUp();
+    await rateLimiter.answered('a', faultWith('forbidden'), clock.now());
+    await rateLimiter.answered('b', faultWith('forbidden'), clock.now());
+    expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('paused');
     expect((await faultOf(other.enter('b', farMs))).code).toBe('paused');
 
     await store.recover();
     clock.advance(1_100);
 
-    expect(await starts(clock, () => gate.enter('a', farMs), 1)).toHaveLength(1);
+    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toHaveLength(1);
     expect(await starts(clock, () => other.enter('b', farMs), 1)).toHaveLength(1);
   });
 
   it('that was found out here stands while a look at the store is on its way that began before', async () => {
-    const { clock, store, gate } = setUp();
-    await starts(clock, () => gate.enter('a', farMs), 1);
+    const { clock, store, rateLimiter } = setUp();
+    await starts(clock, () => rateLimiter.enter('a', farMs), 1);
     clock.advance(1_100);
-    await gate.answered('a', faultWith('slow-down', 60_000), clock.now());
+    await rateLimiter.answered('a', faultWith('rate-limited', 60_000), clock.now());
     clock.advance(1_100);
     // The look is answered with what was so before the pause was told of.
     const stale = { nextSlotMs: 0, pausedUntilMs: 0 };
     store.read = async () => {
-      await gate.answered('a', faultWith('slow-down', 90_000), clock.now());
+      await rateLimiter.answered('a', faultWith('rate-limited', 90_000), clock.now());
       return stale;
     };
-    expect((await faultOf(gate.enter('a', farMs))).code).toBe('paused');
+    expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('paused');
   });
 
   it('asked for with a time holds for that time, for every gate', async () => {
-    const { clock, gate, other } = setUp();
+    const { clock, rateLimiter, other } = setUp();
 
-    await gate.answered('a', faultWith('slow-down', 7_000), clock.now());
+    await rateLimiter.answered('a', faultWith('rate-limited', 7_000), clock.now());
 
-    expect(await faultOf(gate.enter('a', farMs))).toMatchObject({ code: 'paused', retryAfterMs: 7_000 });
+    expect(await faultOf(rateLimiter.enter('a', farMs))).toMatchObject({
+      code: 'paused',
+      retryAfterMs: 7_000,
+    });
     expect(await faultOf(other.enter('b', farMs))).toMatchObject({ code: 'paused', retryAfterMs: 7_000 });
     clock.advance(7_000);
     expect(await starts(clock, () => other.enter('b', farMs), 1)).toEqual([0]);
   });
 
   it('holds here at once, also when the store cannot be told', async () => {
-    const { clock, gate, store } = setUp();
+    const { clock, rateLimiter, store } = setUp();
     store.pause = () => Promise.reject(new Error('table gone'));
 
-    await gate.answered('a', faultWith('slow-down', 7_000), clock.now());
+    await rateLimiter.answered('a', faultWith('rate-limited', 7_000), clock.now());
 
-    expect((await faultOf(gate.enter('a', farMs))).code).toBe('paused');
+    expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('paused');
   });
 
   it('goes with a 503 that names a time, not with one that does not', async () => {
-    const { clock, gate } = setUp();
+    const { clock, rateLimiter } = setUp();
 
-    expect(gate.answered('a', faultWith('passing'), clock.now())).toBeUndefined();
-    await gate.answered('a', faultWith('passing', 3_000), clock.now());
+    expect(rateLimiter.answered('a', faultWith('transient'), clock.now())).toBeUndefined();
+    await rateLimiter.answered('a', faultWith('transient', 3_000), clock.now());
 
-    expect(await faultOf(gate.enter('a', farMs))).toMatchObject({ retryAfterMs: 3_000 });
+    expect(await faultOf(rateLimiter.enter('a', farMs))).toMatchObject({ retryAfterMs: 3_000 });
   });
 
   it('grows with each 429 that names no time, to a minute at most, until one is answered well', async () => {
-    const { clock, gate } = setUp({ random: () => 1 });
+    const { clock, rateLimiter } = setUp({ random: () => 1 });
     const waits: number[] = [];
-    const slowDown = async () => {
-      await gate.answered('a', faultWith('slow-down'), clock.now());
-      const { retryAfterMs = 0 } = await faultOf(gate.enter('a', farMs));
+    const rateLimited = async () => {
+      await rateLimiter.answered('a', faultWith('rate-limited'), clock.now());
+      const { retryAfterMs = 0 } = await faultOf(rateLimiter.enter('a', farMs));
       waits.push(retryAfterMs);
       clock.advance(retryAfterMs);
     };
 
-    for (let i = 0; i < 8; i += 1) await slowDown();
-    await gate.answered('a', undefined, clock.now());
-    await slowDown();
+    for (let i = 0; i < 8; i += 1) await rateLimited();
+    await rateLimiter.answered('a', undefined, clock.now());
+    await rateLimited();
 
     expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 1_000]);
   });
 
   it('does not grow by the 429 of requests that were on their way already', async () => {
-    const { clock, gate } = setUp({ random: () => 1 });
+    const { clock, rateLimiter } = setUp({ random: () => 1 });
     const sentAt = clock.now();
     clock.advance(20);
 
-    for (let i = 0; i < 10; i += 1) await gate.answered('a', faultWith('slow-down'), sentAt);
+    for (let i = 0; i < 10; i += 1) await rateLimiter.answered('a', faultWith('rate-limited'), sentAt);
 
-    expect(await faultOf(gate.enter('a', farMs))).toMatchObject({ retryAfterMs: 1_000 });
+    expect(await faultOf(rateLimiter.enter('a', farMs))).toMatchObject({ retryAfterMs: 1_000 });
   });
 
   it('stops those who wait for their slot', async () => {
-    const { clock, gate } = setUp();
-    const calls = Promise.allSettled(Array.from({ length: 5 }, () => gate.enter('a', farMs)));
+    const { clock, rateLimiter } = setUp();
+    const calls = Promise.allSettled(Array.from({ length: 5 }, () => rateLimiter.enter('a', farMs)));
     await clock.run(startMs + 150);
 
-    await gate.answered('a', faultWith('slow-down', 60_000), clock.now());
+    await rateLimiter.answered('a', faultWith('rate-limited', 60_000), clock.now());
     await clock.run();
 
     expect((await calls).map(({ status }) => status)).toEqual([
@@ -313,12 +327,12 @@ describe('a pause', () => {
     ]);
   });
 
-  it('that another gate was told of is known within a second, also while slots of before last', async () => {
-    const { clock, gate, other } = setUp({ maxRequestsPerSecond: 1 });
-    const calls = Promise.allSettled(Array.from({ length: 4 }, () => gate.enter('a', farMs)));
+  it('that another rateLimiter was told of is known within a second, also while slots of before last', async () => {
+    const { clock, rateLimiter, other } = setUp({ maxRequestsPerSecond: 1 });
+    const calls = Promise.allSettled(Array.from({ length: 4 }, () => rateLimiter.enter('a', farMs)));
     await clock.run(startMs + 10);
 
-    await other.answered('a', faultWith('slow-down', 60_000), clock.now());
+    await other.answered('a', faultWith('rate-limited', 60_000), clock.now());
     await clock.run();
 
     expect((await calls).map(({ status }) => status)).toEqual([
@@ -343,21 +357,24 @@ describe('the circuit', () => {
   const forbidden = faultWith('forbidden');
 
   it('stays closed for one forbidden resource, however often', async () => {
-    const { clock, gate } = setUp();
+    const { clock, rateLimiter } = setUp();
 
-    for (let i = 0; i < 5; i += 1) await gate.answered('a', forbidden, clock.now());
+    for (let i = 0; i < 5; i += 1) await rateLimiter.answered('a', forbidden, clock.now());
 
-    expect(await starts(clock, () => gate.enter('a', farMs), 1)).toEqual([0]);
+    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([0]);
   });
 
   it('opens for everybody when two resources are forbidden in a row, and says so', async () => {
     const { counted, observer } = observed();
-    const { clock, gate, other } = setUp({ observer });
+    const { clock, rateLimiter, other } = setUp({ observer });
 
-    await gate.answered('a', forbidden, clock.now());
+    await rateLimiter.answered('a', forbidden, clock.now());
     await other.answered('b', forbidden, clock.now());
 
-    expect(await faultOf(gate.enter('c', farMs))).toMatchObject({ code: 'paused', retryAfterMs: 1_800_000 });
+    expect(await faultOf(rateLimiter.enter('c', farMs))).toMatchObject({
+      code: 'paused',
+      retryAfterMs: 1_800_000,
+    });
     expect(await faultOf(other.enter('c', farMs))).toMatchObject({ code: 'paused' });
     expect(counted).toEqual(['CircuitOpened', expect.stringContaining('403')]);
   });
@@ -366,59 +383,59 @@ describe('the circuit', () => {
     ['a success', undefined],
     ['a 404 of the service itself', faultWith('not-found')],
   ])('stays closed when there was %s in between', async (_what, between) => {
-    const { clock, gate } = setUp();
+    const { clock, rateLimiter } = setUp();
 
-    await gate.answered('a', forbidden, clock.now());
-    await gate.answered('b', between, clock.now());
-    await gate.answered('c', forbidden, clock.now());
+    await rateLimiter.answered('a', forbidden, clock.now());
+    await rateLimiter.answered('b', between, clock.now());
+    await rateLimiter.answered('c', forbidden, clock.now());
 
-    expect(await starts(clock, () => gate.enter('a', farMs), 1)).toEqual([0]);
+    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([0]);
   });
 
   it('opens once for many that are forbidden at the same time', async () => {
     const { counted, observer } = observed();
-    const { clock, gate } = setUp({ observer });
+    const { clock, rateLimiter } = setUp({ observer });
 
-    await Promise.all(['a', 'b', 'c', 'd'].map((one) => gate.answered(one, forbidden, clock.now())));
+    await Promise.all(['a', 'b', 'c', 'd'].map((one) => rateLimiter.answered(one, forbidden, clock.now())));
 
     expect(counted.filter((metric) => metric === 'CircuitOpened')).toHaveLength(1);
   });
 
   async function open() {
     const set = setUp();
-    await set.gate.answered('a', forbidden, set.clock.now());
-    await set.gate.answered('b', forbidden, set.clock.now());
+    await set.rateLimiter.answered('a', forbidden, set.clock.now());
+    await set.rateLimiter.answered('b', forbidden, set.clock.now());
     set.clock.advance(1_800_000);
     return set;
   }
 
   it('lets one request through as a trial, and everybody when that goes well', async () => {
-    const { clock, gate, other } = await open();
+    const { clock, rateLimiter, other } = await open();
 
-    const calls = Promise.allSettled([gate, gate, other].map((one) => one.enter('a', farMs)));
+    const calls = Promise.allSettled([rateLimiter, rateLimiter, other].map((one) => one.enter('a', farMs)));
     await clock.run();
     expect((await calls).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
-    await gate.answered('a', undefined, clock.now());
+    await rateLimiter.answered('a', undefined, clock.now());
 
-    expect(await starts(clock, () => gate.enter('a', farMs), 1)).toHaveLength(1);
+    expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toHaveLength(1);
     clock.advance(30_000);
     expect(await starts(clock, () => other.enter('a', farMs), 1)).toHaveLength(1);
   });
 
   it('opens again when the trial is forbidden, too', async () => {
-    const { clock, gate, other } = await open();
-    const trial = gate.enter('a', farMs);
+    const { clock, rateLimiter, other } = await open();
+    const trial = rateLimiter.enter('a', farMs);
     await clock.run();
     await trial;
 
-    await gate.answered('a', forbidden, clock.now());
+    await rateLimiter.answered('a', forbidden, clock.now());
 
     expect(await faultOf(other.enter('a', farMs))).toMatchObject({ retryAfterMs: 1_800_000 });
   });
 
   it('lets another trial through when the first one brought nothing', async () => {
-    const { clock, gate, other } = await open();
-    const trial = gate.enter('a', farMs);
+    const { clock, rateLimiter, other } = await open();
+    const trial = rateLimiter.enter('a', farMs);
     await clock.run();
     await trial;
     clock.advance(30_000);
@@ -430,55 +447,55 @@ describe('the circuit', () => {
     const undecided = true;
 
     it('stays closed for any number of them', async () => {
-      const { clock, gate } = setUp();
+      const { clock, rateLimiter } = setUp();
 
-      for (const feed of ['a', 'b', 'c']) await gate.answered(feed, forbidden, clock.now(), undecided);
+      for (const feed of ['a', 'b', 'c']) await rateLimiter.answered(feed, forbidden, clock.now(), undecided);
 
-      expect(await starts(clock, () => gate.enter('a', farMs), 1)).toEqual([0]);
+      expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([0]);
     });
 
     it('neither ends a suspicion nor counts against it', async () => {
-      const { clock, gate } = setUp();
+      const { clock, rateLimiter } = setUp();
 
-      await gate.answered('a', forbidden, clock.now());
-      await gate.answered('b', faultWith('not-found'), clock.now(), undecided);
-      await gate.answered('c', forbidden, clock.now());
+      await rateLimiter.answered('a', forbidden, clock.now());
+      await rateLimiter.answered('b', faultWith('not-found'), clock.now(), undecided);
+      await rateLimiter.answered('c', forbidden, clock.now());
 
-      expect(await faultOf(gate.enter('d', farMs))).toMatchObject({ code: 'paused' });
+      expect(await faultOf(rateLimiter.enter('d', farMs))).toMatchObject({ code: 'paused' });
     });
 
     async function trialUndecided() {
       const set = await open();
-      const trial = set.gate.enter('a', farMs);
+      const trial = set.rateLimiter.enter('a', farMs);
       await set.clock.run();
       await trial;
-      await set.gate.answered('a', forbidden, set.clock.now(), undecided);
+      await set.rateLimiter.answered('a', forbidden, set.clock.now(), undecided);
       return set;
     }
 
     it('lets the next request of the trial through, and nobody else', async () => {
-      const { clock, gate, other } = await trialUndecided();
+      const { clock, rateLimiter, other } = await trialUndecided();
 
-      expect(await faultOf(gate.enter('b', farMs))).toMatchObject({ code: 'paused' });
+      expect(await faultOf(rateLimiter.enter('b', farMs))).toMatchObject({ code: 'paused' });
       expect(await faultOf(other.enter('a', farMs))).toMatchObject({ code: 'paused' });
-      expect(await starts(clock, () => gate.enter('a', farMs), 1)).toEqual([105]);
-      expect(await faultOf(gate.enter('a', farMs))).toMatchObject({ code: 'paused' });
+      expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([105]);
+      expect(await faultOf(rateLimiter.enter('a', farMs))).toMatchObject({ code: 'paused' });
     });
 
     it('ends the circuit when that request is answered well', async () => {
-      const { clock, gate } = await trialUndecided();
-      await starts(clock, () => gate.enter('a', farMs), 1);
+      const { clock, rateLimiter } = await trialUndecided();
+      await starts(clock, () => rateLimiter.enter('a', farMs), 1);
 
-      await gate.answered('a', undefined, clock.now());
+      await rateLimiter.answered('a', undefined, clock.now());
 
-      expect(await starts(clock, () => gate.enter('b', farMs), 1)).toHaveLength(1);
+      expect(await starts(clock, () => rateLimiter.enter('b', farMs), 1)).toHaveLength(1);
     });
 
     it('opens the circuit again when that request is forbidden, too', async () => {
-      const { clock, gate, other } = await trialUndecided();
-      await starts(clock, () => gate.enter('a', farMs), 1);
+      const { clock, rateLimiter, other } = await trialUndecided();
+      await starts(clock, () => rateLimiter.enter('a', farMs), 1);
 
-      await gate.answered('a', forbidden, clock.now());
+      await rateLimiter.answered('a', forbidden, clock.now());
 
       expect(await faultOf(other.enter('b', farMs))).toMatchObject({ retryAfterMs: 1_800_000 });
     });
@@ -491,21 +508,21 @@ describe('the circuit', () => {
     });
 
     it('refuses that request when it has no slot in time', async () => {
-      const { clock, gate } = await trialUndecided();
+      const { clock, rateLimiter } = await trialUndecided();
 
-      expect(await faultOf(gate.enter('a', clock.now() + 50))).toMatchObject({ code: 'paused' });
+      expect(await faultOf(rateLimiter.enter('a', clock.now() + 50))).toMatchObject({ code: 'paused' });
     });
   });
 
   it('does not close for a request that was sent before it opened', async () => {
-    const { clock, gate } = setUp();
+    const { clock, rateLimiter } = setUp();
     const sentAt = clock.now();
     clock.advance(10);
-    await gate.answered('a', forbidden, clock.now());
-    await gate.answered('b', forbidden, clock.now());
+    await rateLimiter.answered('a', forbidden, clock.now());
+    await rateLimiter.answered('b', forbidden, clock.now());
 
-    await gate.answered('c', undefined, sentAt);
+    await rateLimiter.answered('c', undefined, sentAt);
 
-    expect((await faultOf(gate.enter('a', farMs))).code).toBe('paused');
+    expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('paused');
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type FaultKind, PartnerFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { type FaultKind, PartnerError } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import type { PartnerClient } from '../../../shared/partner-api/client.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import type { TokenSource } from '../../../shared/ports/token-source.ts';
-import { faultOf, query } from './fixtures.ts';
+import { faultOf, query } from '../../helpers/partner-api/fixtures.ts';
 
 const deadlineMs = 1_000;
 
@@ -17,7 +17,7 @@ function setUp(answers: Record<string, FaultKind>) {
   const answer = (token: Secret, what: string) => {
     sent.push(`${what} ${token.reveal()}`);
     const kind = answers[token.reveal()];
-    if (kind) throw new PartnerFault(kind, kind);
+    if (kind) throw new PartnerError(kind, kind);
   };
   const client: Pick<PartnerClient, 'feedPage' | 'advert'> = {
     async feedPage(token, { since }, { partnerAccount, beforeSend }) {
@@ -36,7 +36,7 @@ function setUp(answers: Record<string, FaultKind>) {
     current: async () => current(),
     async renewed(_name, _generation, rejected, because) {
       handedBack.push(`${rejected} ${because}`);
-      if (because === 'scope-insufficient') throw new PartnerFault('account-stopped', 'stopped');
+      if (because === 'scope-insufficient') throw new PartnerError('account-stopped', 'stopped');
       version += 1;
       return current();
     },

@@ -1,16 +1,16 @@
 /** The whole client against the sandbox partner service: what single parts do is tested beside them. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../sandbox/server.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import type { TokenPair } from '../../../shared/domain/token-pair.ts';
 import { createPartnerClient, type PartnerClient } from '../../../shared/partner-api/client.ts';
-import { createGate } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
-import type { TokenPair } from '../../../shared/ports/token-vault.ts';
 import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
+import { faultOf, query, soon } from '../../helpers/partner-api/fixtures.ts';
 import { partnerAccount } from '../../helpers/records.ts';
-import { faultOf, query, soon } from './fixtures.ts';
 
 const ofOne = () => ({ ...soon(), generation: 1 });
 
@@ -19,8 +19,8 @@ let client: PartnerClient;
 beforeEach(async () => {
   sandbox = await startSandbox({ visibilityDelayMs: 0, adverts: 3, firstAdvertId: '9007199254740993' });
   const store = createInMemoryBudgetStore();
-  const gate = createGate({ store, maxRequestsPerSecond: 1_000, circuitSeconds: 60 });
-  client = createPartnerClient({ baseUrl: sandbox.url, gate });
+  const rateLimiter = createRateLimiter({ store, maxRequestsPerSecond: 1_000, circuitSeconds: 60 });
+  client = createPartnerClient({ baseUrl: sandbox.url, rateLimiter });
 });
 afterEach(async () => {
   client.close();

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { ShapeError } from '../../../shared/contract/checks.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import type { TokenPair } from '../../../shared/domain/token-pair.ts';
 import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
 import {
   createTokenSource,
   type TokenSourceOptions,
 } from '../../../shared/partner-api/tokens/token-source.ts';
-import type { PartnerAccount } from '../../../shared/ports/partner-accounts.ts';
 import type { RefreshOutcome } from '../../../shared/ports/refresh-requester.ts';
-import type { TokenPair } from '../../../shared/ports/token-vault.ts';
-import { faultOf } from './fixtures.ts';
-import { createVirtualClock, startMs } from './virtual-clock.ts';
+import { faultOf } from '../../helpers/partner-api/fixtures.ts';
+import { createVirtualClock, startMs } from '../../helpers/partner-api/virtual-clock.ts';
 
 const deadlineMs = startMs + 30_000;
 
@@ -323,7 +323,7 @@ describe('a rejected token', () => {
     const fault = faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
     await clock.run();
 
-    expect((await fault).code).toBe('passing');
+    expect((await fault).code).toBe('transient');
     expect(clock.now()).toBeLessThan(deadlineMs);
   });
 
@@ -351,7 +351,7 @@ describe('a rejected token', () => {
     const hurried = faultOf(source.renewed('main', 1, '1', 'token-rejected', startMs + 1_000));
     await clock.run();
 
-    expect((await hurried).code).toBe('passing');
+    expect((await hurried).code).toBe('transient');
     expect(await patient).toBe('access-2');
   });
 
@@ -363,20 +363,20 @@ describe('a rejected token', () => {
     const patient = revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
     await clock.run();
 
-    expect((await hurried).code).toBe('passing');
+    expect((await hurried).code).toBe('transient');
     expect(await patient).toBe('access-2');
     expect(asked).toHaveLength(3);
   });
 
   it.each([
     [{ kind: 'stopped', reason: 'refresh-token-rejected' }, 'account-stopped', undefined],
-    [{ kind: 'paused', untilMs: startMs + 60_000, reason: 'again' }, 'account-paused', 60_000],
+    [{ kind: 'paused', untilMs: startMs + 60_000, reason: 'retry' }, 'account-paused', 60_000],
     [{ kind: 'failed', fault: 'client-rejected', reason: 'x' }, 'client-rejected', undefined],
     [{ kind: 'failed', fault: 'malformed-state', reason: 'x' }, 'malformed-state', undefined],
-    [{ kind: 'failed', fault: 'passing', reason: 'x' }, 'passing', undefined],
-    [{ kind: 'failed', fault: 'invalid-request', reason: 'x' }, 'passing', undefined],
-    [{ kind: 'failed', fault: 'contract-broken', reason: 'x' }, 'passing', undefined],
-    [{ kind: 'failed', fault: 'never-heard-of', reason: 'x' }, 'passing', undefined],
+    [{ kind: 'failed', fault: 'transient', reason: 'x' }, 'transient', undefined],
+    [{ kind: 'failed', fault: 'invalid-request', reason: 'x' }, 'transient', undefined],
+    [{ kind: 'failed', fault: 'contract-broken', reason: 'x' }, 'transient', undefined],
+    [{ kind: 'failed', fault: 'never-heard-of', reason: 'x' }, 'transient', undefined],
   ] as [RefreshOutcome, string, number | undefined][])(
     'with outcome %j is %s',
     async (outcome, code, wait) => {
@@ -395,7 +395,7 @@ describe('a rejected token', () => {
     outcomes.push(() => Promise.reject(new Error('no such function')));
 
     expect((await faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs))).code).toBe(
-      'passing',
+      'transient',
     );
   });
 

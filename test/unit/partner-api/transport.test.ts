@@ -5,7 +5,13 @@ import {
   NoAnswerError,
   type Transport,
 } from '../../../shared/partner-api/http/transport.ts';
-import { cutOff, hang, reset, type ScriptedService, startScriptedService } from './scripted-service.ts';
+import {
+  cutOff,
+  hang,
+  reset,
+  type ScriptedService,
+  startScriptedService,
+} from '../../helpers/partner-api/scripted-service.ts';
 
 let service: ScriptedService;
 let transport: Transport;

@@ -2,8 +2,8 @@ import type { Context, SQSEvent, SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBookKeeper } from '../../../shared/aws/book-keeper.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
-import { startDynamo, startSqs } from '../../helpers/aws-emulators.ts';
-import { aMessage } from '../aws/fixtures.ts';
+import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
+import { aMessage } from '../../helpers/aws/fixtures.ts';
 import { playCloud } from './played-cloud.ts';
 
 const context = {

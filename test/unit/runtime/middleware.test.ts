@@ -2,8 +2,8 @@ import { inspect } from 'node:util';
 import type { Context } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { metrics } from '../../../shared/contract/names.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { withRuntime } from '../../../shared/runtime/middleware.ts';
 import { createTelemetry } from '../../../shared/runtime/observer.ts';
 
@@ -40,7 +40,7 @@ describe('what every function has around it', () => {
       'refresh-token',
       async () => {
         telemetry.observer.warn('asking', { token: new Secret('hidden-one'), refreshToken: 'hidden-one' });
-        throw new PartnerFault('passing', 'no answer to Bearer hidden-one', {
+        throw new PartnerError('transient', 'no answer to Bearer hidden-one', {
           cause: Object.assign(new Error('reset'), { code: 'ECONNRESET', authorization: 'hidden-one' }),
         });
       },
@@ -51,13 +51,13 @@ describe('what every function has around it', () => {
 
     // As Lambda prints it.
     expect(inspect(thrown, { depth: 20 })).not.toContain('hidden-one');
-    expect(thrown).toMatchObject({ name: 'PartnerFault', message: 'no answer to Bearer [redacted]' });
+    expect(thrown).toMatchObject({ name: 'PartnerError', message: 'no answer to Bearer [redacted]' });
     expect(lines.join()).not.toContain('hidden-one');
     expect(logged().find(({ level }) => level === 'ERROR')).toMatchObject({
       message: 'the invocation failed',
       function: 'refresh-token',
       function_request_id: 'request-1',
-      error: { code: 'passing', cause: { code: 'ECONNRESET' } },
+      error: { code: 'transient', cause: { code: 'ECONNRESET' } },
     });
   });
 

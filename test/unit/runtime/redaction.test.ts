@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../../shared/domain/text/secret.ts';
-import { redact, redactedError, redactedText } from '../../../shared/runtime/redaction.ts';
+import { redact, redactedError, redactedText } from '../../../shared/domain/redaction.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 
 const printed = (value: unknown) => JSON.stringify(value, redact);
 
@@ -52,7 +52,7 @@ describe('an error that leaves the function', () => {
     const first = Object.assign(new TypeError('token=hidden-one'), { code: 'ECONNRESET' });
     const second = new AggregateError([first, 'password=hidden-one'], 'Bearer hidden-one', { cause: first });
     const error = Object.assign(new Error('id_token=hidden-one', { cause: second }), {
-      code: 'passing',
+      code: 'transient',
       status: 502,
       request: { headers: { authorization: 'hidden-one' }, path: '/api' },
     });
@@ -62,7 +62,7 @@ describe('an error that leaves the function', () => {
     expect(shown(clean)).not.toContain('hidden-one');
     expect(clean).toMatchObject({
       message: 'id_token=[redacted]',
-      code: 'passing',
+      code: 'transient',
       status: 502,
       request: { path: '/api' },
       cause: { name: 'AggregateError', cause: { name: 'TypeError', code: 'ECONNRESET' } },

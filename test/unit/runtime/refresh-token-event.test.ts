@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
 import {
   answerConnect,
   answerRefreshToken,
@@ -100,7 +100,7 @@ describe('the event of connect', () => {
   it('gives the refusal of a connect as data, and fails for anything else', async () => {
     const stage = aConnectStage();
     const event = { action: 'connect', partnerAccount: 'main', code: 'x' };
-    stage.connect.mockRejectedValueOnce(new PartnerFault('grant-rejected', 'the code is dead'));
+    stage.connect.mockRejectedValueOnce(new PartnerError('grant-rejected', 'the code is dead'));
     expect(await answerConnect(stage, event, options)).toEqual({
       kind: 'refused',
       fault: 'grant-rejected',
@@ -116,7 +116,7 @@ describe('the event of connect', () => {
       kind: 'accepted',
       scope: 'v2',
     });
-    stage.check.mockRejectedValueOnce(new PartnerFault('client-rejected', 'wrong secret'));
+    stage.check.mockRejectedValueOnce(new PartnerError('client-rejected', 'wrong secret'));
     expect(await answerConnect(stage, { action: 'check' }, options)).toMatchObject({
       kind: 'refused',
       fault: 'client-rejected',
@@ -141,7 +141,7 @@ describe('the event of connect', () => {
 
   it('gives the refusal of a forget as data: somebody connected the name again', async () => {
     const stage = aConnectStage();
-    stage.endForget.mockRejectedValueOnce(new PartnerFault('account-busy', 'connected again'));
+    stage.endForget.mockRejectedValueOnce(new PartnerError('account-busy', 'connected again'));
     const event = { action: 'forget', partnerAccount: 'main', generation: 1_763_640_000 };
     expect(await answerConnect(stage, event, options)).toMatchObject({
       kind: 'refused',

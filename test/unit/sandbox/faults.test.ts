@@ -213,12 +213,12 @@ describe('a rate limit', () => {
     const rateLimit = { requests: 0, perMs: 1000, blockMs: 1_800_000, status: 429 } as const;
     const { sandbox, get } = await start({ assumptions: { rateLimit } });
 
-    const slowDown = await get(advert, {});
+    const rateLimited = await get(advert, {});
     sandbox.control.change({ assumptions: { rateLimit: { ...rateLimit, status: 403 } } });
     const blocked = await get(advert, {});
 
-    expect(slowDown.status).toBe(429);
-    expect(slowDown.headers.get('retry-after')).toBe('1800');
+    expect(rateLimited.status).toBe(429);
+    expect(rateLimited.headers.get('retry-after')).toBe('1800');
     expect(blocked.status).toBe(403);
     expect(blocked.text).toContain('<html>');
   });

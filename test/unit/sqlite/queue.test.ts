@@ -92,7 +92,7 @@ describe('the queue in the state file', () => {
     const before = openEmbeddedState(dir, { clock });
     await before.queue.send(['1', '2'].map((advertId) => changedAdvert({ advertId })));
     const [, second] = await before.queue.receive(many);
-    await before.queue.settle([settlement(second, { kind: 'again', delayMs: 60_000 })]);
+    await before.queue.settle([settlement(second, { kind: 'retry', delayMs: 60_000 })]);
     before.close();
 
     const after = openEmbeddedState(dir, { clock });

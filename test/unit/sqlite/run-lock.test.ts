@@ -16,13 +16,13 @@ const key = { partnerAccount: 'main', feed: 'adverts' };
 
 /** Takes the lock, has a message in flight, one put off, a lease and a refresh lock in hand; prints its holder. */
 const runs = `
-  import { takeRunLock } from './shared/embedded/run-lock.ts';
-  import { openEmbeddedState } from './shared/embedded/state.ts';
+  import { takeRunLock } from './shared/sqlite/file/run-lock.ts';
+  import { openEmbeddedState } from './shared/sqlite/state.ts';
   const dir = process.argv[1];
   const lock = takeRunLock(dir, ${JSON.stringify(info)});
   const state = openEmbeddedState(dir);
   const [first, second] = await state.queue.receive(${JSON.stringify(many)});
-  await state.queue.settle([{ delivery: second, verdict: { kind: 'again', delayMs: 3600000 } }]);
+  await state.queue.settle([{ delivery: second, verdict: { kind: 'retry', delayMs: 3600000 } }]);
   await state.feedStates.acquire(${JSON.stringify(key)}, lock.holder, Date.now(), 3600000);
   const { value, version } = await state.partnerAccounts.read('main');
   const refreshing = { holder: lock.holder, startedAt: Date.now(), until: Date.now() + 3600000 };

@@ -10,7 +10,7 @@ import {
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../../shared/domain/text/secret.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
 import { applicationId, migrations } from '../../../shared/sqlite/file/schema.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
@@ -77,7 +77,7 @@ describe('the state file', () => {
   it('keeps the pause that the service asked for over a restart', async () => {
     const dir = folder();
     const before = openEmbeddedState(dir);
-    await before.budgetStore.pause(5_000_000, 'slow-down');
+    await before.budgetStore.pause(5_000_000, 'rate-limited');
     before.close();
 
     const after = openEmbeddedState(dir);
@@ -98,7 +98,7 @@ describe('the state file', () => {
   it('is made once when processes come at the same time', async () => {
     const dir = path.join(folder(), 'state');
     const code = `
-      import { openEmbeddedState } from './shared/embedded/state.ts';
+      import { openEmbeddedState } from './shared/sqlite/state.ts';
       const state = openEmbeddedState(process.argv[1]);
       await state.settings.write(process.argv[2], 'here');
       state.close();
@@ -114,7 +114,7 @@ describe('the state file', () => {
   it('keeps what was acknowledged when the process is killed', async () => {
     const dir = folder();
     const code = `
-      import { openEmbeddedState } from './shared/embedded/state.ts';
+      import { openEmbeddedState } from './shared/sqlite/state.ts';
       const state = openEmbeddedState(process.argv[1]);
       await state.settings.write('a', '1');
       console.log('written');

@@ -6,7 +6,7 @@ import {
   createInMemoryStore,
   onlyIfNewerItem,
 } from '../../../subscriber/index.ts';
-import { startDynamo } from '../../helpers/aws-emulators.ts';
+import { startDynamo } from '../../helpers/aws/emulators.ts';
 import { positionStoreSuite } from './store.suite.ts';
 
 let server: Awaited<ReturnType<typeof startDynamo>>;
@@ -70,7 +70,7 @@ describe('onlyIfNewer', () => {
     };
 
     expect(await apply(2, 'active')).toBe('written');
-    expect(await apply(2, 'again')).toBe('ConditionalCheckFailedException');
+    expect(await apply(2, 'retry')).toBe('ConditionalCheckFailedException');
     expect(await apply(1, 'new')).toBe('ConditionalCheckFailedException');
     expect(await apply(10, 'sold')).toBe('written');
     expect(await apply(1, 'anew', 10)).toBe('written');

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { Secret } from '../../../../shared/domain/text/secret.ts';
-import { CommandError } from '../../../shared/usage.ts';
+import { CommandError } from '../../../../operations/errors.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
 
 /** 256 random bits, good for one authorization. @see https://www.rfc-editor.org/rfc/rfc6749#section-10.12 */
 export const newState = (): string => randomBytes(32).toString('base64url');

@@ -1,10 +1,11 @@
 /** The authorization-code flow, as far as a person is part of it. @see partner-api.md §5.3 */
+
+import { CommandError } from '../../../../operations/errors.ts';
 import { type Clock, systemClock } from '../../../../shared/domain/clock.ts';
-import { PartnerFault } from '../../../../shared/domain/faults.ts';
+import { PartnerError } from '../../../../shared/domain/faults.ts';
 import type { Bridge, ConnectedAccount } from '../../../shared/bridge.ts';
 import { explained, type Place } from '../../../shared/explain.ts';
 import { type Io, say } from '../../../shared/io.ts';
-import { CommandError } from '../../../shared/usage.ts';
 import { codeIn, isAnswerTo, newState } from './answer.ts';
 import { type CallbackGuard, type CallbackListener, listenForCallback } from './listener.ts';
 import { openBrowser } from './open-browser.ts';
@@ -148,7 +149,7 @@ function tell(io: Io, authorization: Authorization, url: string, redirectUri: st
 
 /** That the grant is dead means something else for a code than for a refresh token. */
 function forPerson(error: unknown): unknown {
-  if (!(error instanceof PartnerFault) || error.code !== 'grant-rejected') return error;
+  if (!(error instanceof PartnerError) || error.code !== 'grant-rejected') return error;
   return new CommandError(
     'the partner service refused the one-time code: it was used already, is too old, or was given for another ' +
       'application or redirect URI. Nothing was stored; run connect again',

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
+import { CommandError } from '../../../../operations/errors.ts';
 import type { Io } from '../../../shared/io.ts';
-import { CommandError } from '../../../shared/usage.ts';
 
 /**
  * The first line on standard input that holds anything.

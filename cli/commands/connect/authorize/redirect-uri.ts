@@ -1,6 +1,7 @@
 /** Where the partner service sends the user's browser back to: a registered Callback URL, or one based on it. */
+
+import { UsageError } from '../../../../operations/errors.ts';
 import { isLoopback } from '../../../../shared/contract/settings.ts';
-import { UsageError } from '../../../shared/usage.ts';
 
 /**
  * Fixed, for the partner service sends a browser back only to a Callback URL that is registered with it: this one, with

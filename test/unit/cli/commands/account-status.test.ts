@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { statusText } from '../../../../cli/commands/status/text.ts';
 import { needsPerson, readStatus, type StatusPorts } from '../../../../operations/status.ts';
 import { emptyBooks } from '../../../../shared/domain/books.ts';
-import type { PauseReason } from '../../../../shared/ports/budget-store.ts';
+import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import type { PauseReason } from '../../../../shared/domain/rate-budget.ts';
 import type { FeedState } from '../../../../shared/ports/feed-states.ts';
-import type { PartnerAccount } from '../../../../shared/ports/partner-accounts.ts';
 import { feedState, partnerAccount } from '../../../helpers/records.ts';
 
 const nowMs = Date.parse('2026-11-20T12:00:00.000Z');
@@ -286,7 +286,7 @@ describe('what needs a person is told in a sentence of its own, with the command
 it('calls an open circuit that, and has a person look at it', async () => {
   const open = await statusOf({ pausedUntilMs: nowMs + 60_000, pauseReason: 'circuit' });
   const onTrial = await statusOf({ pausedUntilMs: nowMs - 1, pauseReason: 'circuit' });
-  const asked = await statusOf({ pausedUntilMs: nowMs + 60_000, pauseReason: 'slow-down' });
+  const asked = await statusOf({ pausedUntilMs: nowMs + 60_000, pauseReason: 'rate-limited' });
 
   expect([open, onTrial, asked].map(needsPerson)).toEqual([true, true, false]);
   expect(statusText(open, local, nowMs)).toMatch(/circuit is open.+until 2026-11-20T12:01:00.000Z \(60 s\)/);

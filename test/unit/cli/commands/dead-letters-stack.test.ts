@@ -7,9 +7,9 @@ import { sendDeadLetters } from '../../../../shared/aws/dead-letters.ts';
 import type { Table } from '../../../../shared/aws/dynamodb/conditional-write.ts';
 import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
 import { outputs } from '../../../../shared/contract/names.ts';
-import { startDynamo, startSqs } from '../../../helpers/aws-emulators.ts';
+import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
+import { aLetter, aMessage } from '../../../helpers/aws/fixtures.ts';
 import { partnerAccount } from '../../../helpers/records.ts';
-import { aLetter, aMessage } from '../../aws/fixtures.ts';
 import { cli } from '../run-cli.ts';
 
 const cloudFormation = mockClient(CloudFormationClient);

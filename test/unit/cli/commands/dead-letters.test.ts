@@ -23,7 +23,7 @@ async function withLetters() {
     await state.queue.settle([{ delivery, verdict: { kind: 'dead-letter', letter } }]);
   };
   await giveUp({ partnerAccount: 'main', advertId: '11', reason: 'the answer has no status' });
-  await giveUp({ partnerAccount: 'other', advertId: '22', fault: 'passing', reason: 'answered 500' });
+  await giveUp({ partnerAccount: 'other', advertId: '22', fault: 'transient', reason: 'answered 500' });
   await state.deadLetters.sendMalformed([
     deadLetter({
       advertId: '../\u001b[31mx',

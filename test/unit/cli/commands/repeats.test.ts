@@ -21,12 +21,12 @@ it('tells the same trouble once a minute, with how often it was not told', () =>
   for (let second = 0; second < 60; second += 1) {
     observer.warn('advert not settled', {
       partnerAccount: 'main',
-      fault: 'passing',
+      fault: 'transient',
       advertId: String(second),
     });
     pass(1000);
   }
-  observer.warn('advert not settled', { partnerAccount: 'main', fault: 'passing', advertId: '60' });
+  observer.warn('advert not settled', { partnerAccount: 'main', fault: 'transient', advertId: '60' });
 
   expect(lines).toHaveLength(2);
   expect(lines[1]?.fields).toMatchObject({ advertId: '60', repeatedSince: 59 });
@@ -36,7 +36,7 @@ it('tells of each account, fault and dead-lettered advert', () => {
   const { observer, lines } = observe(true);
 
   for (const partnerAccount of ['main', 'other']) {
-    for (const fault of ['passing', 'slow-down'])
+    for (const fault of ['transient', 'rate-limited'])
       observer.warn('advert not settled', { partnerAccount, fault });
   }
   for (const advertId of ['1', '2'])
@@ -48,7 +48,11 @@ it('tells of each account, fault and dead-lettered advert', () => {
 it('leaves out what the command itself ends with', () => {
   const { observer, lines } = observe(false);
 
-  observer.warn('the feed could not be read', { partnerAccount: 'main', feed: 'adverts', fault: 'passing' });
+  observer.warn('the feed could not be read', {
+    partnerAccount: 'main',
+    feed: 'adverts',
+    fault: 'transient',
+  });
   observer.error('the token cannot be refreshed', { partnerAccount: 'main', fault: 'client-rejected' });
   observer.error('message dead-lettered', { partnerAccount: 'main', fault: 'forbidden', advertId: '1' });
 

@@ -7,7 +7,7 @@ import type { Table } from '../../../../shared/aws/dynamodb/conditional-write.ts
 import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
 import { outputs } from '../../../../shared/contract/names.ts';
 import { advertEvent } from '../../../../shared/domain/advert-event.ts';
-import { startDynamo, startSqs } from '../../../helpers/aws-emulators.ts';
+import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { changedAdvert, partnerAccount } from '../../../helpers/records.ts';
 import { startWebhook } from '../../../helpers/webhook-server.ts';
 import { startLocal } from '../local-bridge.ts';

@@ -1,0 +1,86 @@
+/** What a bench hands over: figures with their targets, tables, plots. bench/report/page.ts makes a page of it. */
+
+export interface Figure {
+  readonly what: string;
+  /** One for each round. */
+  readonly rounds: readonly number[];
+  readonly unit: string;
+  /** Decimals shown. Default 2. */
+  readonly digits?: number;
+  /** The median has to be at most, or at least, this. None: told, not judged. */
+  readonly target?: { readonly most: number } | { readonly least: number };
+}
+
+export interface Table {
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly (string | number)[])[];
+}
+
+export interface Plot {
+  readonly title: string;
+  readonly xTitle: string;
+  readonly yTitle: string;
+  /** Default linear; `log`: powers of ten. */
+  readonly xScale?: 'linear' | 'log';
+  readonly yScale?: 'linear' | 'log';
+  readonly lines: readonly {
+    readonly name: string;
+    readonly points: readonly (readonly [number, number])[];
+  }[];
+}
+
+export interface Report {
+  readonly figures: readonly Figure[];
+  readonly tables?: readonly Table[];
+  readonly plots?: readonly Plot[];
+  /** Sentences that a reader of the figures has to know. */
+  readonly notes?: readonly string[];
+}
+
+export interface BenchOptions {
+  /** How often each measurement is repeated, the compared programs in turn. */
+  readonly rounds: number;
+  /** Less work: to see that it works, not to learn a figure. */
+  readonly isShort: boolean;
+  /** Tells a person how far it has come. */
+  progress(text: string): void;
+}
+
+export interface Bench {
+  /** What it measures, in a line. */
+  readonly does: string;
+  run(options: BenchOptions): Promise<Report>;
+}
+
+export const median = (values: readonly number[]): number => {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+};
+
+/** The value below which the share lies; of few values the largest. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
+/** Undefined where there is no target. */
+export function isMet({ rounds, target }: Figure): boolean | undefined {
+  if (!target) return undefined;
+  return 'most' in target ? median(rounds) <= target.most : median(rounds) >= target.least;
+}
+
+/** Median, and the range where there were several rounds. */
+export function shownValue({ rounds, unit, digits = 2 }: Figure): string {
+  const show = (value: number) => value.toFixed(digits);
+  const range = rounds.length > 1 ? ` (${show(Math.min(...rounds))}–${show(Math.max(...rounds))})` : '';
+  return `${show(median(rounds))}${range}${unit && ` ${unit}`}`;
+}
+
+export function shownTarget({ target, unit, digits = 2 }: Figure): string {
+  if (!target) return '';
+  const [sign, bound] = 'most' in target ? ['≤', target.most] : ['≥', target.least];
+  return `${sign} ${Number(bound.toFixed(Math.max(digits, 2)))}${unit && ` ${unit}`}`;
+}

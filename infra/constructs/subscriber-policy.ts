@@ -1,0 +1,90 @@
+import { Stack } from 'aws-cdk-lib';
+import { CfnEventBusPolicy, type IEventBus } from 'aws-cdk-lib/aws-events';
+import {
+  AccountPrincipal,
+  AnyPrincipal,
+  type Conditions,
+  type IPrincipal,
+  PolicyStatement,
+  type PolicyStatementProps,
+} from 'aws-cdk-lib/aws-iam';
+import { Construct } from 'constructs';
+import { detailTypes, eventSource } from '../../shared/contract/names.ts';
+import type { StackSettings } from '../../shared/contract/settings.ts';
+
+export interface SubscriberPolicyProps extends Pick<StackSettings, 'subscriberAccounts' | 'organizationId'> {
+  readonly bus: IEventBus;
+}
+
+/** An AWS account touches no rules but its own. A rule that does not exist yet has no creator. */
+// biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of IAM, not of ours.
+const ownRules = { 'events:creatorAccount': '${aws:PrincipalAccount}' };
+/** A rule names the bridge as its source and detail types of the bridge, and no others beside them. */
+const bridgeEvents: Conditions = {
+  'ForAllValues:StringEquals': {
+    'events:source': [eventSource],
+    'events:detail-type': Object.values(detailTypes),
+  },
+  // All of none are equal too.
+  Null: { 'events:source': 'false', 'events:detail-type': 'false' },
+};
+
+/** These know no condition but the rule's creator: a rule was checked when it was put. */
+const managing = [
+  'PutTargets',
+  'DeleteRule',
+  'RemoveTargets',
+  'DescribeRule',
+  'ListTargetsByRule',
+  'EnableRule',
+  'DisableRule',
+  'TagResource',
+  'UntagResource',
+  'ListTagsForResource',
+].map((action) => `events:${action}`);
+
+/**
+ * Lets other AWS accounts keep rules of their own on the bus: those named, and those of the organization. The other half,
+ * a rule on a bus of another account, is AdvertSubscription's (advert-subscription.ts).
+ *
+ * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-bus-perms.html
+ * @see https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoneventbridge.html
+ */
+export class SubscriberPolicy extends Construct {
+  constructor(scope: Construct, id: string, props: SubscriberPolicyProps) {
+    super(scope, id);
+    const { bus, subscriberAccounts, organizationId } = props;
+    const accounts = [...new Set(subscriberAccounts)].map((account) => new AccountPrincipal(account));
+    if (accounts.length > 0) this.#allow(bus, 'Accounts', accounts, {});
+    if (organizationId !== undefined) {
+      const members = { StringEquals: { 'aws:PrincipalOrgID': organizationId } };
+      this.#allow(bus, 'Organization', [new AnyPrincipal()], members);
+    }
+  }
+
+  #allow(bus: IEventBus, who: string, principals: IPrincipal[], conditions: Conditions): void {
+    const own = { StringEqualsIfExists: ownRules };
+    const { partition, region, account } = Stack.of(this);
+    const resources = [`arn:${partition}:events:${region}:${account}:rule/${bus.eventBusName}/*`];
+    this.#statement(bus, `${who}MakeRules`, {
+      actions: ['events:PutRule'],
+      principals,
+      resources,
+      conditions: { ...conditions, ...own, ...bridgeEvents },
+    });
+    this.#statement(bus, `${who}ManageRules`, {
+      actions: managing,
+      principals,
+      resources,
+      conditions: { ...conditions, ...own },
+    });
+  }
+
+  #statement(bus: IEventBus, statementId: string, statement: PolicyStatementProps): void {
+    new CfnEventBusPolicy(this, statementId, {
+      eventBusName: bus.eventBusName,
+      statementId,
+      statement: new PolicyStatement({ sid: statementId, ...statement }).toStatementJson(),
+    });
+  }
+}

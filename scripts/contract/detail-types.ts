@@ -1,0 +1,3 @@
+import type { envelopes } from '../../shared/contract/events.ts';
+
+export type EventDetailType = keyof typeof envelopes;

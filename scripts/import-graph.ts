@@ -1,0 +1,85 @@
+/** Which file of the repository imports which, and what that means for its folders. */
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+export const rooms = [
+  'shared',
+  'functions',
+  'embedded',
+  'operations',
+  'cli',
+  'infra',
+  'subscriber',
+  'sandbox',
+  'scripts',
+  'bench',
+  'test',
+  'examples',
+];
+
+/** What each file imports: paths from the root of the repository; packages by the name that stands in the import. */
+export type ImportGraph = ReadonlyMap<string, readonly string[]>;
+
+const importPattern =
+  /^(?:import|export)\b[^'";]*?\bfrom '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gm;
+
+export function readImportGraph(): ImportGraph {
+  const files = globSync(
+    rooms.map((room) => `${room}/**/*.ts`),
+    { exclude: ['**/node_modules/**', '**/cdk.out/**'] },
+  ).sort();
+  return new Map(files.map((file) => [file, importsOf(file)]));
+}
+
+function importsOf(file: string): string[] {
+  const targets = [...readFileSync(file, 'utf8').matchAll(importPattern)].map(
+    ([, named, bare, dynamic]) => (named ?? bare ?? dynamic) as string,
+  );
+  return targets.map((target) =>
+    target.startsWith('.') ? path.normalize(path.join(path.dirname(file), target)) : target,
+  );
+}
+
+/** `a -> b` for each pair of folders in which a file of `a` imports one of `b`; `folderOf` says what counts as one. */
+export function folderArrows(
+  graph: ImportGraph,
+  folderOf: (file: string) => string,
+): Map<string, Map<string, string>> {
+  const arrows = new Map<string, Map<string, string>>();
+  for (const [file, targets] of graph) {
+    for (const target of targets.filter((each) => graph.has(each))) {
+      const [from, to] = [folderOf(file), folderOf(target)];
+      if (from === to) continue;
+      const known = arrows.get(from) ?? new Map<string, string>();
+      arrows.set(from, known.set(to, known.get(to) ?? `${file} imports ${target}`));
+    }
+  }
+  return arrows;
+}
+
+/** Every circle of a graph, as the nodes on it in the order of their arrows; empty where there is none. */
+export function circles(nodes: Iterable<string>, next: (node: string) => Iterable<string>): string[][] {
+  const found: string[][] = [];
+  const done = new Set<string>();
+  const trail: string[] = [];
+  const visit = (node: string): void => {
+    const at = trail.indexOf(node);
+    if (at >= 0) {
+      found.push([...trail.slice(at), node]);
+      return;
+    }
+    if (done.has(node)) return;
+    trail.push(node);
+    for (const target of next(node)) visit(target);
+    trail.pop();
+    done.add(node);
+  };
+  for (const node of nodes) visit(node);
+  return found;
+}
+
+/** The folder of a file, at most `depth` names deep. */
+export const folderAt =
+  (depth: number) =>
+  (file: string): string =>
+    path.dirname(file).split('/').slice(0, depth).join('/');

@@ -1,0 +1,45 @@
+/** Secrets as the JSON text that is stored, and back: the shapes of shared/contract/secrets.ts. */
+import { checkedJson } from '../contract/checks.ts';
+import { secretNames } from '../contract/names.ts';
+import { applicationSecret, type PartnerAccountSecret, partnerAccountSecret } from '../contract/secrets.ts';
+import { toInstant } from './clock.ts';
+import { Secret } from './secret.ts';
+import type { TokenPair } from './token-pair.ts';
+
+export function textOfPair(pair: TokenPair): string {
+  const stored: PartnerAccountSecret = {
+    accessToken: pair.accessToken.reveal(),
+    refreshToken: pair.refreshToken.reveal(),
+    scope: pair.scope,
+    expiresAt: toInstant(pair.expiresAt),
+    obtainedAt: toInstant(pair.obtainedAt),
+  };
+  return JSON.stringify(stored);
+}
+
+/** @throws {ShapeError} naming the secret and what is wrong with it */
+export function pairOfText(text: string, partnerAccount: string): TokenPair {
+  const place = `secret ${secretNames.partnerAccountPrefix}${partnerAccount}`;
+  const stored = checkedJson(partnerAccountSecret, text, place);
+  return {
+    accessToken: new Secret(stored.accessToken),
+    refreshToken: new Secret(stored.refreshToken),
+    scope: stored.scope,
+    expiresAt: Date.parse(stored.expiresAt),
+    obtainedAt: Date.parse(stored.obtainedAt),
+  };
+}
+
+interface Application {
+  readonly clientId: Secret;
+  readonly clientSecret: Secret;
+}
+
+export const textOfApplication = ({ clientId, clientSecret }: Application): string =>
+  JSON.stringify({ clientId: clientId.reveal(), clientSecret: clientSecret.reveal() });
+
+/** @throws {ShapeError} also for the empty text of a secret that nobody has filled in */
+export function applicationOfText(text: string): Application {
+  const stored = checkedJson(applicationSecret, text, `secret ${secretNames.application}`);
+  return { clientId: new Secret(stored.clientId), clientSecret: new Secret(stored.clientSecret) };
+}

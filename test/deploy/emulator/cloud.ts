@@ -1,0 +1,63 @@
+import { dirname, join } from 'node:path';
+import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { LambdaClient } from '@aws-sdk/client-lambda';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { SQSClient } from '@aws-sdk/client-sqs';
+
+export const repository = join(import.meta.dirname, '../../..');
+
+/** For the emulator, twelve digits as the access key are the AWS account. */
+export const awsAccount = '111122223333';
+export const region = 'eu-central-1';
+
+/** This process's Node first: the CDK app, the command line and the functions all run with it. */
+export const searchPath = [
+  dirname(process.execPath),
+  join(repository, 'node_modules', '.bin'),
+  process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
+].join(':');
+
+/**
+ * The whole environment of whatever talks to AWS. Nothing is inherited, and no profile can be found: so this can
+ * reach the emulator, and never a real AWS account.
+ */
+export function awsEnvironment(endpoint: string, folder: string): Record<string, string> {
+  return {
+    PATH: searchPath,
+    HOME: join(folder, 'home'),
+    TMPDIR: join(folder, 'tmp'),
+    AWS_ENDPOINT_URL: endpoint,
+    AWS_ACCESS_KEY_ID: awsAccount,
+    AWS_SECRET_ACCESS_KEY: 'emulator',
+    AWS_REGION: region,
+    AWS_EC2_METADATA_DISABLED: 'true',
+    CDK_DISABLE_CLI_TELEMETRY: 'true',
+    CDK_DISABLE_VERSION_CHECK: '1',
+    NO_COLOR: '1',
+  };
+}
+
+export type Cloud = ReturnType<typeof connectTo>;
+
+/** One client of each service, on the emulator. */
+export function connectTo(endpoint: string, account = awsAccount) {
+  const credentials = { accessKeyId: account, secretAccessKey: 'emulator' };
+  const options = { endpoint, region, credentials };
+  const clients = {
+    cloudFormation: new CloudFormationClient(options),
+    dynamo: new DynamoDBClient(options),
+    eventBridge: new EventBridgeClient(options),
+    lambda: new LambdaClient(options),
+    secrets: new SecretsManagerClient(options),
+    sqs: new SQSClient(options),
+  };
+  return {
+    ...clients,
+    endpoint,
+    close: () => {
+      for (const client of Object.values(clients)) client.destroy();
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { outputs, stackName } from '../../../shared/contract/names.ts';
+import { awsAccount, region, repository } from '../emulator/cloud.ts';
+import type { Processes } from '../emulator/processes.ts';
+
+export type Outputs = Readonly<Record<keyof typeof outputs, string>>;
+
+export interface Cdk {
+  bootstrap(): Promise<void>;
+  /** @param settings CDK context of the deploy, all of it */
+  deploy(settings: Readonly<Record<string, string>>): Promise<Outputs>;
+  /** @param settings as of the last deploy: the app is synthesized to find the stack */
+  destroy(settings: Readonly<Record<string, string>>): Promise<void>;
+  /** The template last deployed. */
+  template(): Promise<Template>;
+}
+
+export interface Template {
+  readonly Resources: Readonly<
+    Record<
+      string,
+      {
+        readonly Type: string;
+        readonly Properties?: Readonly<Record<string, unknown>>;
+        readonly DeletionPolicy?: string;
+      }
+    >
+  >;
+}
+
+/** The CLI needs seconds; what it needs on a busy machine is anybody's guess. */
+const timeoutMs = 240_000;
+
+/** The real CDK command line, against the emulator. */
+export function cdkOn(env: Record<string, string>, folder: string, processes: Processes): Cdk {
+  const output = join(folder, 'cdk.out');
+  const outputsFile = join(folder, 'outputs.json');
+  const program = join(repository, 'node_modules', 'aws-cdk', 'bin', 'cdk');
+
+  async function cdk(cwd: string, ...args: string[]): Promise<void> {
+    const command = { file: process.execPath, args: [program, ...args, '--no-notices'], env, cwd };
+    const { code, stdout, stderr } = await processes.run(command, { timeoutMs });
+    if (code !== 0) throw new Error(`cdk ${args[0]} ended with ${code}\n${stdout}${stderr}`.trim());
+  }
+
+  return {
+    // Away from cdk.json: beside it, the app would be synthesized for nothing.
+    bootstrap: () => cdk(folder, 'bootstrap', `aws://${awsAccount}/${region}`),
+
+    async deploy(settings) {
+      const flags = ['--require-approval', 'never', '--output', output, '--outputs-file', outputsFile];
+      await cdk(repository, 'deploy', stackName, ...flags, ...contextOf(settings));
+      const written = JSON.parse(await readFile(outputsFile, 'utf8'))[stackName] ?? {};
+      const missing = Object.values(outputs).filter((name) => !written[name]);
+      if (missing.length > 0) throw new Error(`the stack has no output ${missing.join(', ')}`);
+      const byKey = Object.entries(outputs).map(([key, name]) => [key, written[name]]);
+      return Object.fromEntries(byKey) as Outputs;
+    },
+
+    destroy: (settings) =>
+      cdk(repository, 'destroy', stackName, '--force', '--output', output, ...contextOf(settings)),
+
+    template: async () => JSON.parse(await readFile(join(output, `${stackName}.template.json`), 'utf8')),
+  };
+}
+
+const contextOf = (settings: Readonly<Record<string, string>>): string[] =>
+  Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);

@@ -1,0 +1,25 @@
+import type { Sandbox } from '../../../sandbox/server.ts';
+import type { Cloud } from '../emulator/cloud.ts';
+import type { MiniStack } from '../emulator/ministack.ts';
+import type { Steps } from '../emulator/steps.ts';
+import type { AdvertBridge } from './advert-bridge.ts';
+import type { Cdk, Outputs } from './cdk.ts';
+import type { Subscriber } from './subscriber.ts';
+
+/** What the steps work on. */
+export interface Deployment {
+  readonly steps: Steps;
+  readonly say: (line: string) => void;
+  readonly emulator: MiniStack;
+  readonly cloud: Cloud;
+  readonly cdk: Cdk;
+  /** CDK context of the deploy. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly outputs: Outputs;
+  readonly advertBridge: AdvertBridge;
+  readonly sandbox: Sandbox;
+  readonly subscriber: Subscriber;
+}
+
+/** How long an event may be on its way: FIFO queue, function, service, bus and rule, on a machine that is busy. */
+export const onItsWayMs = 45_000;

@@ -1,0 +1,95 @@
+import type { AddressInfo } from 'node:net';
+import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import dynalite from 'dynalite';
+import { startFauxqs } from 'fauxqs';
+import { advertStatusTable, feedStateTable } from '../../../shared/contract/tables.ts';
+
+const credentials = { accessKeyId: '000000000000', secretAccessKey: 'test' };
+
+/** DynamoDB in this process, on dynalite; tables are made as they are asked for. */
+export async function startDynamo() {
+  const server = dynalite({ createTableMs: 0 });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = new DynamoDBClient({
+    endpoint: url,
+    region: 'eu-central-1',
+    credentials,
+  });
+  let tables = 0;
+
+  async function createTable(keys: readonly string[]) {
+    tables += 1;
+    const name = `table-${tables}`;
+    await client.send(
+      new CreateTableCommand({
+        TableName: name,
+        BillingMode: 'PAY_PER_REQUEST',
+        AttributeDefinitions: keys.map((key) => ({ AttributeName: key, AttributeType: 'S' })),
+        KeySchema: keys.map((key, index) => ({
+          AttributeName: key,
+          KeyType: index === 0 ? 'HASH' : 'RANGE',
+        })),
+      }),
+    );
+    const status = async () => {
+      const { Table } = await client.send(new DescribeTableCommand({ TableName: name }));
+      return Table?.TableStatus;
+    };
+    while ((await status()) !== 'ACTIVE');
+    return { client, name };
+  }
+
+  return {
+    url,
+    feedStateTable: () => createTable([feedStateTable.partitionKey, feedStateTable.sortKey]),
+    advertStatusTable: () => createTable([advertStatusTable.partitionKey]),
+    async stop() {
+      client.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** SQS in this process, on fauxqs; each pair of queues is new. */
+export async function startSqs() {
+  const server = await startFauxqs({ port: 0, logger: false });
+  const client = new SQSClient({ endpoint: server.address, region: 'us-east-1', credentials });
+  // All that the emulator holds is there at once: waiting for more only costs the test its second.
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      (args) => {
+        if (commandName !== 'ReceiveMessageCommand') return next(args);
+        return next({ ...args, input: { ...args.input, WaitTimeSeconds: 0 } as typeof args.input });
+      },
+    { step: 'initialize', name: 'noWait' },
+  );
+  let queues = 0;
+
+  function createQueue(kind: 'fifo' | 'standard' = 'fifo') {
+    queues += 1;
+    const isFifo = kind === 'fifo';
+    const name = `queue-${queues}${isFifo ? '.fifo' : ''}`;
+    const { queueUrl } = server.createQueue(name, isFifo ? { attributes: { FifoQueue: 'true' } } : {});
+    return {
+      client,
+      // As the emulator has it, but at the address where it listens: no name has to be resolved.
+      url: server.address + new URL(queueUrl).pathname,
+      /** What the queue holds, in flight included, without receiving any of it. */
+      bodies: (): string[] => {
+        const { ready = [], inflight = [] } = server.inspectQueue(name)?.messages ?? {};
+        return [...ready, ...inflight.map(({ message }) => message)].map(({ body }) => body);
+      },
+    };
+  }
+
+  return {
+    url: server.address,
+    createQueue,
+    async stop() {
+      client.destroy();
+      await server.stop();
+    },
+  };
+}

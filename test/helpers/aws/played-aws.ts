@@ -1,0 +1,179 @@
+/**
+ * The deployed bridge without AWS: the handlers that Lambda runs, over dynalite, fauxqs and a few played services, with
+ * the sandbox as the partner service. What Lambda itself does, schedule and event source mapping, is done here.
+ */
+import { DeleteMessageBatchCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../../sandbox/server.ts';
+import { secretNames } from '../../../shared/contract/names.ts';
+import { startDynamo, startSqs } from './emulators.ts';
+import { playServices } from './played-services.ts';
+import { type Count, startWire } from './wire.ts';
+
+export type Handler = (event: unknown, context: Context) => Promise<unknown>;
+export type FunctionName = 'drain' | 'fan-out' | 'refresh-token' | 'connect';
+export type LoadHandler = (name: FunctionName) => Promise<Handler>;
+
+export interface AwsOptions {
+  readonly sandbox?: Omit<SandboxOptions, 'users'>;
+  /** Partner accounts connected, each a user of the sandbox with a feed that begins now. Default 1. */
+  readonly partnerAccounts?: number;
+  /** Default as deployed: 10. */
+  readonly maxRequestsPerSecond?: number;
+  /** Gives the functions their settings; called before the first one is loaded. */
+  setEnvironment(variables: Readonly<Record<string, string>>): void;
+  readonly loadHandler: LoadHandler;
+}
+
+export interface Invocations {
+  readonly calls: Count;
+  /** How long each invocation took, ms. */
+  readonly durationsMs: readonly number[];
+}
+
+/** With names as long as Lambda's are, for they stand in every log line. */
+const context = (functionName: string): Context =>
+  ({
+    awsRequestId: '6d68ca91-49c9-448d-89b8-7ca3e6dc66aa',
+    functionName: `AdvertBridge-${functionName}Function4D2E8D4F-8aTzK1mQh2Xv`,
+    invokedFunctionArn: `arn:aws:lambda:us-east-1:000000000000:function:AdvertBridge-${functionName}Function4D2E8D4F-8aTzK1mQh2Xv`,
+    memoryLimitInMB: '256',
+    getRemainingTimeInMillis: () => 3_600_000,
+  }) as Context;
+
+/** Starts everything; the partner accounts are connected as the command line does it, by the real function. */
+export async function startAws(options: AwsOptions) {
+  const { partnerAccounts = 1, maxRequestsPerSecond = 10 } = options;
+  const names = Array.from({ length: partnerAccounts }, (_, index) =>
+    index === 0 ? 'main' : `account-${index}`,
+  );
+  const [dynamo, sqs, sandbox] = await Promise.all([
+    startDynamo(),
+    startSqs(),
+    startSandbox({
+      adverts: 0,
+      visibilityDelayMs: 0,
+      ...options.sandbox,
+      users: names.map((name) => ({ name })),
+    }),
+  ]);
+  const [feedState, advertStatus] = [await dynamo.feedStateTable(), await dynamo.advertStatusTable()];
+  const [queue, letters] = [sqs.createQueue(), sqs.createQueue()];
+  const services = playServices(async (event) =>
+    (await options.loadHandler('refresh-token'))(event, context('refresh-token')),
+  );
+  const wire = await startWire({ dynamodb: dynamo.url, sqs: sqs.url, play: services.play });
+  const { clientId, clientSecret } = sandbox.application;
+  services.secrets.set(secretNames.application, {
+    SecretString: JSON.stringify({ clientId, clientSecret }),
+    VersionId: 'version-1',
+  });
+  const viaWire = (url: string) => wire.url + new URL(url).pathname;
+  options.setEnvironment({
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: '000000000000',
+    AWS_SECRET_ACCESS_KEY: 'test',
+    AWS_ENDPOINT_URL: wire.url,
+    PARTNER_BASE_URL: sandbox.url,
+    FEED_STATE_TABLE: feedState.name,
+    ADVERT_STATUS_TABLE: advertStatus.name,
+    EVENT_BUS_NAME: 'adverts',
+    QUEUE_URL: viaWire(queue.url),
+    DEAD_LETTER_QUEUE_URL: viaWire(letters.url),
+    REFRESH_TOKEN_FUNCTION: 'refresh-token',
+    PARTNER_SECRET_POLICY: '{}',
+    MAX_REQUESTS_PER_SECOND: String(maxRequestsPerSecond),
+  });
+  const since = new Date(Date.now() - 60_000).toISOString();
+  for (const [index, partnerAccount] of names.entries()) {
+    const refreshToken = sandbox.users[index]?.refreshToken;
+    const connect = { action: 'connect', partnerAccount, refreshToken, since };
+    const answer = await (await options.loadHandler('connect'))(connect, context('connect'));
+    if ((answer as { kind?: string }).kind !== 'connected') throw new Error(JSON.stringify(answer));
+  }
+  wire.take();
+
+  const sqsClient = new SQSClient({
+    endpoint: wire.url,
+    region: 'us-east-1',
+    credentials: { accessKeyId: '000000000000', secretAccessKey: 'test' },
+  });
+  const mapping = eventSourceMapping(sqsClient, viaWire(queue.url));
+
+  /** What the work calls, and how long each of its invocations takes. */
+  async function counted(work: (timed: Timed) => Promise<void>): Promise<Invocations> {
+    const durationsMs: number[] = [];
+    wire.take();
+    await work(async (name, event) => {
+      const handler = await options.loadHandler(name);
+      const begun = performance.now();
+      const result = await handler(event, context(name));
+      durationsMs.push(performance.now() - begun);
+      return result;
+    });
+    return { calls: wire.take(), durationsMs };
+  }
+
+  return {
+    sandbox: sandbox as Sandbox,
+    published: services.published,
+    /** One run of a function, as its schedule asks for it. */
+    invoke: (name: FunctionName) => counted(async (invoke) => void (await invoke(name, {}))),
+    /** Empties the queue as the event source mapping would, `atOnce` batches side by side. */
+    fanOut: (atOnce = 1) =>
+      counted(async (invoke) => {
+        const worker = async () => {
+          for (let records = await mapping.receive(); records.length > 0; records = await mapping.receive()) {
+            const event: SQSEvent = { Records: records };
+            const result = (await invoke('fan-out', event)) as SQSBatchResponse;
+            await mapping.settle(records, result);
+          }
+        };
+        await Promise.all(Array.from({ length: atOnce }, worker));
+      }),
+    async stop() {
+      sqsClient.destroy();
+      await Promise.all([wire.stop(), dynamo.stop(), sqs.stop(), sandbox.close()]);
+    },
+  };
+}
+
+type Timed = (name: FunctionName, event: unknown) => Promise<unknown>;
+
+/** Receives by tens, and deletes what the function does not report: both are billed to the queue's owner. */
+function eventSourceMapping(client: SQSClient, url: string) {
+  return {
+    async receive(): Promise<SQSRecord[]> {
+      const { Messages = [] } = await client.send(
+        new ReceiveMessageCommand({
+          QueueUrl: url,
+          MaxNumberOfMessages: 10,
+          MessageSystemAttributeNames: ['All'],
+        }),
+      );
+      return Messages.map(
+        ({ MessageId = '', ReceiptHandle = '', Body = '', Attributes = {} }) =>
+          ({
+            messageId: MessageId,
+            receiptHandle: ReceiptHandle,
+            body: Body,
+            attributes: Attributes,
+          }) as unknown as SQSRecord,
+      );
+    },
+    async settle(records: readonly SQSRecord[], { batchItemFailures }: SQSBatchResponse): Promise<void> {
+      const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+      const done = records.filter(({ messageId }) => !failed.has(messageId));
+      if (done.length === 0) return;
+      await client.send(
+        new DeleteMessageBatchCommand({
+          QueueUrl: url,
+          Entries: done.map(({ receiptHandle }, index) => ({
+            Id: String(index),
+            ReceiptHandle: receiptHandle,
+          })),
+        }),
+      );
+    },
+  };
+}

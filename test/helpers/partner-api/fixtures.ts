@@ -1,0 +1,56 @@
+import type { Clock } from '../../../shared/domain/clock.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
+import { advertsFeed } from '../../../shared/domain/feed.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { createPartnerClient, type PartnerClientOptions } from '../../../shared/partner-api/client.ts';
+import type { RateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
+
+export const token = new Secret('access-token-0123456789abcdef');
+export const application = {
+  clientId: new Secret('client-4711'),
+  clientSecret: new Secret('client-secret-98765'),
+};
+export const feed = advertsFeed;
+export const query = { feed, since: '2026-11-20T12:00:00Z', limit: 1000 };
+
+/** Lets everybody in at once, and keeps what it is told. */
+export function createOpenRateLimiter() {
+  const entered: string[] = [];
+  const told: { resource: string; fault: PartnerError | undefined }[] = [];
+  const rateLimiter: RateLimiter = {
+    async enter(resource) {
+      entered.push(resource);
+    },
+    answered(resource, fault) {
+      told.push({ resource, fault });
+      return undefined;
+    },
+  };
+  return { ...rateLimiter, entered, told };
+}
+
+/** The machine's time, except that nobody sleeps: backoffs take no time. */
+export const sleepless: Clock & { readonly slept: number[] } = {
+  slept: [],
+  now: () => Date.now(),
+  async sleep(ms) {
+    this.slept.push(ms);
+  },
+};
+
+export const soon = () => ({ deadlineMs: Date.now() + 5_000 });
+
+/** A client of the service at `baseUrl`, without budget and without waits. */
+export function clientOf(baseUrl: string, options: Partial<PartnerClientOptions> = {}) {
+  return createPartnerClient({ baseUrl, rateLimiter: createOpenRateLimiter(), clock: sleepless, ...options });
+}
+
+/** The fault that `promise` is rejected with. */
+export async function faultOf(promise: Promise<unknown>): Promise<PartnerError> {
+  const value = await promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (value instanceof PartnerError) return value;
+  throw new Error(`no fault but ${value instanceof Error ? value.stack : 'an answer'}`);
+}

@@ -1,0 +1,214 @@
+/** What the bridge really did, as an observer outside of it saw it. Moments are ticks: they order within a millisecond. */
+
+import type { AdvertEvent, Envelope } from '../../../shared/contract/events.ts';
+import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
+import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
+import type { FeedState } from '../../../shared/ports/feed-states.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { Page } from './service.ts';
+
+/** A message that the queue accepted. */
+export interface Listing {
+  readonly key: string;
+  readonly account: string;
+  readonly generation: number;
+  readonly advertId: string;
+  readonly acceptedTick: number;
+  readonly acceptedAt: number;
+  /** The page that named it. */
+  readonly page: Page | undefined;
+}
+
+/** A look at an advert that was answered with its status, or with its absence. */
+export interface Fetch {
+  /** The name that the user who looked is connected under. */
+  readonly account: string;
+  readonly user: string;
+  readonly advertId: string;
+  readonly process: string;
+  readonly beganTick: number;
+  /** When the service looked. */
+  readonly seenTick: number;
+  readonly seenAt: number;
+  readonly status: string | null;
+}
+
+/** One event of an advert's history. */
+export interface Published {
+  readonly account: string;
+  readonly advertId: string;
+  readonly sequence: number;
+  readonly status: string | null;
+  readonly previousStatus: string | null;
+  /** More than one: the same number came with different contents. */
+  readonly texts: Set<string>;
+  readonly firstTick: number;
+  readonly fetch: Fetch | undefined;
+}
+
+export interface Violation {
+  readonly invariant: string;
+  readonly message: string;
+  /** `account/advert`, where there is one. */
+  readonly subject?: string;
+}
+
+/** Everything that the feed listed after `sinceMs` is to be listed again by a page that is no older than the first one. */
+export interface Resync {
+  readonly account: string;
+  readonly generation: number;
+  readonly sinceMs: number;
+  readonly firstTick: number;
+}
+
+export type History = ReturnType<typeof createHistory>;
+
+export const subjectOf = ({
+  account,
+  advertId,
+}: {
+  readonly account: string;
+  readonly advertId: string;
+}): string => `${account}/${advertId}`;
+
+export function createHistory(scheduler: Scheduler) {
+  const listings = new Map<string, Listing>();
+  const fetches = new Map<string, Fetch[]>();
+  const events = new Map<string, Map<number, Published>>();
+  /** Of the events under each subject. Those of a generation that is over are under `subject@generation`. */
+  const generations = new Map<string, number>();
+  const sources = new Map<string, Fetch>();
+  const settledAt = new Map<string, number>();
+  const authorizations: Envelope[] = [];
+  const violations: Violation[] = [];
+  /** IDs that were listed, by account and generation. */
+  const listed = new Map<string, number>();
+  /** The generation of each account that is gone, up to which nothing is held to account. */
+  const forgotten = new Map<string, number>();
+  const connected = new Set<string>();
+  /** By account and generation. */
+  const startedAt = new Map<string, number>();
+  /** The last resync of each account. */
+  const resyncs = new Map<string, Resync>();
+  const latest = new Map<string, number>();
+
+  function putAside(subject: string): void {
+    const numbered = events.get(subject);
+    if (!numbered) return;
+    events.delete(subject);
+    events.set(`${subject}@${generations.get(subject)}`, numbered);
+  }
+
+  return {
+    listings: listings as ReadonlyMap<string, Listing>,
+    fetches: fetches as ReadonlyMap<string, readonly Fetch[]>,
+    events: events as ReadonlyMap<string, ReadonlyMap<number, Published>>,
+    authorizations: authorizations as readonly Envelope[],
+    violations: violations as readonly Violation[],
+    violated: (violation: Violation): void => void violations.push(violation),
+    isForgotten: ({
+      account,
+      generation,
+    }: {
+      readonly account: string;
+      readonly generation: number;
+    }): boolean => generation <= (forgotten.get(account) ?? 0),
+    /** A person begins to forget the account: its events so far are kept aside, to be checked as they are. */
+    forgets(account: string, generation: number): void {
+      forgotten.set(account, Math.max(generation, forgotten.get(account) ?? 0));
+      for (const subject of [...events.keys()]) {
+        if (subject.startsWith(`${account}/`) && !subject.includes('@')) putAside(subject);
+      }
+    },
+    /** The account's row says that this generation is polled. */
+    connected({ name, generation }: PartnerAccount): void {
+      connected.add(`${name}/${generation}`);
+      latest.set(name, generation);
+    },
+    /** A `connect` that failed half-way may leave a feed of a generation that its account never had. */
+    wasConnected: ({ account, generation }: Pick<Listing, 'account' | 'generation'>): boolean =>
+      connected.has(`${account}/${generation}`),
+    /** Where reading began, for an account that was forgotten once and is there again. */
+    startedAt: (account: string): number =>
+      forgotten.has(account)
+        ? (startedAt.get(`${account}/${latest.get(account)}`) ?? Number.POSITIVE_INFINITY)
+        : 0,
+    registered(account: string, generation: number, since: string): void {
+      const key = `${account}/${generation}`;
+      if (!startedAt.has(key)) startedAt.set(key, Date.parse(since));
+    },
+
+    resyncs: resyncs as ReadonlyMap<string, Resync>,
+    resyncBegan(
+      { partnerAccount: account, generation }: FeedState,
+      since: string,
+      first: Page | undefined,
+    ): void {
+      if (first)
+        resyncs.set(account, { account, generation, sinceMs: Date.parse(since), firstTick: first.tick });
+    },
+
+    listed: (account: string, generation: number): number => listed.get(`${account}/${generation}`) ?? 0,
+    counted(account: string, generation: number, ids: number): void {
+      const key = `${account}/${generation}`;
+      listed.set(key, (listed.get(key) ?? 0) + ids);
+    },
+
+    accepted(
+      { key, partnerAccount: account, generation, advertId }: ChangedAdvert,
+      page: Page | undefined,
+    ): void {
+      if (listings.has(key)) return;
+      this.counted(account, generation, 1);
+      const moment = { acceptedTick: scheduler.tick(), acceptedAt: scheduler.now() };
+      listings.set(key, { key, account, generation, advertId, page, ...moment });
+    },
+
+    /** When each message was done with, by its key. */
+    settledAt: settledAt as ReadonlyMap<string, number>,
+    settled: (key: string): void => void settledAt.set(key, scheduler.now()),
+
+    fetched(fetch: Fetch): void {
+      const subject = subjectOf(fetch);
+      const known = fetches.get(subject);
+      if (known) known.push(fetch);
+      else fetches.set(subject, [fetch]);
+    },
+
+    /** A row was written with this event in it, after that look. */
+    written(envelope: string, fetch: Fetch | undefined): void {
+      if (fetch && !sources.has(envelope)) sources.set(envelope, fetch);
+    },
+
+    published(envelope: string): void {
+      const event = JSON.parse(envelope) as Envelope;
+      if (!('advertId' in event.detail.data)) return void authorizations.push(event);
+      const { metadata, data } = (event as AdvertEvent).detail;
+      const { advertId, status, previousStatus } = data;
+      // A look that was under way may still end.
+      if (metadata.generation <= (forgotten.get(metadata.partnerAccount) ?? 0)) return;
+      const subject = `${metadata.partnerAccount}/${advertId}`;
+      if (generations.get(subject) !== metadata.generation) putAside(subject);
+      generations.set(subject, metadata.generation);
+      const numbered = events.get(subject) ?? new Map<number, Published>();
+      events.set(subject, numbered);
+      const { sequence } = metadata;
+      const before = numbered.get(sequence);
+      if (before) return void before.texts.add(envelope);
+      numbered.set(sequence, {
+        account: metadata.partnerAccount,
+        advertId,
+        sequence,
+        status,
+        previousStatus,
+        texts: new Set([envelope]),
+        firstTick: scheduler.tick(),
+        fetch: sources.get(envelope),
+      });
+      if (sequence > 1 && !numbered.has(sequence - 1)) {
+        const message = `event ${sequence} of advert ${subject} was accepted before event ${sequence - 1}`;
+        violations.push({ invariant: 'I3', subject, message });
+      }
+    },
+  };
+}

@@ -1,0 +1,400 @@
+/** What a seed stands for: how big the world is, what changes in it and when, who works and what is broken. */
+import { type Rates, ratesOf, ratesOfPorts, type Temper } from './incidents.ts';
+import { between, hashOf, pick, type Random, streamOf } from './random.ts';
+
+export interface PlannedChange {
+  readonly key: string;
+  readonly atMs: number;
+  readonly account: string;
+  /** undefined: the feed names something that is no advert. */
+  readonly advertId: string | undefined;
+  readonly status: string | null;
+}
+
+/**
+ * What goes on for half an hour where nothing else goes wrong, so that only the delays of messages keep their receives
+ * low: the service asks to wait for a second, or for five; accounts cannot be read; an advert ends whoever fetches it.
+ */
+export type Siege = 'waits-1' | 'waits-5' | 'accounts-unreadable' | 'killer-advert';
+
+/** From then on, for so long, something is broken. */
+export interface Trouble {
+  readonly key: string;
+  readonly kind: 'outage' | 'block' | 'account-down' | 'account-hangs' | 'bus-down' | Siege;
+  readonly account: string;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+export interface Plan {
+  readonly seed: number;
+  readonly temper: Temper;
+  readonly rates: Rates;
+  /** Where a port has rates of its own. */
+  readonly ratesOfPorts: ReadonlyMap<string, Partial<Rates>>;
+  readonly accounts: readonly string[];
+  readonly chaosMs: number;
+  readonly changes: readonly PlannedChange[];
+  readonly troubles: readonly Trouble[];
+  /** Adverts that never answer well, by `account/advert`, with what they answer. */
+  readonly badAdverts: ReadonlyMap<string, 'wrong-shape' | 'status-403' | 'status-400' | 'status-500'>;
+  /** Whether the bad adverts mend before the end. */
+  readonly mends: boolean;
+  readonly drains: readonly { readonly key: string; readonly atMs: number }[];
+  readonly workers: number;
+  readonly revocations: readonly {
+    readonly key: string;
+    readonly account: string;
+    readonly atMs: number;
+    readonly backMs: number;
+    /** Only of the scope that the bridge needs. */
+    readonly isOfScope: boolean;
+  }[];
+  /** A person disconnects the account, or forgets it, and connects it again. */
+  readonly departures: readonly {
+    readonly key: string;
+    readonly account: string;
+    readonly atMs: number;
+    readonly backMs: number;
+    readonly forgets: boolean;
+    /** The authorization is taken back so long before the person leaves; 0: it is not. */
+    readonly revokedMs: number;
+  }[];
+  /** A person gives the name to another user of the service. */
+  readonly handovers: readonly {
+    readonly key: string;
+    readonly account: string;
+    readonly atMs: number;
+    /** Disconnects first, and connects so much later; undefined: connects the other user over the one before. */
+    readonly awayMs: number | undefined;
+    /** Forgets at first to say that it is another user. */
+    readonly forgetsToSay: boolean;
+    /** The user before takes the authorization back so long before; undefined: not at all. */
+    readonly revokedMs: number | undefined;
+  }[];
+  /** Two people connect the same new name at the same moment. */
+  readonly twins: boolean;
+  /** Stays revoked to the end. */
+  readonly lostAccount: string | undefined;
+  readonly redrives: readonly { readonly key: string; readonly atMs: number }[];
+  readonly rejections: readonly { readonly key: string; readonly account: string; readonly atMs: number }[];
+  /** Somebody has a feed read again, from so long before. */
+  readonly resyncs: readonly {
+    readonly key: string;
+    readonly account: string;
+    readonly atMs: number;
+    readonly backMs: number;
+  }[];
+  readonly maxSkewMs: number;
+  readonly maxLateMs: number;
+  /** Also shorter than a batch may take: that is when two workers have the same message. */
+  readonly visibilityMs: number;
+  /** A message older than this over passing faults is dead-lettered. */
+  readonly maxAgeMs: number;
+  /** Faults of an advert's own before its message is dead-lettered. */
+  readonly advertTries: number;
+  /** Adverts that a worker takes at once. */
+  readonly maxGroups: number;
+  /** Below a minute one run of the drain polls several times. */
+  readonly pollSeconds: number;
+  /** An account is revoked, and connected again, just when a refresh is about to store its pair. */
+  readonly revokesWhileStoring: boolean;
+  /** Somebody gets new credentials and puts them into the secret by hand, just when a refresh has read the old ones. */
+  readonly editsSecrets: boolean;
+  readonly rejectionStyle: number;
+  readonly sendsDate: boolean;
+  readonly requestsPerSecond: number;
+  /** A person pauses the account, and ends the pause before its time. */
+  readonly pauses: readonly {
+    readonly key: string;
+    readonly account: string;
+    readonly atMs: number;
+    readonly forMs: number;
+    readonly endsMs: number;
+  }[];
+  /** A person ends an open circuit, should there be one. */
+  readonly lifts: readonly { readonly key: string; readonly atMs: number }[];
+  readonly circuitSeconds: number;
+  readonly siege: Siege | undefined;
+  /** Longer waits are spent outside the queue. */
+  readonly longestHiddenMs: number;
+  /** Fan-out gives a message up after so many receives, the queue itself after some times as many. */
+  readonly maxReceives: number;
+  readonly queueMaxReceives: number;
+  readonly confirmUnavailableSeconds: number;
+  readonly service: {
+    readonly maxVisibilityMs: number;
+    readonly maxPerPage: number;
+    readonly tokenLifeMs: number;
+    readonly rotationMs: number;
+    readonly idleMs: number;
+  };
+}
+
+/** The last two differ beyond 2^53: as numbers they would be one. */
+const advertIds = ['11', '12', '9007199254740992', '9007199254740993'];
+const statuses = ['new', 'active', 'limited'];
+
+export function planOf(seed: number): Plan {
+  const random = streamOf(hashOf('plan', seed));
+
+  const some = (most: number) => Array.from({ length: between(random, 0, most) }, (_, index) => index);
+  const moment = () => between(random, 0, chaosMs);
+  const account = () => pick(random, accounts);
+  const temper: Temper = pick(random, [
+    'quiet',
+    'late',
+    'late',
+    'overtaken',
+    'mixed',
+    'mixed',
+    'mixed',
+    'mixed',
+  ]);
+  const isOvertaken = temper === 'overtaken';
+  // Drawn apart, so that what else a seed stands for stays as it is.
+  const waits = streamOf(hashOf('waits', seed));
+  const siege =
+    temper === 'quiet' && waits() < 0.4
+      ? pick(waits, ['waits-1', 'waits-5', 'accounts-unreadable', 'killer-advert'] as const)
+      : undefined;
+  const maxReceives = siege === 'killer-advert' ? 15 : isOvertaken ? pick(waits, [6, 80]) : 40;
+  const usualMs = between(random, isOvertaken ? 200 : 90, 260) * 1000;
+  const chaosMs = siege ? siegeMs : usualMs;
+  const accounts = ['main', 'shop', 'beta'].slice(0, isOvertaken ? 1 : pick(random, [1, 2, 2, 3]));
+
+  const handing = streamOf(hashOf('handover', seed));
+  const revokesWhileStoring = (temper === 'late' || temper === 'mixed') && random() < 0.15;
+  const everyMs = pick(random, [5_000, 12_000, 25_000]);
+  const rates = ratesOf(temper, hashOf('rates', seed));
+  const later = streamOf(hashOf('later', seed));
+  const isDateWrong = !isOvertaken && later() < 0.15;
+  const resyncs = isOvertaken || later() < 0.7 ? [] : resyncsOf(later, accounts, chaosMs);
+  const rejectedAtOnce = later() < 0.2 ? rejectedAtOnceOf(later, accounts, chaosMs) : [];
+
+  return {
+    seed,
+    temper,
+    rates: isDateWrong ? { ...rates, 'wrong-date': 0.3, 'cursor-rejected': 0.06 } : rates,
+    ratesOfPorts: revokesWhileStoring
+      ? new Map([['vault.write', { late: 0.3 }]])
+      : ratesOfPorts(temper, hashOf('ports', seed)),
+    accounts,
+    chaosMs,
+    changes: isOvertaken
+      ? clustersOf(random, chaosMs)
+      : changesOf(random, accounts, usualMs).map(
+          isDateWrong || resyncs.length > 0 ? ofManyAdverts : (change) => change,
+        ),
+    troubles: siege
+      ? [{ key: 'siege', kind: siege, account: pick(waits, accounts), fromMs: 30_000, untilMs: chaosMs }]
+      : some(isOvertaken ? 0 : temper === 'late' ? 1 : 3).map((index) => {
+          const fromMs = moment();
+          const kind = pick(random, [
+            'outage',
+            'block',
+            'account-down',
+            'account-hangs',
+            'bus-down',
+            'bus-down',
+          ] as const);
+          return {
+            key: `trouble-${index}`,
+            kind,
+            account: account(),
+            fromMs,
+            untilMs: fromMs + between(random, 5_000, 60_000),
+          };
+        }),
+    badAdverts: new Map(
+      !isOvertaken && random() < 0.3 && !siege
+        ? [
+            [
+              `${account()}/${pick(random, advertIds)}`,
+              pick(random, ['wrong-shape', 'status-403', 'status-400', 'status-500'] as const),
+            ],
+          ]
+        : [],
+    ),
+    mends: random() < 0.5,
+    drains: drainsOf(random, chaosMs, everyMs),
+    workers: isOvertaken ? 8 : temper === 'late' ? between(random, 3, 4) : stackWorkers,
+    revocations:
+      !isOvertaken && random() < 0.4
+        ? some(4).map((index) => ({
+            key: `revocation-${index}`,
+            account: account(),
+            atMs: moment(),
+            backMs: between(random, 0, pick(random, [500, 8_000, 60_000])),
+            isOfScope: random() < 0.3,
+          }))
+        : [],
+    departures:
+      !isOvertaken && random() < 0.3
+        ? some(3).map((index) => ({
+            key: `departure-${index}`,
+            account: account(),
+            atMs: moment(),
+            // A generation counts seconds, and clocks differ.
+            backMs: between(random, 6_000, 40_000),
+            forgets: random() < 0.6,
+            revokedMs: pick(streamOf(hashOf(`departure-${index}`, seed)), [0, 8_000, 40_000]),
+          }))
+        : [],
+    handovers:
+      !isOvertaken && handing() < 0.3
+        ? Array.from({ length: between(handing, 1, 2) }, (_, index) => ({
+            key: `handover-${index}`,
+            account: pick(handing, accounts),
+            atMs: between(handing, Math.round(chaosMs / 4), chaosMs),
+            awayMs: pick(handing, [null, null, 500, 8_000, 30_000]) ?? undefined,
+            forgetsToSay: handing() < 0.6,
+            revokedMs: pick(handing, [null, 500, 3_000]) ?? undefined,
+          }))
+        : [],
+    twins: streamOf(hashOf('twins', seed))() < 0.2,
+    lostAccount: accounts.length > 1 && random() < 0.1 ? accounts.at(-1) : undefined,
+    redrives: some(6).map((index) => ({ key: `redrive-${index}`, atMs: moment() })),
+    rejections: [
+      ...(!isOvertaken && random() < 0.4
+        ? some(3).map((index) => ({ key: `rejection-${index}`, account: account(), atMs: moment() }))
+        : []),
+      ...resyncs.map(({ key, account, rejectedMs }) => ({
+        key: `${key}-rejected`,
+        account,
+        atMs: rejectedMs,
+      })),
+      ...rejectedAtOnce,
+    ],
+    resyncs,
+    maxSkewMs: pick(random, [0, 0, 500, 2_500]),
+    maxLateMs: isOvertaken ? 9_000 : pick(random, [1_500, 6_000, 20_000]),
+    visibilityMs: isOvertaken ? 800 : pick(random, [2_000, 5_000, 20_000]),
+    maxAgeMs: siege
+      ? 3 * siegeMs
+      : temper === 'quiet' || isOvertaken
+        ? 150_000
+        : pick(random, [8_000, 30_000, 150_000]),
+    advertTries: isOvertaken ? 1 : 3,
+    maxGroups: isOvertaken ? 1 : 10,
+    // Runs that poll several times do so until the next one is due.
+    pollSeconds: everyMs === 25_000 ? pick(random, [60, 5, 10]) : 60,
+    revokesWhileStoring,
+    editsSecrets: !isOvertaken && random() < 0.15,
+    // A block of the address looks the same as a rejection with 403.
+    rejectionStyle: rejectedAtOnce.length > 0 ? 1 : between(random, 0, 6),
+    sendsDate: random() < 0.7,
+    requestsPerSecond: pick(random, [4, 10, 50]),
+    pauses: siege ? [] : pausesOf(waits, accounts, chaosMs, isOvertaken),
+    lifts: Array.from({ length: between(waits, 0, 3) }, (_, index) => ({
+      key: `lift-${index}`,
+      atMs: between(waits, 0, chaosMs + 20_000),
+    })),
+    circuitSeconds: pick(waits, [40, 40, 200]),
+    siege,
+    longestHiddenMs: isOvertaken ? 500 : 5_000,
+    maxReceives,
+    // Overtaken deliveries expire by the dozen.
+    queueMaxReceives: isOvertaken ? 240 : 3 * maxReceives,
+    confirmUnavailableSeconds: pick(random, isOvertaken ? [0] : [0, 5, 30]),
+    service: {
+      maxVisibilityMs: pick(random, [0, 3_000, 9_000]),
+      maxPerPage: pick(random, resyncs.length > 0 ? [1, 2] : [1, 2, 5, 20]),
+      // A siege is about messages: tokens outlast it.
+      tokenLifeMs: siege ? 3 * siegeMs : between(random, 40, 200) * 1000,
+      rotationMs: siege ? 3 * siegeMs : 600_000,
+      idleMs: siege ? 4 * siegeMs : 900_000,
+    },
+  };
+}
+
+/** So that few of them are listed a second time, which would make good what was skipped. */
+const ofManyAdverts = (change: PlannedChange, index: number): PlannedChange =>
+  change.advertId === undefined ? change : { ...change, advertId: `5${index % 20}` };
+
+/** Of a few minutes of changes, with the cursor rejected a moment after each began. */
+const resyncsOf = (random: Random, accounts: readonly string[], chaosMs: number) =>
+  Array.from({ length: between(random, 1, 2) }, (_, index) => {
+    const atMs = between(random, chaosMs / 3, chaosMs);
+    const rejectedMs = atMs + between(random, 50, 2_500);
+    return {
+      key: `resync-${index}`,
+      account: pick(random, accounts),
+      atMs,
+      backMs: between(random, 40_000, 200_000),
+      rejectedMs,
+    };
+  });
+
+/** The cursors of all accounts at a time, once or more. */
+const rejectedAtOnceOf = (random: Random, accounts: readonly string[], chaosMs: number): Plan['rejections'] =>
+  Array.from({ length: between(random, 1, 3) }, () => between(random, 0, chaosMs)).flatMap((atMs, index) =>
+    accounts.map((account) => ({ key: `rejected-at-once-${index}-${account}`, account, atMs })),
+  );
+
+const siegeMs = 25 * 60_000;
+/** What the stack has at the default rate (infra/constructs/fan-out.ts). */
+export const stackWorkers = 2;
+
+/** Where workers overtake one another short ones again and again, so that messages are parked while somebody is late. */
+function pausesOf(
+  random: Random,
+  accounts: readonly string[],
+  chaosMs: number,
+  isOvertaken: boolean,
+): Plan['pauses'] {
+  const pauses: Plan['pauses'][number][] = [];
+  if (random() < 0.5) return pauses;
+  for (let atMs = between(random, 5_000, 40_000); atMs < chaosMs; ) {
+    const endsMs = isOvertaken ? between(random, 1_000, 4_000) : between(random, 2_000, 40_000);
+    const forMs = pick(random, [endsMs, 300_000]);
+    pauses.push({ key: `pause-${pauses.length}`, account: pick(random, accounts), atMs, forMs, endsMs });
+    atMs += endsMs + (isOvertaken ? between(random, 2_000, 8_000) : between(random, 10_000, 90_000));
+  }
+  return pauses;
+}
+
+function changesOf(random: Random, accounts: readonly string[], chaosMs: number): PlannedChange[] {
+  const count = between(random, 10, 70);
+  const ids = advertIds.slice(0, pick(random, [1, 1, 2, 4]));
+  const burstMs = pick(random, [0, 3_000, 20_000]);
+  let burstAtMs = 0;
+  return Array.from({ length: count }, (_, index) => {
+    if (burstMs === 0 || random() < 0.2) burstAtMs = between(random, 0, chaosMs);
+    const atMs = burstAtMs + between(random, 0, burstMs);
+    const account = pick(random, accounts);
+    const status = random() < 0.15 ? null : pick(random, statuses);
+    const advertId = random() < 0.03 ? undefined : pick(random, ids);
+    return { key: `change-${index}`, atMs, account, advertId, status };
+  });
+}
+
+/** One advert three times within a quarter of a minute, then quiet: whoever is late meets what came of it, and no more. */
+function clustersOf(random: Random, chaosMs: number): PlannedChange[] {
+  return Array.from({ length: between(random, 56, 68) }, () => ({
+    fromMs: between(random, 0, chaosMs),
+    advertId: pick(random, advertIds),
+  })).flatMap(({ fromMs, advertId }, cluster) =>
+    [1, 2, 3].map((number) => ({
+      key: `change-${3 * cluster + number}`,
+      atMs: fromMs + between(random, 0, 15_000),
+      account: 'main',
+      advertId,
+      status: pick(random, statuses),
+    })),
+  );
+}
+
+/** Every quarter of a minute or so; sometimes two at a time. */
+function drainsOf(random: Random, chaosMs: number, everyMs: number): Plan['drains'] {
+  const drains: Plan['drains'][number][] = [];
+  for (
+    let atMs = between(random, 0, 5_000);
+    atMs < chaosMs;
+    atMs += between(random, everyMs / 2, everyMs * 1.5)
+  ) {
+    const times = random() < 0.25 ? 2 : 1;
+    for (let twin = 0; twin < times; twin += 1) drains.push({ key: `drain-${drains.length + 1}`, atMs });
+  }
+  return drains;
+}

@@ -1,0 +1,45 @@
+/** What happened in a run: the incidents, which can be left out of a repeat, and the trace for people. */
+import { epochMs, type Scheduler } from './scheduler.ts';
+
+export interface Incident {
+  /** Names it in every run of the same seed. */
+  readonly key: string;
+  readonly text: string;
+}
+
+export interface RunLog {
+  /** Whether it may happen; then it is noted. */
+  allows(key: string, text: () => string): boolean;
+  trace(who: string, text: () => string): void;
+  readonly incidents: readonly Incident[];
+  readonly lines: readonly string[];
+}
+
+export interface RunLogOptions {
+  readonly scheduler: Scheduler;
+  /** Incidents that do not happen this time. */
+  readonly without: ReadonlySet<string>;
+  readonly isTraced: boolean;
+}
+
+export function createRunLog({ scheduler, without, isTraced }: RunLogOptions): RunLog {
+  const incidents: Incident[] = [];
+  const lines: string[] = [];
+
+  function trace(who: string, text: () => string): void {
+    if (!isTraced) return;
+    const seconds = ((scheduler.now() - epochMs) / 1000).toFixed(3);
+    lines.push(`${seconds.padStart(9)}  ${who.padEnd(12)} ${text()}`);
+  }
+
+  return {
+    allows(key, text) {
+      if (without.has(key)) return false;
+      incidents.push({ key, text: isTraced ? text() : '' });
+      return true;
+    },
+    trace,
+    incidents,
+    lines,
+  };
+}

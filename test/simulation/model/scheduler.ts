@@ -1,0 +1,62 @@
+/**
+ * Virtual time. Whatever happens is an event at a moment; between two events only microtasks run, so the same seed gives
+ * the same run. Events of one moment come in random order.
+ */
+import { createHeap } from '../../../shared/domain/queue/heap.ts';
+import { type Random, streamOf } from './random.ts';
+
+export interface Scheduled {
+  cancelled: boolean;
+}
+
+export interface Scheduler {
+  /** Milliseconds since 1970, virtual. */
+  now(): number;
+  /** Rises with every event: orders what happens within one millisecond. */
+  tick(): number;
+  after(ms: number, event: () => void): Scheduled;
+  /** Lets events happen until `isOver` says so (asked before each) or nothing is left. */
+  run(isOver: () => boolean): Promise<void>;
+}
+
+interface Entry extends Scheduled {
+  readonly rank: number;
+  readonly event: () => void;
+}
+
+/** Where virtual time begins. */
+export const epochMs = Date.parse('2026-11-20T12:00:00.000Z');
+/** More than any run needs: one that goes on for ever is a fault, too. */
+const maxEvents = 400_000;
+
+export function createScheduler(seed: number): Scheduler {
+  const random: Random = streamOf(seed);
+  const heap = createHeap<Entry>();
+  let nowMs = epochMs;
+  let ticks = 0;
+
+  return {
+    now: () => nowMs,
+    tick: () => ticks,
+    after(ms, event) {
+      const entry = { rank: Math.ceil(nowMs + Math.max(0, ms)) + random(), event, cancelled: false };
+      heap.push(entry);
+      return entry;
+    },
+    async run(isOver) {
+      while (!isOver()) {
+        const entry = heap.pop();
+        if (!entry) return;
+        if (entry.cancelled) continue;
+        nowMs = Math.max(nowMs, Math.floor(entry.rank));
+        ticks += 1;
+        if (ticks > maxEvents) throw new Error(`still going on after ${maxEvents} events`);
+        entry.event();
+        await microtasksDone();
+      }
+    },
+  };
+}
+
+/** All that an event set off has run when the event loop comes round; no time passes for it. */
+const microtasksDone = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,0 +1,155 @@
+/** The partner service with its own history: what really happened, against which the bridge's word is held. */
+import { between, type Random } from './random.ts';
+import type { Scheduler } from './scheduler.ts';
+import { createTokenDesk, type TokenDesk } from './token-desk.ts';
+
+export interface Change {
+  readonly account: string;
+  readonly advertId: string;
+  /** null: the service does not know the advert any more. */
+  readonly status: string | null;
+  readonly recordedAt: number;
+  /** When the feed begins to list it. */
+  readonly visibleAt: number;
+  readonly tick: number;
+}
+
+/** One page as it was given. */
+export interface Page {
+  readonly account: string;
+  /** As they stand in the page, malformed ones included. */
+  readonly data: readonly unknown[];
+  readonly since: string;
+  /** What was asked with; undefined: from `since`. */
+  readonly askedWith: string | undefined;
+  readonly cursor: string;
+  readonly hasMore: boolean;
+  readonly at: number;
+  readonly tick: number;
+}
+
+interface Bookmark {
+  readonly account: string;
+  readonly since: string;
+  readonly index: number;
+  readonly epoch: number;
+}
+
+interface Feed {
+  readonly log: { readonly entry: unknown; readonly recordedAt: number; readonly visibleAt: number }[];
+  readonly statuses: Map<string, string | null>;
+  /** Cursors of earlier epochs are rejected. */
+  epoch: number;
+}
+
+export interface ServiceOptions {
+  readonly scheduler: Scheduler;
+  readonly maxVisibilityMs: number;
+  readonly maxPerPage: number;
+  readonly tokenLifeMs: number;
+  readonly rotationMs: number;
+  readonly idleMs: number;
+}
+
+export type Service = ReturnType<typeof createService>;
+
+export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...tokenOptions }: ServiceOptions) {
+  const feeds = new Map<string, Feed>();
+  const bookmarks = new Map<string, Bookmark>();
+  const changes: Change[] = [];
+  const pages = new Map<string, Page>();
+  const tokens: TokenDesk = createTokenDesk({ scheduler, ...tokenOptions });
+
+  function feedOf(account: string): Feed {
+    const feed = feeds.get(account) ?? { log: [], statuses: new Map(), epoch: 0 };
+    feeds.set(account, feed);
+    return feed;
+  }
+
+  function list(account: string, entry: unknown, random: Random): number {
+    const { log } = feedOf(account);
+    const recordedAt = scheduler.now();
+    const visibleAt = Math.max(log.at(-1)?.visibleAt ?? 0, recordedAt + between(random, 0, maxVisibilityMs));
+    log.push({ entry, recordedAt, visibleAt });
+    return visibleAt;
+  }
+
+  /** @returns the page; undefined when the cursor is not taken */
+  function page(
+    account: string,
+    since: string,
+    askedWith: string | undefined,
+    random: Random,
+  ): Page | undefined {
+    const { log, epoch } = feedOf(account);
+    const now = scheduler.now();
+    const mark = askedWith === undefined ? undefined : bookmarks.get(askedWith);
+    if (askedWith !== undefined && (mark?.account !== account || mark.since !== since || mark.epoch < epoch))
+      return;
+    const sinceMs = Date.parse(since);
+    const firstAfter = log.findIndex(({ recordedAt }) => recordedAt > sinceMs);
+    const from = mark?.index ?? (firstAfter < 0 ? log.length : firstAfter);
+    let visible = log.length;
+    while (visible > 0 && (log[visible - 1]?.visibleAt ?? 0) > now) visible -= 1;
+    const to = Math.max(from, Math.min(visible, from + between(random, 1, maxPerPage)));
+    const isSame = askedWith !== undefined && to === from;
+    const cursor = isSame ? askedWith : `cursor-${bookmarks.size + 1}`;
+    if (!isSame)
+      bookmarks.set(cursor, { account, since, index: Math.min(from, log.length) + (to - from), epoch });
+    const data = log.slice(from, to).map(({ entry }) => entry);
+    const given = {
+      account,
+      data,
+      since,
+      askedWith,
+      cursor,
+      hasMore: to < visible,
+      at: now,
+      tick: scheduler.tick(),
+    };
+    if (!isSame) pages.set(cursor, given);
+    return given;
+  }
+
+  return {
+    tokens,
+    changes: changes as readonly Change[],
+    /** Each page by the cursor that it gave. */
+    pages: pages as ReadonlyMap<string, Page>,
+    page,
+    /** Whether a page was given for the same cursor before. */
+    isPageAgain: ({ account, askedWith, since, cursor }: Page): boolean =>
+      [...pages.values()].some(
+        (one) =>
+          one.account === account &&
+          one.askedWith === askedWith &&
+          one.since === since &&
+          one.cursor !== cursor,
+      ),
+    status: (account: string, advertId: string): string | null =>
+      feedOf(account).statuses.get(advertId) ?? null,
+    change(account: string, advertId: string, status: string | null, random: Random): void {
+      feedOf(account).statuses.set(advertId, status);
+      const visibleAt = list(account, advertId, random);
+      changes.push({
+        account,
+        advertId,
+        status,
+        recordedAt: scheduler.now(),
+        visibleAt,
+        tick: scheduler.tick(),
+      });
+    },
+    /** Has the feed name something that is no advert. */
+    listMalformed: (account: string, entry: unknown, random: Random): void =>
+      void list(account, entry, random),
+    rejectCursors(account: string): void {
+      feedOf(account).epoch += 1;
+    },
+    /** Whether `cursor` has everything behind it. */
+    isAtEnd(account: string, cursor: string | undefined): boolean {
+      const mark = cursor === undefined ? undefined : bookmarks.get(cursor);
+      return mark?.account === account && mark.index >= feedOf(account).log.length;
+    },
+  };
+}

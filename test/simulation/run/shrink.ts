@@ -1,0 +1,47 @@
+/** Makes a failing run smaller: leaves out what it fails without, too. */
+
+import type { Incident } from '../model/run-log.ts';
+import { type Run, type SimulateOptions, simulate } from './simulate.ts';
+
+/** Runs spent on it; each takes about ten milliseconds. */
+const maxRuns = 600;
+
+/** @returns the smallest run found that violates the same invariant, traced */
+export async function shrink(failing: Run, options: SimulateOptions): Promise<Run> {
+  const invariant = failing.violations[0]?.invariant;
+  const without = new Set(options.without);
+  let runs = 0;
+
+  // A delay must not come of nobody being there to work.
+  const mayBeLeftOut = ({ key }: Incident) => invariant !== 'I8' || !/^(drain|worker)-[\d.]+$/.test(key);
+
+  const failsAlike = (run: Run) => run.violations.some((violation) => violation.invariant === invariant);
+
+  async function tryWithout(keys: readonly string[]): Promise<Run | undefined> {
+    runs += 1;
+    const run = await simulate(failing.seed, { ...options, without: new Set([...without, ...keys]) });
+    return failsAlike(run) ? run : undefined;
+  }
+
+  let smallest = failing;
+  for (let size = Math.ceil(smallest.incidents.length / 2); size >= 1 && runs < maxRuns; ) {
+    let isSmaller = false;
+    for (let from = 0; from < smallest.incidents.length && runs < maxRuns; ) {
+      const keys = smallest.incidents
+        .slice(from, from + size)
+        .filter(mayBeLeftOut)
+        .map(({ key }) => key);
+      const run = keys.length === 0 ? undefined : await tryWithout(keys);
+      if (!run) {
+        from += size;
+        continue;
+      }
+      for (const key of keys) without.add(key);
+      smallest = run;
+      isSmaller = true;
+    }
+    if (size > 1) size = Math.floor(size / 2);
+    else if (!isSmaller) break;
+  }
+  return simulate(failing.seed, { ...options, without, isTraced: true });
+}

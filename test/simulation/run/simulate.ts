@@ -1,0 +1,82 @@
+/** One run: a seed in, what was violated out. */
+import type { createInMemoryState } from '../../fakes/state.ts';
+import { checkAuthorizations } from '../checks/authorizations.ts';
+import { checkBooks } from '../checks/books.ts';
+import { checkDelays } from '../checks/delays.ts';
+import { checkEvents } from '../checks/events.ts';
+import { checkListings } from '../checks/listings.ts';
+import { checkQueue } from '../checks/queue.ts';
+import { checkTokens } from '../checks/tokens.ts';
+import type { Violation } from '../model/history.ts';
+import { planOf } from '../model/plan.ts';
+import type { Incident } from '../model/run-log.ts';
+import { epochMs } from '../model/scheduler.ts';
+import { createSimWorld } from '../world/sim-world.ts';
+import { createStages, type Wiring } from '../world/stages.ts';
+import { createSupervisor } from '../world/supervisor.ts';
+
+export interface SimulateOptions {
+  readonly wiring: Wiring;
+  readonly without?: ReadonlySet<string>;
+  readonly isTraced?: boolean;
+  readonly fifo?: boolean;
+  readonly createState?: typeof createInMemoryState;
+}
+
+export interface Run {
+  readonly seed: number;
+  readonly violations: readonly Violation[];
+  readonly incidents: readonly Incident[];
+  readonly lines: readonly string[];
+  readonly events: number;
+  /** How often each incident and each branch of the protocol occurred. */
+  readonly coverage: ReadonlyMap<string, number>;
+}
+
+const minuteMs = 60_000;
+/** Late calls of the chaos have come by then. */
+const minCalmMs = 80_000;
+/** Backoff, a feed that rests and messages that are too old together take less. */
+const maxCalmMs = 30 * minuteMs;
+
+export async function simulate(seed: number, options: SimulateOptions): Promise<Run> {
+  const { wiring, without = new Set(), isTraced = false, ...stateOptions } = options;
+  const plan = planOf(seed);
+  const world = createSimWorld(plan, { without, isTraced, ...stateOptions });
+  const { scheduler, history, log } = world;
+  const stages = createStages(world, wiring);
+  const supervisor = createSupervisor(world, stages);
+  const violated = (invariant: string, message: string) => history.violated({ invariant, message });
+
+  try {
+    await supervisor.setUp();
+    supervisor.begin();
+    await scheduler.run(() => scheduler.now() >= epochMs + plan.chaosMs);
+    await checkBooks(world);
+    supervisor.calmDown();
+    const isDone = await supervisor.untilIdle(minCalmMs, maxCalmMs);
+    await supervisor.redrive(0.5);
+    const isDoneAgain = await supervisor.untilIdle(5_000, maxCalmMs);
+    await checkListings(world);
+    checkEvents(world);
+    checkDelays(world);
+    await checkQueue(world);
+    await checkBooks(world);
+    await supervisor.letDaysPass();
+    await checkAuthorizations(world);
+    await checkTokens(world, await supervisor.stoppedAccounts());
+    // Last, for where there is a reason it has been named by now.
+    if (!isDone) violated('I1', 'half an hour after the last fault there is still work');
+    else if (!isDoneAgain) violated('I1', 'half an hour later the redriven messages are still at work');
+  } catch (error) {
+    violated('run', error instanceof Error ? (error.stack ?? error.message) : String(error));
+  }
+  return {
+    seed,
+    violations: history.violations,
+    incidents: log.incidents,
+    lines: log.lines,
+    events: scheduler.tick(),
+    coverage: world.coverage.counts,
+  };
+}

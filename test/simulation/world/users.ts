@@ -1,0 +1,156 @@
+/**
+ * Who stands behind a name of the bridge: a user of the service, and after a while perhaps another one. A token, a cursor
+ * and a history belong to the user that they came from, whatever the name.
+ */
+import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
+import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
+import { stopOf } from '../../../shared/domain/partner-account.ts';
+import type { TokenPair } from '../../../shared/domain/token-pair.ts';
+import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
+import type { Fetch, History } from '../model/history.ts';
+import { pick, type Random } from '../model/random.ts';
+import type { Scheduler } from '../model/scheduler.ts';
+import type { Page, Service } from '../model/service.ts';
+
+export interface UserWatchDeps {
+  readonly scheduler: Scheduler;
+  readonly service: Service;
+  readonly history: History;
+}
+
+export type Users = ReturnType<typeof createUsers>;
+
+/** So long the bridge may go on with a token that is its account's no more. */
+const graceMs = 5_000;
+
+/** The name under which a user is connected: the first one is called like it, the others `main+2`, `main+3` … */
+export const nameOf = (user: string): string => user.split('+')[0] ?? user;
+
+const numbered = (name: string, number: number): string => (number === 1 ? name : `${name}+${number}`);
+const numberOf = (user: string): number => Number(user.split('+')[1] ?? 1);
+
+/** No advert has two owners: IDs are those of the service, not of a user. */
+const idOf = (user: string, advertId: string): string =>
+  numberOf(user) === 1 ? advertId : `${numberOf(user)}${advertId}`;
+
+export function createUsers({ scheduler, service, history }: UserWatchDeps) {
+  const current = new Map<string, string>();
+  const userOfVersion = new Map<string, string>();
+  /** By name and generation; `undefined` where a person has put two of them into one. */
+  const userOfGeneration = new Map<string, string | undefined>();
+  /** Who the row says that the name is, and since when; nobody while the account is stopped. */
+  const rows = new Map<string, { readonly fromMs: number; readonly user: string | undefined }[]>();
+  /** Names under which a person tries another user without saying so: the bridge cannot always tell. */
+  const unsure = new Set<string>();
+
+  /** What was sent for a generation of two users may be on its way a moment longer. */
+  const uncertainUntil = new Map<string, number>();
+
+  const currentOf = (name: string): string => current.get(name) ?? name;
+  const violated = (name: string, message: string) =>
+    history.violated({ invariant: 'I6', subject: name, message });
+  const keyOf = (name: string, generation: number) => `${name}/${generation}`;
+
+  function rowSays(name: string, user: string | undefined): void {
+    rows.set(name, [...(rows.get(name) ?? []), { fromMs: scheduler.now(), user }]);
+  }
+
+  /** Whether the row has named `user` at some moment of the last five seconds. */
+  function isNamed(name: string, user: string): boolean {
+    const told = rows.get(name) ?? [];
+    return told.some(
+      (one, index) =>
+        one.user === user &&
+        (told[index + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= scheduler.now() - graceMs,
+    );
+  }
+
+  /** The user of a generation, where it is certain. */
+  const certainUser = (name: string, generation: number) =>
+    unsure.has(name) ? undefined : userOfGeneration.get(keyOf(name, generation));
+
+  return {
+    currentOf,
+    unsure,
+    /** From now on a person means the next user by this name. */
+    next(name: string): void {
+      current.set(name, numbered(name, numberOf(currentOf(name)) + 1));
+    },
+    /** Whose advert changes: of all users there will be under the name, for each has a feed from the beginning. */
+    whose(name: string, advertId: string, count: number, random: Random) {
+      const user = count === 1 ? name : numbered(name, pick(random, [1, 2, 2, count]));
+      return { user, advertId: idOf(user, advertId) };
+    },
+    stored(version: string, { accessToken }: TokenPair): void {
+      const user = service.tokens.accountOf(accessToken.reveal());
+      if (user !== undefined) userOfVersion.set(version, user);
+    },
+    removed: (name: string): void => rowSays(name, undefined),
+    rowWritten(account: PartnerAccount, before: PartnerAccount | undefined): void {
+      const { name, generation, token } = account;
+      const isNextGeneration = before !== undefined && generation > before.generation;
+      if (isNextGeneration) history.forgets(name, before.generation);
+      if (isNextGeneration && isUncertain(name)) uncertainUntil.set(name, scheduler.now() + graceMs);
+      if (isNextGeneration || !before) unsure.delete(name);
+      const user = token && !stopOf(account) ? userOfVersion.get(token.version) : undefined;
+      rowSays(name, user);
+      if (user === undefined) return;
+      const key = keyOf(name, generation);
+      const known = userOfGeneration.get(key);
+      if (!userOfGeneration.has(key)) userOfGeneration.set(key, user);
+      else if (known !== undefined && known !== user) {
+        userOfGeneration.set(key, undefined);
+        if (!unsure.has(name))
+          violated(
+            name,
+            `generation ${generation} of ${name} is that of ${known}, and got a token of ${user}`,
+          );
+      }
+    },
+    /** A request of drain or fan-out is sent. */
+    requestSent(process: string, { path, headers }: WireRequest): void {
+      if (path.endsWith('/oauth/token') || !/^(drain|worker)/.test(process)) return;
+      const access = /^Bearer (.*)/.exec(headers[headers.indexOf('Authorization') + 1] ?? '')?.[1] ?? '';
+      const user = service.tokens.accountOf(access) ?? '';
+      const name = nameOf(user);
+      if (!isNamed(name, user))
+        violated(
+          name,
+          `${process} sent ${path} with a token of ${user} that has not been ${name}'s for five seconds`,
+        );
+      const cursor = new URL(path, 'http://service').searchParams.get('cursor');
+      const owner = service.pages.get(cursor ?? '')?.account;
+      if (owner !== undefined && owner !== user && !isUncertain(name))
+        violated(name, `${process} sent a cursor of ${owner} with a token of ${user}`);
+    },
+    /** A page's adverts were put into the queue. */
+    listed({ partnerAccount: name, generation, advertId }: ChangedAdvert, page: Page | undefined): void {
+      const user = certainUser(name, generation);
+      if (user === undefined || !page || page.account === user) return;
+      violated(
+        name,
+        `advert ${advertId} of ${page.account} was listed for generation ${generation}, which is ${user}'s`,
+      );
+    },
+    /** A look at an advert came into its history. */
+    looked(
+      key: { readonly partnerAccount: string; readonly generation: number },
+      fetch: Fetch | undefined,
+    ): void {
+      const user = certainUser(key.partnerAccount, key.generation);
+      if (user === undefined || !fetch || fetch.user === user) return;
+      const { advertId, status } = fetch;
+      violated(
+        key.partnerAccount,
+        `what ${fetch.user} sees of advert ${advertId} (${status}) came into generation ${key.generation}, which is ${user}'s`,
+      );
+    },
+  };
+
+  function isUncertain(name: string): boolean {
+    if (unsure.has(name) || scheduler.now() <= (uncertainUntil.get(name) ?? 0)) return true;
+    const keys = [...userOfGeneration.keys()].filter((key) => key.startsWith(`${name}/`));
+    const last = keys.at(-1);
+    return last !== undefined && userOfGeneration.get(last) === undefined;
+  }
+}

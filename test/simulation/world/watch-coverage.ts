@@ -1,0 +1,58 @@
+/** Tells from outside which branch of the protocol a process took, by what it asks of its ports. */
+import type { AdvertKey, AdvertRow } from '../../../shared/ports/advert-histories.ts';
+import type { Delivery, Settlement } from '../../../shared/ports/deliveries.ts';
+import type { Coverage } from '../model/coverage.ts';
+
+const keyOf = ({
+  partnerAccount,
+  advertId,
+}: {
+  readonly partnerAccount: string;
+  readonly advertId: string;
+}) => `${partnerAccount}/${advertId}`;
+
+/** One for each process. */
+export function createFanOutWatch({ count }: Coverage) {
+  const rows = new Map<string, AdvertRow>();
+  const heads = new Map<string, string>();
+  let written: string | undefined;
+
+  return {
+    received(deliveries: readonly Delivery[]): void {
+      heads.clear();
+      for (const { message, position } of deliveries) {
+        if (message && (heads.get(keyOf(message)) ?? '~') > position) heads.set(keyOf(message), position);
+      }
+    },
+    read(key: AdvertKey, row: AdvertRow | undefined): void {
+      if (!row) return void rows.delete(keyOf(key));
+      rows.set(keyOf(key), row);
+      if (row.position > (heads.get(keyOf(key)) ?? '~')) count('fan-out: delivery outdated');
+    },
+    wrote(key: AdvertKey, row: AdvertRow, isWritten: boolean): void {
+      if (!isWritten) {
+        count('fan-out: conflict');
+        return;
+      }
+      const before = rows.get(keyOf(key));
+      if (row.sequence > (before?.sequence ?? 0)) written = row.envelope;
+      else if (row.owed)
+        count(`fan-out: owed written${row.envelope === undefined ? ' without an event' : ''}`);
+      else if (row.tries !== before?.tries && row.tries !== undefined) count('fan-out: tries counted');
+      else if (row.missingSince !== before?.missingSince && row.missingSince !== undefined)
+        count('fan-out: absence noted');
+      else count('fan-out: trace left of an unchanged advert');
+    },
+    publishes(envelope: string): void {
+      if (envelope === written) return;
+      for (const row of rows.values()) {
+        if (row.envelope === envelope)
+          count(row.owed ? 'fan-out: owed event published' : 'fan-out: own mark met');
+      }
+    },
+    settles(settlements: readonly Settlement[]): void {
+      for (const { verdict } of settlements)
+        count(`verdict: ${verdict.kind === 'done' ? verdict.outcome : verdict.kind}`);
+    },
+  };
+}

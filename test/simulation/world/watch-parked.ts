@@ -1,0 +1,29 @@
+/** I8: what waited outside the queue is back within a minute of whatever ended the wait. Looked at again and again. */
+import { pauseOf, stopOf } from '../../../shared/domain/partner-account.ts';
+import type { SimWorld } from './sim-world.ts';
+
+/** The drain comes every ten seconds by then; an answer that was late in the chaos may still be under way at first. */
+const maxMs = 60_000;
+const since = new WeakMap<SimWorld, Map<string, number>>();
+
+export async function watchParked(world: SimWorld): Promise<void> {
+  const { scheduler, state, history, plan } = world;
+  const now = scheduler.now();
+  const freeSince = since.get(world) ?? new Map<string, number>();
+  since.set(world, freeSince);
+  const isBridgePaused = (await state.budgetStore.read()).pausedUntilMs > now;
+  for (const account of plan.accounts) {
+    const row = (await state.partnerAccounts.read(account))?.value;
+    const isResting = isBridgePaused || (row && (stopOf(row) || pauseOf(row, now)));
+    const [first] = await state.parkingLot.oldest(account, 1);
+    if (isResting || !first) {
+      freeSince.delete(account);
+      continue;
+    }
+    const from = freeSince.get(account) ?? now;
+    freeSince.set(account, from);
+    if (now - from <= maxMs) continue;
+    const message = `${first.message.key} of ${account} is parked ${now - from} ms after nothing kept it from coming back`;
+    history.violated({ invariant: 'I8', message });
+  }
+}

@@ -1,0 +1,90 @@
+/** I6: one refresh at a time, the newest refresh token kept, and a stop only where there is a reason. */
+import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
+import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
+import type { History } from '../model/history.ts';
+import type { Service } from '../model/service.ts';
+import type { Process } from './process.ts';
+import { nameOf } from './users.ts';
+
+export interface TokenWatchDeps {
+  readonly service: Service;
+  readonly history: History;
+}
+
+/** @param isGiven whether a good answer arrived */
+export type EndOfRequest = (isGiven: boolean) => void;
+
+export function createTokenWatch({ service, history }: TokenWatchDeps) {
+  /** Who is between asking for a pair and having stored it, for each account. */
+  const refreshing = new Map<string, Set<Process>>();
+  /** Versions that are current no more, with the order of that. */
+  const replaced = new Map<string, number>();
+  const current = new Map<string, string>();
+  const rejections = new Map<Process, number>();
+  /** Who has been given a pair and done nothing with it yet. */
+  const unstored = new Map<string, Set<Process>>();
+  let order = 0;
+
+  function becameCurrent(account: string, version: string): void {
+    order += 1;
+    const before = current.get(account);
+    if (before !== undefined) replaced.set(`${account} ${before}`, order);
+    current.set(account, version);
+  }
+
+  const isRefresh = (process: Process) =>
+    process.name.startsWith('refresh') || process.name.startsWith('sweep');
+
+  return {
+    requestStarted(process: Process, { path, body }: WireRequest): EndOfRequest {
+      if (!path.endsWith('/oauth/token') || !isRefresh(process)) return () => undefined;
+      const { refresh_token: text } = JSON.parse(body ?? '{}') as { refresh_token: string };
+      const account = nameOf(service.tokens.accountOf(text) ?? '');
+      const busy = refreshing.get(account) ?? new Set();
+      refreshing.set(account, busy);
+      const other = [...busy].find((one) => one !== process && !one.isDead());
+      if (other) {
+        const message = `${process.name} refreshes ${account} while ${other.name} has not stored its pair yet`;
+        history.violated({ invariant: 'I6', subject: account, message });
+      }
+      busy.add(process);
+      return (isGiven) => {
+        order += 1;
+        if (isGiven) unstored.set(account, (unstored.get(account) ?? new Set()).add(process));
+        if (!service.tokens.opens(text)) {
+          busy.delete(process);
+          rejections.set(process, order);
+        }
+      };
+    },
+    /** A pair is about to be stored, whatever comes of it. */
+    storing(process: Process, account: string): void {
+      unstored.get(account)?.delete(process);
+    },
+    stored(process: Process, account: string, version: string): void {
+      refreshing.get(account)?.delete(process);
+      becameCurrent(account, version);
+    },
+    /** By a person's hand. */
+    edited: becameCurrent,
+    accountWritten(
+      process: Process,
+      { name, stop, refreshing: lock }: PartnerAccount,
+      before: PartnerAccount | undefined,
+    ): void {
+      if (unstored.get(name)?.has(process)) {
+        const message = `${process.name} wrote about ${name} before it stored the pair it was given`;
+        history.violated({ invariant: 'I6', subject: name, message });
+      }
+      // The lock is given back: no pair came of it, so there is nothing to store.
+      if (!lock) refreshing.get(name)?.delete(process);
+      if (stop?.reason !== 'refresh-token-rejected' || before?.stop?.tokenVersion === stop.tokenVersion)
+        return;
+      const replacedAt = replaced.get(`${name} ${stop.tokenVersion}`);
+      const rejectedAt = rejections.get(process);
+      if (replacedAt === undefined || rejectedAt === undefined || replacedAt > rejectedAt) return;
+      const message = `${process.name} stopped ${name} for a token that had been replaced before it was rejected`;
+      history.violated({ invariant: 'I6', subject: name, message });
+    },
+  };
+}

@@ -1,0 +1,84 @@
+/** I7: the rate over any window, and pauses that hold for everybody; I8: one forbidden advert is no blocked address. */
+import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
+import type { History } from '../model/history.ts';
+import type { Plan } from '../model/plan.ts';
+import type { Scheduler } from '../model/scheduler.ts';
+import type { Process } from './process.ts';
+
+export interface TrafficWatchDeps {
+  readonly plan: Plan;
+  readonly scheduler: Scheduler;
+  readonly history: History;
+}
+
+interface Pause {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Until whoever was asked has told the store. */
+const tellingMs = 200;
+/** What a process knows of the store is at most a second old, and the answer it was told in took some milliseconds. */
+const graceMs = 1_100;
+/** Longer than an answer takes to arrive, and then to be told to the store. */
+const underWayMs = 15_000;
+/** The rate limiter rounds, and a `Date` header has whole seconds. */
+const roundingMs = 1_000;
+
+export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDeps) {
+  const starts: number[] = [];
+  /** What answered 403 without a cursor in its request, and when it last did. */
+  const forbidden = new Map<string, number>();
+  const unable = new Set<Process>();
+  let pause: Pause = { fromMs: 0, untilMs: 0 };
+  let isBlocked = false;
+  /** When the circuit last opened or closed: what was answered long before that has no part in what comes of it. */
+  let turnedMs = Number.NEGATIVE_INFINITY;
+
+  return {
+    started(process: Process, { path }: WireRequest): void {
+      // What all keep together needs clocks that agree.
+      if (plan.maxSkewMs > 0) return;
+      const now = scheduler.now();
+      const earlier = starts.at(-plan.requestsPerSecond);
+      starts.push(now);
+      if (earlier !== undefined && now - earlier < 1_000) {
+        const allowed = plan.requestsPerSecond;
+        const message = `${allowed + 1} requests within ${now - earlier} ms, where ${allowed} a second are allowed`;
+        history.violated({ invariant: 'I7', message });
+      }
+      if (isBlocked || now <= pause.fromMs + graceMs || now >= pause.untilMs) return;
+      const message = `${process.name} sent ${path} ${now - pause.fromMs} ms after the service had asked for a pause, which has ${pause.untilMs - now} ms to go`;
+      history.violated({ invariant: 'I7', message });
+    },
+    /** The service named a time. It counts when who heard of it lived to tell the others, and could. */
+    askedToWait(process: Process, ms: number): void {
+      const untilMs = scheduler.now() + ms - roundingMs;
+      unable.delete(process);
+      scheduler.after(tellingMs, () => {
+        if (process.isDead() || unable.has(process) || untilMs <= pause.untilMs) return;
+        pause = { fromMs: scheduler.now(), untilMs };
+      });
+    },
+    cannotTell: (process: Process): void => void unable.add(process),
+    answeredForbidden: (resource: string): void => void forbidden.set(resource, scheduler.now()),
+    /** From now on single requests go through, as trials. */
+    circuitOpened(): void {
+      const since = [...forbidden].filter(([, atMs]) => atMs >= turnedMs - underWayMs);
+      // A trial that fails is enough to open it again.
+      const expected = isBlocked ? 1 : 2;
+      isBlocked = true;
+      turnedMs = scheduler.now();
+      if (since.length >= expected) return;
+      const what = since.length === 0 ? 'nothing' : `only ${since.map(([resource]) => resource).join()}`;
+      const message = `the circuit opened although ${what} answered 403 to a request without a cursor`;
+      history.violated({ invariant: 'I8', message });
+    },
+    /** A success ends the circuit, and every pause with it. */
+    circuitClosed(): void {
+      isBlocked = false;
+      turnedMs = scheduler.now();
+      pause = { fromMs: 0, untilMs: 0 };
+    },
+  };
+}
