@@ -8,8 +8,8 @@ import { decodedText } from './text/decoded-text.ts';
 const minSecretChars = 4;
 /** So much of a secret is taken for the secret: an echo may be cut off at either end. */
 const stretchChars = 8;
-/** As base64 has a stretch, at the least. */
-const base64Run = /[\w+/-](?:[\s\\]?[\w+/-]){10,}/g;
+/** As base64 has a stretch, at the least; between its lines may stand line breaks, indentation and backslashes. */
+const base64Run = /[\w+/-](?:[\s\\]*[\w+/-]){10,}/g;
 /** What in decoded base64 may be text. */
 const printableRun = /[\t\n\r\x20-\x7e]{4,}/g;
 /** Base64 within base64. */

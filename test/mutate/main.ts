@@ -104,6 +104,8 @@ function start(
       config: false,
       ...{ include, exclude, watch: false, reporters: [{}], silent: true, passWithNoTests: true },
       ...{ pool: 'forks', isolate, maxWorkers: Number(options.workers) },
+      // Its key is the source on disk: it would give modules that another run has put other mutants into.
+      fsModuleCache: false,
       runner: path.resolve('test/mutate/runner.ts'),
       sequence: { sequencer: CheapestFirst },
     },

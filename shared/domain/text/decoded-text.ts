@@ -56,7 +56,8 @@ const decodedOnce = (text: string): string =>
 export function decodedText(text: string): string | undefined {
   if (plainAscii.test(text)) return text;
   let current = text;
-  for (let round = 0; round < maxRounds; round += 1) {
+  // One more than there may be: it finds that nothing changes any more.
+  for (let round = 0; round <= maxRounds; round += 1) {
     const decoded = decodedOnce(current);
     if (decoded === current) return current;
     current = decoded;

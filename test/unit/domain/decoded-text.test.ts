@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { decodedText } from '../../../shared/domain/decoded-text.ts';
+
+const times = (count: number, encode: (text: string) => string, text: string) =>
+  Array.from({ length: count }).reduce<string>(encode, text);
+
+describe('what a text says', () => {
+  it.each([
+    ['percent encoding, in either case', '%7e%7E', '~~'],
+    ['percent encoding of more than one byte', '%C5%82%c5%82', 'łł'],
+    ['percent encoding that is no UTF-8', 'a%ffb', 'a\ufffdb'],
+    ['escapes of JSON', '\\u0141\\u004a', 'ŁJ'],
+    ['escapes of a pair', '\\ud83d\\udeb2', '🚲'],
+    ['escapes of old JavaScript', '%u0141%u004A', 'ŁJ'],
+    ['escapes of code points', '\\u{41}\\u{0001F6b2}', 'A🚲'],
+    ['escapes of bytes', '\\x41\\x7A', 'Az'],
+    ['escapes of white space', 'a\\nb\\tc\\rd\\be\\ff', 'a b c d e f'],
+    ['decimal entities', '&#65;&#0000066;&#67 &#128690;', 'ABC 🚲'],
+    ['hexadecimal entities', '&#x41;&#X0042;&#x43 &#x1f6b2;', 'ABC 🚲'],
+    ['the last code point there is', '&#1114111;&#x10ffff;', '\u{10ffff}\u{10ffff}'],
+    ['no code point at all', '&#1114112;&#x110000;\\u{110000}', '\ufffd\ufffd\ufffd'],
+    ['halves of pairs as code points', '&#xd800;&#xdfff;\\u{dabc}', '\ufffd\ufffd\ufffd'],
+    ['what stands just beside the halves', '&#xd7ff;&#xe000;', '\ud7ff\ue000'],
+    ['an entity of that name', '&AMP;&lt;&Gt;', '&<>'],
+    ['a compatibility form', 'ｔｏｋｅｎ ﬁ', 'token fi'],
+    ['invisible characters', 'a\u200bb\u00adc\ufe0fd\u202ee\u2060f', 'abcdef'],
+    ['a mixture', '%26amp;#x4&#x31;&shy;;', 'A'],
+  ])('is found behind %s', (_case, text, says) => {
+    expect(decodedText(text)).toBe(says);
+  });
+
+  it.each(['50 % of 7%', '%zz', '\\q \\u12 \\x4 \\u{} \\u{1234567}', '&amp &unknown; &;', '&#; &#x;', 'R&D'])(
+    'is the text itself where nothing is encoded: %s',
+    (text) => {
+      expect(decodedText(text)).toBe(text);
+    },
+  );
+
+  it("is found behind HTML's names of the characters in ASCII", () => {
+    const punctuation =
+      '&excl;&quot;&num;&dollar;&percnt;&amp;&apos;&lpar;&rpar;&ast;&midast;&plus;&comma;&period;&sol;&colon;&semi;' +
+      '&lt;&equals;&gt;&quest;&commat;&lsqb;&lbrack;&rsqb;&rbrack;&Hat;&lowbar;&UnderBar;&grave;&DiacriticalGrave;' +
+      '&lcub;&lbrace;&verbar;&vert;&VerticalLine;&rcub;&rbrace;&hyphen;&dash;';
+
+    expect(decodedText(punctuation)).toBe('!"#$%&\'()**+,./:;<=>?@[[]]^__``{{|||}}--');
+    expect(decodedText('a&bsol;!')).toBe('a\\!');
+    expect(decodedText('a&Tab;b&NewLine;c&nbsp;d')).toBe('a\tb\nc d');
+    expect(decodedText('a&shy;b&zwj;c&zwnj;d&NoBreak;e&ZeroWidthSpace;f')).toBe('abcdef');
+  });
+
+  it('is found behind eight encodings, and behind more it is not looked for', () => {
+    expect(decodedText(times(8, encodeURIComponent, '%'))).toBe('%');
+    expect(decodedText(times(9, encodeURIComponent, '%'))).toBeUndefined();
+    expect(decodedText(times(9, (text) => text.replaceAll('&', '&amp;'), '&lt;'))).toBeUndefined();
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { ShapeError } from '../../../shared/contract/checks.ts';
+import {
+  asFault,
+  type FaultKind,
+  faultKinds,
+  faultPolicies,
+  PartnerFault,
+} from '../../../shared/domain/faults.ts';
+
+const kindsWhere = (isMeant: (policy: (typeof faultPolicies)[FaultKind]) => boolean) =>
+  faultKinds.filter((kind) => isMeant(faultPolicies[kind]));
+
+describe('what is done about faults', () => {
+  it('tries again at once only what may have passed', () => {
+    expect(kindsWhere(({ retryable }) => retryable)).toEqual(['passing']);
+  });
+
+  it('gives a message up at once only when its own request is wrong, and after some tries for its advert alone', () => {
+    expect(kindsWhere(({ deadLettered }) => deadLettered === 'at-once')).toEqual(['invalid-request']);
+    expect(kindsWhere(({ deadLettered }) => deadLettered === 'by-tries')).toEqual(
+      kindsWhere(({ blames }) => blames === 'advert').filter((kind) => kind !== 'invalid-request'),
+    );
+    expect(kindsWhere(({ deadLettered }) => deadLettered !== 'by-age')).toEqual(
+      kindsWhere(({ blames }) => blames === 'advert'),
+    );
+  });
+
+  it('lets nobody else suffer from what one advert or one partner account met', () => {
+    expect(kindsWhere(({ blames }) => blames === 'advert')).toEqual([
+      ...['forbidden', 'invalid-request', 'request-refused', 'not-found', 'contract-broken'],
+    ]);
+    expect(kindsWhere(({ blames }) => blames === 'service')).toEqual(['passing', 'slow-down', 'paused']);
+    expect(kindsWhere(({ blames }) => blames === 'bridge')).toEqual([
+      ...['wrong-path', 'client-rejected', 'malformed-state'],
+    ]);
+    expect(kindsWhere(({ blames }) => blames === 'partner-account')).toHaveLength(9);
+  });
+
+  it('calls for a person where it does not end by itself', () => {
+    expect(kindsWhere(({ needsAttention }) => needsAttention)).toEqual([
+      ...['scope-insufficient', 'wrong-path', 'grant-rejected', 'client-rejected', 'scope-refused'],
+      ...['other-user', 'account-stopped', 'malformed-state'],
+    ]);
+  });
+});
+
+describe('an error as a fault', () => {
+  it('is itself when it is one, with what the service said', () => {
+    const told = { status: 429, serviceCode: 'slow', retryAfterMs: 1, askedToWaitMs: 2, cause: 'x' };
+    const fault = new PartnerFault('slow-down', 'wait', told);
+
+    expect(asFault(fault)).toBe(fault);
+    expect(fault).toMatchObject({ ...told, code: 'slow-down', message: 'wait', name: 'PartnerFault' });
+    expect(fault.policy).toBe(faultPolicies['slow-down']);
+  });
+
+  it('is malformed state when something stored has another shape, and else passing, with its cause', () => {
+    const shape = new ShapeError('row x', [{ path: 'name', expected: 'no name' }]);
+    expect(asFault(shape)).toMatchObject({ code: 'malformed-state', message: shape.message, cause: shape });
+    const bug = new TypeError('holds a secret');
+    expect(asFault(bug)).toMatchObject({ code: 'passing', message: 'unexpected TypeError', cause: bug });
+    expect(asFault(undefined)).toMatchObject({ code: 'passing', message: 'unexpected undefined' });
+  });
+});

@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createMessageGroups, type Queued } from '../../../shared/domain/message-groups.ts';
+
+interface Message extends Queued {
+  readonly group: string;
+}
+
+const groupsOf = () =>
+  createMessageGroups<Message>({
+    groupOf: ({ group }) => group,
+    rankOf: ({ sequenceNumber }) => sequenceNumber,
+  });
+const message = (sequenceNumber: number, group = 'a'): Message => ({
+  sequenceNumber,
+  group,
+  receives: 0,
+  handedOut: false,
+});
+const numbers = (messages: readonly Queued[]) => messages.map(({ sequenceNumber }) => sequenceNumber);
+
+/** What the groups do, told in the simplest way: every message is looked at each time. */
+function takeByRule(
+  queue: readonly Message[],
+  [maxGroups, maxPerGroup, nowMs, visibleAt]: readonly [number, number, number, number],
+): number[] {
+  const names = [...new Set(queue.map(({ group }) => group))];
+  const taken: number[] = [];
+  let groups = 0;
+  for (const name of names) {
+    const own = queue.filter(({ group }) => group === name);
+    if (own.some((one) => one.visibleAt !== undefined && one.visibleAt > nowMs)) continue;
+    for (const one of own) {
+      delete one.visibleAt;
+      one.handedOut = false;
+    }
+    if (groups === maxGroups) continue;
+    groups += 1;
+    for (const one of own.slice(0, maxPerGroup)) {
+      one.receives += 1;
+      one.visibleAt = visibleAt;
+      one.handedOut = true;
+      taken.push(one.sequenceNumber);
+    }
+  }
+  return taken;
+}
+
+describe('message groups', () => {
+  it('hand out what the rule says, whatever was added, taken, put off and removed before', () => {
+    const step = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          add: fc.constantFrom('a', 'b', 'c'),
+          putOffFor: fc.option(fc.integer({ min: -5, max: 30 }), { freq: 4 }),
+        }),
+      },
+      {
+        weight: 4,
+        arbitrary: fc.record({ take: fc.integer({ min: 1, max: 3 }), each: fc.integer({ min: 1, max: 3 }) }),
+      },
+      { weight: 2, arbitrary: fc.record({ remove: fc.nat(9) }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({ putOff: fc.nat(9), by: fc.integer({ min: 0, max: 30 }) }),
+      },
+      { weight: 3, arbitrary: fc.record({ wait: fc.integer({ min: 1, max: 20 }) }) },
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const groups = groupsOf();
+        let queue: [own: Message, model: Message][] = [];
+        let nowMs = 1_000;
+        let last = 0;
+        for (const one of steps) {
+          if ('add' in one) {
+            last += 1;
+            const added = (): Message => ({
+              ...message(last, one.add),
+              ...(one.putOffFor !== null && { visibleAt: nowMs + one.putOffFor }),
+            });
+            const pair: [Message, Message] = [added(), added()];
+            queue.push(pair);
+            groups.add(pair[0]);
+          } else if ('take' in one) {
+            const how = [one.take, one.each, nowMs, nowMs + 10] as const;
+            const models = queue.map(([, model]) => model);
+            expect(numbers(groups.take(...how))).toEqual(takeByRule(models, how));
+            expect(queue.map(([own]) => own)).toEqual(models);
+          } else if ('remove' in one) {
+            const removed = queue[one.remove];
+            if (removed) groups.remove(removed[0]);
+            queue = queue.filter((pair) => pair !== removed);
+          } else if ('putOff' in one) {
+            const chosen = queue[one.putOff];
+            if (!chosen) continue;
+            groups.putOff(chosen[0], nowMs + one.by);
+            Object.assign(chosen[1], { visibleAt: nowMs + one.by, handedOut: false });
+          } else {
+            nowMs += one.wait;
+          }
+        }
+      }),
+      { seed: 1, numRuns: 500 },
+    );
+  });
+
+  it('forget no message that is handed out, however many have come and gone meanwhile', () => {
+    const groups = groupsOf();
+    const held = [message(1, 'held'), message(2, 'held too')];
+    for (const one of held) groups.add(one);
+    groups.take(1, 1, 0, 1_000_000);
+    groups.take(1, 1, 0, 2_000_000);
+    for (let number = 3; number < 5_000; number += 1) {
+      const passing = message(number, `passing ${number}`);
+      groups.add(passing);
+      expect(groups.take(10, 1, 0, 500_000)).toEqual([passing]);
+      groups.remove(passing);
+    }
+
+    expect(groups.take(10, 1, 999_999, 3_000_000)).toEqual([]);
+    expect(numbers(groups.take(10, 1, 1_000_000, 3_000_000))).toEqual([1]);
+    expect(numbers(groups.take(10, 1, 2_000_000, 3_000_000))).toEqual([2]);
+  });
+});

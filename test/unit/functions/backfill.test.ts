@@ -1,0 +1,471 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  type BackfillDeps,
+  type BackfillOptions,
+  backfill,
+  pauseBackfill,
+} from '../../../functions/backfill/backfill.ts';
+import type {
+  AdvertSource,
+  BackfillProgress,
+  Backfills,
+  SourcePage,
+} from '../../../functions/backfill/ports.ts';
+import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
+import { PartnerFault } from '../../../shared/domain/faults.ts';
+import type { Versioned } from '../../../shared/domain/ports.ts';
+import { createManualClock } from '../../helpers/manual-clock.ts';
+
+const key = { partnerAccount: 'main', generation: 7 };
+
+/** One backfill's progress, with what was counted for the books, and a place to interfere before each write. */
+function createStoredProgress() {
+  let stored: Versioned<BackfillProgress> | undefined;
+  let counted = 0;
+  const interference: (() => void)[] = [];
+  const backfills: Backfills = {
+    read: async () => stored,
+    async write(_key, value, expected, listed) {
+      interference.shift()?.();
+      if ((stored?.version ?? 0) !== expected) return false;
+      stored = { value, version: expected + 1 };
+      counted += listed;
+      return true;
+    },
+  };
+  return {
+    ...backfills,
+    value: () => stored?.value,
+    counted: () => counted,
+    /** Stores what somebody else found, changed from what is there. */
+    change(change: Partial<BackfillProgress> = {}) {
+      if (!stored) throw new Error('nothing is stored');
+      stored = { value: { ...stored.value, ...change }, version: stored.version + 1 };
+    },
+    erase() {
+      stored = undefined;
+    },
+    /** What happens just before the next writes, one after the other. */
+    meanwhile: (...actions: (() => void)[]) => interference.push(...actions),
+  };
+}
+
+/** A list of pages; its positions count adverts. */
+function listOf(...pages: readonly (readonly unknown[])[]) {
+  const asked: number[] = [];
+  const starts = pages.map((_, index) => pages.slice(0, index).flat().length);
+  const source: AdvertSource = {
+    name: 'list',
+    async page(position): Promise<SourcePage | undefined> {
+      asked.push(position);
+      const index = starts.indexOf(position);
+      const data = pages[index];
+      return data && { data, next: position + data.length };
+    },
+  };
+  return { source, asked };
+}
+
+describe('a backfill', () => {
+  let clock: ReturnType<typeof createManualClock>;
+  let progress: ReturnType<typeof createStoredProgress>;
+  let sent: ChangedAdvert[][];
+  let depth: () => number;
+  let refused: (messages: readonly ChangedAdvert[]) => string[];
+  let told: [position: number, waiting: boolean][];
+  let deps: BackfillDeps;
+
+  beforeEach(() => {
+    clock = createManualClock();
+    progress = createStoredProgress();
+    sent = [];
+    depth = () => 0;
+    refused = () => [];
+    told = [];
+    let ids = 0;
+    deps = {
+      backfills: progress,
+      queue: {
+        async send(messages) {
+          sent.push([...messages]);
+          return new Set(refused(messages));
+        },
+        depth: async (partnerAccount) => (partnerAccount === 'main' ? depth() : Number.NaN),
+      },
+      clock,
+      newId: () => `id-${++ids}`,
+      settings: { feed: 'adverts', mostWaiting: 100, lookMs: 5_000 },
+      onProgress: ({ position }, waiting) => told.push([position, waiting]),
+    };
+  });
+  const run = (source: AdvertSource, options: Partial<BackfillOptions> = {}) =>
+    backfill(deps, key, source, { signal: new AbortController().signal, restart: false, ...options });
+  const sentIds = () => sent.map((messages) => messages.map(({ advertId }) => advertId));
+  /** Ended after its first page, by a queue that took no more. */
+  const unfinished = async () => {
+    refused = () => (sent.length > 1 ? ['any'] : []);
+    await expect(run(listOf(['1', '2'], ['3']).source)).rejects.toThrow(PartnerFault);
+    refused = () => [];
+    sent = [];
+  };
+
+  it('puts every advert of the list into the queue, page by page, as if the feed had named it', async () => {
+    const { source, asked } = listOf(['1', '2'], ['3']);
+
+    const result = await run(source);
+
+    const message = {
+      ...{ partnerAccount: 'main', generation: 7, feed: 'adverts', cause: 'backfill' },
+      listedAt: '2026-11-20T12:00:00.000Z',
+    };
+    expect(sent).toEqual([
+      [
+        { ...message, key: 'id-2:1', advertId: '1', correlationId: 'id-2' },
+        { ...message, key: 'id-2:2', advertId: '2', correlationId: 'id-2' },
+      ],
+      [{ ...message, key: 'id-3:3', advertId: '3', correlationId: 'id-3' }],
+    ]);
+    expect(asked).toEqual([0, 2, 3]);
+    expect(result).toEqual({
+      end: 'done',
+      progress: {
+        ...{ id: 'id-1', state: 'done', source: 'list', position: 3, listed: 3, malformed: 0 },
+        startedAt: '2026-11-20T12:00:00.000Z',
+      },
+    });
+    expect(progress.value()).toEqual(result.progress);
+    expect(progress.counted()).toBe(3);
+    expect(told).toEqual([
+      [0, false],
+      [2, false],
+      [3, false],
+    ]);
+  });
+
+  it('needs nobody who is told of its steps', async () => {
+    const { onProgress: _onProgress, ...rest } = deps;
+    deps = rest;
+
+    expect(await run(listOf(['1']).source)).toMatchObject({ end: 'done', progress: { listed: 1 } });
+  });
+
+  it('counts what is no advert ID, and sends an advert once however often it is listed', async () => {
+    const { source } = listOf(['1', '../x', '1', 7], ['', '2', '1', null], ['x']);
+
+    expect(await run(source)).toMatchObject({ end: 'done', progress: { listed: 2, malformed: 5 } });
+
+    expect(sentIds()).toEqual([['1'], ['2']]);
+    expect(progress.counted()).toBe(2);
+  });
+
+  it('stores nothing of a page that the queue did not take whole, and lists it again with fresh keys', async () => {
+    await unfinished();
+
+    refused = (messages) => messages.slice(1).map((message) => message.key);
+    const failing = run(listOf(['1', '2'], ['3', '4', '5']).source);
+    await expect(failing).rejects.toMatchObject({
+      code: 'passing',
+      message: 'the queue did not accept 2 of 3 messages',
+    });
+    expect(progress.value()).toMatchObject({ position: 2, listed: 2, state: 'running' });
+    expect(progress.counted()).toBe(2);
+
+    refused = () => [];
+    expect(await run(listOf(['1', '2'], ['3', '4', '5']).source)).toMatchObject({
+      end: 'done',
+      progress: { id: 'id-1', listed: 5 },
+    });
+    expect(sentIds()).toEqual([
+      ['3', '4', '5'],
+      ['3', '4', '5'],
+    ]);
+    expect(new Set(sent.flat().map((message) => message.key))).toHaveLength(6);
+  });
+
+  it('ends when the source fails, and can go on', async () => {
+    const fault = new PartnerFault('passing', 'no answer');
+    await expect(run({ name: 'list', page: () => Promise.reject(fault) })).rejects.toBe(fault);
+
+    expect(await run(listOf(['1']).source)).toMatchObject({ end: 'done', progress: { id: 'id-1' } });
+  });
+
+  describe('whose list is paged in another way than assumed', () => {
+    /** Gives these pages whatever is asked for. */
+    const givingAnyway = (...pages: unknown[][]): AdvertSource => ({
+      name: 'list',
+      page: async (position) => (pages[position] ? { data: pages[position], next: position + 1 } : undefined),
+    });
+
+    it('is broken off at the page that comes again', async () => {
+      await expect(run(givingAnyway(['1', '2'], ['1', '2']))).rejects.toMatchObject({
+        code: 'contract-broken',
+        message: expect.stringContaining('the same page again'),
+      });
+      expect(progress.value()).toMatchObject({ position: 1, listed: 2, state: 'running' });
+    });
+
+    it.each([
+      [
+        'one is different',
+        [
+          ['1', '2'],
+          ['1', '3'],
+          ['2', '3'],
+        ],
+      ],
+      [
+        'it begins like the one before and is longer',
+        [
+          ['1', '2'],
+          ['1', '2', '3'],
+        ],
+      ],
+      ['it begins like the one before and is shorter', [['1', '2'], ['1']]],
+      ['both are empty', [[], [], ['1']]],
+      ['it is not the one just before', [['1'], ['2'], ['1']]],
+    ])('goes on with a page that is not the same: %s', async (_case, pages) => {
+      expect(await run(givingAnyway(...pages))).toMatchObject({
+        end: 'done',
+        progress: { listed: new Set(pages.flat()).size },
+      });
+      expect(sentIds()).not.toContainEqual([]);
+    });
+  });
+
+  it('ends after the page in hand when it is told to, and goes on from there later', async () => {
+    const controller = new AbortController();
+    const { source, asked } = listOf(['1', '2'], ['3']);
+    const ending: AdvertSource = {
+      ...source,
+      page(position) {
+        controller.abort();
+        return source.page(position);
+      },
+    };
+
+    expect(await run(ending, { signal: controller.signal })).toMatchObject({
+      end: 'stopped',
+      progress: { state: 'running', position: 2, listed: 2 },
+    });
+    clock.advance(60_000);
+
+    expect(await run(source)).toMatchObject({
+      end: 'done',
+      progress: { id: 'id-1', listed: 3, startedAt: '2026-11-20T12:00:00.000Z' },
+    });
+    expect(asked).toEqual([0, 2, 3]);
+    expect(sentIds()).toEqual([['1', '2'], ['3']]);
+  });
+
+  describe('while more messages wait than it may add to', () => {
+    it('adds nothing, and looks again after a pause', async () => {
+      const depths = [101, 250, 100];
+      depth = () => depths.shift() ?? 0;
+      const startMs = clock.now();
+
+      expect(await run(listOf(['1']).source)).toMatchObject({ end: 'done' });
+
+      expect(sent[0]?.[0]?.listedAt).toBe(new Date(startMs + 10_000).toISOString());
+      expect(told.slice(0, 5)).toEqual([
+        [0, false],
+        [0, true],
+        [0, false],
+        [0, true],
+        [0, false],
+      ]);
+    });
+
+    it('is heard when it is told to end', async () => {
+      depth = () => 101;
+      const controller = new AbortController();
+      deps = { ...deps, onProgress: (_progress, waiting) => waiting && controller.abort() };
+
+      expect(await run(listOf(['1']).source, { signal: controller.signal })).toMatchObject({
+        end: 'stopped',
+      });
+      expect(sent).toEqual([]);
+    });
+
+    it('ends when it is paused', async () => {
+      depth = () => {
+        progress.change({ state: 'paused' });
+        return 101;
+      };
+
+      expect(await run(listOf(['1']).source)).toMatchObject({ end: 'paused', progress: { state: 'paused' } });
+      expect(sent).toEqual([]);
+    });
+
+    it('ends when somebody else goes on with it', async () => {
+      depth = () => {
+        progress.change({ position: 9 });
+        return 101;
+      };
+
+      expect(await run(listOf(['1']).source)).toMatchObject({ end: 'taken-over', progress: { position: 9 } });
+    });
+
+    it('looks again although its progress is gone, which ends it when it has a page to store', async () => {
+      const depths = [101, 0];
+      depth = () => {
+        if (depths.length === 2) progress.erase();
+        return depths.shift() ?? 0;
+      };
+
+      expect(await run(listOf(['1']).source)).toMatchObject({ end: 'taken-over' });
+      expect(sentIds()).toEqual([['1']]);
+    });
+  });
+
+  describe('that is unfinished', () => {
+    beforeEach(unfinished);
+
+    it('is left as it is by one with another source', async () => {
+      const before = progress.value();
+
+      expect(await run({ ...listOf(['8']).source, name: 'file' })).toEqual({
+        end: 'other-source',
+        progress: before,
+      });
+      expect(progress.value()).toEqual(before);
+      expect(sent).toEqual([]);
+    });
+
+    it.each(['list', 'file'])('is left aside for a new one when asked for: from %s', async (name) => {
+      clock.advance(1_000);
+
+      expect(await run({ ...listOf(['1', '2'], ['3']).source, name }, { restart: true })).toMatchObject({
+        end: 'done',
+        progress: { id: expect.not.stringMatching(/^id-1$/), source: name, listed: 3 },
+      });
+      expect(progress.value()?.startedAt).toBe('2026-11-20T12:00:01.000Z');
+    });
+
+    it('is running again when it goes on after a pause', async () => {
+      await pauseBackfill(progress, key);
+      const { source } = listOf(['1', '2'], ['3']);
+      const states: unknown[] = [];
+      deps = { ...deps, onProgress: () => states.push(progress.value()?.state) };
+
+      expect(await run(source)).toMatchObject({ end: 'done', progress: { id: 'id-1', listed: 3 } });
+      expect(states).toEqual(['running', 'running']);
+    });
+  });
+
+  it('begins anew when the one before is done, also from another source', async () => {
+    await run(listOf(['1']).source);
+    const { source, asked } = listOf(['1', '2']);
+
+    expect(await run({ ...source, name: 'file' })).toMatchObject({
+      end: 'done',
+      progress: { id: 'id-3', source: 'file', listed: 2 },
+    });
+    expect(asked[0]).toBe(0);
+  });
+
+  it('begins although somebody else wrote in the same moment, but not against ten in a row', async () => {
+    await run(listOf(['1']).source);
+
+    progress.meanwhile(...Array.from({ length: 9 }, () => () => progress.change()));
+    expect(await run(listOf(['2']).source)).toMatchObject({ end: 'done', progress: { listed: 1 } });
+
+    progress.meanwhile(...Array.from({ length: 10 }, () => () => progress.change()));
+    await expect(run(listOf(['3']).source)).rejects.toThrow(/too many others write/);
+  });
+
+  describe('that somebody else writes to while it sends a page', () => {
+    /** Runs it; `action` comes between the sending and the storing of the first page. */
+    const interrupted = (action: () => void, ...pages: string[][]) => {
+      progress.meanwhile(() => {}, action);
+      return run(listOf(...pages).source);
+    };
+
+    it('pauses after the page, which is counted, and goes on behind it', async () => {
+      const result = await interrupted(() => progress.change({ state: 'paused' }), ['1', '2'], ['3']);
+
+      expect(result).toMatchObject({ end: 'paused', progress: { state: 'paused', position: 2, listed: 2 } });
+      expect(progress.value()).toEqual(result.progress);
+      expect(progress.counted()).toBe(2);
+      const { source, asked } = listOf(['1', '2'], ['3']);
+      expect(await run(source)).toMatchObject({ end: 'done', progress: { id: 'id-1', listed: 3 } });
+      expect(asked[0]).toBe(2);
+    });
+
+    it('is done when the pause comes after its last page', async () => {
+      const result = await interrupted(() => progress.change({ state: 'paused' }));
+
+      expect(result).toMatchObject({ end: 'done', progress: { state: 'done' } });
+      expect(progress.value()?.state).toBe('done');
+    });
+
+    it.each<[string, Partial<BackfillProgress>]>([
+      ['another process has come further', { position: 9 }],
+      ['another process has come to its end', { position: 9, state: 'done' }],
+      ['another one was begun', { id: 'theirs' }],
+      ['another one was begun, and paused', { id: 'theirs', state: 'paused' }],
+    ])('leaves the progress to the other, with its own page counted: %s', async (_case, change) => {
+      const result = await interrupted(() => progress.change(change), ['1', '2'], ['3']);
+
+      expect(result).toMatchObject(
+        change.state === 'done' ? { end: 'done', progress: change } : { end: 'taken-over', progress: change },
+      );
+      expect(progress.value()).toMatchObject({ listed: 0, ...change });
+      expect(progress.counted()).toBe(2);
+      expect(sentIds()).toEqual([['1', '2']]);
+    });
+
+    it('counts its page at a later try, but not against ten in a row', async () => {
+      const taking = () => progress.change({ id: 'theirs' });
+      progress.meanwhile(() => {}, ...Array.from({ length: 10 }, () => taking));
+      expect(await run(listOf(['1', '2']).source)).toMatchObject({
+        end: 'taken-over',
+        progress: { id: 'theirs' },
+      });
+      expect(progress.counted()).toBe(2);
+
+      progress.meanwhile(() => {}, ...Array.from({ length: 11 }, () => taking));
+      expect(await run(listOf(['3']).source, { restart: true })).toMatchObject({ end: 'taken-over' });
+      expect(progress.counted()).toBe(2);
+    });
+
+    it('ends when its progress was removed', async () => {
+      expect(await interrupted(() => progress.erase(), ['1'])).toMatchObject({ end: 'taken-over' });
+      expect(progress.value()).toBeUndefined();
+    });
+  });
+
+  describe('asked to pause', () => {
+    const pause = () => pauseBackfill(progress, key);
+
+    it('is not there, or done: there is nothing to pause', async () => {
+      expect(await pause()).toBeUndefined();
+      await run(listOf(['1']).source);
+      const before = progress.value();
+
+      expect(await pause()).toBeUndefined();
+      expect(progress.value()).toBe(before);
+    });
+
+    it('is paused where it is, counts nothing, and stays so when asked again', async () => {
+      await unfinished();
+      const before = progress.value();
+
+      const paused = await pause();
+
+      expect(paused).toEqual({ ...before, state: 'paused' });
+      expect(progress.value()).toEqual(paused);
+      expect(progress.counted()).toBe(2);
+      expect(await pause()).toEqual(paused);
+    });
+
+    it('is paused although it writes meanwhile, but not against ten writes in a row', async () => {
+      await unfinished();
+      progress.meanwhile(...Array.from({ length: 9 }, () => () => progress.change({ position: 5 })));
+      expect(await pause()).toMatchObject({ state: 'paused', position: 5 });
+
+      progress.change({ state: 'running' });
+      progress.meanwhile(...Array.from({ length: 10 }, () => () => progress.change()));
+      await expect(pause()).rejects.toThrow(/too many others write/);
+    });
+  });
+});
