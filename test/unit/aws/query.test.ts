@@ -73,7 +73,7 @@ describe('deleting many items', () => {
     dynamo.on(BatchWriteItemCommand).resolves({ UnprocessedItems: { t: requests('b') } });
 
     await expect(deleteAll(table, ['a', 'b'].map(item), aClock())).rejects.toThrow(
-      '1 items of t were not deleted',
+      '1 items of t were not written',
     );
     expect(sent()).toHaveLength(8);
   });
