@@ -1,6 +1,6 @@
 import { BatchWriteItemCommand, DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { deleteAll, queryAll } from '../../../shared/aws/query.ts';
@@ -62,11 +62,12 @@ describe('deleting many items', () => {
       .resolvesOnce({ UnprocessedItems: { t: requests('c') } })
       .resolves({});
     const clock = aClock();
+    vi.spyOn(Math, 'random').mockReturnValue(0.5);
 
     await deleteAll(table, ['a', 'b', 'c'].map(item), clock);
 
     expect(sent()).toEqual([requests('a', 'b', 'c'), requests('b', 'c'), requests('c')]);
-    expect(clock.slept).toHaveLength(2);
+    expect(clock.slept).toEqual([50, 100]);
   });
 
   it('fails, and says how much is left, when the table never takes it', async () => {

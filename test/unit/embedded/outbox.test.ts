@@ -34,6 +34,12 @@ function make() {
   };
 }
 
+async function all<T>(pages: AsyncIterable<T>): Promise<T[]> {
+  const read: T[] = [];
+  for await (const page of pages) read.push(page);
+  return read;
+}
+
 describe('the outbox', () => {
   it('has nothing for a webhook that it does not know', async () => {
     const { outbox, due } = make();
@@ -97,7 +103,8 @@ describe('the outbox', () => {
 
   it('takes events without a subject for those of one', async () => {
     const { outbox, due } = make();
-    const bare = (eventId: string, more = {}) => JSON.stringify({ detail: { metadata: { eventId } }, ...more });
+    const bare = (eventId: string, more = {}) =>
+      JSON.stringify({ detail: { metadata: { eventId } }, ...more });
     await outbox.add([one], bare('a'));
     await outbox.add([one], bare('b', { resources: [] }));
     await outbox.add([one], bare('c', { resources: ['advert-bridge/main'] }));
@@ -192,7 +199,12 @@ describe('the outbox', () => {
 });
 
 describe('the latest event of every advert', () => {
-  const key = (advertId: string, change = {}) => ({ partnerAccount: 'main', generation, advertId, ...change });
+  const key = (advertId: string, change = {}) => ({
+    partnerAccount: 'main',
+    generation,
+    advertId,
+    ...change,
+  });
   const row = (text?: string) => ({
     sequence: 1,
     status: 'active',
@@ -228,7 +240,7 @@ describe('the latest event of every advert', () => {
 
   it('is read a thousand adverts at a time, in order', async () => {
     const { advertHistories, ids } = await withHistories(1_001);
-    const pages = await Array.fromAsync(advertHistories.latest({ partnerAccount: 'main', generation }));
+    const pages = await all(advertHistories.latest({ partnerAccount: 'main', generation }));
     expect(pages.map((page) => page.length)).toEqual([999, 2]);
     expect(pages.flat()).toEqual(ids.map((id) => envelope(id)));
   });
@@ -245,6 +257,6 @@ describe('forgetting the histories of a partner account', () => {
       ),
     );
     await advertHistories.remove('main', generation);
-    expect(await Array.fromAsync(advertHistories.latest({ partnerAccount: 'main', generation }))).toEqual([]);
+    expect(await all(advertHistories.latest({ partnerAccount: 'main', generation }))).toEqual([]);
   });
 });
