@@ -1,6 +1,6 @@
 import { BatchWriteItemCommand, DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { deleteAll, queryAll } from '../../../shared/aws/query.ts';
@@ -15,6 +15,7 @@ const sent = () =>
   dynamo.commandCalls(BatchWriteItemCommand).map(({ args }) => args[0].input.RequestItems?.t ?? []);
 
 beforeEach(() => dynamo.reset());
+afterEach(() => vi.restoreAllMocks());
 
 describe('a list', () => {
   // A disconnected account, or a feed that was registered a moment ago, must not be missed.

@@ -1,6 +1,6 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { mockClient } from 'aws-sdk-client-mock';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts';
 import { aClock } from './fixtures.ts';
 
@@ -17,6 +17,7 @@ const payload = (value: unknown) =>
   };
 
 beforeEach(() => lambda.reset());
+afterEach(() => vi.restoreAllMocks());
 
 describe('asking for a refresh', () => {
   it('names the version that was rejected and gives the answer', async () => {

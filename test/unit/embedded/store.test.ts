@@ -143,6 +143,7 @@ describe('the store', () => {
 describe('patient writes', () => {
   afterEach(() => {
     vi.useRealTimers();
+    vi.restoreAllMocks();
   });
 
   /** A store that has had so much to do that a patient write waits 10 ms for others. */
