@@ -2,12 +2,10 @@ import { globSync, readFileSync } from 'node:fs';
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { envelopes } from '../../shared/contract/events.ts';
+import { aLambdaEvent, anAdvertStatusChanged, anSqsRecord } from '../../subscriber/fixtures.ts';
 import {
   type AdvertBatch,
-  aLambdaEvent,
   anAdvertHistory,
-  anAdvertStatusChanged,
-  anSqsRecord,
   createInMemoryStore,
   latestStatuses,
   parseBody,

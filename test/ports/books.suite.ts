@@ -148,6 +148,40 @@ export function booksSuite(
       expect(await deadLetters.count()).toBe(1);
     });
 
+    it('count a malformed ID for no generation where the feed is not known any more, or names no account', async () => {
+      const { queue, feedStates, bookKeeper, deadLetters } = await subject();
+      await feedStates.register(feedState());
+      await feedStates.remove(partnerAccount);
+      await queue.sendMalformed([deadLetter(), deadLetter({ partnerAccount: null })]);
+      expect(await read(bookKeeper)).toEqual(emptyBooks);
+      for (const name of [partnerAccount, ''])
+        expect(await bookKeeper.read(name, 0)).toMatchObject({ listed: 1, deadLettered: 1 });
+      expect(await deadLetters.list({ partnerAccount: '' })).toHaveLength(1);
+    });
+
+    it('list a hundred letters unless told otherwise', async () => {
+      const { queue, deadLetters } = await subject();
+      await queue.sendMalformed(
+        Array.from({ length: 101 }, (_, index) => deadLetter({ advertId: String(index) })),
+      );
+      const listed = await deadLetters.list();
+      expect(listed.map(({ letter }) => letter.advertId)).toEqual(
+        Array.from({ length: 100 }, (_, index) => String(index)),
+      );
+      expect(await deadLetters.list({ partnerAccount })).toHaveLength(100);
+      expect(await deadLetters.count()).toBe(101);
+    });
+
+    it('keep a letter that has no message to send', async () => {
+      const { queue, bookKeeper, deadLetters } = await subject();
+      await queue.sendMalformed([deadLetter()]);
+      const [stored] = await deadLetters.list();
+      expect(await deadLetters.redrive(stored?.id ?? '')).toBe('nothing-to-send');
+      expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 1 });
+      expect(await deadLetters.redrive('12345')).toBe('unknown');
+      expect(await deadLetters.take('12345')).toBeUndefined();
+    });
+
     it('keep the letter of what is dead-lettered, once', async () => {
       const message = changedAdvert();
       const { queue, bookKeeper, deadLetters } = await deadLettered(message);

@@ -276,6 +276,28 @@ export function changedAdvertsQueueSuite(
       expect(await queue.receive(many)).toHaveLength(1);
     });
 
+    it('remembers a key for five minutes from its own sending, whatever was sent before and after', async () => {
+      const { queue, advance } = await timed();
+      const [early, late] = [changedAdvert({ advertId: '1' }), changedAdvert({ advertId: '2' })];
+      await queue.send([early]);
+      advance(60_000);
+      await queue.send([late]);
+      await queue.settle((await queue.receive(many)).map((delivery) => settlement(delivery, done)));
+      advance(4 * 60_000);
+      await queue.send([late]);
+      await queue.send([early]);
+      expect((await queue.receive(many)).map(({ message }) => message)).toEqual([early]);
+    });
+
+    it('settles nothing for a delivery that it has never made', async () => {
+      const { queue } = await timed();
+      await queue.send([changedAdvert()]);
+      const [delivery] = await queue.receive(many);
+      for (const id of ['', '7:1', `${delivery?.id}1`])
+        await queue.settle([settlement({ ...(delivery as Delivery), id }, done)]);
+      expect(await queue.depth('main')).toBe(1);
+    });
+
     it.runIf(controlsTime)(
       'moves a message to the dead letters by itself at its receive 1,001',
       async () => {

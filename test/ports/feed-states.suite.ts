@@ -288,6 +288,17 @@ export function feedStatesSuite(name: string, make: () => Promise<FeedStatesSubj
       expect(names).toEqual(['never', 'early', 'late']);
     });
 
+    it('lists feeds that have waited as long in the order of their names', async () => {
+      const { feedStates } = await subject();
+      const names = ['b', 'c', 'a'];
+      for (const partnerAccount of names) await feedStates.register(feedState({ partnerAccount }));
+      const listed = async () => (await feedStates.list()).map(({ partnerAccount }) => partnerAccount);
+      expect(await listed()).toEqual(['a', 'b', 'c']);
+      for (const partnerAccount of names)
+        await feedStates.acquire({ ...key, partnerAccount }, 'a', now, leaseMs);
+      expect(await listed()).toEqual(['a', 'b', 'c']);
+    });
+
     it('keeps the feeds of one partner account apart, and forgets them together', async () => {
       const feedStates = await registered();
       await feedStates.register(feedState({ feed: 'orders' }));

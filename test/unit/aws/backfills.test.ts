@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBackfills } from '../../../shared/aws/backfills.ts';
 import { createBookKeeper } from '../../../shared/aws/book-keeper.ts';
-import { createBooks } from '../../../shared/aws/books.ts';
+import { booksItemKey, createBooks } from '../../../shared/aws/books.ts';
+import { readItem } from '../../../shared/aws/dynamodb/conditional-write.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 
 const key = { partnerAccount: 'main', generation: 7 };
@@ -51,5 +52,11 @@ describe('the progress of backfills on DynamoDB', () => {
       unchanged: 30,
       inFlight: 10,
     });
+  });
+
+  it('counts nothing for a page that lists nothing', async () => {
+    const table = await dynamo.feedStateTable();
+    await createBackfills(table).write(key, progress, 0, 0);
+    expect(await readItem(table, booksItemKey('main', 7))).not.toHaveProperty('listed');
   });
 });

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createBookKeeper } from '../../../shared/aws/book-keeper.ts';
-import { createBooks } from '../../../shared/aws/books.ts';
+import { booksItemKey, createBooks } from '../../../shared/aws/books.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { parkIn } from '../../../shared/aws/parking/parking.ts';
 import { createParkingLot } from '../../../shared/aws/parking/parking-lot.ts';
@@ -15,6 +16,7 @@ describe('the books on DynamoDB', () => {
   beforeAll(async () => {
     [dynamo, sqs] = await Promise.all([startDynamo(), startSqs()]);
   });
+  afterEach(() => vi.restoreAllMocks());
   afterAll(() => Promise.all([dynamo.stop(), sqs.stop()]));
 
   async function make() {
@@ -65,6 +67,19 @@ describe('the books on DynamoDB', () => {
     await feedStates.remove('main');
     expect(await bookKeeper.read('main', 7)).toMatchObject({ events: 0 });
     expect(await bookKeeper.read('main2', 7)).toMatchObject({ events: 1 });
+  });
+
+  it('are not written where there is nothing to add', async () => {
+    const { table, books } = await make();
+    const sent = vi.spyOn(table.client, 'send');
+    await books.add('main', 7, {});
+    await books.add('main', 7, { deadLettered: 0 });
+    expect(sent).not.toHaveBeenCalled();
+    await books.add('main', 7, { deadLettered: 0, events: 1 });
+    const { Item } = await table.client.send(
+      new GetItemCommand({ TableName: table.name, Key: booksItemKey('main', 7) }),
+    );
+    expect(Object.keys(Item ?? {}).sort()).toEqual(['events', 'pk', 'sk', 'writeMark']);
   });
 
   it('count both queues', async () => {

@@ -71,4 +71,50 @@ describe('the rate budget on DynamoDB', () => {
       );
     await expect(make().reserve(request)).rejects.toThrow('contended');
   });
+
+  it('waits longer after each of thirty conflicts', async () => {
+    const clock = aClock();
+    dynamo.on(UpdateItemCommand).callsFake(async () => {
+      throw new ConditionalCheckFailedException({ message: 'no', $metadata: {}, Item: standing(5_000, 9) });
+    });
+    const store = createBudgetStore(
+      { client: new DynamoDBClient({}), name: 't' },
+      { clock, random: () => 1 },
+    );
+    await expect(store.reserve(request)).rejects.toThrow('contended');
+    expect(clock.slept).toHaveLength(30);
+    expect(clock.slept.slice(0, 8)).toEqual([5, 10, 20, 40, 80, 160, 200, 200]);
+  });
+
+  it('goes on after a change that could not be written', async () => {
+    const store = make();
+    dynamo.on(UpdateItemCommand).rejectsOnce(new Error('no route')).resolves({});
+    const asked = await Promise.allSettled([store.reserve(request), store.reserve(request)]);
+    expect(asked).toMatchObject([{ status: 'rejected' }, { value: { granted: 10, firstSlotMs: 1_000 } }]);
+  });
+
+  it('ends a pause that somebody else has made since it last looked', async () => {
+    const store = make();
+    await store.reserve(request);
+    dynamo.on(GetItemCommand).resolves({
+      Item: {
+        ...standing(5_000, 9),
+        pausedUntilMs: { N: '60000' },
+        pauseReason: { S: 'circuit' },
+        suspect: { S: 'a' },
+      },
+    });
+    await store.recover();
+    const input = dynamo.commandCalls(UpdateItemCommand).at(-1)?.args[0].input;
+    expect(input?.ExpressionAttributeValues).toMatchObject({
+      ':from': { N: '9' },
+      ':set_pausedUntilMs': { N: '0' },
+    });
+    expect(input?.UpdateExpression).toContain('REMOVE #pauseReason, #suspect');
+  });
+
+  it('reads a budget that has no figures yet as an unused one', async () => {
+    dynamo.on(GetItemCommand).resolves({ Item: { writeMark: { S: 'theirs' } } });
+    expect(await make().read()).toEqual({ nextSlotMs: 0, pausedUntilMs: 0 });
+  });
 });

@@ -67,8 +67,10 @@ describe('sending changed adverts', () => {
     sqs
       .on(SendMessageBatchCommand)
       .resolves({ Failed: [{ Id: '0', Code: 'InternalError', SenderFault: false }] });
-    expect(await make().adverts.send(page(1))).toEqual(new Set([aMessage('0').key]));
+    const { adverts, clock } = make();
+    expect(await adverts.send(page(1))).toEqual(new Set([aMessage('0').key]));
     expect(sends()).toHaveLength(5);
+    expect(clock.slept).toEqual([25, 50, 100, 200]);
   });
 
   it('does not repeat what is the entry’s own fault', async () => {
@@ -88,6 +90,39 @@ describe('sending changed adverts', () => {
     acceptAll(sqs.on(SendMessageBatchCommand).rejectsOnce(new Error('no route')));
     await expect(make().adverts.send(page(30))).rejects.toThrow('no route');
     expect(sends()).toHaveLength(3);
+  });
+});
+
+describe('sending many changed adverts', () => {
+  it('has eight calls under way at most', async () => {
+    let [underWay, most] = [0, 0];
+    sqs.on(SendMessageBatchCommand).callsFake(async ({ Entries }) => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await new Promise(setImmediate);
+      underWay -= 1;
+      return { Successful: Entries.map(({ Id }: { Id: string }) => ({ Id })) };
+    });
+    await make().adverts.send(page(200));
+    expect(most).toBe(8);
+  });
+
+  it('tells apart what is tried again and what is not within one answer', async () => {
+    sqs
+      .on(SendMessageBatchCommand)
+      .resolvesOnce({
+        Successful: [{ Id: '1', MessageId: 'm', MD5OfMessageBody: '' }],
+        Failed: [
+          { Id: '0', Code: 'InvalidMessageContents', SenderFault: true },
+          { Id: '2', Code: 'InternalError', SenderFault: false },
+        ],
+      })
+      // Of an entry that was not sent.
+      .resolves({
+        Successful: [0, 7].map((Id) => ({ Id: String(Id), MessageId: 'm', MD5OfMessageBody: '' })),
+      });
+    expect(await make().adverts.send(page(3))).toEqual(new Set([aMessage('0').key]));
+    expect(sends()[1]?.map(({ MessageBody }) => MessageBody)).toEqual([JSON.stringify(aMessage('2'))]);
   });
 });
 
@@ -124,5 +159,62 @@ describe('the depth of the queue', () => {
     expect(sqs.commandCalls(GetQueueAttributesCommand)).toHaveLength(1);
     await clock.sleep(5_000);
     expect(await adverts.depth('other')).toBe(40);
+  });
+
+  it('adds up what is visible, in flight and delayed', async () => {
+    sqs.on(GetQueueAttributesCommand).callsFake(async ({ AttributeNames }) => ({
+      Attributes: Object.fromEntries(
+        AttributeNames.map((name: string, index: number) => [name, String(10 ** index)]),
+      ),
+    }));
+    expect(await make(9_000).adverts.depth('main')).toBe(111);
+    expect(new Set(sqs.commandCalls(GetQueueAttributesCommand)[0]?.args[0].input.AttributeNames)).toEqual(
+      new Set([
+        'ApproximateNumberOfMessages',
+        'ApproximateNumberOfMessagesNotVisible',
+        'ApproximateNumberOfMessagesDelayed',
+      ]),
+    );
+    sqs.on(GetQueueAttributesCommand).resolves({});
+    expect(await make().adverts.depth('main')).toBe(0);
+  });
+
+  it('is the account’s own from the limit on', async () => {
+    holds(99);
+    expect(await make(5).adverts.depth('main')).toBe(99);
+    holds(100);
+    expect(await make(5).adverts.depth('main')).toBe(5);
+  });
+
+  it('is asked for once by feeds that are read side by side, for five seconds', async () => {
+    holds(40);
+    const { adverts, clock } = make();
+    expect(await Promise.all([adverts.depth('main'), adverts.depth('other')])).toEqual([40, 40]);
+    await clock.sleep(4_999);
+    await adverts.depth('main');
+    expect(sqs.commandCalls(GetQueueAttributesCommand)).toHaveLength(1);
+    await clock.sleep(1);
+    await adverts.depth('main');
+    expect(sqs.commandCalls(GetQueueAttributesCommand)).toHaveLength(2);
+  });
+
+  it('is asked for again after a question that failed', async () => {
+    sqs.on(GetQueueAttributesCommand).rejectsOnce(new Error('no route'));
+    const { adverts } = make();
+    await expect(adverts.depth('main')).rejects.toThrow('no route');
+    holds(40);
+    expect(await adverts.depth('main')).toBe(40);
+  });
+
+  it('grows by what was accepted alone', async () => {
+    holds(40);
+    sqs.on(SendMessageBatchCommand).resolves({
+      Successful: [{ Id: '0', MessageId: 'm', MD5OfMessageBody: '' }],
+      Failed: [{ Id: '1', Code: 'InvalidMessageContents', SenderFault: true }],
+    });
+    const { adverts } = make();
+    await adverts.depth('main');
+    await adverts.send(page(2));
+    expect(await adverts.depth('main')).toBe(41);
   });
 });

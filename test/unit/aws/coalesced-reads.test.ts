@@ -32,7 +32,10 @@ describe('coalesced reads', () => {
 
     await Promise.all(Array.from({ length: 101 }, (_, index) => read(String(index))));
 
-    expect(dynamo.commandCalls(BatchGetItemCommand)).toHaveLength(2);
+    const asked = dynamo
+      .commandCalls(BatchGetItemCommand)
+      .map(({ args }) => args[0].input.RequestItems?.t?.Keys);
+    expect(asked.map((keys) => keys?.length)).toEqual([100, 1]);
   });
 
   it('ask again for what throttling left unprocessed, and only for that', async () => {
@@ -56,10 +59,29 @@ describe('coalesced reads', () => {
       Responses: { t: [item('a')] },
       UnprocessedKeys: { t: { Keys: [item('b')] } },
     });
-    const read = coalescedReads(table, 'pk', { clock: aClock() });
+    const clock = aClock();
+    const read = coalescedReads(table, 'pk', { clock, random: () => 0.5 });
 
     const [a, b] = await Promise.allSettled([read('a'), read('b')]);
 
     expect([a?.status, b?.status]).toEqual(['fulfilled', 'rejected']);
+    expect(b).toMatchObject({ reason: { message: '1 reads of t were left unprocessed' } });
+    expect(clock.slept).toEqual([25, 50, 100, 200, 400]);
+  });
+
+  it('fail together with their call, and the next ones go their own way', async () => {
+    dynamo
+      .on(BatchGetItemCommand)
+      .rejectsOnce(new Error('no route'))
+      .resolves({ Responses: { t: [item('a')] } });
+    const read = coalescedReads(table, 'pk');
+
+    const asked = await Promise.allSettled([read('a'), read('a'), read('b')]);
+    expect(asked.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+
+    expect(await read('a')).toEqual(item('a'));
+    expect(dynamo.commandCalls(BatchGetItemCommand)[1]?.args[0].input.RequestItems?.t?.Keys).toEqual([
+      item('a'),
+    ]);
   });
 });

@@ -65,4 +65,39 @@ describe('a conditional write', () => {
     );
     expect(input?.ExpressionAttributeNames).toMatchObject({ '#status': 'status', '#fault': 'fault' });
   });
+
+  it('has its condition beside that of the mark, whatever its operators', async () => {
+    dynamo.on(UpdateItemCommand).resolves({ Attributes: key });
+
+    const result = await updateItem(table, key, { condition: '#a = :a OR #b = :a', values: { a: 1 } });
+
+    const input = dynamo.commandCalls(UpdateItemCommand)[0]?.args[0].input;
+    expect(result).toEqual({ written: true, item: key });
+    expect(input).toMatchObject({
+      ConditionExpression: '(NOT #writeMark = :mark) AND (#a = :a OR #b = :a)',
+      UpdateExpression: expect.stringMatching(/^SET #writeMark = :mark *$/),
+      ExpressionAttributeNames: { '#a': 'a', '#b': 'b', '#writeMark': 'writeMark' },
+      ExpressionAttributeValues: { ':a': { N: '1' }, ':mark': { S: expect.any(String) } },
+      ReturnValues: 'ALL_NEW',
+      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+    });
+  });
+
+  it('of a whole item counts as written when it meets its own first attempt, under another mark each time', async () => {
+    const marks = new Set<unknown>();
+    dynamo.on(PutItemCommand).callsFake(({ Item, ReturnValuesOnConditionCheckFailure }) => {
+      marks.add(Item.writeMark.S);
+      throw refusal(ReturnValuesOnConditionCheckFailure === 'ALL_OLD' ? Item : undefined);
+    });
+    for (const _again of [1, 2]) {
+      expect(await putItem(table, key, { a: 1 }, '#a = :a', { a: 0 })).toMatchObject({ written: true });
+    }
+    expect(marks.size).toBe(2);
+  });
+
+  it('says that nothing stands there where nothing does', async () => {
+    dynamo.on(UpdateItemCommand).rejects(refusal());
+    dynamo.on(GetItemCommand).resolves({});
+    expect(await updateItem(table, key, {})).toEqual({ written: false, found: undefined });
+  });
 });

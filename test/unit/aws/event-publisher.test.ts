@@ -127,4 +127,77 @@ describe('publishing events', () => {
     bus.on(PutEventsCommand).resolves({});
     await expect(make().publish(anEnvelope())).rejects.toThrow('did not accept');
   });
+
+  it('waits longer before each further try, and lets others pass meanwhile', async () => {
+    bus.on(PutEventsCommand).callsFake(async ({ Entries }) => ({
+      Entries: Entries.map(({ Resources }: PutEventsRequestEntry) =>
+        Resources?.[0]?.endsWith('/2')
+          ? { EventId: 'a', ErrorCode: 'ThrottlingException' }
+          : { EventId: 'a' },
+      ),
+    }));
+    const clock = aClock();
+    const { publish } = createEventPublisher({
+      client: new EventBridgeClient({}),
+      busName: 'adverts',
+      clock,
+      random: () => 0.5,
+    });
+    const refused = publish(anEnvelope('2'));
+    await expect(refused).rejects.toThrow('the event bus did not accept the event: ThrottlingException');
+    await publish(anEnvelope('1'));
+    expect(clock.slept).toEqual([25, 50, 100, 200]);
+    expect(
+      calls()
+        .at(-1)
+        ?.map(({ Resources }) => Resources),
+    ).toEqual([['advert-bridge/main/advert/1']]);
+  });
+
+  it('names the fault of a call that failed as a whole, with its cause', async () => {
+    const cause = Object.assign(new Error('no route'), { name: 'TimeoutError' });
+    bus.on(PutEventsCommand).rejectsOnce(cause);
+    await expect(make().publish(anEnvelope())).rejects.toMatchObject({ code: 'TimeoutError', cause });
+    bus.on(PutEventsCommand).callsFake(() => Promise.reject('no error'));
+    await expect(make().publish(anEnvelope())).rejects.toMatchObject({ code: 'unknown' });
+  });
+
+  it('fills a call to its last byte, counted as EventBridge does', async () => {
+    const events = (excess: number) => {
+      const [one, two] = ['1', '2'].map((advertId) => JSON.parse(anEnvelope(advertId)));
+      one.detail.data.status = 'ż'.repeat(50_000);
+      // https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevent-size.html
+      const bytes = [one, two]
+        .flatMap((event) => [
+          event.source,
+          event['detail-type'],
+          JSON.stringify(event.detail),
+          ...event.resources,
+        ])
+        .reduce((sum, text) => sum + Buffer.byteLength(text), 2 * 14);
+      two.detail.data.status += 'x'.repeat(256 * 1024 - bytes + excess);
+      return [one, two].map((event) => JSON.stringify(event));
+    };
+    const { publish } = make();
+    await Promise.all(events(0).map(publish));
+    await Promise.all(events(1).map(publish));
+    expect(calls().map((entries) => entries.length)).toEqual([2, 1, 1]);
+  });
+
+  it('leaves an event that is too large for any call to EventBridge', async () => {
+    const large = JSON.parse(anEnvelope('1'));
+    large.detail.data.status = 'x'.repeat(300_000);
+    const { publish } = make();
+    await Promise.all([publish(JSON.stringify(large)), publish(anEnvelope('2'))]);
+    expect(calls().map((entries) => entries.length)).toEqual([1, 1]);
+  });
+
+  it('puts events without a subject side by side', async () => {
+    const bare = (change: object) => JSON.stringify({ ...JSON.parse(anEnvelope()), ...change });
+    const { publish } = make();
+    await Promise.all(
+      [{ resources: [] }, { resources: [] }, { resources: undefined }].map(bare).map(publish),
+    );
+    expect(calls().map((entries) => entries.length)).toEqual([3]);
+  });
 });

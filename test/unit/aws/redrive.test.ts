@@ -1,5 +1,5 @@
 import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { sendDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createStoredLetters } from '../../../shared/aws/redrive.ts';
@@ -18,6 +18,7 @@ describe('dead letters of a stack', () => {
   beforeAll(async () => {
     sqs = await startSqs();
   });
+  afterEach(() => vi.restoreAllMocks());
   afterAll(() => sqs.stop());
   beforeEach(() => {
     books.add.mockClear();
@@ -152,5 +153,41 @@ describe('dead letters of a stack', () => {
     ).rejects.toThrow();
 
     expect((await letters().list({})).letters).toHaveLength(1);
+  });
+
+  it('goes over no more letters than are asked for by their IDs', async () => {
+    await put(...Array.from({ length: 15 }, (_, index) => aLetter({ advertId: String(index) })));
+    const { letters: all } = await letters().list({});
+    const received = vi.spyOn(deadLetterQueue.client, 'send');
+    const [first] = all;
+    await letters().list({ ids: [first?.id ?? '', first?.id ?? ''] });
+    const asked = received.mock.calls.filter(([command]) => command instanceof ReceiveMessageCommand);
+    expect(asked.length).toBeLessThanOrEqual(2);
+  });
+
+  it('leaves a letter, counted, whose message the queue refuses', async () => {
+    await put(aLetter({ message: aMessage('1') }));
+    const [stored] = (await letters().list({})).letters;
+    const refuses = {
+      ...queue,
+      client: { send: async () => ({ Failed: [{ Id: '0', SenderFault: true }] }) },
+    };
+    const outcome = await createStoredLetters({
+      queue: refuses as unknown as typeof queue,
+      deadLetterQueue,
+      books,
+    }).redrive({});
+    expect(outcome).toEqual({ done: [], nothingToSend: [], refused: [stored?.id], unseen: 0 });
+    expect(books.add).not.toHaveBeenCalled();
+    expect((await letters().list({})).letters).toEqual([stored]);
+  });
+
+  it('counts a message that SQS moved by itself once it is dropped, and nothing for what is no message', async () => {
+    await putBody(JSON.stringify(aMessage('7')));
+    await put(aLetter({ message: null }));
+    const ids = (await letters().list({})).letters.map(({ id }) => id);
+    const { done } = await letters().drop({ ids });
+    expect(done.toSorted()).toEqual(ids.toSorted());
+    expect(books.add.mock.calls).toEqual([['main', aMessage().generation, { deadLettered: 1 }]]);
   });
 });

@@ -1,6 +1,6 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { mockClient } from 'aws-sdk-client-mock';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts';
 import { aClock } from '../../helpers/aws/fixtures.ts';
 
@@ -17,6 +17,7 @@ const payload = (value: unknown) =>
   };
 
 beforeEach(() => lambda.reset());
+afterEach(() => vi.restoreAllMocks());
 
 describe('asking for a refresh', () => {
   it('names the version that was rejected and gives the answer', async () => {
@@ -52,5 +53,38 @@ describe('asking for a refresh', () => {
   it('asks nothing when no time is left', async () => {
     expect(await ask(1_000)).toMatchObject({ kind: 'failed' });
     expect(lambda.calls()).toHaveLength(0);
+  });
+
+  it('says what went wrong', async () => {
+    const answers = [
+      () => Promise.reject(new TypeError('no route')),
+      () => Promise.reject('no error'),
+      async () => ({ FunctionError: 'Unhandled' }),
+    ];
+    lambda.on(InvokeCommand).callsFake(() => answers.shift()?.());
+    expect(await ask()).toMatchObject({ reason: 'TypeError: no route' });
+    expect(await ask()).toMatchObject({ reason: 'refresh-token was not reached' });
+    expect(await ask()).toMatchObject({
+      reason: 'FunctionError: refresh-token failed (Unhandled): its log says why',
+    });
+  });
+
+  it.each([
+    { kind: 'renewed' },
+    { kind: 'paused', untilMs: 5, reason: 'slow down' },
+    { kind: 'stopped', reason: 'disconnected' },
+    { kind: 'failed', fault: 'transient', reason: 'busy' },
+  ])('gives each kind of answer: %o', async (answer) => {
+    lambda.on(InvokeCommand).resolves({ Payload: payload(answer) as never });
+    expect(await ask()).toEqual(answer);
+  });
+
+  it('waits no longer than there is time', async () => {
+    lambda.on(InvokeCommand).resolves({ Payload: payload({ kind: 'renewed' }) as never });
+    const limit = vi.spyOn(AbortSignal, 'timeout');
+    await ask(5_000);
+    expect(limit.mock.calls).toEqual([[4_000]]);
+    const [, options] = lambda.send.getCall(0).args as readonly unknown[];
+    expect(options).toMatchObject({ abortSignal: limit.mock.results[0]?.value });
   });
 });

@@ -153,4 +153,73 @@ describe('settling a batch', () => {
     const records = batch.records.map((record) => ({ ...record, messageId: '' }));
     await expect(settler.settle({ ...batch, records })).rejects.toThrow('without a message ID');
   });
+
+  it('delays many, ten in a call, and sends none of them back before its turn', async () => {
+    const { settler } = make();
+    await settler.settle(
+      aBatch(Array.from({ length: 12 }, () => ({ kind: 'retry', delayMs: 5_000 }) as const)),
+    );
+    const entries = sqs.commandCalls(ChangeMessageVisibilityBatchCommand).map(({ args }) => args[0].input);
+    expect(entries.map(({ QueueUrl, Entries }) => [QueueUrl, Entries?.map(({ Id }) => Id)])).toEqual([
+      ['https://queue', Array.from({ length: 10 }, (_, index) => String(index))],
+      ['https://queue', ['0', '1']],
+    ]);
+  });
+
+  it('does not delay what was received twelve hours ago', async () => {
+    const { settler } = make();
+    const batch = { ...aBatch([{ kind: 'retry', delayMs: 5_000 }]), receivedAt: 100_000 - 43_200_000 };
+    await settler.settle(batch);
+    const [call] = sqs.commandCalls(ChangeMessageVisibilityBatchCommand);
+    expect(call?.args[0].input.Entries?.[0]?.VisibilityTimeout).toBe(0);
+  });
+
+  it('asks nothing of a queue when there is nothing to say to it', async () => {
+    const { settler, books, parking, lines } = make();
+    expect(await settler.settle(aBatch([undefined]))).toEqual(failing('id-0'));
+    expect([sqs.calls(), books.add.mock.calls, parking.park.mock.calls, lines]).toEqual([[], [], [], []]);
+  });
+
+  it('says that a delay could not be set', async () => {
+    sqs.on(ChangeMessageVisibilityBatchCommand).rejects(new Error('no route'));
+    const { settler, lines } = make();
+    await settler.settle(aBatch([{ kind: 'retry', delayMs: 9 }]));
+    expect(lines).toMatchObject([{ level: 'warn', fields: { error: new Error('no route') } }]);
+  });
+
+  it('counts each generation of each partner account by itself, and first deliveries as such', async () => {
+    const { settler, books } = make();
+    const { records, settlements, receivedAt } = aBatch([done, done, done]);
+    const changes = [{}, { generation: 8 }, { partnerAccount: 'other' }];
+    const changed = settlements.map(({ delivery, verdict }, index) => ({
+      verdict,
+      delivery: { ...delivery, message: aMessage(String(index), changes[index]) },
+    }));
+    await settler.settle({ records, settlements: changed, receivedAt });
+    expect(books.add.mock.calls).toEqual([
+      ['main', aMessage().generation, { events: 1 }],
+      ['main', 8, { events: 1 }],
+      ['other', aMessage().generation, { events: 1 }],
+    ]);
+  });
+
+  it('counts nothing for what is no message, and takes its letter', async () => {
+    const { settler, books } = make();
+    const { records, receivedAt } = aBatch([done]);
+    const delivery = deliveryOf({ ...records[0], body: 'no message' } as (typeof records)[0]);
+    const verdict = { kind: 'dead-letter', letter: aLetter({ message: null }) } as const;
+    expect(await settler.settle({ records, settlements: [{ delivery, verdict }], receivedAt })).toEqual(
+      failing(),
+    );
+    expect(books.add).not.toHaveBeenCalled();
+  });
+
+  it('has no place in the parking lot for what is no message: it comes back', async () => {
+    const { settler, parking } = make();
+    const { records, receivedAt } = aBatch([done]);
+    const delivery = deliveryOf({ ...records[0], body: 'no message' } as (typeof records)[0]);
+    const settlements = [{ delivery, verdict: { kind: 'park' } as const }];
+    expect(await settler.settle({ records, settlements, receivedAt })).toEqual(failing('id-0'));
+    expect(parking.park).not.toHaveBeenCalled();
+  });
 });

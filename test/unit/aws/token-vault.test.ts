@@ -2,6 +2,7 @@ import {
   CreateSecretCommand,
   DeleteSecretCommand,
   GetSecretValueCommand,
+  PutResourcePolicyCommand,
   RestoreSecretCommand,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
@@ -93,5 +94,26 @@ describe('the token updater, which refreshing has', () => {
     await vault.remove('main');
     await expect(updater.write('main', pair)).rejects.toThrow('marked for deletion');
     expect(await updater.read('main')).toBeUndefined();
+  });
+
+  it('passes on what is wrong with Secrets Manager itself', async () => {
+    const fault = new Error('no route');
+    fake.mock.on(PutResourcePolicyCommand).rejectsOnce(fault);
+    await expect(vault.write('main', pair)).rejects.toBe(fault);
+    expect(asked()).toEqual(['PutResourcePolicyCommand']);
+    fake.mock.on(GetSecretValueCommand).rejects(fault);
+    await expect(vault.read('main')).rejects.toBe(fault);
+    fake.mock.on(DeleteSecretCommand).rejects(fault);
+    await expect(vault.remove('main')).rejects.toBe(fault);
+  });
+
+  it('lets nobody in who is not named, and tells writings apart', async () => {
+    await vault.write('main', pair);
+    const policies = fake.mock.commandCalls(PutResourcePolicyCommand).map(({ args }) => args[0].input);
+    expect(policies.at(-1)).toEqual({
+      SecretId: name,
+      ResourcePolicy: aReadersPolicy,
+      BlockPublicPolicy: true,
+    });
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import {
-  asFault,
+  asPartnerError,
   type FaultKind,
   faultKinds,
   faultPolicies,
-  PartnerFault,
+  PartnerError,
 } from '../../../shared/domain/faults.ts';
 
 const kindsWhere = (isMeant: (policy: (typeof faultPolicies)[FaultKind]) => boolean) =>
@@ -13,7 +13,7 @@ const kindsWhere = (isMeant: (policy: (typeof faultPolicies)[FaultKind]) => bool
 
 describe('what is done about faults', () => {
   it('tries again at once only what may have passed', () => {
-    expect(kindsWhere(({ retryable }) => retryable)).toEqual(['passing']);
+    expect(kindsWhere(({ retryable }) => retryable)).toEqual(['transient']);
   });
 
   it('gives a message up at once only when its own request is wrong, and after some tries for its advert alone', () => {
@@ -30,7 +30,7 @@ describe('what is done about faults', () => {
     expect(kindsWhere(({ blames }) => blames === 'advert')).toEqual([
       ...['forbidden', 'invalid-request', 'request-refused', 'not-found', 'contract-broken'],
     ]);
-    expect(kindsWhere(({ blames }) => blames === 'service')).toEqual(['passing', 'slow-down', 'paused']);
+    expect(kindsWhere(({ blames }) => blames === 'service')).toEqual(['transient', 'rate-limited', 'paused']);
     expect(kindsWhere(({ blames }) => blames === 'bridge')).toEqual([
       ...['wrong-path', 'client-rejected', 'malformed-state'],
     ]);
@@ -48,18 +48,26 @@ describe('what is done about faults', () => {
 describe('an error as a fault', () => {
   it('is itself when it is one, with what the service said', () => {
     const told = { status: 429, serviceCode: 'slow', retryAfterMs: 1, askedToWaitMs: 2, cause: 'x' };
-    const fault = new PartnerFault('slow-down', 'wait', told);
+    const fault = new PartnerError('rate-limited', 'wait', told);
 
-    expect(asFault(fault)).toBe(fault);
-    expect(fault).toMatchObject({ ...told, code: 'slow-down', message: 'wait', name: 'PartnerFault' });
-    expect(fault.policy).toBe(faultPolicies['slow-down']);
+    expect(asPartnerError(fault)).toBe(fault);
+    expect(fault).toMatchObject({ ...told, code: 'rate-limited', message: 'wait', name: 'PartnerError' });
+    expect(fault.policy).toBe(faultPolicies['rate-limited']);
   });
 
   it('is malformed state when something stored has another shape, and else passing, with its cause', () => {
     const shape = new ShapeError('row x', [{ path: 'name', expected: 'no name' }]);
-    expect(asFault(shape)).toMatchObject({ code: 'malformed-state', message: shape.message, cause: shape });
+    expect(asPartnerError(shape)).toMatchObject({
+      code: 'malformed-state',
+      message: shape.message,
+      cause: shape,
+    });
     const bug = new TypeError('holds a secret');
-    expect(asFault(bug)).toMatchObject({ code: 'passing', message: 'unexpected TypeError', cause: bug });
-    expect(asFault(undefined)).toMatchObject({ code: 'passing', message: 'unexpected undefined' });
+    expect(asPartnerError(bug)).toMatchObject({
+      code: 'transient',
+      message: 'unexpected TypeError',
+      cause: bug,
+    });
+    expect(asPartnerError(undefined)).toMatchObject({ code: 'transient', message: 'unexpected undefined' });
   });
 });

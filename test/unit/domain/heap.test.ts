@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createHeap } from '../../../shared/domain/heap.ts';
+import { createHeap } from '../../../shared/domain/queue/heap.ts';
 
 describe('a heap', () => {
   it('gives the lowest rank first, whatever was pushed, popped and dropped before', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createMessageGroups, type Queued } from '../../../shared/domain/message-groups.ts';
+import { createMessageGroups, type Queued } from '../../../shared/domain/queue/message-groups.ts';
 
 interface Message extends Queued {
   readonly group: string;

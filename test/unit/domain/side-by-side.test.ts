@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { sideBySide } from '../../../shared/domain/side-by-side.ts';
+import { forEachConcurrent } from '../../../shared/domain/for-each-concurrent.ts';
 
 describe('work side by side', () => {
   it('is begun in the order of the items, so many at a time at most', async () => {
@@ -8,7 +8,7 @@ describe('work side by side', () => {
     let atWork = 0;
     let most = 0;
 
-    await sideBySide([1, 2, 3, 4, 5], 2, async (item) => {
+    await forEachConcurrent([1, 2, 3, 4, 5], 2, async (item) => {
       begun.push(item);
       atWork += 1;
       most = Math.max(most, atWork);
@@ -25,7 +25,7 @@ describe('work side by side', () => {
     const items = [3];
     const done: number[] = [];
 
-    await sideBySide(items, 4, async (item) => {
+    await forEachConcurrent(items, 4, async (item) => {
       if (item > 1) items.push(item - 1);
       done.push(item);
     });
@@ -36,7 +36,7 @@ describe('work side by side', () => {
   it('goes on after a rejection, and throws the first when all have ended', async () => {
     const done: number[] = [];
 
-    const working = sideBySide([1, 2, 3, 4], 2, async (item) => {
+    const working = forEachConcurrent([1, 2, 3, 4], 2, async (item) => {
       await nextTurn();
       done.push(item);
       if (item > 1) throw new Error(`failure ${item}`);
@@ -47,6 +47,6 @@ describe('work side by side', () => {
   });
 
   it('has nothing to do without items', async () => {
-    await sideBySide([], 3, () => Promise.reject(new Error('called')));
+    await forEachConcurrent([], 3, () => Promise.reject(new Error('called')));
   });
 });

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ConnectRequest, createConnect } from '../../../functions/refresh-token/connect.ts';
-import type { RefreshRequest } from '../../../functions/refresh-token/refresh-token.ts';
+import type { RefreshRequest } from '../../../functions/refresh-token/refresh-request.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import { metrics } from '../../../shared/contract/names.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
-import type { PartnerAccount } from '../../../shared/domain/ports.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
+import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { partnerAccount } from '../../helpers/records.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
@@ -118,12 +118,12 @@ describe('connect', () => {
       vault: { ...world.connectDeps.vault, write: () => Promise.reject(error) },
     });
 
-    const fault = new PartnerFault('passing', 'no answer', told);
+    const fault = new PartnerError('transient', 'no answer', told);
     await expect(connect({}, failing(fault))).rejects.toMatchObject({
-      ...{ ...told, code: 'passing', cause: fault },
+      ...{ ...told, code: 'transient', cause: fault },
       message: expect.stringMatching(/^no answer \(.*not stored/),
     });
-    const bare = new PartnerFault('passing', 'no answer');
+    const bare = new PartnerError('transient', 'no answer');
     await expect(connect({}, failing(bare))).rejects.toMatchObject({ status: undefined, cause: bare });
     const other = new Error('disk full');
     await expect(connect({}, failing(other))).rejects.toBe(other);
@@ -188,7 +188,7 @@ describe('forgetting', () => {
 
     expect(told).toEqual([generation, true]);
     expect([await world.account(), await world.feed()]).toEqual([undefined, undefined]);
-    expect(await world.connect.forget('main', async () => void told.push('again'))).toBe(false);
+    expect(await world.connect.forget('main', async () => void told.push('retry'))).toBe(false);
     expect(told).toHaveLength(2);
   });
 
@@ -333,12 +333,12 @@ describe('a refresh', () => {
   });
 
   it.each([
-    ['passing', 'warn', 0],
+    ['transient', 'warn', 0],
     ['client-rejected', 'error', 1],
   ] as const)('that fails as %s says so with its reason', async (code, level, attention) => {
     const cause = new Error('deep down');
     world.service.state.tokens = () => {
-      throw new PartnerFault(code, 'told so', { cause });
+      throw new PartnerError(code, 'told so', { cause });
     };
 
     expect(await refresh()).toEqual({ kind: 'failed', fault: code, reason: 'told so' });
@@ -413,7 +413,7 @@ describe('a sweep', () => {
   it('reports what failed or stopped, and nothing of what was stopped before', async () => {
     world.clock.advance(dayMs);
     world.service.state.tokens = () => {
-      throw new PartnerFault('grant-rejected', 'invalid_grant');
+      throw new PartnerError('grant-rejected', 'invalid_grant');
     };
 
     expect(await world.refreshToken.sweep(world.options())).toEqual({ refreshed: [], failed: ['main'] });
@@ -425,7 +425,7 @@ describe('a sweep', () => {
 
   it('names the account whose refresh token dies within a week', async () => {
     world.service.state.tokens = () => {
-      throw new PartnerFault('passing', 'no answer');
+      throw new PartnerError('transient', 'no answer');
     };
     world.clock.advance(23 * dayMs);
     await world.refreshToken.sweep(world.options());

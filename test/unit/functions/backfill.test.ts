@@ -4,16 +4,12 @@ import {
   type BackfillOptions,
   backfill,
   pauseBackfill,
-} from '../../../functions/backfill/backfill.ts';
-import type {
-  AdvertSource,
-  BackfillProgress,
-  Backfills,
-  SourcePage,
-} from '../../../functions/backfill/ports.ts';
+} from '../../../operations/backfill.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
-import type { Versioned } from '../../../shared/domain/ports.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
+import type { AdvertSource, SourcePage } from '../../../shared/ports/advert-source.ts';
+import type { BackfillProgress, Backfills } from '../../../shared/ports/backfills.ts';
+import type { Versioned } from '../../../shared/ports/partner-accounts.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 
 const key = { partnerAccount: 'main', generation: 7 };
@@ -94,7 +90,7 @@ describe('a backfill', () => {
       },
       clock,
       newId: () => `id-${++ids}`,
-      settings: { feed: 'adverts', mostWaiting: 100, lookMs: 5_000 },
+      settings: { feed: 'adverts', maxWaiting: 100, lookMs: 5_000 },
       onProgress: ({ position }, waiting) => told.push([position, waiting]),
     };
   });
@@ -104,7 +100,7 @@ describe('a backfill', () => {
   /** Ended after its first page, by a queue that took no more. */
   const unfinished = async () => {
     refused = () => (sent.length > 1 ? ['any'] : []);
-    await expect(run(listOf(['1', '2'], ['3']).source)).rejects.toThrow(PartnerFault);
+    await expect(run(listOf(['1', '2'], ['3']).source)).rejects.toThrow(PartnerError);
     refused = () => [];
     sent = [];
   };
@@ -164,7 +160,7 @@ describe('a backfill', () => {
     refused = (messages) => messages.slice(1).map((message) => message.key);
     const failing = run(listOf(['1', '2'], ['3', '4', '5']).source);
     await expect(failing).rejects.toMatchObject({
-      code: 'passing',
+      code: 'transient',
       message: 'the queue did not accept 2 of 3 messages',
     });
     expect(progress.value()).toMatchObject({ position: 2, listed: 2, state: 'running' });
@@ -183,7 +179,7 @@ describe('a backfill', () => {
   });
 
   it('ends when the source fails, and can go on', async () => {
-    const fault = new PartnerFault('passing', 'no answer');
+    const fault = new PartnerError('transient', 'no answer');
     await expect(run({ name: 'list', page: () => Promise.reject(fault) })).rejects.toBe(fault);
 
     expect(await run(listOf(['1']).source)).toMatchObject({ end: 'done', progress: { id: 'id-1' } });

@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createAuthorize } from '../../../functions/refresh-token/authorize.ts';
 import { createClientCheck } from '../../../functions/refresh-token/client-check.ts';
-import type { Application, Grant, ReceivedTokens } from '../../../functions/refresh-token/ports.ts';
 import { createTokenRequests } from '../../../functions/refresh-token/token-requests.ts';
-import { PartnerFault } from '../../../shared/domain/faults.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
+import type { Application } from '../../../shared/ports/application-secret.ts';
+import type { Grant, ReceivedTokens } from '../../../shared/ports/token-endpoint.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 
 const credentials = (id: string, secret: string): Application => ({
@@ -33,7 +34,7 @@ function createEndpoint(clock = createManualClock()) {
       async requestTokens({ clientId, clientSecret }: Application, grant: Grant): Promise<ReceivedTokens> {
         const used = `${clientId.reveal()}:${clientSecret.reveal()}`;
         asked.push([used, grant]);
-        if (used !== accepted) throw new PartnerFault('client-rejected', 'who are you');
+        if (used !== accepted) throw new PartnerError('client-rejected', 'who are you');
         return { answer: answer(), sentAt: 1, receivedAt: 2, serviceTime: 2 };
       },
     },
@@ -86,7 +87,7 @@ describe('token requests', () => {
   });
 
   it.each([
-    ['a fault of another kind', new PartnerFault('passing', 'no answer')],
+    ['a fault of another kind', new PartnerError('transient', 'no answer')],
     ['an error of our own', Object.assign(new Error('bug'), { code: 'client-rejected' })],
   ])('are made once where they end with %s', async (_what, error) => {
     await request();

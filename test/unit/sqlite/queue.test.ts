@@ -5,7 +5,7 @@ import { applicationId, migrations } from '../../../shared/sqlite/file/schema.ts
 import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import { changedAdvert, letterOf, settlement } from '../../helpers/records.ts';
+import { changedAdvert, deadLetter, letterOf, settlement } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
@@ -173,6 +173,58 @@ describe('the queue in the state file', () => {
       ['1', 1],
       ['2', 5],
     ]);
+    state.close();
+  });
+
+  it('keeps how often each message was received when the file is opened again', async () => {
+    const dir = folder();
+    const before = openEmbeddedState(dir);
+    await before.queue.send(['1', '2', '3', '4'].map((advertId) => changedAdvert({ advertId })));
+    const [, second] = await before.queue.receive({ ...many, maxGroups: 3 });
+    await before.queue.settle([settlement(second, { kind: 'retry', delayMs: 0 })]);
+    // The second for the second time, the fourth for the first: neither beside another that is alike.
+    await before.queue.receive(many);
+    before.close();
+
+    const after = openEmbeddedState(dir);
+    expect(advertsOf(await after.queue.receive(many))).toEqual([
+      ['1', 2],
+      ['2', 3],
+      ['3', 2],
+      ['4', 2],
+    ]);
+    after.close();
+  });
+
+  it('has what it could not note as handed out again at once', async () => {
+    const dir = folder();
+    const state = openEmbeddedState(dir);
+    await state.queue.send([changedAdvert()]);
+    const other = new DatabaseSync(stateFileIn(dir));
+    other.exec("CREATE TRIGGER stop BEFORE UPDATE ON messages BEGIN SELECT RAISE(ABORT, 'not now'); END");
+    await expect(state.queue.receive(many)).rejects.toThrow('not now');
+    other.exec('DROP TRIGGER stop');
+    other.close();
+    expect(advertsOf(await state.queue.receive(many))).toEqual([['123', 2]]);
+    state.close();
+  });
+
+  it('hands out a body that is no message by itself, and dead-letters it with what can be told of it', async () => {
+    const dir = folder();
+    const state = openEmbeddedState(dir);
+    await state.queue.send([changedAdvert({ advertId: '1' }), changedAdvert({ advertId: '2' })]);
+    const other = new DatabaseSync(stateFileIn(dir));
+    other.exec("UPDATE messages SET body = 'no message'");
+    other.close();
+    const deliveries = await state.queue.receive(many);
+    expect(deliveries.map(({ message, flaw }) => [message, typeof flaw])).toEqual([
+      [undefined, 'string'],
+      [undefined, 'string'],
+    ]);
+    await state.queue.settle(
+      deliveries.map((one) => settlement(one, { kind: 'dead-letter', letter: deadLetter() })),
+    );
+    expect(await state.bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 2 });
     state.close();
   });
 });

@@ -1,7 +1,8 @@
 import { renameSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
+import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { childProcesses } from '../../helpers/child-process.ts';
@@ -98,5 +99,55 @@ describe('the run lock', () => {
     expect(() => takeRunLock(dir, info)).toThrow(expect.objectContaining({ code: 'state-damaged' }));
     renameSync(path.join(dir, 'aside'), stateFileIn(dir));
     takeRunLock(dir, info).release();
+  });
+
+  it('is seen from outside while it is held', () => {
+    const dir = folder();
+    expect(isRunning(dir)).toBe(false);
+    const lock = takeRunLock(dir, info);
+    expect(isRunning(dir)).toBe(true);
+    lock.release();
+    expect(isRunning(dir)).toBe(false);
+    // Whoever looks is in nobody's way.
+    takeRunLock(dir, info).release();
+  });
+
+  it('frees what an earlier run has left, and nothing of anybody else', async () => {
+    const dir = await prepared();
+    const before = takeRunLock(dir, info);
+    const state = openEmbeddedState(dir);
+    await state.feedStates.acquire(key, before.holder, Date.now(), 3_600_000);
+    const { value, version } = (await state.partnerAccounts.read('main')) ?? {
+      value: partnerAccount(),
+      version: 0,
+    };
+    const refreshing = { holder: before.holder, startedAt: 1, until: 2 };
+    await state.partnerAccounts.write({ ...value, refreshing }, version);
+    const connecting = await state.partnerAccounts.read('connecting');
+    before.release();
+
+    const lock = takeRunLock(dir, info);
+
+    expect(await state.partnerAccounts.read('main')).toEqual({
+      value: partnerAccount(),
+      version: version + 2,
+    });
+    expect(await state.partnerAccounts.read('connecting')).toEqual(connecting);
+    expect(await state.feedStates.acquire(key, lock.holder, Date.now(), 1_000)).toHaveProperty('fence');
+    expect(() => takeRunLock(dir, info)).toThrow(
+      `another run: pid ${process.pid} since ${info.startedAt} (${info.command})`,
+    );
+    lock.release();
+    state.close();
+  });
+
+  it('is told of when its holder has not said yet who it is', () => {
+    const dir = folder();
+    const lock = takeRunLock(dir, info);
+    const db = new DatabaseSync(stateFileIn(dir));
+    db.exec('DELETE FROM documents');
+    db.close();
+    expect(() => takeRunLock(dir, info)).toThrow('in use by another run: one that is just starting. Stop');
+    lock.release();
   });
 });

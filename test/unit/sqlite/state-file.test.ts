@@ -12,7 +12,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { applicationId, migrations } from '../../../shared/sqlite/file/schema.ts';
-import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
+import { busyTimeoutMs, openStateFile, stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { childProcesses } from '../../helpers/child-process.ts';
 import { changedAdvert } from '../../helpers/records.ts';
@@ -125,6 +125,27 @@ describe('the state file', () => {
     const state = openEmbeddedState(dir);
     expect(await state.settings.read('a')).toBe('1');
     state.close();
+  });
+});
+
+describe('a connection to the state file', () => {
+  it('is as the file wants it: fast commits, a bounded log, no SQL of others, and what is deleted zeroed', () => {
+    const db = openStateFile(folder());
+    const pragma = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+    const names = ['journal_mode', 'synchronous', 'wal_autocheckpoint', 'journal_size_limit', 'cache_size'];
+    expect(names.map(pragma)).toEqual(['wal', 1, 4_000, 2 * 4_000 * 4_096, -8_192]);
+    // 2: FAST. https://sqlite.org/pragma.html#pragma_secure_delete
+    expect(['secure_delete', 'trusted_schema'].map(pragma)).toEqual([2, 0]);
+    expect(pragma('busy_timeout')).toBe(busyTimeoutMs);
+    db.close();
+  });
+
+  it('says whose file it is, and of which version', () => {
+    const db = openStateFile(folder());
+    const { application_id: id } = db.prepare('PRAGMA application_id').get() ?? {};
+    const { user_version: version } = db.prepare('PRAGMA user_version').get() ?? {};
+    expect([id, version]).toEqual([applicationId, migrations.length]);
+    db.close();
   });
 });
 

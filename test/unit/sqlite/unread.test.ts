@@ -25,4 +25,14 @@ describe('what is not read yet', () => {
     expect(unread.take('a', 1)).toEqual([]);
     expect(unread.take('a', 3)).toEqual([3]);
   });
+
+  it('has room again for what was taken', () => {
+    const unread = createUnread(2);
+    unread.add('a', 1);
+    unread.add('b', 2);
+    expect(unread.take('a', 1)).toEqual([1]);
+    unread.add('c', 3);
+    expect(unread.take('b', 2)).toEqual([2]);
+    expect(unread.take('c', 3)).toEqual([3]);
+  });
 });

@@ -3,16 +3,18 @@ import type { Context } from 'aws-lambda';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  aLambdaEvent,
+  anAdvertStatusChanged,
+  anAdvertUnavailable,
+  aPartnerAuthorizationRequired,
+} from '../../../subscriber/fixtures.ts';
+import {
   type AdvertBatch,
   AdvertBusyError,
   type AdvertEvent,
   advertEventHandler,
   advertEvents,
-  aLambdaEvent,
   anAdvertHistory,
-  anAdvertStatusChanged,
-  anAdvertUnavailable,
-  aPartnerAuthorizationRequired,
   type BatchAnswer,
   createInMemoryStore,
   latestStatuses,

@@ -5,6 +5,8 @@ import {
   anSqsRecord,
   aPartnerAuthorizationRequired,
   aPartnerAuthorizationRestored,
+} from '../../../subscriber/fixtures.ts';
+import {
   NotAnEventError,
   parseBody,
   parseEvent,

@@ -1,11 +1,7 @@
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  anAdvertStatusChanged,
-  createDynamoDbStore,
-  createInMemoryStore,
-  onlyIfNewerItem,
-} from '../../../subscriber/index.ts';
+import { anAdvertStatusChanged } from '../../../subscriber/fixtures.ts';
+import { createDynamoDbStore, createInMemoryStore, onlyIfNewerItem } from '../../../subscriber/index.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
 import { positionStoreSuite } from './store.suite.ts';
 

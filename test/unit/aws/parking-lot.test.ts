@@ -1,0 +1,42 @@
+import { DeleteItemCommand, DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createParkingLot } from '../../../shared/aws/parking/parking-lot.ts';
+
+const dynamo = mockClient(DynamoDBClient);
+const lot = createParkingLot({ client: new DynamoDBClient({}), name: 't' });
+const start = { pk: { S: 'somewhere' } };
+
+beforeEach(() => dynamo.reset());
+
+describe('the parking lot on DynamoDB', () => {
+  it('is counted page by page, of every marked account, strongly consistent', async () => {
+    dynamo
+      .on(QueryCommand)
+      .resolvesOnce({ Items: [{ pk: { S: 'x' }, sk: { S: 'main' } }] })
+      .resolvesOnce({ Count: 3, LastEvaluatedKey: start })
+      // A page may be empty though more follow.
+      .resolvesOnce({ LastEvaluatedKey: start })
+      .resolves({ Count: 2 });
+    expect(await lot.count()).toBe(5);
+    const [, ...counts] = dynamo.commandCalls(QueryCommand).map(({ args }) => args[0].input);
+    expect(counts.map(({ Select, ConsistentRead }) => [Select, ConsistentRead])).toEqual(
+      counts.map(() => ['COUNT', true]),
+    );
+    expect(counts.map(({ ExclusiveStartKey }) => ExclusiveStartKey)).toEqual([undefined, start, start]);
+  });
+
+  it('says which message cannot be read', async () => {
+    dynamo.on(QueryCommand).resolves({ Items: [{ sk: { S: 'place-1' }, body: { S: '{' } }] });
+    await expect(lot.oldest('main', 10)).rejects.toThrow('parked message place-1');
+    dynamo.on(QueryCommand).resolves({ Items: [{ sk: { S: 'place-1' } }] });
+    await expect(lot.oldest('main', 10)).rejects.toMatchObject({ code: 'wrong-shape' });
+    dynamo.on(QueryCommand).resolves({});
+    expect(await lot.oldest('main', 10)).toEqual([]);
+  });
+
+  it('passes on a fault of the table when a mark is taken away', async () => {
+    dynamo.on(DeleteItemCommand).rejects(new Error('no route'));
+    await expect(lot.unmark('main', 1)).rejects.toThrow('no route');
+  });
+});
