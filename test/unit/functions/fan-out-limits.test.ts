@@ -398,10 +398,41 @@ describe('a partner account', () => {
     state.account = partnerAccount({ generation: generation - 1 });
     expect(await handle(delivery())).toEqual([{ kind: 'again', delayMs: 5_000 }]);
     expect(state.deadlines).toEqual([]);
+    const reason = `the message is of generation ${generation}, its partner account still of ${generation - 1}`;
+    expect(world.observer.lines[0]).toMatchObject({ level: 'warn', fields: { reason } });
     state.account = partnerAccount({ generation: generation + 1 });
     expect(await handle(delivery())).toEqual([{ kind: 'forgotten' }]);
     state.account = undefined;
     expect(await handle(delivery())).toEqual([{ kind: 'forgotten' }]);
+  });
+
+  it('whose look fails is looked at anew by the next message, and its own comes back', async () => {
+    const { state, clock, delivery } = world;
+    const old = () => delivery({ sentAt: clock.now() - minuteMs });
+    let failures = 1;
+    const read = async () => {
+      if (failures-- > 0) throw new Error('throttled');
+      return state.account && { value: state.account, version: 1 };
+    };
+    const fanOut = createFanOut({ ...world.deps, accounts: { ...world.deps.accounts, read } });
+    const one = async () =>
+      (await fanOut.handle([old()], { deadlineMs: clock.now() + minuteMs })).map(
+        ({ verdict }) => verdict.kind,
+      );
+
+    expect([await one(), await one()]).toEqual([['again'], ['done']]);
+  });
+
+  it('keeps its messages in the queue where it cannot be told whether they are to wait outside', async () => {
+    const { state, deps, delivery, fail, clock } = world;
+    fail('paused', { retryAfterMs: 2 * minuteMs });
+    state.bridgePausedUntil = clock.now() + 2 * minuteMs;
+    const bridgePausedUntil = () => Promise.reject(new Error('throttled'));
+    const settlements = await createFanOut({ ...deps, bridgePausedUntil }).handle([delivery()], {
+      deadlineMs: clock.now() + minuteMs,
+    });
+
+    expect(settlements).toMatchObject([{ verdict: { kind: 'again', delayMs: minuteMs } }]);
   });
 
   it('that is paused for a minute keeps its messages in the queue, for longer outside', async () => {
@@ -475,6 +506,13 @@ describe('an advert whose row is in debt', () => {
     expect(await world.handle(world.delivery())).toEqual([{ kind: 'done', outcome: 'unchanged' }]);
     expect(world.events.accepted).toEqual(published);
     expect(world.state.row).toMatchObject({ owed: false, version });
+  });
+
+  it('is left a trace by a group of which only one message was delivered before', async () => {
+    world.state.row = row;
+    await world.handle(world.delivery(), world.delivery({ receives: 2 }));
+
+    expect(world.state.row).toMatchObject({ version: 2, sequence: 1 });
   });
 
   it('is looked at again when its trace cannot be left', async () => {
