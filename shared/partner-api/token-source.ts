@@ -153,7 +153,8 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     if (running.deadlineMs >= deadlineMs) return beforeDeadline(running, name, deadlineMs);
     const found = await running.ended.catch((error: unknown) => {
       // That the time of another caller was up is not the last word for one that has more.
-      const ranOut = asFault(error).code === 'passing' && clock.now() + lookMs >= running.deadlineMs;
+      const { code, retryAfterMs = lookMs } = asFault(error);
+      const ranOut = code === 'passing' && clock.now() + retryAfterMs >= running.deadlineMs;
       if (!ranOut) throw error;
     });
     return found ?? renewal(name, generation, rejected, because, deadlineMs);

@@ -4,6 +4,7 @@ import { type FaultKind, PartnerFault } from '../../../shared/domain/faults.ts';
 import { createInMemoryBudgetStore } from '../../../shared/in-memory/budget-store.ts';
 import { createGate, type GateOptions } from '../../../shared/partner-api/gate.ts';
 import type { BudgetStore, SlotRequest } from '../../../shared/partner-api/ports.ts';
+import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { faultOf } from './fixtures.ts';
 import { createVirtualClock, startMs, type VirtualClock } from './virtual-clock.ts';
 
@@ -260,6 +261,32 @@ describe('a pause', () => {
     expect((await faultOf(gate.enter('a', farMs))).code).toBe('paused');
   });
 
+  it('that the store cannot be told of is told in the log', async () => {
+    const observer = createRecordingObserver();
+    const { clock, gate, store } = setUp({ observer });
+    const error = new Error('table gone');
+    store.pause = () => Promise.reject(error);
+
+    await gate.answered('a', faultWith('slow-down', 7_000), clock.now());
+
+    expect(observer.lines).toMatchObject([{ level: 'warn', fields: { error } }]);
+  });
+
+  it('is told to the store only where it is longer than the one that holds', async () => {
+    const { clock, gate, store } = setUp();
+    const told: unknown[] = [];
+    store.pause = async (untilMs, reason) => void told.push([untilMs - startMs, reason]);
+
+    for (const waitMs of [7_000, 7_000, 6_999, 7_001]) {
+      await gate.answered('a', faultWith('slow-down', waitMs), clock.now());
+    }
+
+    expect(told).toEqual([
+      [7_000, 'slow-down'],
+      [7_001, 'slow-down'],
+    ]);
+  });
+
   it('goes with a 503 that names a time, not with one that does not', async () => {
     const { clock, gate } = setUp();
 
@@ -348,6 +375,20 @@ describe('the circuit', () => {
     for (let i = 0; i < 5; i += 1) await gate.answered('a', forbidden, clock.now());
 
     expect(await starts(clock, () => gate.enter('a', farMs), 1)).toEqual([0]);
+  });
+
+  it('opens although a longer pause holds, and says for what', async () => {
+    const observer = createRecordingObserver();
+    const { clock, gate, store } = setUp({ observer });
+    await gate.answered('a', faultWith('slow-down', 3_600_000), clock.now());
+
+    await gate.answered('a', forbidden, clock.now());
+    await gate.answered('b', forbidden, clock.now());
+
+    expect(await store.read()).toMatchObject({ pausedUntilMs: startMs + 3_600_000, pauseReason: 'circuit' });
+    expect(observer.lines).toMatchObject([
+      { level: 'error', fields: { resource: 'b', circuitSeconds: 1800 } },
+    ]);
   });
 
   it('opens for everybody when two resources are forbidden in a row, and says so', async () => {
@@ -488,6 +529,28 @@ describe('the circuit', () => {
       clock.advance(30_000);
 
       expect(await starts(clock, () => other.enter('b', farMs), 1)).toHaveLength(1);
+    });
+
+    it('refuses that request when the store cannot be reached, and names what it is about', async () => {
+      const { gate, store } = await trialUndecided();
+      store.reserve = () => Promise.reject(new Error('table gone'));
+
+      const fault = await faultOf(gate.enter('a', farMs));
+      expect(fault).toMatchObject({ code: 'passing' });
+      expect(fault.message).toContain('cannot be reached');
+      expect((await faultOf(gate.enter('a', farMs))).message).toContain('(a)');
+    });
+
+    it('lets that request wait for the pause that somebody has asked for meanwhile', async () => {
+      const { gate, store, clock } = await trialUndecided();
+      store.reserve = async () => ({
+        ...{ granted: 0, firstSlotMs: 0 },
+        state: { nextSlotMs: 0, pausedUntilMs: clock.now() + 60_000 },
+      });
+
+      expect(await faultOf(gate.enter('a', farMs))).toMatchObject({
+        ...{ code: 'paused', retryAfterMs: 60_000, message: expect.stringContaining('(a)') },
+      });
     });
 
     it('refuses that request when it has no slot in time', async () => {
