@@ -49,6 +49,7 @@ describe('a run of the drain', () => {
     await drain.run({ deadlineMs: now + deadline, nextRunMs: now + next });
 
     expect(world.service.feedRequests).toHaveLength(times);
+    expect(world.clock.now() - now).toBeLessThan(Math.max(1, Math.min(deadline, next)));
   });
 
   it('tells what its last round came to, and that one of them could not begin', async () => {

@@ -26,6 +26,7 @@ function setUp(change: Partial<FanOutDeps> = {}) {
     /** Writes that conflict before one is accepted. */
     conflicts: 0,
     writes: 0,
+    reads: 0,
     account: partnerAccount() as PartnerAccount | undefined,
     looks: 0,
     deadlines: [] as number[],
@@ -43,7 +44,10 @@ function setUp(change: Partial<FanOutDeps> = {}) {
       remove: async () => undefined,
     },
     histories: {
-      read: async () => state.row,
+      async read() {
+        state.reads += 1;
+        return state.row;
+      },
       async write(_key, row) {
         state.writes += 1;
         if (state.conflicts > 0) {
@@ -563,6 +567,7 @@ describe('an advert whose row is in debt', () => {
     world.state.row = { ...row, position: '~' };
 
     expect(await world.handle(world.delivery())).toEqual([{ kind: 'again', delayMs: 1_000 }]);
+    expect(world.state.reads).toBe(1);
     expect(world.state.deadlines).toEqual([]);
   });
 });
