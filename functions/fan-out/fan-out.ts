@@ -79,9 +79,6 @@ export function createFanOut(deps: FanOutDeps) {
     const account = deps.accounts.read(name).then((read) => read?.value);
     const view = { account, beganAt: clock.now(), batch };
     views.set(name, view);
-    account.catch(() => {
-      if (views.get(name) === view) views.delete(name);
-    });
     return view;
   }
 

@@ -102,6 +102,8 @@ function start(
     'test',
     {
       config: false,
+      // Vitest keeps modules on disk, by the file's own text: what another run has put into them would be taken for this one's.
+      fsModuleCache: false,
       ...{ include, exclude, watch: false, reporters: [{}], silent: true, passWithNoTests: true },
       ...{ pool: 'forks', isolate, maxWorkers: Number(options.workers) },
       // Its key is the source on disk: it would give modules that another run has put other mutants into.

@@ -46,9 +46,5 @@ export function createReservedSlots(intervalMs: number) {
         runs.shift();
       }
     },
-    clear(): void {
-      runs.length = 0;
-      count = 0;
-    },
   };
 }

@@ -156,7 +156,8 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     if (running.deadlineMs >= deadlineMs) return beforeDeadline(running, name, deadlineMs);
     const found = await running.ended.catch((error: unknown) => {
       // That the time of another caller was up is not the last word for one that has more.
-      const ranOut = asPartnerError(error).code === 'transient' && clock.now() + lookMs >= running.deadlineMs;
+      const { code, retryAfterMs = lookMs } = asPartnerError(error);
+      const ranOut = code === 'transient' && clock.now() + retryAfterMs >= running.deadlineMs;
       if (!ranOut) throw error;
     });
     return found ?? renewal(name, generation, rejected, because, deadlineMs);

@@ -21,6 +21,17 @@ describe('cleanText', () => {
     expect(text.isWellFormed()).toBe(true);
   });
 
+  it('keeps the beginning of a longer one, and shows that it was cut', () => {
+    const words = 'word '.repeat(60).trim();
+
+    expect(cleanText(words, [])).toBe(words);
+    expect(cleanText(`${words}s`, [])).toBe(`${words}s`);
+    expect(cleanText(`${words} and`, [])).toBe(`${words}…`);
+    expect(cleanText(`b${'a '.repeat(150)}`, [])).toHaveLength(300);
+    // Of what is too long to be read, the last part that was is left out, too.
+    expect(cleanText(`${' '.repeat(3_990)}tail of what was read`, [])).toBe('…');
+  });
+
   it("takes the request's own secrets out, also percent-encoded and broken up by invisible characters", () => {
     const secrets = [new Secret('s3cr+t/x'), new Secret('code word')];
 

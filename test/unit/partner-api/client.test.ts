@@ -71,12 +71,14 @@ describe('every request', () => {
   });
 
   it('keeps the path of the base URL', async () => {
-    const behind = clientOf(`${service.url}/gateway/`);
+    for (const path of ['/gateway/v2/', '/gateway/v2']) {
+      const behind = clientOf(service.url + path);
 
-    await behind.advert(token, feed, '7', soon());
+      await behind.advert(token, feed, '7', soon());
 
-    expect(service.seen[0]?.url).toBe('/gateway/api/partner/adverts/7');
-    behind.close();
+      expect(service.seen.at(-1)?.url).toBe('/gateway/v2/api/partner/adverts/7');
+      behind.close();
+    }
   });
 
   it('goes through the rateLimiter, which hears what came of it', async () => {
@@ -120,6 +122,16 @@ describe('feedPage', () => {
       limit: '1000',
     });
   });
+
+  it.each([{ since: 'x\ud800' }, { cursor: 'x\ud800' }])(
+    'is not sent with %j, which no URL can carry',
+    async (odd) => {
+      expect((await faultOf(client.feedPage(token, { ...query, ...odd }, soon()))).code).toBe(
+        'malformed-state',
+      );
+      expect(service.seen).toHaveLength(0);
+    },
+  );
 
   it('sends no cursor when reading starts', async () => {
     service.next({ body: page });

@@ -10,6 +10,7 @@ import type { BudgetStore } from '../../../shared/ports/budget-store.ts';
 import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
 import { faultOf } from '../../helpers/partner-api/fixtures.ts';
 import { createVirtualClock, startMs, type VirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
+import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
 const faultWith = (kind: FaultKind, retryAfterMs?: number) =>
   new PartnerError(kind, kind, retryAfterMs === undefined ? {} : { retryAfterMs });
@@ -274,6 +275,32 @@ describe('a pause', () => {
     expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('paused');
   });
 
+  it('that the store cannot be told of is told in the log', async () => {
+    const observer = createRecordingObserver();
+    const { clock, rateLimiter, store } = setUp({ observer });
+    const error = new Error('table gone');
+    store.pause = () => Promise.reject(error);
+
+    await rateLimiter.answered('a', faultWith('rate-limited', 7_000), clock.now());
+
+    expect(observer.lines).toMatchObject([{ level: 'warn', fields: { error } }]);
+  });
+
+  it('is told to the store only where it is longer than the one that holds', async () => {
+    const { clock, rateLimiter, store } = setUp();
+    const told: unknown[] = [];
+    store.pause = async (untilMs, reason) => void told.push([untilMs - startMs, reason]);
+
+    for (const waitMs of [7_000, 7_000, 6_999, 7_001]) {
+      await rateLimiter.answered('a', faultWith('rate-limited', waitMs), clock.now());
+    }
+
+    expect(told).toEqual([
+      [7_000, 'rate-limited'],
+      [7_001, 'rate-limited'],
+    ]);
+  });
+
   it('goes with a 503 that names a time, not with one that does not', async () => {
     const { clock, rateLimiter } = setUp();
 
@@ -362,6 +389,20 @@ describe('the circuit', () => {
     for (let i = 0; i < 5; i += 1) await rateLimiter.answered('a', forbidden, clock.now());
 
     expect(await starts(clock, () => rateLimiter.enter('a', farMs), 1)).toEqual([0]);
+  });
+
+  it('opens although a longer pause holds, and says for what', async () => {
+    const observer = createRecordingObserver();
+    const { clock, rateLimiter, store } = setUp({ observer });
+    await rateLimiter.answered('a', faultWith('rate-limited', 3_600_000), clock.now());
+
+    await rateLimiter.answered('a', forbidden, clock.now());
+    await rateLimiter.answered('b', forbidden, clock.now());
+
+    expect(await store.read()).toMatchObject({ pausedUntilMs: startMs + 3_600_000, pauseReason: 'circuit' });
+    expect(observer.lines).toMatchObject([
+      { level: 'error', fields: { resource: 'b', circuitSeconds: 1800 } },
+    ]);
   });
 
   it('opens for everybody when two resources are forbidden in a row, and says so', async () => {
@@ -505,6 +546,28 @@ describe('the circuit', () => {
       clock.advance(30_000);
 
       expect(await starts(clock, () => other.enter('b', farMs), 1)).toHaveLength(1);
+    });
+
+    it('refuses that request when the store cannot be reached, and names what it is about', async () => {
+      const { rateLimiter, store } = await trialUndecided();
+      store.reserve = () => Promise.reject(new Error('table gone'));
+
+      const fault = await faultOf(rateLimiter.enter('a', farMs));
+      expect(fault).toMatchObject({ code: 'transient' });
+      expect(fault.message).toContain('cannot be reached');
+      expect((await faultOf(rateLimiter.enter('a', farMs))).message).toContain('(a)');
+    });
+
+    it('lets that request wait for the pause that somebody has asked for meanwhile', async () => {
+      const { rateLimiter, store, clock } = await trialUndecided();
+      store.reserve = async () => ({
+        ...{ granted: 0, firstSlotMs: 0 },
+        state: { nextSlotMs: 0, pausedUntilMs: clock.now() + 60_000 },
+      });
+
+      expect(await faultOf(rateLimiter.enter('a', farMs))).toMatchObject({
+        ...{ code: 'paused', retryAfterMs: 60_000, message: expect.stringContaining('(a)') },
+      });
     });
 
     it('refuses that request when it has no slot in time', async () => {

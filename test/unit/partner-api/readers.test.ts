@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type FaultKind, PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { PartnerClient } from '../../../shared/partner-api/client.ts';
-import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
+import { createAdvertLister, createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import type { TokenSource } from '../../../shared/ports/token-source.ts';
 import { faultOf, query } from '../../helpers/partner-api/fixtures.ts';
 
@@ -112,5 +112,33 @@ describe('the readers', () => {
 
     expect((await faultOf(readAdvert('main', '7', { deadlineMs, generation: 1 }))).code).toBe('not-found');
     expect(handedBack).toEqual([]);
+  });
+});
+
+describe('the lister of adverts', () => {
+  it('lists with the current token of the generation, and again with a renewed one', async () => {
+    const asked: unknown[] = [];
+    const tokenOf = (version: string) => ({ token: new Secret(`token-${version}`), version });
+    const { listAdverts } = createAdvertLister({
+      client: {
+        async adverts(token, listed, { partnerAccount, deadlineMs: until }) {
+          asked.push([token.reveal(), listed, partnerAccount, until]);
+          if (token.reveal() === 'token-1') throw new PartnerError('token-rejected', 'rejected');
+          return { data: ['7'] };
+        },
+      },
+      tokens: {
+        current: async (name, generation) => tokenOf(name === 'main' && generation === 3 ? '1' : '9'),
+        renewed: async () => tokenOf('2'),
+        guard: () => ({ beforeSend: () => undefined, release: () => undefined }),
+      },
+    });
+    const page = { position: 1, limit: 100 };
+
+    expect(await listAdverts('main', page, { generation: 3, deadlineMs })).toEqual({ data: ['7'] });
+    expect(asked).toEqual([
+      ['token-1', page, 'main', deadlineMs],
+      ['token-2', page, 'main', deadlineMs],
+    ]);
   });
 });

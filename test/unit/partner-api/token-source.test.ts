@@ -153,7 +153,9 @@ describe('the current token', () => {
 
     // Whoever asks for a newer generation than is known has the row read again at once.
     expect(await revealed(source.current('main', 2, deadlineMs))).toBe('access-2');
-    expect(await faultOf(source.current('main', 1, deadlineMs))).toMatchObject({ code: 'generation-over' });
+    expect(await faultOf(source.current('main', 1, deadlineMs))).toMatchObject({
+      ...{ code: 'generation-over', retryAfterMs: 5_000 },
+    });
     expect(await faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs))).toMatchObject({
       code: 'generation-over',
     });

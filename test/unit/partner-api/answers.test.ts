@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { PartnerError } from '../../../shared/domain/faults.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { jsonIn, listIn, pageIn, statusIn, tokensIn } from '../../../shared/partner-api/answers.ts';
+import type { Answer } from '../../../shared/partner-api/http/transport.ts';
+
+const what = 'GET /x';
+const answer = (body: unknown, status = 200): Answer => ({
+  status,
+  body: typeof body === 'string' || body === undefined ? body : JSON.stringify(body),
+  head: { headers: {} },
+});
+const faultOf = (read: () => unknown): PartnerError => {
+  try {
+    read();
+  } catch (fault) {
+    if (fault instanceof PartnerError) return fault;
+    throw fault;
+  }
+  throw new Error('no fault');
+};
+const page = { data: ['1'], hasMore: false, nextCursor: 'n' };
+/** Nested too deep for what gives each ID as it was written. */
+const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+
+describe('an answer', () => {
+  it('may begin with a byte order mark', () => {
+    expect(pageIn(answer(`\ufeff${JSON.stringify(page)}`), what, 10)).toEqual(page);
+    const longId = '90071992547409931';
+    expect(statusIn(answer(`\ufeff{"data":{"id":${longId},"status":"new"}}`), longId, what)).toBe('new');
+    expect(jsonIn(answer('\ufeff[1]'), what)).toEqual([1]);
+  });
+
+  it('that is no JSON is a passing fault, with its status and without what it says', () => {
+    for (const body of ['', '{"access_token":"precious"', '\ufeff\ufeff{}']) {
+      const fault = faultOf(() => tokensIn(answer(body, 201), what, []));
+      expect(fault).toMatchObject({ code: 'transient', status: 201, cause: undefined });
+      expect(fault.message).toBe('GET /x answered 201 with something that is not JSON');
+    }
+  });
+
+  it('larger than the limit is of no agreed shape', () => {
+    for (const read of [listIn, jsonIn]) {
+      const fault = faultOf(() => read(answer(undefined), what));
+      expect(fault).toMatchObject({ code: 'contract-broken', status: 200 });
+      expect(fault.message).toBe('GET /x: the answer is larger than the limit');
+    }
+  });
+
+  it('of a shape that is not shown may be empty', () => {
+    expect(jsonIn(answer('', 204), what)).toBeUndefined();
+    expect(jsonIn(answer('null'), what)).toBeNull();
+  });
+
+  it('of another shape is told by the place, with what found it', () => {
+    const fault = faultOf(() => pageIn(answer({ ...page, hasMore: 'precious' }, 203), what, 10));
+
+    expect(fault).toMatchObject({ code: 'contract-broken', status: 203, cause: { code: 'wrong-shape' } });
+    expect(fault.message).toMatch(/hasMore/);
+    expect(fault.message).not.toMatch(/precious/);
+  });
+});
+
+describe('the status of an advert', () => {
+  it('is that of the ID asked for, by number or by text', () => {
+    expect(statusIn(answer({ data: { id: 7, status: 'new' } }), '7', what)).toBe('new');
+    expect(
+      statusIn(answer({ data: { id: '90071992547409931', status: 'new' } }), '90071992547409931', what),
+    ).toBe('new');
+  });
+
+  it.each([
+    ['another one', '{"data":{"id":90071992547409932,"status":"new"}}'],
+    ['one that was rounded on its way', '{"data":{"id":9.0071992547409931e16,"status":"new"}}'],
+    [
+      'one beside what is nested too deep to tell',
+      `{"data":{"id":90071992547409931,"status":"new","x":${deep}}}`,
+    ],
+  ])('is none where the ID is %s', (_what, body) => {
+    const fault = faultOf(() => statusIn(answer(body), '90071992547409931', what));
+
+    expect(fault).toMatchObject({ code: 'contract-broken', status: 200 });
+    expect(fault.message).toBe('GET /x: data.id: expected the ID asked for');
+  });
+});
+
+describe('the list of adverts', () => {
+  it('has the ID of each entry as it was written, and what has none as it is', () => {
+    const body =
+      '{"data":[1,"2",90071992547409931,{"id":90071992547409933},{"id":"5"},{"id":null},1.5,null,"x"]}';
+
+    expect(listIn(answer(body), what).data).toEqual([
+      ...['1', '2'],
+      // As a bare number it was rounded: no ID any more, which whoever counts them says.
+      Number('90071992547409931'),
+      ...['90071992547409933', '5'],
+      ...[{ id: null }, 1.5, null, 'x'],
+    ]);
+  });
+
+  it('is read where an entry is nested too deep, and that entry stays as it is', () => {
+    const { data } = listIn(answer(`{"data":[{"id":3},${deep}]}`), what);
+
+    expect(data[0]).toBe('3');
+    expect(data).toHaveLength(2);
+  });
+});
+
+describe('tokens', () => {
+  const good = { access_token: 'access-2', refresh_token: 'refresh-2', token_type: 'bearer', expires_in: 60 };
+  const read = (body: object, ...secrets: string[]) =>
+    tokensIn(
+      answer(body),
+      what,
+      secrets.map((secret) => new Secret(secret)),
+    );
+
+  it('are told without the fields that are there and make no sense', () => {
+    expect(read({ ...good, expires_in: 'soon', scope: 17 })).toEqual({
+      answer: { ...good, expires_in: undefined, scope: undefined },
+      unusable: ['expires_in', 'scope'],
+    });
+    expect(read({ ...good, expires_in: null, scope: '' }).unusable).toEqual([]);
+    expect(read({ access_token: 'access-2' })).toMatchObject({
+      answer: { access_token: 'access-2' },
+      unusable: [],
+    });
+  });
+
+  it('are there when one of the two is', () => {
+    expect(read({ refresh_token: 'r' }).answer).toMatchObject({ refresh_token: 'r' });
+    expect(faultOf(() => read({ scope: 'v2' }))).toMatchObject({ code: 'contract-broken', status: 200 });
+  });
+
+  it.each([
+    ['v2 read', ['hush'], 'v2 read'],
+    ['v2 hush', ['hush'], undefined],
+    ['v2 un-HUSH-ed', ['hush'], undefined],
+    ['v2 hush', ['HUSH'], undefined],
+    ['v2 %68u%53h', ['hush'], undefined],
+    ['v2 hu', ['hu'], 'v2 hu'],
+    ['v2 hus', ['hus'], 'v2 hus'],
+    ['v2 a%2fb%2Fc', ['a/b/c'], undefined],
+    ['v2 a%2fb%2Fc', ['a%2fb%2fc'], undefined],
+    ['v2 ACCESS-2', [], undefined],
+    ['v2 refresh-2', [], undefined],
+  ])('have the scope %j beside the secrets %j as %j', (scope, secrets, expected) => {
+    const { answer: told, unusable } = read({ ...good, scope }, ...secrets);
+
+    expect(told).toEqual({ ...good, scope: expected });
+    expect(unusable).toEqual(expected === undefined ? ['scope'] : []);
+  });
+});
