@@ -27,11 +27,16 @@ const { values: options } = parseArgs({
 
 /** Tests that run in this process and are quick; not those that start others, which would run the sources as they are. */
 const include = [
-  'test/unit/{functions,partner-api,domain,sqlite,embedded,operations,bad-input,aws}/**/*.test.ts',
+  'test/unit/{functions,partner-api,domain,embedded,in-memory,bad-input,aws,cli}/**/*.test.ts',
   'test/ports/*.test.ts',
 ];
-/** These do nearly all in `beforeAll`, where no mutant can be switched on. */
-const exclude = ['**/call-counts.test.ts', '**/aws/many-partner-accounts.test.ts'];
+const exclude = [
+  // They do nearly all in `beforeAll`, where no mutant can be switched on.
+  '**/call-counts.test.ts',
+  '**/aws/many-partner-accounts.test.ts',
+  // They start processes.
+  '**/cli/{process,run,start-up,webhook}.test.ts',
+];
 /** A test that takes more than this is not tried with mutants that enough other tests come by. */
 const slowTestMs = 300;
 const enoughTests = 20;
@@ -102,12 +107,10 @@ function start(
     'test',
     {
       config: false,
-      // Vitest keeps modules on disk, by the file's own text: what another run has put into them would be taken for this one's.
+      // Its keys do not know what a plugin has made of a file.
       fsModuleCache: false,
       ...{ include, exclude, watch: false, reporters: [{}], silent: true, passWithNoTests: true },
       ...{ pool: 'forks', isolate, maxWorkers: Number(options.workers) },
-      // Its key is the source on disk: it would give modules that another run has put other mutants into.
-      fsModuleCache: false,
       runner: path.resolve('test/mutate/runner.ts'),
       sequence: { sequencer: CheapestFirst },
     },

@@ -138,7 +138,7 @@ export default class MutationRunner extends TestRunner {
   }
 
   #limitMs({ id }: Task): number {
-    return 3_000 + 20 * (this.#plan.kind === 'switch' ? (this.#plan.tests[id]?.ms ?? 0) : 0);
+    return 2_000 + 10 * (this.#plan.kind === 'switch' ? (this.#plan.tests[id]?.ms ?? 0) : 0);
   }
 
   #note(what: 'killed' | 'unsure' | 'done', id: string, by: string): void {
