@@ -27,7 +27,7 @@ const { values: options } = parseArgs({
 
 /** Tests that run in this process and are quick; not those that start others, which would run the sources as they are. */
 const include = [
-  'test/unit/{functions,partner-api,domain,embedded,in-memory,bad-input,aws,cli}/**/*.test.ts',
+  'test/unit/{functions,partner-api,domain,sqlite,embedded,operations,fakes,bad-input,aws,cli}/**/*.test.ts',
   'test/ports/*.test.ts',
 ];
 const exclude = [
