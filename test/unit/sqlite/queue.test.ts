@@ -180,15 +180,9 @@ describe('the queue in the state file', () => {
     const dir = folder();
     const before = openEmbeddedState(dir);
     await before.queue.send(['1', '2', '3', '4'].map((advertId) => changedAdvert({ advertId })));
-<<<<<<< HEAD:test/unit/sqlite/queue.test.ts
-    const [, second] = await before.queue.receive({ ...many, maxGroups: 3 });
-    await before.queue.settle([settlement(second, { kind: 'retry', delayMs: 0 })]);
-    // The second for the second time, the fourth for the first: neither beside another that is alike.
-=======
     const [, second] = await before.queue.receive({ ...many, maxGroups: 2 });
     await before.queue.settle([settlement(second, { kind: 'retry', delayMs: 0 })]);
     // The second for the second time, and those beside it for the first.
->>>>>>> kill-b:test/unit/embedded/queue.test.ts
     await before.queue.receive(many);
     before.close();
 

@@ -1,0 +1,82 @@
+import { BatchWriteItemCommand, DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { mockClient } from 'aws-sdk-client-mock';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { deleteAll, queryAll } from '../../../../shared/aws/dynamodb/query.ts';
+import { createFeedStates } from '../../../../shared/aws/feed-states.ts';
+import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
+import { aClock } from '../../../helpers/aws/fixtures.ts';
+
+const dynamo = mockClient(DynamoDBClient);
+const table = { client: new DynamoDBClient({}), name: 't' };
+const item = (name: string | number) => ({ pk: { S: 'feed' }, sk: { S: String(name) } });
+const requests = (...names: (string | number)[]) =>
+  names.map((name) => ({ DeleteRequest: { Key: item(name) } }));
+const sent = () =>
+  dynamo.commandCalls(BatchWriteItemCommand).map(({ args }) => args[0].input.RequestItems?.t ?? []);
+
+beforeEach(() => dynamo.reset());
+afterEach(() => vi.restoreAllMocks());
+
+describe('a list', () => {
+  // A disconnected account, or a feed that was registered a moment ago, must not be missed.
+  it.each<[string, () => Promise<unknown>]>([
+    ['partner accounts', () => createPartnerAccounts(table).list()],
+    ['feeds', () => createFeedStates(table).list()],
+  ])('of %s is read strongly consistent', async (_what, list) => {
+    dynamo.on(QueryCommand).resolves({});
+
+    await list();
+
+    expect(dynamo.commandCalls(QueryCommand).map(({ args }) => args[0].input.ConsistentRead)).toEqual([true]);
+  });
+
+  it('is read page by page to its end, each page from where the last one ended', async () => {
+    dynamo
+      .on(QueryCommand)
+      .resolvesOnce({ Items: [item(1)], LastEvaluatedKey: item(1) })
+      // A page may be empty though more follow.
+      .resolvesOnce({ LastEvaluatedKey: item(2) })
+      .resolves({ Items: [item(3)] });
+
+    expect(await queryAll(table, 'feed')).toEqual([item(1), item(3)]);
+
+    const calls = dynamo.commandCalls(QueryCommand).map(({ args }) => args[0].input);
+    expect(calls.map(({ ExclusiveStartKey }) => ExclusiveStartKey)).toEqual([undefined, item(1), item(2)]);
+    expect(calls.map(({ ConsistentRead }) => ConsistentRead)).toEqual([true, true, true]);
+  });
+});
+
+describe('deleting many items', () => {
+  it('goes in batches of 25, the last one smaller', async () => {
+    dynamo.on(BatchWriteItemCommand).resolves({});
+    const names = Array.from({ length: 51 }, (_, index) => index);
+
+    await deleteAll(table, names.map(item), aClock());
+
+    expect(sent()).toEqual([requests(...names.slice(0, 25)), requests(...names.slice(25, 50)), requests(50)]);
+  });
+
+  it('sends what was left unprocessed again, after a wait, and only that', async () => {
+    dynamo
+      .on(BatchWriteItemCommand)
+      .resolvesOnce({ UnprocessedItems: { t: requests('b', 'c') } })
+      .resolvesOnce({ UnprocessedItems: { t: requests('c') } })
+      .resolves({});
+    const clock = aClock();
+    vi.spyOn(Math, 'random').mockReturnValue(0.5);
+
+    await deleteAll(table, ['a', 'b', 'c'].map(item), clock);
+
+    expect(sent()).toEqual([requests('a', 'b', 'c'), requests('b', 'c'), requests('c')]);
+    expect(clock.slept).toEqual([50, 100]);
+  });
+
+  it('fails, and says how much is left, when the table never takes it', async () => {
+    dynamo.on(BatchWriteItemCommand).resolves({ UnprocessedItems: { t: requests('b') } });
+
+    await expect(deleteAll(table, ['a', 'b'].map(item), aClock())).rejects.toThrow(
+      '1 items of t were not written',
+    );
+    expect(sent()).toHaveLength(8);
+  });
+});

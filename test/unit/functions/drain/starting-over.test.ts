@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { createDrain } from '../../../../functions/drain/drain.ts';
+import { metrics } from '../../../../shared/contract/names.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import { createPartnerClient } from '../../../../shared/partner-api/client.ts';
+import type { Answer } from '../../../../shared/partner-api/http/transport.ts';
+import { createRateLimiter } from '../../../../shared/partner-api/rate-limit/rate-limiter.ts';
+import { createPartnerReaders } from '../../../../shared/partner-api/readers.ts';
+import { createInMemoryState } from '../../../fakes/state.ts';
+import { createVirtualClock } from '../../../helpers/partner-api/virtual-clock.ts';
+import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
+import { feedState, partnerAccount } from '../../../helpers/records.ts';
+
+const page: Answer = {
+  status: 200,
+  head: { headers: {} },
+  body: '{"data":[],"hasMore":false,"nextCursor":"new"}',
+};
+const forbidden: Answer = { status: 403, head: { headers: {} }, body: '' };
+
+/** Three partner accounts with a cursor, a real client and rate limiter, and a service that answers as it is told to. */
+async function setUp() {
+  const clock = createVirtualClock();
+  const observer = createRecordingObserver();
+  const state = createInMemoryState({ clock });
+  for (const name of ['main', 'shop', 'beta']) {
+    await state.partnerAccounts.write(partnerAccount({ name }), 0);
+    await state.feedStates.register(feedState({ partnerAccount: name, cursor: 'old' }));
+  }
+  const service = { answer: (_hasCursor: boolean): Answer => page };
+  const rateLimiter = createRateLimiter({
+    store: state.budgetStore,
+    clock,
+    random: () => 0,
+    observer,
+    maxRequestsPerSecond: 10,
+    circuitSeconds: 1800,
+  });
+  const client = createPartnerClient({
+    baseUrl: 'https://service.example',
+    rateLimiter,
+    clock,
+    transport: {
+      send: async ({ path }) => service.answer(path.includes('cursor=')),
+      close: () => undefined,
+    },
+  });
+  const token = { token: new Secret('access'), version: '1' };
+  const tokens = {
+    current: async () => token,
+    renewed: async () => token,
+    guard: () => ({ beforeSend: () => undefined, release: () => undefined }),
+  };
+  let ids = 0;
+  const drain = createDrain({
+    accounts: state.partnerAccounts,
+    feedStates: state.feedStates,
+    reader: createPartnerReaders({ client, tokens }),
+    queue: state.queue,
+    deadLetters: state.queue,
+    parked: state.parked,
+    bridgePausedUntil: async () => 0,
+    observer,
+    clock,
+    newId: () => `id${++ids}`,
+    holder: 'drain',
+    settings: { overlapSeconds: 300, leaseMs: 90_000, maxWaiting: 100, pollSeconds: 60, feedsAtOnce: 3 },
+  });
+  async function round() {
+    const running = drain.round({ deadlineMs: clock.now() + 60_000 });
+    await clock.run();
+    return (await running).polls.map(({ end }) => end);
+  }
+  return { clock, service, observer, state, round };
+}
+
+describe('cursors of several partner accounts, rejected with 403 in the same run', () => {
+  it('are started over, each by itself, and the circuit stays closed', async () => {
+    const { service, observer, state, round } = await setUp();
+    service.answer = (hasCursor) => (hasCursor ? forbidden : page);
+
+    expect(await round()).toEqual(['up-to-date', 'up-to-date', 'up-to-date']);
+
+    expect(observer.counted(metrics.circuitOpened)).toBe(0);
+    expect(await state.budgetStore.read()).not.toHaveProperty('suspect');
+    expect(observer.counted(metrics.cursorResets)).toBe(3);
+  });
+
+  it('open the circuit when the requests without a cursor are forbidden, too', async () => {
+    const { service, observer, round } = await setUp();
+    service.answer = () => forbidden;
+
+    await round();
+
+    expect(observer.counted(metrics.circuitOpened)).toBe(1);
+  });
+
+  it('end the circuit when that is what its trial meets', async () => {
+    const { clock, service, observer, state, round } = await setUp();
+    service.answer = () => forbidden;
+    await round();
+    clock.advance(1_800_000);
+    service.answer = (hasCursor) => (hasCursor ? forbidden : page);
+
+    await round();
+
+    expect(observer.counted(metrics.circuitOpened)).toBe(1);
+    expect(await state.budgetStore.read()).toMatchObject({ pausedUntilMs: 0 });
+    clock.advance(60_000);
+    expect(await round()).toEqual(['up-to-date', 'up-to-date', 'up-to-date']);
+  });
+});

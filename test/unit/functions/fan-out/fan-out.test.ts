@@ -1,0 +1,469 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createFanOut } from '../../../../functions/fan-out/fan-out.ts';
+import { checked } from '../../../../shared/contract/checks.ts';
+import { envelope } from '../../../../shared/contract/events.ts';
+import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { positionOf } from '../../../../shared/domain/queue/position.ts';
+import type { AdvertRow } from '../../../../shared/ports/advert-histories.ts';
+import type { AdvertReader } from '../../../../shared/ports/advert-reader.ts';
+import { createWorld, type World } from '../../../helpers/world.ts';
+
+const minuteMs = 60_000;
+
+describe('fan-out', () => {
+  let world: World;
+  let generation: number;
+  const key = (advertId: string) => ({ partnerAccount: 'main', generation, advertId });
+  const summary = () =>
+    world
+      .advertEvents()
+      .map(({ detail: { metadata, data } }) => [
+        data.advertId,
+        metadata.sequence,
+        data.previousStatus,
+        data.status,
+      ]);
+  const verdicts = async () => (await world.handleBatch()).map(({ verdict }) => verdict);
+  const row = async (advertId = '1') => (await world.state.advertHistories.read(key(advertId))) as AdvertRow;
+  const fail = (code: PartnerError['code'], details = {}) => {
+    world.service.state.beforeAdvert = () => {
+      throw new PartnerError(code, `told to be ${code}`, details);
+    };
+  };
+  const heal = () => {
+    world.service.state.beforeAdvert = () => undefined;
+  };
+
+  beforeEach(async () => {
+    world = await createWorld();
+    generation = (await world.account())?.generation ?? 0;
+  });
+
+  async function changed(advertId: string, status: string): Promise<void> {
+    world.service.change(advertId, status);
+    await world.round();
+  }
+
+  it('publishes the status of each advert named, numbered from 1', async () => {
+    world.service.change('1', 'new');
+    world.service.change('2', 'active');
+    await world.round();
+
+    await world.handleBatch();
+
+    expect(summary()).toEqual([
+      ['1', 1, null, 'new'],
+      ['2', 1, null, 'active'],
+    ]);
+    expect(await world.books()).toMatchObject({ listed: 2, events: 2, inFlight: 0 });
+  });
+
+  it('publishes envelopes of the contract, each with the page it came of', async () => {
+    await changed('1', 'active');
+    await world.handleBatch();
+
+    const [event] = world.advertEvents();
+
+    expect(checked(envelope, event, 'event')).toMatchObject({
+      source: 'advert-bridge',
+      'detail-type': 'AdvertStatusChanged',
+      time: '2026-11-20T12:00:00Z',
+      resources: ['advert-bridge/main/advert/1'],
+      detail: {
+        metadata: {
+          eventId: `main/${generation}/1/1`,
+          listedAt: '2026-11-20T12:00:00.000Z',
+          cause: 'feed',
+          correlationId: 'id1',
+        },
+      },
+    });
+  });
+
+  it('logs one line a batch that leads from the page to the events', async () => {
+    await changed('1', 'active');
+    await world.handleBatch();
+
+    const told = world.observer.lines.filter(({ message }) => /page accepted|batch handled/.test(message));
+
+    expect(told.map(({ fields }) => fields)).toMatchObject([
+      { partnerAccount: 'main', correlationId: 'id1', adverts: 1 },
+      {
+        pages: [{ partnerAccount: 'main', correlationId: 'id1', adverts: { events: ['1'] } }],
+      },
+    ]);
+  });
+
+  it('carries the previous status and the next number', async () => {
+    await changed('1', 'new');
+    await world.handleBatch();
+    await changed('1', 'active');
+    await world.handleBatch();
+
+    expect(summary()[1]).toEqual(['1', 2, 'new', 'active']);
+  });
+
+  it('publishes nothing when the status is the one it knows', async () => {
+    await changed('1', 'active');
+    await world.handleBatch();
+    await changed('1', 'active');
+
+    expect(await verdicts()).toEqual([{ kind: 'done', outcome: 'unchanged' }]);
+    expect(summary()).toHaveLength(1);
+  });
+
+  it('fetches once for all messages of an advert in a batch', async () => {
+    await changed('1', 'new');
+    await changed('1', 'active');
+    world.service.fetched.length = 0;
+
+    expect(await verdicts()).toEqual([
+      { kind: 'done', outcome: 'events' },
+      { kind: 'done', outcome: 'coalesced' },
+    ]);
+    expect(world.service.fetched).toEqual(['1']);
+    expect(await world.books()).toMatchObject({ listed: 2, events: 1, coalesced: 1, inFlight: 0 });
+  });
+
+  describe('when the bus refuses an event', () => {
+    beforeEach(async () => {
+      await changed('1', 'active');
+      world.events.refuse();
+      await world.handleBatch();
+      world.events.accept();
+      world.clock.advance(minuteMs);
+    });
+
+    it('publishes the very same event on the next delivery, and counts it once', async () => {
+      const stored = (await row()).envelope;
+      await world.handleBatch();
+
+      expect(world.events.accepted.at(-1)).toBe(stored);
+      expect(await world.books()).toMatchObject({ events: 1, unchanged: 0, inFlight: 0 });
+    });
+
+    it('fetches again after publishing it: the advert may have changed since', async () => {
+      world.service.change('1', 'sold');
+      await world.handleBatch();
+
+      expect(summary()).toEqual([
+        ['1', 1, null, 'active'],
+        ['1', 2, 'active', 'sold'],
+      ]);
+    });
+  });
+
+  it('leaves a trace of a redelivery that finds nothing new, so that a late worker conflicts', async () => {
+    await changed('1', 'active');
+    await world.handleBatch();
+    await changed('1', 'active');
+    await world.state.queue.receive({ maxGroups: 1, maxPerGroup: 10, visibilityMs: minuteMs });
+    world.clock.advance(minuteMs);
+    const before = await row();
+
+    await world.handleBatch();
+
+    const after = await row();
+    expect(after.version).toBe(before.version + 1);
+    expect(after.position > before.position).toBe(true);
+  });
+
+  it('gives messages back whose delivery has expired and gone to another worker', async () => {
+    await changed('1', 'active');
+    const expired = await world.state.queue.receive({
+      maxGroups: 1,
+      maxPerGroup: 10,
+      visibilityMs: minuteMs,
+    });
+    world.clock.advance(minuteMs);
+    await world.handleBatch();
+    world.service.change('1', 'sold');
+
+    const settlements = await world.fanOut.handle(expired, world.options());
+
+    expect(settlements.map(({ verdict }) => verdict.kind)).toEqual(['retry']);
+    expect(summary()).toHaveLength(1);
+  });
+
+  it('leaves the row of a newer delivery alone when an expired one ends with a fault of the advert', async () => {
+    await changed('1', 'active');
+    const expired = await world.state.queue.receive({
+      maxGroups: 1,
+      maxPerGroup: 10,
+      visibilityMs: minuteMs,
+    });
+    world.clock.advance(minuteMs);
+    let newer: AdvertRow | undefined;
+    const adverts: AdvertReader = {
+      async readAdvert() {
+        await world.handleBatch();
+        newer = await row();
+        throw new PartnerError('contract-broken', 'answered the expired delivery only');
+      },
+    };
+
+    const settlements = await createFanOut({ ...world.fanOutDeps, adverts }).handle(expired, world.options());
+
+    expect(settlements.map(({ verdict }) => verdict.kind)).toEqual(['retry']);
+    expect(newer).toMatchObject({ sequence: 1, status: 'active' });
+    expect(await row()).toEqual(newer);
+  });
+
+  it('fetches again when somebody else wrote in between', async () => {
+    await changed('1', 'active');
+    await world.handleBatch();
+    await changed('1', 'sold');
+    const write = world.state.advertHistories.write;
+    let conflicts = 1;
+    const fanOutDeps = {
+      ...world.fanOutDeps,
+      histories: {
+        ...world.state.advertHistories,
+        write: async (...[which, next]: Parameters<typeof write>) => {
+          if (conflicts-- > 0) await write(which, { ...(await row()), version: (await row()).version + 1 });
+          return write(which, next);
+        },
+      },
+    };
+    world.service.fetched.length = 0;
+    const batch = await world.state.queue.receive({ maxGroups: 1, maxPerGroup: 10, visibilityMs: minuteMs });
+
+    await createFanOut(fanOutDeps).handle(batch, world.options());
+
+    expect(world.service.fetched).toEqual(['1', '1']);
+    expect(summary().at(-1)).toEqual(['1', 2, 'active', 'sold']);
+  });
+
+  describe('when the service does not know an advert', () => {
+    beforeEach(async () => {
+      await changed('1', 'active');
+      await world.handleBatch();
+      world.service.remove('1');
+      await world.round();
+    });
+
+    it('looks again after confirmUnavailableSeconds before it says so', async () => {
+      expect(await verdicts()).toEqual([{ kind: 'retry', delayMs: 30_000 }]);
+      world.clock.advance(29_999);
+      expect(await verdicts()).toEqual([]);
+      world.clock.advance(1);
+      expect(await verdicts()).toEqual([{ kind: 'done', outcome: 'unavailable' }]);
+
+      expect(world.advertEvents().at(-1)).toMatchObject({
+        'detail-type': 'AdvertUnavailable',
+        detail: {
+          metadata: { sequence: 2 },
+          data: { advertId: '1', status: null, previousStatus: 'active' },
+        },
+      });
+      expect(await world.books()).toMatchObject({ events: 1, unavailable: 1, inFlight: 0 });
+    });
+
+    it('does not take a redelivery before that for a confirmation', async () => {
+      const [delivery] = await world.state.queue.receive({
+        maxGroups: 1,
+        maxPerGroup: 1,
+        visibilityMs: minuteMs,
+      });
+      if (!delivery) throw new Error('nothing delivered');
+      const again = async (receives: number) => {
+        const position = positionOf('1', receives);
+        const [settlement] = await world.fanOut.handle(
+          [{ ...delivery, receives, position }],
+          world.options(),
+        );
+        return settlement?.verdict;
+      };
+
+      expect(await again(1)).toEqual({ kind: 'retry', delayMs: 30_000 });
+      world.clock.advance(10_000);
+      expect(await again(2)).toEqual({ kind: 'retry', delayMs: 20_000 });
+      world.clock.advance(19_999);
+      expect(await again(3)).toEqual({ kind: 'retry', delayMs: 1 });
+      world.clock.advance(1);
+      expect(await again(4)).toEqual({ kind: 'done', outcome: 'unavailable' });
+    });
+
+    it('says nothing when the advert is back by then', async () => {
+      await world.handleBatch();
+      world.service.change('1', 'active');
+      world.clock.advance(30_000);
+
+      expect(await verdicts()).toEqual([{ kind: 'done', outcome: 'unchanged' }]);
+      expect((await row()).missingSince).toBeUndefined();
+    });
+
+    it('says it once, and tells of its return with no previous status', async () => {
+      await world.handleBatch();
+      world.clock.advance(30_000);
+      await world.handleBatch();
+      world.service.remove('1');
+      await world.round();
+      expect(await verdicts()).toEqual([{ kind: 'done', outcome: 'unchanged' }]);
+      await changed('1', 'active');
+      await world.handleBatch();
+
+      expect(summary().slice(1)).toEqual([
+        ['1', 2, 'active', null],
+        ['1', 3, null, 'active'],
+      ]);
+    });
+  });
+
+  it('publishes an advert that was gone before it was ever seen as unavailable, with sequence 1', async () => {
+    world.service.remove('9');
+    await world.round();
+    await world.handleBatch();
+    world.clock.advance(30_000);
+    await world.handleBatch();
+
+    expect(summary()).toEqual([['9', 1, null, null]]);
+  });
+
+  it('lets one bad advert delay no other', async () => {
+    world.service.change('1', 'active');
+    world.service.change('2', 'active');
+    await world.round();
+    world.service.state.beforeAdvert = (advertId) => {
+      if (advertId === '1') throw new PartnerError('forbidden', 'not yours', { status: 403 });
+    };
+
+    await world.handleBatch();
+
+    expect(summary()).toEqual([['2', 1, null, 'active']]);
+  });
+
+  it('dead-letters a fault of the advert itself after a few tries within two minutes, with its reason', async () => {
+    await changed('1', 'active');
+    fail('contract-broken');
+    const startedAt = world.clock.now();
+    const kinds: string[] = [];
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      const [verdict] = await verdicts();
+      kinds.push(verdict?.kind ?? 'none');
+      if (verdict?.kind === 'retry') world.clock.advance(verdict.delayMs);
+    }
+
+    expect(kinds).toEqual(['retry', 'retry', 'retry', 'retry', 'dead-letter']);
+    expect(world.clock.now() - startedAt).toBeLessThan(2 * minuteMs);
+    const [stored] = await world.state.deadLetters.list();
+    expect(stored?.letter).toMatchObject({
+      partnerAccount: 'main',
+      advertId: '1',
+      fault: 'contract-broken',
+      reason: 'told to be contract-broken',
+      receives: 5,
+    });
+    expect(await world.books()).toMatchObject({ listed: 1, deadLettered: 1, inFlight: 0 });
+  });
+
+  it('dead-letters a request that the service calls wrong at its first try, with what it says', async () => {
+    await changed('1', 'active');
+    fail('invalid-request', { status: 400, serviceCode: 'validation_error' });
+
+    const settled = await verdicts();
+    world.clock.advance(24 * 60 * minuteMs);
+    await verdicts();
+
+    expect(settled).toMatchObject([
+      {
+        kind: 'dead-letter',
+        letter: { fault: 'invalid-request', reason: 'told to be invalid-request', receives: 1 },
+      },
+    ]);
+    expect(world.service.fetched).toEqual(['1']);
+  });
+
+  it('tries a request five times that is refused without a word about it', async () => {
+    await changed('1', 'active');
+    fail('request-refused', { status: 409 });
+    const kinds: string[] = [];
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      kinds.push(...(await verdicts()).map(({ kind }) => kind));
+      world.clock.advance(minuteMs);
+    }
+    expect(kinds).toEqual(['retry', 'retry', 'retry', 'retry', 'dead-letter']);
+  });
+
+  it('does not count an outage as a try of the advert', async () => {
+    await changed('1', 'active');
+    fail('transient');
+    for (let attempt = 0; attempt < 10; attempt += 1) {
+      await world.handleBatch();
+      world.clock.advance(5 * minuteMs);
+    }
+    fail('forbidden');
+
+    expect(await verdicts()).toMatchObject([{ kind: 'retry' }]);
+  });
+
+  it('dead-letters a passing fault only when the message is a day old', async () => {
+    await changed('1', 'active');
+    fail('transient');
+    await world.handleBatch();
+    world.clock.advance(24 * 60 * minuteMs);
+
+    expect(await verdicts()).toMatchObject([{ kind: 'dead-letter', letter: { fault: 'transient' } }]);
+  });
+
+  it('keeps a message away for as long as the service asked', async () => {
+    await changed('1', 'active');
+    fail('rate-limited', { retryAfterMs: 17_000 });
+
+    expect(await verdicts()).toEqual([{ kind: 'retry', delayMs: 17_000 }]);
+  });
+
+  it('leaves a refused event to the next message when its own is dead-lettered', async () => {
+    await changed('1', 'active');
+    world.events.refuse();
+    await world.handleBatch();
+    world.clock.advance(24 * 60 * minuteMs);
+    await world.handleBatch();
+    expect(await row()).toMatchObject({ owed: true, sequence: 1 });
+    world.events.accept();
+    heal();
+    await changed('1', 'sold');
+    await world.handleBatch();
+
+    expect(summary()).toEqual([
+      ['1', 1, null, 'active'],
+      ['1', 2, 'active', 'sold'],
+    ]);
+    expect((await row()).owed).toBe(false);
+  });
+
+  it('sends the other messages of an advert back when one of them is dead-lettered', async () => {
+    await changed('1', 'new');
+    world.clock.advance(24 * 60 * minuteMs);
+    await changed('1', 'active');
+    fail('transient');
+
+    expect((await verdicts()).map(({ kind }) => kind)).toEqual(['dead-letter', 'retry']);
+  });
+
+  it('keeps the messages of a stopped partner account waiting', async () => {
+    await changed('1', 'active');
+    await world.connect.disconnect('main');
+
+    expect(await verdicts()).toEqual([{ kind: 'park' }]);
+    expect(world.service.fetched).toEqual([]);
+  });
+
+  it('lets go of messages whose partner account was forgotten', async () => {
+    await changed('1', 'active');
+    await world.connect.forget('main');
+
+    expect(await verdicts()).toEqual([{ kind: 'forgotten' }]);
+  });
+
+  it('dead-letters a message that is not of the contract', async () => {
+    const alien = { id: 'x', flaw: 'queue message: expected JSON', position: '1', receives: 1, sentAt: 0 };
+
+    const [settlement] = await world.fanOut.handle([alien], world.options());
+
+    expect(settlement?.verdict).toMatchObject({
+      kind: 'dead-letter',
+      letter: { fault: 'malformed-message', reason: 'queue message: expected JSON', message: null },
+    });
+  });
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { busy, withRefreshLock } from '../../../../functions/refresh-token/refresh-lock.ts';
+import { createInMemoryState } from '../../../fakes/state.ts';
+import { createManualClock } from '../../../helpers/manual-clock.ts';
+
+const lockMs = 90_000;
+
+describe('the lock of a refresh', () => {
+  async function make() {
+    const clock = createManualClock();
+    const { partnerAccounts: accounts } = createInMemoryState({ clock });
+    const connectedAt = '2026-11-20T11:00:00.000Z';
+    await accounts.write({ name: 'main', generation: 1, connectedAt }, 0);
+    const lockedBy = (holder: string) => ({ accounts, clock, newId: () => holder, settings: { lockMs } });
+    const held = async () => (await accounts.read('main'))?.value.refreshing;
+    return { clock, lockedBy, held };
+  }
+
+  it('is held, under the name that the work is told, until the work has ended', async () => {
+    const { clock, lockedBy, held } = await make();
+
+    const result = await withRefreshLock(lockedBy('first'), 'main', async (holder) => {
+      expect(await held()).toEqual({ holder, startedAt: clock.now(), until: clock.now() + lockMs });
+      return holder;
+    });
+
+    expect(result).toBe('first');
+    expect(await held()).toBeUndefined();
+  });
+
+  it('is given back when the work fails, whose error is passed on', async () => {
+    const { lockedBy, held } = await make();
+    const failing = () => Promise.reject(new Error('on purpose'));
+
+    await expect(withRefreshLock(lockedBy('first'), 'main', failing)).rejects.toThrow('on purpose');
+
+    expect(await held()).toBeUndefined();
+  });
+
+  it('is refused, without any work done, while somebody else holds it, and where there is no account', async () => {
+    const { lockedBy, held } = await make();
+    const worked: string[] = [];
+
+    await withRefreshLock(lockedBy('first'), 'main', async () => {
+      const second = withRefreshLock(lockedBy('second'), 'main', async (holder) => worked.push(holder));
+      expect(await second).toBe(busy);
+      expect(await held()).toMatchObject({ holder: 'first' });
+    });
+
+    expect(await withRefreshLock(lockedBy('third'), 'nobody', async () => worked.push('third'))).toBe(busy);
+    expect(worked).toEqual([]);
+  });
+
+  it('that ran out and was taken over stays with its new holder when the old one ends', async () => {
+    const { clock, lockedBy, held } = await make();
+    let secondEnds = () => {};
+    const secondWorks = new Promise<void>((resolve) => {
+      secondEnds = resolve;
+    });
+    let second: Promise<unknown> = Promise.resolve();
+
+    await withRefreshLock(lockedBy('first'), 'main', async () => {
+      clock.advance(lockMs);
+      await new Promise<void>((taken) => {
+        second = withRefreshLock(lockedBy('second'), 'main', () => {
+          taken();
+          return secondWorks;
+        });
+      });
+    });
+
+    expect(await held()).toMatchObject({ holder: 'second' });
+    expect(await withRefreshLock(lockedBy('third'), 'main', async () => 'done')).toBe(busy);
+    secondEnds();
+    await second;
+    expect(await held()).toBeUndefined();
+  });
+});

@@ -1,0 +1,536 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createConnect } from '../../../../functions/refresh-token/connect.ts';
+import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
+import { checked } from '../../../../shared/contract/checks.ts';
+import { envelope } from '../../../../shared/contract/events.ts';
+import { metrics } from '../../../../shared/contract/names.ts';
+import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import type { Rejection } from '../../../../shared/ports/token-source.ts';
+import { createWorld, type World } from '../../../helpers/world.ts';
+
+const dayMs = 86_400_000;
+
+describe('refresh-token', () => {
+  let world: World;
+  const version = async () => (await world.account())?.token?.version ?? '';
+  const refresh = async (rejectedVersion?: string, because: Rejection = 'token-rejected') =>
+    world.refreshToken.refresh(
+      { partnerAccount: 'main', rejectedVersion: rejectedVersion ?? (await version()), because },
+      world.options(),
+    );
+  const stored = async () => {
+    const read = await world.state.vault.read('main');
+    return {
+      access: read?.pair.accessToken.reveal(),
+      refresh: read?.pair.refreshToken.reveal(),
+      scope: read?.pair.scope,
+    };
+  };
+  const refuse = (code: PartnerError['code']) => {
+    world.service.state.tokens = () => {
+      throw new PartnerError(code, `told to be ${code}`);
+    };
+  };
+  const answer = (change: object) => {
+    world.service.state.tokens = () => ({
+      access_token: 'access-new',
+      refresh_token: 'refresh-new',
+      expires_in: 86_400,
+      token_type: 'bearer',
+      scope: 'v2 read write',
+      ...change,
+    });
+  };
+  const types = () => world.published().map((event) => event['detail-type']);
+
+  beforeEach(async () => {
+    world = await createWorld();
+    world.service.grants.length = 0;
+  });
+
+  it('stores the pair that the service returns and tells the account of it', async () => {
+    answer({});
+
+    expect(await refresh()).toEqual({ kind: 'renewed' });
+
+    expect(await stored()).toEqual({ access: 'access-new', refresh: 'refresh-new', scope: 'v2 read write' });
+    expect((await world.account())?.token).toMatchObject({ expiresAt: world.clock.now() + dayMs });
+    expect((await world.account())?.refreshing).toBeUndefined();
+  });
+
+  it('keeps what the answer leaves out', async () => {
+    answer({ refresh_token: undefined, scope: undefined });
+    await refresh();
+
+    expect(await stored()).toEqual({ access: 'access-new', refresh: 'refresh-1', scope: 'v2 read write' });
+  });
+
+  it('does nothing when the rejected token has been replaced already', async () => {
+    const old = await version();
+    await refresh();
+
+    expect(await refresh(old)).toEqual({ kind: 'renewed' });
+    expect(world.service.grants).toHaveLength(1);
+  });
+
+  it('lets one caller refresh while the others hear that it is under way', async () => {
+    const rejected = await version();
+
+    const outcomes = await Promise.all([refresh(rejected), refresh(rejected), refresh(rejected)]);
+
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['busy', 'busy', 'renewed']);
+    expect(world.service.grants).toHaveLength(1);
+  });
+
+  it('takes the lock of a refresh that died when its time is over', async () => {
+    const account = await world.accounts.read('main');
+    if (!account) throw new Error('not connected');
+    const lock = { holder: 'dead', startedAt: world.clock.now(), until: world.clock.now() + 90_000 };
+    await world.accounts.write({ ...account.value, refreshing: lock }, account.version);
+
+    expect(await refresh()).toMatchObject({ kind: 'busy' });
+    world.clock.advance(90_000);
+    expect(await refresh()).toEqual({ kind: 'renewed' });
+  });
+
+  it('goes on with a pair that a crash kept from being told of', async () => {
+    const rejected = await version();
+    const pair = (await world.state.vault.read('main'))?.pair;
+    if (!pair) throw new Error('no pair');
+    const newer = await world.state.vault.write('main', { ...pair, accessToken: new Secret('newer') });
+
+    expect(await refresh(rejected)).toEqual({ kind: 'renewed' });
+
+    expect(await version()).toBe(newer);
+    expect(world.service.grants).toHaveLength(0);
+  });
+
+  it('refreshes the current pair even when the account was told of another', async () => {
+    const account = await world.accounts.read('main');
+    const current = await world.state.vault.read('main');
+    if (!account?.value.token || !current) throw new Error('not connected');
+    const stale = { ...account.value, token: { ...account.value.token, version: 'an older one' } };
+    await world.accounts.write(stale, account.version);
+    refuse('grant-rejected');
+
+    expect(await refresh(current.version)).toEqual({ kind: 'stopped', reason: 'refresh-token-rejected' });
+    expect(await world.round()).toMatchObject({ polls: [], stopped: ['main'] });
+  });
+
+  describe('when the service rejects the refresh token', () => {
+    it('stops the account, tells of it once, and keeps the cursor', async () => {
+      world.service.change('1', 'active');
+      await world.round();
+      refuse('grant-rejected');
+
+      expect(await refresh()).toEqual({ kind: 'stopped', reason: 'refresh-token-rejected' });
+      expect(await refresh()).toEqual({ kind: 'stopped', reason: 'refresh-token-rejected' });
+      await world.refreshToken.sweep(world.options());
+
+      expect(types()).toEqual(['PartnerAuthorizationRequired']);
+      expect(checked(envelope, world.published()[0], 'event')).toMatchObject({
+        detail: { metadata: { partnerAccount: 'main' }, data: { reason: 'refresh-token-rejected' } },
+      });
+      expect((await world.feed())?.cursor).toBe('1');
+      expect(await world.round()).toMatchObject({ polls: [], stopped: ['main'] });
+    });
+
+    it('believes it only when the secret is still the same', async () => {
+      const rejected = await version();
+      world.service.state.tokens = () => {
+        throw new PartnerError('grant-rejected', 'invalid_grant');
+      };
+      const endpoint = {
+        requestTokens: async (...call: Parameters<typeof world.service.requestTokens>) => {
+          const pair = (await world.state.vault.read('main'))?.pair;
+          if (pair)
+            await world.state.vault.write('main', {
+              ...pair,
+              accessToken: new Secret('connected meanwhile'),
+            });
+          return world.service.requestTokens(...call);
+        },
+      };
+      const { createRefreshToken } = await import('../../../../functions/refresh-token/refresh-token.ts');
+
+      const outcome = await createRefreshToken({ ...world.tokenDeps, endpoint }).refresh(
+        { partnerAccount: 'main', rejectedVersion: rejected, because: 'token-rejected' },
+        world.options(),
+      );
+
+      expect(outcome).toEqual({ kind: 'renewed' });
+      expect((await world.account())?.stop).toBeUndefined();
+    });
+
+    it('publishes the event later when the bus refuses it now', async () => {
+      refuse('grant-rejected');
+      world.events.refuse();
+      await refresh();
+      world.events.accept();
+      await world.refreshToken.sweep(world.options());
+      await world.refreshToken.sweep(world.options());
+
+      expect(types()).toEqual(['PartnerAuthorizationRequired']);
+    });
+
+    it.each<[string, () => unknown]>([
+      ['the refresh token was rejected', () => refuse('grant-rejected')],
+      ['the scope no longer sufficed', () => answer({ scope: 'v2 read' })],
+    ])(
+      'goes on, after %s, when it is connected again: told once, and nothing that changed in between is missing',
+      async (_why, happen) => {
+        await world.round();
+        happen();
+        expect(await refresh()).toMatchObject({ kind: 'stopped' });
+        world.service.change('1', 'active');
+        answer({});
+        const request = { partnerAccount: 'main', refreshToken: new Secret('fresh') };
+
+        const connected = await world.connect.connect(request, world.options());
+        await world.connect.connect(request, world.options());
+        await world.round();
+        await world.handleBatch();
+
+        expect(connected).toMatchObject({ isNew: false });
+        expect(types()).toEqual([
+          'PartnerAuthorizationRequired',
+          'PartnerAuthorizationRestored',
+          'AdvertStatusChanged',
+        ]);
+        expect(world.service.feedRequests.at(-1)?.cursor).toBe('0');
+      },
+    );
+
+    describe('and the account is disconnected before it is connected again', () => {
+      const connect = () =>
+        world.connect.connect({ partnerAccount: 'main', refreshToken: new Secret('fresh') }, world.options());
+
+      beforeEach(async () => {
+        refuse('grant-rejected');
+        await refresh();
+        answer({});
+      });
+
+      it('tells once that it goes on, however often it was disconnected', async () => {
+        await world.connect.disconnect('main');
+        await world.connect.disconnect('main');
+        expect(types()).toEqual(['PartnerAuthorizationRequired']);
+
+        await connect();
+        await world.connect.disconnect('main');
+        await connect();
+
+        expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
+        expect(checked(envelope, world.published()[1], 'event')).toMatchObject({
+          detail: { data: { reason: 'connected-again' } },
+        });
+        expect(await world.round()).toMatchObject({ stopped: [], polls: [{ end: 'up-to-date' }] });
+      });
+
+      it('tells so later when the bus refuses it now', async () => {
+        await world.connect.disconnect('main');
+        world.events.refuse();
+        await connect();
+        world.events.accept();
+        await world.refreshToken.sweep(world.options());
+        await world.refreshToken.sweep(world.options());
+
+        expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
+      });
+
+      it('tells nothing when it was forgotten: its generation is over', async () => {
+        const before = await world.account();
+        await world.connect.forget('main');
+        const again = await connect();
+
+        expect(types()).toEqual(['PartnerAuthorizationRequired']);
+        expect(again.generation).toBeGreaterThan(before?.generation ?? 0);
+      });
+    });
+
+    describe('and somebody puts another token into the secret by hand', () => {
+      const put = async (refreshToken: string) => {
+        const pair = (await world.state.vault.read('main'))?.pair;
+        if (!pair) throw new Error('no pair');
+        await world.state.vault.write('main', { ...pair, refreshToken: new Secret(refreshToken) });
+      };
+      const sweep = () => world.refreshToken.sweep(world.options());
+
+      beforeEach(async () => {
+        refuse('grant-rejected');
+        await refresh();
+        world.service.grants.length = 0;
+      });
+
+      it('goes on at the next sweep, which tells so once', async () => {
+        await put('by hand');
+        answer({});
+
+        expect(await sweep()).toEqual({ refreshed: ['main'], failed: [] });
+        await sweep();
+
+        expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
+        expect(await world.round()).toMatchObject({ stopped: [], polls: [{ end: 'up-to-date' }] });
+      });
+
+      it('stops again when that one is dead, too', async () => {
+        await put('dead as well');
+        await sweep();
+
+        expect(await refresh()).toEqual({ kind: 'stopped', reason: 'refresh-token-rejected' });
+
+        expect(types()).toEqual([
+          'PartnerAuthorizationRequired',
+          'PartnerAuthorizationRestored',
+          'PartnerAuthorizationRequired',
+        ]);
+        const ids = world.published().map(({ detail }) => (detail.metadata as { eventId?: string }).eventId);
+        expect(new Set(ids).size).toBe(3);
+      });
+
+      it('asks the service for nothing while the token that died is current', async () => {
+        expect(await sweep()).toEqual({ refreshed: [], failed: [] });
+        await world.state.vault.remove('main');
+        expect(await sweep()).toEqual({ refreshed: [], failed: [] });
+
+        expect(world.service.grants).toEqual([]);
+        expect((await world.account())?.stop).toBeDefined();
+      });
+
+      it('reports what cannot be read', async () => {
+        world.state.vault.edit('main', '{"accessToken": "x"');
+
+        expect(await sweep()).toEqual({ refreshed: [], failed: ['main'] });
+        expect(world.observer.counted(metrics.needsAttention)).toBe(1);
+      });
+
+      it('stays disconnected where that was what a person asked for', async () => {
+        await world.connect.disconnect('main');
+        const pair = { scope: '', expiresAt: 0, obtainedAt: 0 };
+        await world.state.vault.write('main', {
+          ...pair,
+          accessToken: new Secret('a'),
+          refreshToken: new Secret('r'),
+        });
+
+        expect(await sweep()).toEqual({ refreshed: [], failed: [] });
+        expect((await world.account())?.stop).toMatchObject({ reason: 'disconnected' });
+      });
+    });
+  });
+
+  it.each(['transient', 'rate-limited', 'paused', 'client-rejected'] as const)(
+    'stops nobody for a fault that is %s',
+    async (code) => {
+      refuse(code);
+
+      expect(await refresh()).toMatchObject({ kind: 'failed', fault: code });
+
+      expect((await world.account())?.stop).toBeUndefined();
+      expect((await world.account())?.refreshing).toBeUndefined();
+      expect(world.observer.counted(metrics.needsAttention)).toBe(code === 'client-rejected' ? 1 : 0);
+    },
+  );
+
+  it('pauses an account whose token the service rejects and returns again, longer each time', async () => {
+    const current = (await stored()).access;
+    answer({ access_token: current });
+
+    const first = await refresh();
+    expect(first).toMatchObject({ kind: 'paused', reason: 'token-rejected-again' });
+    expect(await refresh()).toMatchObject({ kind: 'paused' });
+    expect(world.service.grants).toHaveLength(1);
+    expect(await world.round()).toMatchObject({ polls: [], stopped: [] });
+
+    const firstMs = first.kind === 'paused' ? first.untilMs - world.clock.now() : 0;
+    world.clock.advance(firstMs);
+    const startedAt = world.clock.now();
+    const second = await refresh();
+    const secondMs = second.kind === 'paused' ? second.untilMs - startedAt : 0;
+    expect(secondMs).toBeGreaterThan(firstMs);
+  });
+
+  it('does not pause an account whose token has run out by its own clock alone', async () => {
+    const current = (await stored()).access;
+    answer({ access_token: current, expires_in: 0 });
+
+    expect(await refresh(undefined, 'expired')).toEqual({ kind: 'renewed' });
+  });
+
+  it('stops an account whose scope no longer suffices, with the new pair stored first', async () => {
+    answer({ scope: 'v2 read' });
+
+    expect(await refresh()).toEqual({ kind: 'stopped', reason: 'scope-insufficient' });
+    expect((await stored()).access).toBe('access-new');
+    expect(types()).toEqual(['PartnerAuthorizationRequired']);
+  });
+
+  it('tells of a stop once, also when the write that says so is carried out and answered as a conflict', async () => {
+    const { accounts } = world.tokenDeps;
+    let answered = 0;
+    const doubting = createRefreshToken({
+      ...world.tokenDeps,
+      accounts: {
+        ...accounts,
+        async write(account, version) {
+          const isWritten = await accounts.write(account, version);
+          if (!account.stop) return isWritten;
+          answered += 1;
+          return answered > 1 && isWritten;
+        },
+      },
+    });
+    answer({ scope: 'v2 read' });
+    const request = {
+      partnerAccount: 'main',
+      rejectedVersion: await version(),
+      because: 'token-rejected',
+    } as const;
+
+    expect(await doubting.refresh(request, world.options())).toMatchObject({ kind: 'stopped' });
+    expect(types()).toEqual(['PartnerAuthorizationRequired']);
+  });
+
+  it('stops an account that met a scope too small, without a refresh', async () => {
+    expect(await refresh(undefined, 'scope-insufficient')).toEqual({
+      kind: 'stopped',
+      reason: 'scope-insufficient',
+    });
+    expect(world.service.grants).toHaveLength(0);
+  });
+
+  it('reports a secret edited by hand and does not overwrite it', async () => {
+    const rejected = await version();
+    world.state.vault.edit('main', '{"accessToken": "x"');
+
+    expect(await refresh(rejected)).toMatchObject({ kind: 'failed', fault: 'malformed-state' });
+    expect(world.service.grants).toHaveLength(0);
+    expect(world.observer.counted(metrics.needsAttention)).toBe(1);
+  });
+
+  it('refreshes on schedule what has run out, and nothing else', async () => {
+    expect(await world.refreshToken.sweep(world.options())).toEqual({ refreshed: [], failed: [] });
+    world.clock.advance(dayMs);
+    expect(await world.refreshToken.sweep(world.options())).toEqual({ refreshed: ['main'], failed: [] });
+  });
+
+  it('calls for a person a week before an unused refresh token dies', async () => {
+    refuse('transient');
+    world.clock.advance(22 * dayMs);
+    await world.refreshToken.sweep(world.options());
+    expect(world.observer.counted(metrics.needsAttention)).toBe(0);
+    world.clock.advance(dayMs);
+    await world.refreshToken.sweep(world.options());
+    expect(world.observer.counted(metrics.needsAttention)).toBe(1);
+  });
+
+  describe('connect', () => {
+    const connect = (change: object = {}) =>
+      world.connect.connect(
+        { partnerAccount: 'other', refreshToken: new Secret('theirs'), ...change },
+        world.options(),
+      );
+
+    it('registers the feed from the service clock less the overlap, with a generation', async () => {
+      const connected = await connect();
+
+      expect(connected).toMatchObject({ isNew: true, generation: Math.floor(world.clock.now() / 1000) });
+      expect(await world.feed('other')).toMatchObject({ since: '2026-11-20T11:55:00.000Z' });
+    });
+
+    it('takes the time that it is given instead', async () => {
+      await connect({ since: '2026-01-01T00:00:00Z' });
+
+      expect((await world.feed('other'))?.since).toBe('2026-01-01T00:00:00Z');
+    });
+
+    it('waits for a refresh under way, which would store a dead pair after the new one', async () => {
+      await connect();
+      const account = await world.accounts.read('other');
+      if (!account) throw new Error('not connected');
+      const lock = { holder: 'a refresh', startedAt: world.clock.now(), until: world.clock.now() + 20_000 };
+      await world.accounts.write({ ...account.value, refreshing: lock }, account.version);
+      const startedAt = world.clock.now();
+
+      await connect();
+
+      expect(world.clock.now() - startedAt).toBeGreaterThanOrEqual(20_000);
+      expect((await world.account('other'))?.refreshing).toBeUndefined();
+    });
+
+    it('that was overtaken leaves the account as it is, and says so', async () => {
+      const { feedStates } = world.connectDeps;
+      const slow = createConnect({
+        ...world.connectDeps,
+        feedStates: {
+          ...feedStates,
+          async register(feed) {
+            await feedStates.register(feed);
+            world.clock.advance(world.connectDeps.settings.lockMs);
+            expect(await refresh()).toEqual({ kind: 'renewed' });
+            expect(await refresh(undefined, 'scope-insufficient')).toMatchObject({ kind: 'stopped' });
+          },
+        },
+      });
+      const request = { partnerAccount: 'main', refreshToken: new Secret('theirs'), sameUser: true };
+
+      await expect(slow.connect(request, world.options())).rejects.toThrow('connect it again');
+      expect(types()).toEqual(['PartnerAuthorizationRequired']);
+
+      await world.connect.connect(request, world.options());
+      expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
+    });
+
+    it('stores nothing when the scope granted is too small', async () => {
+      answer({ scope: 'read v2' });
+
+      await expect(connect()).rejects.toMatchObject({
+        code: 'scope-refused',
+        message: expect.stringContaining('write'),
+      });
+      expect(await world.account('other')).toBeUndefined();
+      expect(await world.state.vault.read('other')).toBeUndefined();
+    });
+
+    it('takes scopes in another order or with plus signs', async () => {
+      answer({ scope: 'write+read+v2' });
+
+      expect(await connect()).toMatchObject({ scope: 'write read v2' });
+    });
+
+    it('stores nothing when the service refuses', async () => {
+      refuse('grant-rejected');
+
+      await expect(connect()).rejects.toMatchObject({ code: 'grant-rejected' });
+      expect(await world.account('other')).toBeUndefined();
+      expect(await world.feed('other')).toBeUndefined();
+    });
+
+    it('gives a forgotten account a greater generation when it comes back', async () => {
+      const first = await connect();
+      await world.connect.forget('other');
+      const second = await connect();
+
+      expect(second.isNew).toBe(true);
+      expect(second.generation).toBeGreaterThan(first.generation);
+    });
+
+    it('keeps cursor and generation of an account that was disconnected', async () => {
+      world.service.change('1', 'active');
+      await world.round();
+      const before = await world.account();
+      await world.connect.disconnect('main');
+      expect(await world.round()).toMatchObject({ polls: [], stopped: [] });
+
+      const again = await world.connect.connect(
+        { partnerAccount: 'main', refreshToken: new Secret('r') },
+        world.options(),
+      );
+
+      expect(again).toMatchObject({ isNew: false, generation: before?.generation });
+      expect((await world.feed())?.cursor).toBe('1');
+      expect(types()).toEqual([]);
+    });
+  });
+});

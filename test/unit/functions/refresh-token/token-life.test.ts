@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
+import { metrics } from '../../../../shared/contract/names.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import { createTokenWorld } from '../../../helpers/token-world.ts';
+
+const dayMs = 86_400_000;
+
+describe('a crash between the answer and its storing', () => {
+  it('loses no refresh token: the old one brings the latest again on the same day', async () => {
+    const world = await createTokenWorld();
+    const { clock, deps, state, sandbox } = world;
+    clock.advance(dayMs);
+    const before = (await world.stored())?.refreshToken.reveal();
+    const crash = () => Promise.reject(new Error('killed'));
+    const dying = createRefreshToken({ ...deps, vault: { ...state.vault, write: crash } });
+    const rejectedVersion = (await world.account())?.token?.version ?? '';
+
+    await dying.refresh({ partnerAccount: 'main', rejectedVersion, because: 'expired' }, world.options());
+    expect((await world.stored())?.refreshToken.reveal()).toBe(before);
+    clock.advance(deps.settings.lockMs);
+    expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
+
+    const after = (await world.stored())?.refreshToken.reveal();
+    expect(after).not.toBe(before);
+    // It is the service's newest: the day after, with the old one long dead, it still works.
+    clock.advance(dayMs);
+    expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
+    expect(sandbox.control.journal.list().filter(({ status }) => status !== 200)).toEqual([]);
+  });
+
+  it('of a process that never came back leaves a lock that runs out', async () => {
+    const world = await createTokenWorld();
+    world.clock.advance(dayMs);
+    const stuck = createRefreshToken({
+      ...world.deps,
+      vault: { ...world.state.vault, write: () => new Promise(() => undefined) },
+    });
+    const rejectedVersion = (await world.account())?.token?.version ?? '';
+    void stuck.refresh({ partnerAccount: 'main', rejectedVersion, because: 'expired' }, world.options());
+    await expect.poll(() => world.sandbox.control.journal.list().length).toBe(2);
+
+    expect(await world.refresh('expired')).toMatchObject({ kind: 'busy' });
+    world.clock.advance(world.deps.settings.lockMs);
+    expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
+  });
+});
+
+describe('a refresh token that nothing asks for', () => {
+  const monthAlive = { accessTokenLifetimeSeconds: 60 * 86_400 };
+
+  it('is used within a week, however long its access token lives', async () => {
+    const world = await createTokenWorld(monthAlive);
+
+    for (let day = 0; day < 90; day += 1) {
+      world.clock.advance(dayMs);
+      await world.stage.sweep(world.options());
+    }
+
+    expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
+    expect(world.observer.counted(metrics.needsAttention)).toBe(0);
+    const grants = world.sandbox.control.journal.list().filter(({ endpoint }) => endpoint === 'token');
+    expect(grants).toHaveLength(1 + 13 + 1);
+  });
+
+  it('of a paused account is used too, and the pause stays', async () => {
+    const world = await createTokenWorld(monthAlive);
+    const { clock, state } = world;
+    const read = await state.partnerAccounts.read('main');
+    if (!read) throw new Error('not connected');
+    const pause = { until: clock.now() + 90 * dayMs, reason: 'token-rejected-again', attempts: 3 };
+    await state.partnerAccounts.write({ ...read.value, pause }, read.version);
+
+    for (let day = 0; day < 45; day += 1) {
+      clock.advance(dayMs);
+      await world.stage.sweep(world.options());
+    }
+
+    expect((await world.account())?.pause).toEqual(pause);
+    expect((await world.account())?.token?.usedAt).toBeGreaterThan(clock.now() - 8 * dayMs);
+    expect((await world.account())?.stop).toBeUndefined();
+  });
+
+  it('calls for a person from a week before its end, and not once it was used after all', async () => {
+    const world = await createTokenWorld();
+    const fault = world.sandbox.control.faults.add({ endpoint: 'token', kind: 'status', status: 503 });
+    const needs: number[] = [];
+    for (let day = 1; day <= 25; day += 1) {
+      world.clock.advance(dayMs);
+      await world.stage.sweep(world.options());
+      if (day >= 21) needs.push(world.observer.counted(metrics.needsAttention));
+    }
+    world.sandbox.control.faults.remove(fault);
+    await world.stage.sweep(world.options());
+
+    expect(needs).toEqual([0, 0, 1, 2, 3]);
+    expect(world.observer.counted(metrics.needsAttention)).toBe(3);
+    expect((await world.account())?.token?.usedAt).toBe(world.clock.now());
+  });
+
+  it('comes before one that was used later, and what there is no time for waits for the next sweep', async () => {
+    const world = await createTokenWorld({ users: [{ name: 'main' }, { name: 'second' }] });
+    world.clock.advance(dayMs / 2);
+    const second = { partnerAccount: 'second', refreshToken: new Secret('sandbox-refresh-token-second') };
+    await world.stage.connect(second, world.options());
+    world.clock.advance(dayMs);
+
+    expect(await world.stage.sweep(world.options(4_000))).toEqual({ refreshed: [], failed: [] });
+    expect(await world.stage.sweep(world.options())).toEqual({ refreshed: ['main', 'second'], failed: [] });
+  });
+});
+
+describe("the application's own secret", () => {
+  it('is read once for many refreshes', async () => {
+    const world = await createTokenWorld();
+    let reads = 0;
+    const application = {
+      read: () => {
+        reads += 1;
+        return world.state.applicationSecret.read();
+      },
+    };
+    const stage = createRefreshToken({ ...world.deps, application });
+    for (let times = 0; times < 5; times += 1) {
+      const rejectedVersion = (await world.account())?.token?.version ?? '';
+      const request = { partnerAccount: 'main', rejectedVersion, because: 'expired' } as const;
+      expect(await stage.refresh(request, world.options())).toEqual({ kind: 'renewed' });
+    }
+    expect(reads).toBe(1);
+  });
+
+  it('is read again when the service rejects it, so that a new one is used without a restart', async () => {
+    const world = await createTokenWorld();
+    await world.refresh('expired');
+    world.sandbox.control.replaceClientSecret('the new one');
+    await world.state.applicationSecret.write({
+      clientId: new Secret('sandbox-client'),
+      clientSecret: new Secret('the new one'),
+    });
+
+    expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
+    expect(await world.connect()).toMatchObject({ isNew: false });
+    expect(world.observer.counted(metrics.needsAttention)).toBe(0);
+  });
+
+  it('is believed to be wrong when it is still the stored one; nobody is stopped, and the right one heals it', async () => {
+    const world = await createTokenWorld();
+    world.sandbox.control.replaceClientSecret('the new one');
+
+    expect(await world.refresh('expired')).toMatchObject({ kind: 'failed', fault: 'client-rejected' });
+    expect((await world.account())?.stop).toBeUndefined();
+    expect(world.observer.counted(metrics.needsAttention)).toBe(1);
+    await world.state.applicationSecret.write({
+      clientId: new Secret('sandbox-client'),
+      clientSecret: new Secret('the new one'),
+    });
+    expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
+  });
+
+  it('is found within five minutes although the service still takes the old one', async () => {
+    const world = await createTokenWorld();
+    await world.refresh('expired');
+    await world.state.applicationSecret.write({
+      clientId: new Secret('sandbox-client'),
+      clientSecret: new Secret('not yet right'),
+    });
+
+    expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
+    world.clock.advance(300_000);
+    expect(await world.refresh('expired')).toMatchObject({ kind: 'failed', fault: 'client-rejected' });
+  });
+});

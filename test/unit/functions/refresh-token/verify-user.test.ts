@@ -1,0 +1,241 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createConnect } from '../../../../functions/refresh-token/connect.ts';
+import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import { createTokenWorld } from '../../../helpers/token-world.ts';
+import { createWorld, type World } from '../../../helpers/world.ts';
+
+/** `main` is connected and has published an event of advert 1; then somebody authorizes under its name. */
+describe('connect on a known name', () => {
+  let world: World;
+  const stored = async () => (await world.state.vault.read('main'))?.version;
+  const again = (more: { sameUser?: boolean } = {}) =>
+    world.connect.connect({ partnerAccount: 'main', code: new Secret('code-1'), ...more }, world.options());
+  /** From now on the feed is that of somebody with these adverts. */
+  const listing = (ids: readonly string[], hasMore = false) => {
+    world.service.feedPage = async () => ({ page: { data: [...ids], hasMore } });
+  };
+
+  beforeEach(async () => {
+    world = await createWorld();
+    world.service.change('1', 'active');
+    await world.round();
+    await world.handleBatch();
+  });
+
+  it('takes the user whose adverts it knows, among new ones', async () => {
+    listing(['900', '901', '1']);
+
+    expect(await again()).toMatchObject({ isNew: false, feed: { kind: 'read', listed: 3, hasMore: false } });
+  });
+
+  it('refuses a user none of whose adverts it knows, and keeps the pair that there was', async () => {
+    const before = await stored();
+    listing(['900', '901']);
+
+    await expect(again()).rejects.toMatchObject({ code: 'other-user' });
+
+    expect(await stored()).toBe(before);
+    expect((await world.account())?.stop).toBeUndefined();
+  });
+
+  it('takes a word for it that the user is the same', async () => {
+    listing(['900']);
+
+    const connected = await again({ sameUser: true });
+    expect(connected).toMatchObject({ isNew: false });
+    expect(connected.userUnverified).toBeUndefined();
+  });
+
+  it.each<[string, () => void, RegExp]>([
+    ['nothing is listed', () => listing([]), /no advert since/],
+    [
+      'there is more than one page, and the known ones may be behind',
+      () => listing(['900'], true),
+      /too little/,
+    ],
+    ['only what is no advert ID is listed', () => listing(['../x', '']), /no advert since/],
+    [
+      'the feed does not answer',
+      () => {
+        world.service.feedPage = async () => {
+          throw new PartnerError('transient', 'no answer');
+        };
+      },
+      /did not answer: no answer/,
+    ],
+  ])('goes on when it cannot be told, and says why: %s', async (_case, prepare, reason) => {
+    const before = await stored();
+    prepare();
+
+    expect(await again()).toMatchObject({ isNew: false, userUnverified: expect.stringMatching(reason) });
+    expect(await stored()).not.toBe(before);
+  });
+
+  describe('whose feed has listed more than a page since it was connected', () => {
+    /** What the feed holds, oldest first: each advert once, as it last changed, by days before now. */
+    let changes: { id: string; daysAgo: number }[];
+    const dayMs = 86_400_000;
+    const asked: string[] = [];
+    let own: World['service']['feedPage'];
+    /** The feed of somebody, by the service's rules, with small pages. */
+    const listingByTime = (most = 3) => {
+      world.service.feedPage = async (_token, { since }) => {
+        asked.push(since);
+        const after = (world.clock.now() - Date.parse(since)) / dayMs;
+        const ids = changes.filter(({ daysAgo }) => daysAgo < after).map(({ id }) => id);
+        return { page: { data: ids.slice(0, most), hasMore: ids.length > most } };
+      };
+    };
+
+    beforeEach(async () => {
+      asked.length = 0;
+      // Read to its end every minute for a hundred days, but not for the last two.
+      world.clock.advance(98 * dayMs);
+      await world.round();
+      world.clock.advance(2 * dayMs);
+      own = world.service.feedPage;
+      listingByTime();
+    });
+
+    it('takes the same user, with one request before the last', async () => {
+      changes = [{ id: '1', daysAgo: 5 }, ...['900', '901', '902', '903'].map((id) => ({ id, daysAgo: 1 }))];
+
+      const connected = await again();
+
+      expect(connected).toMatchObject({ isNew: false });
+      expect(connected.userUnverified).toBeUndefined();
+      expect(asked).toHaveLength(2);
+    });
+
+    it.each([
+      ['a few', 1],
+      ['more than a page', 20],
+    ])('refuses another one, %s of whose adverts changed while it was read', async (_title, count) => {
+      const before = await stored();
+      changes = [
+        ...Array.from({ length: count }, (_, index) => ({ id: `90${index}`, daysAgo: 4 })),
+        { id: '800', daysAgo: 1 },
+      ];
+
+      await expect(again()).rejects.toMatchObject({ code: 'other-user' });
+
+      expect(await stored()).toBe(before);
+    });
+
+    it.each<[string, { id: string; daysAgo: number }[], RegExp]>([
+      ['only what changed since then is listed', [{ id: '900', daysAgo: 1 }], /too little/],
+      ['nothing is listed', [], /no advert since/],
+    ])('connects, and says that it cannot be told, when %s', async (_title, listed, reason) => {
+      changes = listed;
+
+      expect((await again()).userUnverified).toMatch(reason);
+    });
+
+    it('does not count on having read what changed within the overlap: it may have become visible later', async () => {
+      const minutes = (count: number) => count / (24 * 60);
+      changes = [{ id: '900', daysAgo: 2 + minutes(4) }];
+      expect((await again()).userUnverified).toMatch(/too little/);
+
+      changes = [{ id: '900', daysAgo: 2 + minutes(6) }];
+      await expect(again()).rejects.toMatchObject({ code: 'other-user' });
+    });
+
+    it('does not take for another user what is still under way, or was given up', async () => {
+      world.service.feedPage = own;
+      world.service.change('900', 'active');
+      await world.round();
+      listingByTime();
+      changes = [{ id: '900', daysAgo: 1 }];
+
+      expect((await again()).userUnverified).toMatch(/too little/);
+    });
+  });
+
+  it('goes on when no event was published yet, so that there is no history to tell by', async () => {
+    const fresh = await createWorld();
+    fresh.service.change('900', 'active');
+    await fresh.round();
+
+    const request = { partnerAccount: 'main', code: new Secret('code-1') };
+    expect(await fresh.connect.connect(request, fresh.options())).toMatchObject({
+      isNew: false,
+      userUnverified: expect.stringContaining('no event'),
+    });
+  });
+});
+
+describe('the first request for the feed', () => {
+  it('that fails is told, and costs nothing that was stored', async () => {
+    const world = await createWorld();
+    world.service.feedPage = async () => {
+      throw new PartnerError('scope-insufficient', 'insufficient_scope');
+    };
+    const request = {
+      partnerAccount: 'second',
+      code: new Secret('code-1'),
+      redirectUri: 'http://127.0.0.1/c',
+    };
+
+    const connected = await world.connect.connect(request, world.options());
+
+    expect(connected.feed).toEqual({
+      kind: 'failed',
+      fault: 'scope-insufficient',
+      reason: 'insufficient_scope',
+    });
+    expect(await world.state.vault.read('second')).toBeDefined();
+  });
+});
+
+/** The rules of the feed itself: the sandbox, over HTTP, with adverts by the thousand. */
+describe('connect on a name that has been polled for a month', () => {
+  const dayMs = 86_400_000;
+
+  /** `main` and `other` have changed many adverts every day; that of `main` was read until a day ago. */
+  async function monthLater() {
+    const world = await createTokenWorld({ users: [{ name: 'main' }, { name: 'other' }] });
+    const { control } = world.sandbox;
+    const known = new Set<string>();
+    for (let day = 0; day < 30; day += 1) {
+      for (const id of control.createAdverts(300, { user: 'main' })) if (day < 29) known.add(id);
+      control.createAdverts(200, { user: 'other' });
+      world.clock.advance(dayMs);
+    }
+    const [registered] = await world.state.feedStates.list();
+    if (!registered) throw new Error('no feed');
+    const lastSuccess = world.clock.now() - dayMs;
+    const stage = createConnect({
+      ...world.deps,
+      feedStates: { ...world.state.feedStates, list: async () => [{ ...registered, lastSuccess }] },
+      knownAdverts: { read: async ({ advertId }) => (known.has(advertId) ? {} : undefined) },
+      bookKeeper: {
+        read: async (...key) => ({ ...(await world.state.bookKeeper.read(...key)), events: known.size }),
+      },
+    });
+    const again = (user: string) =>
+      stage.connect(
+        { partnerAccount: 'main', refreshToken: new Secret(control.issueRefreshToken(user)) },
+        world.options(),
+      );
+    return { world, again };
+  }
+
+  it('knows the user again', async () => {
+    const { again } = await monthLater();
+
+    const connected = await again('main');
+
+    expect(connected).toMatchObject({ isNew: false, feed: { kind: 'read' } });
+    expect(connected.userUnverified).toBeUndefined();
+  });
+
+  it('refuses another one', async () => {
+    const { world, again } = await monthLater();
+    const before = await world.stored();
+
+    await expect(again('other')).rejects.toMatchObject({ code: 'other-user' });
+
+    expect(await world.stored()).toEqual(before);
+  });
+});

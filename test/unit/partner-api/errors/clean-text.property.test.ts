@@ -1,0 +1,280 @@
+/** Secrets hidden in a text by random compositions of encodings: none of them comes out again. */
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import { cleanText } from '../../../../shared/partner-api/errors/clean-text.ts';
+
+const hex = (char: string, digits: number) => char.charCodeAt(0).toString(16).padStart(digits, '0');
+const names: Record<string, string> = { '&': 'amp', '"': 'quot', '.': 'period', '-': 'hyphen', _: 'lowbar' };
+
+/** Ways to write one character. */
+const ofChar: readonly ((char: string) => string)[] = [
+  (char) => char,
+  (char) => char.toUpperCase(),
+  (char) => `%${hex(char, 2)}`,
+  (char) => `%${hex(char, 2).toUpperCase()}`,
+  (char) => `%25${hex(char, 2)}`,
+  (char) => `%u${hex(char, 4)}`,
+  (char) => `&#${char.charCodeAt(0)};`,
+  (char) => `&#000${char.charCodeAt(0)};`,
+  (char) => `&#x${hex(char, 2)};`,
+  (char) => `&amp;#x${hex(char, 2).toUpperCase()};`,
+  (char) => (names[char] === undefined ? char : `&${names[char]};`),
+  (char) => `\\u${hex(char, 4)}`,
+  (char) => `\\\\u${hex(char, 4)}`,
+  (char) => `\\u{${hex(char, 2)}}`,
+  (char) => `\\x${hex(char, 2)}`,
+  (char) => String.fromCharCode(char.charCodeAt(0) + (char === ' ' ? 0x2fe0 : 0xfee0)),
+];
+/** What may stand between two characters unseen, or almost. */
+const betweenChars = ['', '\u200b', '\u00ad', '\ufe0f', '\u202e', '\u2066', '\u061c', '\u0301', '%E2%80%8B'];
+const spacing = ['', ' ', '\n', '\r\n\t', '\u00a0', '&nbsp;', '%20', '\u2028'];
+
+/** Ways to write a whole text. */
+const ofText: readonly ((text: string) => string)[] = [
+  (text) => text,
+  (text) => JSON.stringify(text),
+  (text) => JSON.stringify({ message: text }),
+  (text) => encodeURIComponent(text),
+  (text) => new URLSearchParams({ q: text }).toString(),
+  (text) => text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`),
+  (text) => text.toUpperCase(),
+];
+const asBase64 = [
+  (text: string) => Buffer.from(text).toString('base64'),
+  (text: string) => Buffer.from(text).toString('base64url'),
+  (text: string) =>
+    Buffer.from(text)
+      .toString('base64')
+      .replace(/.{20}/g, (line) => `${line}\r\n`),
+];
+
+const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code));
+const common = fc.constantFrom(...'abcdefgXYZ0123456789-_.~+/=');
+const secretText = fc.string({
+  unit: fc.oneof({ weight: 4, arbitrary: common }, visible),
+  minLength: 12,
+  maxLength: 40,
+});
+const words = fc.array(
+  fc.constantFrom('the', 'value', 'is', 'wrong:', '„since”', '  ', '\n', '(', '<b>', '{"a":', '50 %', '🚲'),
+  {
+    maxLength: 30,
+  },
+);
+/** Much space, so that what stands near the end of what is read comes to the front. */
+const gap = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 60 }), fc.integer({ min: 3_940, max: 4_010 }));
+
+const hidden = secretText.chain((secret) =>
+  fc.record({
+    secret: fc.constant(secret),
+    text: fc
+      .tuple(
+        fc.array(fc.tuple(fc.constantFrom(...ofChar), fc.constantFrom(...betweenChars)), {
+          minLength: secret.length,
+          maxLength: secret.length,
+        }),
+        fc.oneof(
+          { weight: 3, arbitrary: fc.constant(['']) },
+          fc.array(fc.constantFrom(...spacing), { minLength: 1, maxLength: 5 }),
+        ),
+        fc.boolean(),
+        fc.array(fc.constantFrom(...ofText), { maxLength: 3 }),
+        fc.option(fc.constantFrom(...asBase64), { freq: 3 }),
+        fc.tuple(words, words, gap),
+      )
+      .map(([ways, spaces, isPlain, around, base64, [before, after, spacesBefore]]) => {
+        const written = isPlain
+          ? secret
+          : [...secret]
+              .map((char, index) => {
+                const [way, between] = ways[index] ?? [String, ''];
+                return `${way(char)}${between}${spaces[index % spaces.length]}`;
+              })
+              .join('');
+        const echoed = base64
+          ? base64(`${before.join(' ')}${isPlain ? secret : encodeURIComponent(secret)}`)
+          : written;
+        const sentence = `${before.join(' ')} ${echoed} ${after.join(' ')}`;
+        return `${' '.repeat(spacesBefore)}${around.reduce((text, way) => way(text), sentence)}`;
+      }),
+  }),
+);
+
+/** All that a reader could make of a text, by ordinary decoders of this test's own. */
+function readings(text: string): string[] {
+  const decoders: readonly ((text: string) => string)[] = [
+    (one) => one.replace(/%([0-9a-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16))),
+    (one) => one.replace(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code) % 0x110000)),
+    (one) =>
+      one.replace(/&#x([0-9a-f]+);/gi, (_, code) =>
+        String.fromCodePoint(Number.parseInt(code, 16) % 0x110000),
+      ),
+    (one) =>
+      one.replace(
+        /&(\w+);/g,
+        (all, name) => Object.entries(names).find(([, known]) => known === name.toLowerCase())?.[0] ?? all,
+      ),
+    (one) => one.replace(/\\+u([0-9a-f]{4})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16))),
+    (one) => one.replace(/\\[bfnrt]/g, ' '),
+    (one) => one.replace(/\\+x([0-9a-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16))),
+  ];
+  let decoded = text;
+  for (let round = 0; round < 12; round += 1)
+    decoded = decoders.reduce((one, decode) => decode(one), decoded);
+  const runs = decoded.replace(/\s/g, '').match(/[\w+/-]{11,}/g) ?? [];
+  const inBase64 = runs.flatMap((run) =>
+    [0, 1, 2, 3].map((offset) =>
+      decodeURIComponentOrNot(Buffer.from(run.slice(offset), 'base64').toString('latin1')),
+    ),
+  );
+  return [text, decoded, ...inBase64].map(compared);
+}
+
+const decodeURIComponentOrNot = (text: string) =>
+  text.replace(/%([0-9a-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+
+const compared = (text: string) =>
+  text
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{C}\s\\]/gu, '')
+    .toLowerCase();
+
+function survivors(text: string, secret: string): string[] {
+  const [needle = ''] = readings(secret).slice(1);
+  const all = readings(text);
+  const stretches = Array.from({ length: Math.max(0, needle.length - 7) }, (_, at) =>
+    needle.slice(at, at + 8),
+  );
+  return stretches.filter((stretch) => all.some((reading) => reading.includes(stretch)));
+}
+
+describe('cleanText, of a text that carries a secret', () => {
+  it('lets no eight characters of it through, in whatever way they are written', () => {
+    fc.assert(
+      fc.property(hidden, ({ secret, text }) => {
+        const clean = cleanText(text, [new Secret(secret)]);
+
+        expect(survivors(clean, secret)).toEqual([]);
+        expect(clean.length).toBeLessThanOrEqual(300);
+        expect(clean).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it.each([
+    ['cut off at either end', (secret: string) => `…${secret.slice(5, 30)}`],
+    ['in upper case', (secret: string) => secret.toUpperCase()],
+    [
+      'each character percent-encoded',
+      (secret: string) => [...secret].map((char) => `%${hex(char, 2)}`).join(''),
+    ],
+    [
+      'as decimal entities',
+      (secret: string) => [...secret].map((char) => `&#${char.charCodeAt(0)};`).join(''),
+    ],
+    ['as entities twice', (secret: string) => [...secret].map((char) => `&amp;#x${hex(char, 2)};`).join('')],
+    ['as escapes of JSON', (secret: string) => [...secret].map((char) => `\\u${hex(char, 4)}`).join('')],
+    [
+      'in JSON in JSON in JSON',
+      (secret: string) => JSON.stringify(JSON.stringify(JSON.stringify({ a: secret }))),
+    ],
+    ['with variation selectors', (secret: string) => [...secret].join('\ufe0e')],
+    ['with soft hyphens as entities', (secret: string) => [...secret].join('&shy;')],
+    ['spaced out', (secret: string) => [...secret].join(' ')],
+    ['in the middle of base64', (secret: string) => Buffer.from(`id:${secret}:x`).toString('base64')],
+    ['in base64 of base64', (secret: string) => btoa(btoa(`x${secret}`))],
+    [
+      'encoded nine times',
+      (secret: string) => Array.from({ length: 9 }).reduce<string>(encodeURIComponent, `%${secret}`),
+    ],
+  ])('finds it %s', (_case, written) => {
+    const secret = 'correct-horse+battery/staple="quoted"\\z';
+    const text = `The value ${written(secret)} is wrong`;
+
+    expect(survivors(cleanText(text, [new Secret(secret)]), secret)).toEqual([]);
+    expect(cleanText(text, [new Secret(secret)])).toContain('[redacted]');
+  });
+
+  it('leaves out the end of what was read of a long text, which may be half of a secret', () => {
+    const secret = 'correct-horse+battery';
+    const text = `The value ${' '.repeat(4_000 - 27)}${secret} is wrong`;
+
+    expect(cleanText(text, [new Secret(secret)])).toBe('The value…');
+  });
+
+  it.each([
+    'token=abc',
+    'id_token=abcdef',
+    'password=hunter',
+    'Password: correct',
+    '{"password":"correct horse battery"}',
+    '{\\"api_key\\":\\"abcdef\\"}',
+    'x-api-key: abcdef',
+    'refresh%5Ftoken%3Dabcdef',
+    'p&#97;ssword=abcdef',
+    'Set-Cookie: a=b',
+    'Authorization: Basic abcdef',
+    'csrf_token: abcdef',
+  ])('leaves out what is named so: %s', (text) => {
+    const clean = cleanText(`Sent ${text}, and refused`, []);
+
+    expect(clean).toContain('[redacted]');
+    expect(clean).not.toMatch(/[=:\s"](abc|hunter|correct|a=b)/);
+  });
+
+  it.each([
+    'POST /api/open/oauth/token: no answer',
+    'The refresh token was used already.',
+    'The client secret is wrong (code 17)',
+    'bearer token missing',
+    'error code: 400',
+    'unexpected token in the text',
+    'code=ECONNRESET',
+  ])('leaves a sentence as it is: %s', (text) => {
+    expect(cleanText(text, [])).toBe(text);
+  });
+});
+
+describe('cleanText, of a hostile text', () => {
+  const secrets = [new Secret('s3cret-of-the-application'), new Secret('s3cret-of-the-user')];
+  const length = 1_000_000;
+  it.each([
+    '%',
+    '%2',
+    '%25',
+    '&',
+    '&#',
+    '&#0',
+    '&amp;',
+    '\\',
+    '\\u',
+    '\\x4',
+    'code:,',
+    'code"',
+    'token',
+    'token=',
+    'bearer ',
+    'a',
+    'A1 ',
+    'QUJD',
+    "password='\\",
+    'secret"\\\\',
+    'token:"\\\\',
+    '\ufdfa',
+    '\u0344',
+    '\u200b',
+    '[redacted]',
+  ])('works through 4,000 characters of it and no more: %j', (piece) => {
+    const normalize = vi.spyOn(String.prototype, 'normalize');
+
+    const text = cleanText(piece.repeat(length / piece.length), secrets);
+
+    const worked = normalize.mock.contexts.reduce<number>((sum, context) => sum + String(context).length, 0);
+    normalize.mockRestore();
+    expect(text.length).toBeLessThanOrEqual(300);
+    // Each round reads it once; base64 in it is read at four offsets, and again within.
+    expect(worked).toBeLessThan(4_000 * 18 * 50);
+  });
+});

@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { createServiceClock } from '../../../../shared/partner-api/http/service-clock.ts';
+import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
+
+const nowMs = Date.parse('2026-11-20T12:00:00Z');
+const hourMs = 3_600_000;
+const dateAt = (ms: number) => new Date(ms).toUTCString();
+
+describe('the moment of an answer', () => {
+  it.each([
+    ['its Date, which is earlier', dateAt(nowMs - 5_000), nowMs - 5_000],
+    ['its Date, which is hours earlier', dateAt(nowMs - 23 * hourMs), nowMs - 23 * hourMs],
+    ["the bridge's clock where the Date is ahead of it", dateAt(nowMs + 5_000), nowMs],
+    ["the bridge's clock where the Date is hours ahead", dateAt(nowMs + 23 * hourMs), nowMs],
+    ["the bridge's clock for a Date more than a day ahead", dateAt(nowMs + 25 * hourMs), nowMs],
+    ["the bridge's clock for a Date more than a day back", dateAt(nowMs - 25 * hourMs), nowMs],
+    ["the bridge's clock for a Date of another age", 'Fri, 31 Dec 9999 23:59:59 GMT', nowMs],
+    ["the bridge's clock without a Date", undefined, nowMs],
+    ["the bridge's clock for what is no date", 'yesterday', nowMs],
+  ])('is %s', (_what, date, expected) => {
+    expect(createServiceClock()(date, nowMs)).toBe(expected);
+  });
+
+  it('comes with one warning for all Dates that are more than a day off', () => {
+    const observer = createRecordingObserver();
+    const momentOf = createServiceClock(observer);
+
+    for (const ms of [-25, 0, 25, 26]) momentOf(dateAt(nowMs + ms * hourMs), nowMs);
+    momentOf('yesterday', nowMs);
+
+    expect(observer.lines).toMatchObject([{ level: 'warn', fields: { offSeconds: -90_000 } }]);
+  });
+});

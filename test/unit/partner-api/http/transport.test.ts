@@ -1,0 +1,142 @@
+import { createServer } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  createTransport,
+  NoAnswerError,
+  type Transport,
+} from '../../../../shared/partner-api/http/transport.ts';
+import {
+  cutOff,
+  hang,
+  reset,
+  type ScriptedService,
+  startScriptedService,
+} from '../../../helpers/partner-api/scripted-service.ts';
+
+let service: ScriptedService;
+let transport: Transport;
+const get = (path = '/x') => ({ method: 'GET', path, headers: ['Host', 'partner'] }) as const;
+const noAnswer = async (promise: Promise<unknown>): Promise<NoAnswerError> => {
+  const error = await promise.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(NoAnswerError);
+  return error as NoAnswerError;
+};
+
+beforeEach(async () => {
+  service = await startScriptedService();
+  transport = createTransport({ origin: new URL(service.url), concurrency: 3, maxAnswerBytes: 10_000 });
+});
+afterEach(async () => {
+  transport.close();
+  await service.close();
+});
+
+describe('the transport', () => {
+  it('opens as many sockets as it may use, and keeps them', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      await Promise.all(Array.from({ length: 6 }, () => transport.send(get(), 1_000)));
+    }
+
+    expect(service.seen).toHaveLength(30);
+    expect(service.connectionCount()).toBe(3);
+  });
+
+  it('keeps the socket after an error answer, whose body it reads to the end', async () => {
+    service.next({ status: 500, body: 'x'.repeat(9_000) });
+
+    const answer = await transport.send(get(), 1_000);
+    await transport.send(get(), 1_000);
+
+    expect(answer).toMatchObject({ status: 500, body: 'x'.repeat(9_000) });
+    expect(service.connectionCount()).toBe(1);
+  });
+
+  it('reads an answer that comes in pieces, also with a character cut in two', async () => {
+    service.next((_request, response) => {
+      const bytes = Buffer.from('{"a":"ż"}');
+      response.write(bytes.subarray(0, 7));
+      setImmediate(() => response.end(bytes.subarray(7)));
+    });
+
+    expect((await transport.send(get(), 1_000)).body).toBe('{"a":"ż"}');
+  });
+
+  it('does not read an answer beyond the limit, and gives its socket up', async () => {
+    service.next({ status: 200, body: 'x'.repeat(10_001) });
+
+    const answer = await transport.send(get(), 1_000);
+    await transport.send(get(), 1_000);
+
+    expect(answer).toMatchObject({ status: 200, body: undefined });
+    expect(service.connectionCount()).toBe(2);
+  });
+
+  it('reads an answer of just the limit', async () => {
+    service.next({ status: 200, body: 'x'.repeat(10_000) });
+
+    expect((await transport.send(get(), 1_000)).body).toHaveLength(10_000);
+  });
+
+  it('gives up when there is no answer in time', async () => {
+    service.next(hang);
+
+    expect(await noAnswer(transport.send(get(), 20))).toMatchObject({ code: 'timeout' });
+  });
+
+  it('gives up when the answer begins in time but does not end', async () => {
+    service.next((_request, response) => {
+      response.write('{"data":');
+    });
+
+    expect(await noAnswer(transport.send(get(), 30))).toMatchObject({ code: 'timeout' });
+  });
+
+  it('tells a reset, a cut-off answer and a refused connection apart', async () => {
+    service.next(reset, cutOff);
+    const closed = createTransport({
+      origin: new URL('http://127.0.0.1:1'),
+      concurrency: 1,
+      maxAnswerBytes: 9,
+    });
+
+    expect(await noAnswer(transport.send(get(), 1_000))).toMatchObject({ code: 'reset', wasStale: false });
+    expect(await noAnswer(transport.send(get(), 1_000))).toMatchObject({ code: 'cut-off' });
+    expect(await noAnswer(closed.send(get(), 1_000))).toMatchObject({ code: 'not-connected' });
+  });
+
+  it('says so when a socket that served before was closed by the service', async () => {
+    await transport.send(get(), 1_000);
+    service.next(reset);
+
+    expect(await noAnswer(transport.send(get(), 1_000))).toMatchObject({ code: 'reset', wasStale: true });
+  });
+
+  it('sends a POST on a connection of its own', async () => {
+    await transport.send(get(), 1_000);
+    await transport.send(
+      { method: 'POST', path: '/t', headers: ['Host', 'p', 'Content-Length', '2'], body: '{}' },
+      1_000,
+    );
+
+    const post = service.seen[1];
+    expect(post).toMatchObject({ method: 'POST', body: '{}', connection: 2 });
+    expect(post?.headers.connection).toBe('close');
+  });
+
+  it('does not take what is not HTTP for an answer, and keeps its bytes out of the error', async () => {
+    const odd = createServer((socket) => socket.resume().end('secret-token-in-garbage\r\n\r\n'));
+    await new Promise<void>((resolve) => odd.listen(0, '127.0.0.1', resolve));
+    const { port } = odd.address() as { port: number };
+    const other = createTransport({
+      origin: new URL(`http://127.0.0.1:${port}`),
+      concurrency: 1,
+      maxAnswerBytes: 9,
+    });
+
+    const error = await noAnswer(other.send(get(), 1_000));
+
+    expect(error.code).toBe('not-http');
+    expect(error.cause).toBeUndefined();
+    await new Promise((resolve) => odd.close(resolve));
+  });
+});

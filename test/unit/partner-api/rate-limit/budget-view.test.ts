@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { createBudgetView } from '../../../../shared/partner-api/rate-limit/budget-view.ts';
+import { createManualClock } from '../../../helpers/manual-clock.ts';
+
+function setUp() {
+  const clock = createManualClock();
+  return { clock, at: clock.now(), view: createBudgetView(clock) };
+}
+const quiet = { nextSlotMs: 0, pausedUntilMs: 0 };
+
+describe('what a process knows of the budget', () => {
+  it('is what the store said last, and when that was', () => {
+    const { clock, at, view } = setUp();
+    view.saw({ nextSlotMs: at + 500, pausedUntilMs: at + 9_000, suspect: 'a' }, at);
+
+    expect(view).toMatchObject({
+      ...{ nextSlotMs: at + 500, pausedUntilMs: at + 9_000, suspect: 'a', circuit: false },
+      ...{ suspectSinceMs: at, seenAtMs: at },
+    });
+    clock.advance(1_000);
+    view.saw(quiet, clock.now());
+    expect(view).toMatchObject({ ...quiet, suspect: undefined, seenAtMs: at + 1_000 });
+  });
+
+  it('dates a circuit and a suspicion from when each was first seen', () => {
+    const { clock, at, view } = setUp();
+    const state = { ...quiet, pauseReason: 'circuit', suspect: 'a' } as const;
+    view.saw(state);
+    clock.advance(1_000);
+    view.saw(state);
+    expect(view).toMatchObject({ circuit: true, circuitSinceMs: at, suspectSinceMs: at });
+
+    clock.advance(1_000);
+    view.saw({ ...state, suspect: 'b' });
+    expect(view).toMatchObject({ circuitSinceMs: at, suspectSinceMs: at + 2_000 });
+
+    view.saw(quiet);
+    expect(view.circuit).toBe(false);
+    clock.advance(1_000);
+    view.saw(state);
+    expect(view.circuitSinceMs).toBe(at + 3_000);
+  });
+
+  it('keeps a pause that was found out here until the store was told and asked after that', () => {
+    const { clock, at, view } = setUp();
+    const told = view.found(at + 60_000);
+    expect(view.pausedUntilMs).toBe(at + 60_000);
+    clock.advance(1_000);
+    // Not told yet: what the store says cannot know of it.
+    view.saw(quiet, clock.now());
+    expect(view.pausedUntilMs).toBe(at + 60_000);
+
+    told();
+    // Asked in the moment it was told, or before: it may not know.
+    view.saw(quiet, clock.now());
+    expect(view.pausedUntilMs).toBe(at + 60_000);
+    view.saw(quiet);
+    expect(view.pausedUntilMs).toBe(at + 60_000);
+    clock.advance(1);
+    view.saw(quiet, clock.now());
+    expect(view.pausedUntilMs).toBe(0);
+  });
+
+  it('ends one pause with what was told of it, while a longer one that could not be told stands', () => {
+    const { clock, at, view } = setUp();
+    view.found(at + 30_000);
+    const told = view.found(at + 60_000);
+    told();
+    clock.advance(1_000);
+    view.saw(quiet, clock.now());
+    expect(view.pausedUntilMs).toBe(at + 30_000);
+  });
+
+  it('is not shortened by a pause that ends earlier, and takes over a longer one of the store', () => {
+    const { clock, at, view } = setUp();
+    view.found(at + 60_000);
+    view.found(at + 30_000);
+    expect(view.pausedUntilMs).toBe(at + 60_000);
+    clock.advance(1);
+    view.saw({ ...quiet, pausedUntilMs: at + 90_000 }, clock.now());
+    expect(view.pausedUntilMs).toBe(at + 90_000);
+  });
+});

@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { faultPolicies, PartnerError } from '../../../../shared/domain/faults.ts';
+import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import { createTokenSource } from '../../../../shared/partner-api/tokens/token-source.ts';
+import type { RefreshOutcome } from '../../../../shared/ports/refresh-requester.ts';
+import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
+import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
+import { partnerAccount, tokenPair } from '../../../helpers/records.ts';
+
+const farMs = startMs + 30_000;
+
+/** A source over one row and one secret, and a stage that does what it is told to. */
+function setUp() {
+  const clock = createVirtualClock();
+  const state = {
+    version: 'a',
+    secret: true,
+    /** Version in the row, where it differs from that of the secret. */
+    row: undefined as string | undefined,
+    lifetimeMs: 3_600_000,
+    viewFails: false,
+    asked: [] as { version: string; because: string; deadlineMs: number; atMs: number }[],
+    refresh: async (): Promise<RefreshOutcome> => ({ kind: 'renewed' }),
+  };
+  const account = (): PartnerAccount =>
+    partnerAccount({
+      generation: 1,
+      token: { version: state.row ?? state.version, expiresAt: 0, usedAt: 0 },
+    });
+  const source = createTokenSource({
+    clock,
+    accounts: {
+      async view() {
+        if (state.viewFails) throw new Error('throttled');
+        return account();
+      },
+      read: async () => ({ value: account(), version: 1 }),
+      seen: () => undefined,
+      keepInView: () => () => undefined,
+    },
+    reader: {
+      read: async () =>
+        state.secret
+          ? {
+              version: state.version,
+              pair: tokenPair({
+                accessToken: new Secret(`token-${state.version}`),
+                expiresAt: startMs + state.lifetimeMs,
+              }),
+            }
+          : undefined,
+    },
+    requester: {
+      refresh(_name, version, because, deadlineMs) {
+        state.asked.push({ version, because, deadlineMs, atMs: clock.now() - startMs });
+        return state.refresh();
+      },
+    },
+  });
+  const renew = (version: string): RefreshOutcome => {
+    state.version = version;
+    return { kind: 'renewed' };
+  };
+  const renewed = (deadlineMs: number) =>
+    source.renewed('main', 1, 'a', 'token-rejected', deadlineMs).then(({ version }) => version);
+  return { clock, state, source, renew, renewed };
+}
+
+describe('a renewal that others share', () => {
+  it('ends for a caller with as much time as it has itself', async () => {
+    const { clock, state, renew, renewed } = setUp();
+    state.refresh = async () => {
+      await clock.sleep(2_000);
+      return renew('b');
+    };
+    const both = [renewed(farMs), renewed(farMs)];
+    await clock.run();
+
+    expect(await Promise.all(both)).toEqual(['b', 'b']);
+    expect(state.asked).toHaveLength(1);
+  });
+
+  it('is gone on with by a caller with more time than the one who began it', async () => {
+    const { clock, state, renew, renewed } = setUp();
+    state.refresh = async () => {
+      state.refresh = async () => renew('b');
+      return { kind: 'busy', retryAfterMs: 1_200 };
+    };
+    const hurried = faultOf(renewed(startMs + 1_000));
+    const patient = renewed(farMs);
+    await clock.run();
+
+    expect(await hurried).toMatchObject({ code: 'transient', retryAfterMs: 1_200 });
+    expect(await patient).toBe('b');
+    expect(state.asked.map(({ deadlineMs }) => deadlineMs)).toEqual([startMs + 1_000, farMs]);
+  });
+
+  it.each([
+    [{ kind: 'stopped', reason: 'revoked' }, 'account-stopped'],
+    [{ kind: 'failed', fault: 'client-rejected', reason: 'x' }, 'client-rejected'],
+  ] as const)('that ends with %j ends so for a caller with more time, too', async (outcome, code) => {
+    const { clock, state, renewed } = setUp();
+    state.refresh = async () => {
+      await clock.sleep(900);
+      return outcome;
+    };
+    const both = [faultOf(renewed(startMs + 1_000)), faultOf(renewed(farMs))];
+    await clock.run();
+
+    expect((await Promise.all(both)).map((fault) => fault.code)).toEqual([code, code]);
+    expect(state.asked).toHaveLength(1);
+  });
+
+  it('is let go at the very deadline of a caller with less time, and leaves no timer behind otherwise', async () => {
+    const { clock, state, renew, renewed } = setUp();
+    state.refresh = async () => {
+      await clock.sleep(2_000);
+      return renew('b');
+    };
+    const patient = renewed(farMs);
+    const hurried = faultOf(renewed(startMs + 1_000)).then((fault) => [
+      fault.retryAfterMs,
+      clock.now() - startMs,
+    ]);
+    const inTime = renewed(startMs + 20_000);
+    await clock.run();
+
+    expect(await hurried).toEqual([500, 1_000]);
+    expect([await patient, await inTime]).toEqual(['b', 'b']);
+    expect(clock.now() - startMs).toBe(2_000);
+  });
+});
+
+describe('a token that has run out', () => {
+  it('is renewed for that, and for its rejection where it was rejected before', async () => {
+    const { clock, state, source, renew } = setUp();
+    state.lifetimeMs = 0;
+    state.refresh = async () => {
+      state.lifetimeMs = 3_600_000;
+      return renew('b');
+    };
+    expect((await source.current('main', 1, farMs)).version).toBe('b');
+
+    state.refresh = async () => ({ kind: 'failed', fault: 'transient', reason: 'down' });
+    await faultOf(source.renewed('main', 1, 'b', 'scope-insufficient', farMs));
+    await faultOf(source.current('main', 1, farMs));
+    clock.advance(1);
+    expect(state.asked).toMatchObject([
+      { version: 'a', because: 'expired', deadlineMs: farMs },
+      { version: 'b', because: 'scope-insufficient' },
+      { version: 'b', because: 'scope-insufficient' },
+    ]);
+  });
+
+  it('of a secret that the row does not name is asked for half a second later, until the two agree', async () => {
+    const { clock, state, source } = setUp();
+    state.row = 'old';
+    const found = source.current('main', 1, farMs);
+    await clock.run(startMs + 700);
+    state.row = undefined;
+    await clock.run();
+
+    expect((await found).version).toBe('a');
+    expect(state.asked.map(({ version, because, atMs }) => `${version} ${because} ${atMs}`)).toEqual([
+      'old expired 0',
+      'old expired 500',
+    ]);
+  });
+
+  it('is not to be had where there are no credentials, nor where the row cannot be read', async () => {
+    const { state, source } = setUp();
+    state.secret = false;
+    const fault = await faultOf(source.current('main', 1, farMs));
+    expect(fault).toMatchObject({ code: 'account-stopped' });
+    expect(fault.message).toContain('it has no credentials');
+    state.viewFails = true;
+    expect(await faultOf(source.current('main', 1, farMs))).toMatchObject({ code: 'transient' });
+  });
+
+  it('is a fault of the stage where that cannot be reached, and dead-letters no advert', async () => {
+    const { state, renewed } = setUp();
+    state.refresh = () => Promise.reject(new PartnerError('invalid-request', 'no such function'));
+    const fault = await faultOf(renewed(farMs));
+
+    expect(fault.message).toContain('no such function');
+    expect(faultPolicies[fault.code].deadLettered).toBe('by-age');
+  });
+
+  it('is waited for a millisecond at least, and half a second where less is said', async () => {
+    const { clock, state, renew, renewed } = setUp();
+    state.refresh = async () => {
+      state.refresh = async () => renew('b');
+      return { kind: 'busy', retryAfterMs: 0 };
+    };
+    const found = renewed(farMs);
+    await clock.run();
+
+    expect(await found).toBe('b');
+    expect(state.asked.map(({ atMs }) => atMs)).toEqual([0, 500]);
+  });
+});

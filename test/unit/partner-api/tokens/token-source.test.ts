@@ -1,0 +1,455 @@
+import { describe, expect, it } from 'vitest';
+import { ShapeError } from '../../../../shared/contract/checks.ts';
+import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import type { TokenPair } from '../../../../shared/domain/token-pair.ts';
+import { createViewedAccounts } from '../../../../shared/partner-api/tokens/account-views.ts';
+import {
+  createTokenSource,
+  type TokenSourceOptions,
+} from '../../../../shared/partner-api/tokens/token-source.ts';
+import type { RefreshOutcome } from '../../../../shared/ports/refresh-requester.ts';
+import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
+import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
+
+const deadlineMs = startMs + 30_000;
+
+/** A secret that can be changed, a requester that answers by script, and a source over both. */
+function setUp(options: Partial<TokenSourceOptions> = {}) {
+  const clock = createVirtualClock();
+  const asked: string[] = [];
+  const outcomes: (RefreshOutcome | (() => Promise<RefreshOutcome>))[] = [];
+  const state = {
+    version: 1,
+    lifetimeMs: 3_600_000,
+    isThere: true,
+    /** Of the secret. */
+    reads: 0,
+    /** Of the account's row. */
+    looks: 0,
+    /** What the row says, where that differs from the secret. */
+    row: {} as Partial<PartnerAccount>,
+  };
+  const rowOf = (name: string): PartnerAccount => ({
+    ...{ name, generation: 1, connectedAt: '2026-11-20T12:00:00Z' },
+    token: { version: String(state.version), expiresAt: 0, usedAt: 0 },
+    ...state.row,
+  });
+  const accounts = createViewedAccounts(
+    {
+      async read(name) {
+        state.looks += 1;
+        return { value: rowOf(name), version: 1 };
+      },
+      list: async () => [rowOf('main')],
+      write: () => Promise.reject(new Error('nothing is to be written')),
+      remove: () => Promise.reject(new Error('nothing is to be removed')),
+    },
+    clock,
+  );
+  const pair = (): TokenPair => ({
+    accessToken: new Secret(`access-${state.version}`),
+    refreshToken: new Secret(`refresh-${state.version}`),
+    scope: 'v2 read write',
+    expiresAt: startMs + state.lifetimeMs,
+    obtainedAt: startMs,
+  });
+  const renew = (): RefreshOutcome => {
+    state.version += 1;
+    state.lifetimeMs += 3_600_000;
+    return { kind: 'renewed' };
+  };
+  const source = createTokenSource({
+    reader: {
+      async read() {
+        state.reads += 1;
+        return state.isThere ? { pair: pair(), version: String(state.version) } : undefined;
+      },
+    },
+    requester: {
+      async refresh(_name, rejectedVersion, because) {
+        asked.push(`${rejectedVersion} ${because}`);
+        const outcome = outcomes.shift() ?? renew();
+        return typeof outcome === 'function' ? outcome() : outcome;
+      },
+    },
+    accounts,
+    clock,
+    ...options,
+  });
+  const revealed = async (found: Promise<{ token: Secret; version: string }>) => (await found).token.reveal();
+  return { clock, asked, outcomes, state, accounts, source, renew, revealed };
+}
+
+describe('the current token', () => {
+  it('is read once and kept', async () => {
+    const { source, state, revealed } = setUp();
+
+    await Promise.all([source.current('main', 1, deadlineMs), source.current('main', 1, deadlineMs)]);
+
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-1');
+    expect(state.reads).toBe(1);
+  });
+
+  it('is kept for each partner account apart', async () => {
+    const { source, state } = setUp();
+
+    await source.current('main', 1, deadlineMs);
+    await source.current('other', 1, deadlineMs);
+
+    expect(state.reads).toBe(2);
+  });
+
+  it('is looked for in the row every few seconds, and its secret read once for each version', async () => {
+    const { source, state, clock, revealed } = setUp();
+    for (let look = 0; look < 30; look += 1) {
+      await Promise.all([source.current('main', 1, deadlineMs), source.current('main', 1, deadlineMs)]);
+      clock.advance(5_001);
+    }
+    expect(state).toMatchObject({ reads: 1, looks: 30 });
+
+    state.version = 2;
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-2');
+    expect(state.reads).toBe(2);
+  });
+
+  it('needs no look of its own where somebody else has just read the row', async () => {
+    const { source, state, accounts, clock } = setUp();
+    await accounts.list();
+    await source.current('main', 1, deadlineMs);
+    expect(state.looks).toBe(0);
+
+    clock.advance(5_001);
+    await accounts.read('main');
+    await source.current('main', 1, deadlineMs);
+    expect(state).toMatchObject({ looks: 1, reads: 1 });
+  });
+
+  it('is not used any more from five seconds after another version took its place, however long it would live', async () => {
+    const { source, state, clock, revealed } = setUp();
+    await source.current('main', 1, deadlineMs);
+    state.version = 2;
+
+    clock.advance(3_000);
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-1');
+    clock.advance(2_001);
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-2');
+  });
+
+  it('is not used any more from five seconds after the account was disconnected', async () => {
+    const { source, state, clock } = setUp();
+    await source.current('main', 1, deadlineMs);
+    state.row = { token: undefined, stop: { reason: 'disconnected', tokenVersion: '1', at: '' } } as never;
+    clock.advance(5_001);
+
+    expect((await faultOf(source.current('main', 1, deadlineMs))).code).toBe('account-stopped');
+  });
+
+  it('is never given for another generation than its own', async () => {
+    const { source, state, asked, revealed } = setUp();
+    await source.current('main', 1, deadlineMs);
+    state.version = 2;
+    state.row = { generation: 2 };
+
+    // Whoever asks for a newer generation than is known has the row read again at once.
+    expect(await revealed(source.current('main', 2, deadlineMs))).toBe('access-2');
+    expect(await faultOf(source.current('main', 1, deadlineMs))).toMatchObject({
+      ...{ code: 'generation-over', retryAfterMs: 5_000 },
+    });
+    expect(await faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs))).toMatchObject({
+      code: 'generation-over',
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it('of a secret that its row does not name is not used: the stage brings the two together first', async () => {
+    const { source, state, asked, outcomes, revealed } = setUp();
+    state.row = { token: { version: '0', expiresAt: 0, usedAt: 0 } };
+    outcomes.push(async () => {
+      state.row = {};
+      return { kind: 'renewed' };
+    });
+
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-1');
+    expect(asked).toEqual(['0 expired']);
+  });
+
+  it('stays the very same object while its version does', async () => {
+    const { source, clock } = setUp();
+    const first = await source.current('main', 1, deadlineMs);
+    clock.advance(300_000);
+
+    expect((await source.current('main', 1, deadlineMs)).token).toBe(first.token);
+  });
+
+  it('is renewed first when it has run out, without burning a request', async () => {
+    const { source, state, asked, revealed } = setUp();
+    state.lifetimeMs = 0;
+
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-2');
+    expect(asked).toEqual(['1 expired']);
+  });
+
+  it('that ran out here may have been renewed elsewhere: then nobody is asked', async () => {
+    const { source, state, asked, clock, renew, revealed } = setUp();
+    await source.current('main', 1, deadlineMs);
+    clock.advance(state.lifetimeMs);
+    renew();
+
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-2');
+    expect(asked).toEqual([]);
+  });
+
+  it('is a stop of the account where there are no credentials', async () => {
+    const { source, state } = setUp();
+    state.isThere = false;
+
+    expect((await faultOf(source.current('main', 1, deadlineMs))).code).toBe('account-stopped');
+  });
+
+  it('is a fault of the state where the secret is half-written', async () => {
+    const reader = {
+      read: () => Promise.reject(new ShapeError('secret', [{ path: 'scope', expected: 'text' }])),
+    };
+    const { source } = setUp({ reader });
+
+    expect((await faultOf(source.current('main', 1, deadlineMs))).code).toBe('malformed-state');
+  });
+});
+
+describe('a request that waits for its turn', () => {
+  it('is sent with the token that it took as long as the row still names it', async () => {
+    const { source, state, clock } = setUp();
+    const { version } = await source.current('main', 1, deadlineMs);
+    const guard = source.guard('main', 1, version);
+
+    await clock.run(startMs + 60_000);
+
+    expect(guard.beforeSend()).toBeUndefined();
+    // Looked at again before five seconds are over, not for every request.
+    expect(state.looks).toBe(1 + 60 / 4);
+    guard.release();
+    await clock.run(startMs + 120_000);
+    expect(state.looks).toBe(1 + 60 / 4);
+  });
+
+  it.each<[string, { version?: number; row?: Partial<PartnerAccount> }, string]>([
+    ['another version took its place', { version: 2 }, 'token-rejected'],
+    ['the account was given to another user', { row: { generation: 2 } }, 'generation-over'],
+    [
+      'it was disconnected',
+      { row: { stop: { reason: 'disconnected', tokenVersion: '1', at: '' } } },
+      'account-stopped',
+    ],
+  ])('is not sent when %s meanwhile', async (_case, change, code) => {
+    const { source, state, clock } = setUp();
+    const { version } = await source.current('main', 1, deadlineMs);
+    const guard = source.guard('main', 1, version);
+    Object.assign(state, change);
+
+    await clock.run(startMs + 5_000);
+
+    expect(guard.beforeSend).toThrow(expect.objectContaining({ code }));
+    guard.release();
+  });
+
+  it('waits once more where the row was not read for so long', async () => {
+    const { source, state, clock } = setUp();
+    await source.current('main', 1, deadlineMs);
+    const guard = source.guard('main', 1, '1');
+    guard.release();
+    clock.advance(5_001);
+
+    const wait = guard.beforeSend();
+    expect(wait).toBeInstanceOf(Promise);
+    await wait;
+
+    expect(guard.beforeSend()).toBeUndefined();
+    expect(state.looks).toBe(2);
+  });
+});
+
+describe('a rejected token', () => {
+  it('is renewed once for all who met it', async () => {
+    const { source, asked, revealed } = setUp();
+    await source.current('main', 1, deadlineMs);
+
+    const all = await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs + i)),
+      ),
+    );
+
+    expect(new Set(all)).toEqual(new Set(['access-2']));
+    expect(asked).toHaveLength(1);
+  });
+
+  it('was replaced already: nobody is asked', async () => {
+    const { source, asked, renew, revealed } = setUp();
+    await source.current('main', 1, deadlineMs);
+    renew();
+
+    expect(await revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs))).toBe('access-2');
+    expect(asked).toEqual([]);
+  });
+
+  it('that comes late finds the token renewed meanwhile', async () => {
+    const { source, asked, revealed } = setUp();
+    await source.current('main', 1, deadlineMs);
+    await source.renewed('main', 1, '1', 'token-rejected', deadlineMs);
+
+    expect(await revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs))).toBe('access-2');
+    expect(asked).toHaveLength(1);
+  });
+
+  it('is waited for while somebody else renews it', async () => {
+    const { source, clock, outcomes, asked, renew, revealed } = setUp();
+    const busy = { kind: 'busy', retryAfterMs: 800 } as const;
+    outcomes.push(busy, async () => {
+      renew();
+      return busy;
+    });
+
+    const found = revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
+    await clock.run();
+
+    expect(await found).toBe('access-2');
+    expect(asked).toHaveLength(2);
+    expect(clock.now() - startMs).toBe(1_600);
+  });
+
+  it('is waited for until the deadline, and no longer', async () => {
+    const { source, clock, outcomes } = setUp();
+    for (let i = 0; i < 100; i += 1) outcomes.push({ kind: 'busy', retryAfterMs: 500 });
+
+    const fault = faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
+    await clock.run();
+
+    expect((await fault).code).toBe('transient');
+    expect(clock.now()).toBeLessThan(deadlineMs);
+  });
+
+  it('is looked at again when it was said to be renewed and is not yet', async () => {
+    const { source, clock, outcomes, renew, revealed } = setUp();
+    outcomes.push({ kind: 'renewed' });
+
+    const found = revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
+    await clock.run(startMs + 100);
+    renew();
+    await clock.run();
+
+    expect(await found).toBe('access-2');
+  });
+
+  it('is let go by a caller with less time, while others wait on', async () => {
+    const { source, clock, outcomes, renew, revealed } = setUp();
+    await source.current('main', 1, deadlineMs);
+    outcomes.push(async () => {
+      await clock.sleep(2_000);
+      return renew();
+    });
+
+    const patient = revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
+    const hurried = faultOf(source.renewed('main', 1, '1', 'token-rejected', startMs + 1_000));
+    await clock.run();
+
+    expect((await hurried).code).toBe('transient');
+    expect(await patient).toBe('access-2');
+  });
+
+  it('is renewed by a caller with more time when the first one ran out of it', async () => {
+    const { source, clock, outcomes, asked, revealed } = setUp();
+    outcomes.push({ kind: 'busy', retryAfterMs: 900 }, { kind: 'busy', retryAfterMs: 900 });
+
+    const hurried = faultOf(source.renewed('main', 1, '1', 'token-rejected', startMs + 1_000));
+    const patient = revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
+    await clock.run();
+
+    expect((await hurried).code).toBe('transient');
+    expect(await patient).toBe('access-2');
+    expect(asked).toHaveLength(3);
+  });
+
+  it.each([
+    [{ kind: 'stopped', reason: 'refresh-token-rejected' }, 'account-stopped', undefined],
+    [{ kind: 'paused', untilMs: startMs + 60_000, reason: 'retry' }, 'account-paused', 60_000],
+    [{ kind: 'failed', fault: 'client-rejected', reason: 'x' }, 'client-rejected', undefined],
+    [{ kind: 'failed', fault: 'malformed-state', reason: 'x' }, 'malformed-state', undefined],
+    [{ kind: 'failed', fault: 'transient', reason: 'x' }, 'transient', undefined],
+    [{ kind: 'failed', fault: 'invalid-request', reason: 'x' }, 'transient', undefined],
+    [{ kind: 'failed', fault: 'contract-broken', reason: 'x' }, 'transient', undefined],
+    [{ kind: 'failed', fault: 'never-heard-of', reason: 'x' }, 'transient', undefined],
+  ] as [RefreshOutcome, string, number | undefined][])(
+    'with outcome %j is %s',
+    async (outcome, code, wait) => {
+      const { source, outcomes } = setUp();
+      outcomes.push(outcome);
+
+      const fault = await faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
+
+      expect(fault).toMatchObject({ code, retryAfterMs: wait });
+      expect(fault.policy.deadLettered).toBe('by-age');
+    },
+  );
+
+  it('is a passing fault when nobody can be asked', async () => {
+    const { source, outcomes } = setUp();
+    outcomes.push(() => Promise.reject(new Error('no such function')));
+
+    expect((await faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs))).code).toBe(
+      'transient',
+    );
+  });
+
+  it('of a stopped account is not asked about by every message', async () => {
+    const { source, outcomes, asked, clock } = setUp();
+    outcomes.push({ kind: 'stopped', reason: 'x' }, { kind: 'stopped', reason: 'x' });
+    const meet = () => faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
+
+    for (let i = 0; i < 10; i += 1) expect((await meet()).code).toBe('account-stopped');
+    expect(asked).toHaveLength(1);
+    clock.advance(5_000);
+    await meet();
+
+    expect(asked).toHaveLength(2);
+  });
+
+  it('of a stopped account goes on soon after it was connected again', async () => {
+    const { source, outcomes, clock, renew, revealed } = setUp();
+    outcomes.push({ kind: 'stopped', reason: 'x' });
+    await faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
+    renew();
+    clock.advance(5_000);
+
+    expect(await revealed(source.current('main', 1, deadlineMs))).toBe('access-2');
+  });
+
+  it('of an account that is known to wait is not asked about at all', async () => {
+    const stop = { reason: 'scope-insufficient', tokenVersion: '1', at: '' };
+    const stopped = setUp();
+    stopped.state.row = { stop };
+    const paused = setUp();
+    paused.state.row = { pause: { until: startMs + 9_000, reason: 'x', attempts: 1 } };
+
+    const faults = await Promise.all(
+      [stopped, paused].map(({ source }) =>
+        faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs)),
+      ),
+    );
+
+    expect(faults).toMatchObject([
+      { code: 'account-stopped' },
+      { code: 'account-paused', retryAfterMs: 9_000 },
+    ]);
+    expect([...stopped.asked, ...paused.asked]).toEqual([]);
+  });
+
+  it('for want of scope says so to the requester', async () => {
+    const { source, asked, outcomes } = setUp();
+    outcomes.push({ kind: 'stopped', reason: 'scope-insufficient' });
+
+    await faultOf(source.renewed('main', 1, '1', 'scope-insufficient', deadlineMs));
+
+    expect(asked).toEqual(['1 scope-insufficient']);
+  });
+});
