@@ -3,6 +3,8 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** They change what all files of a process share: clients of AWS, modules, the environment, what is printed. */
 const alone = [
   'test/unit/{aws,cli,embedded,no-leak,runtime}/**/*.test.ts',
+  // Moves the clock of the handlers on.
+  'test/infra/iam/*.test.ts',
   'test/ports/*.aws.test.ts',
   'examples/*/test/**/*.test.ts',
 ];
