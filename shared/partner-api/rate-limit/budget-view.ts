@@ -17,9 +17,11 @@ export interface BudgetView {
   /**
    * A pause was found out here: it stands until the store, asked after it was told, says otherwise.
    *
-   * @returns to be called when the store was told; where it could not be, the pause stands to its end
+   * @returns to be called with whether the store could be told; where it could not, the pause stands to its end
    */
-  found(untilMs: number): () => void;
+  found(untilMs: number): (isTold: boolean) => void;
+  /** End of the longest pause that the store could not be told of; 0 when it knows all that is known here. */
+  untoldUntilMs(): number;
   /**
    * Takes over what the store said, also that a pause has been ended early.
    *
@@ -29,7 +31,7 @@ export interface BudgetView {
 }
 
 export function createBudgetView(clock: Clock): BudgetView {
-  const untold = new Set<{ readonly untilMs: number }>();
+  const untold = new Set<{ readonly untilMs: number; hasFailed: boolean }>();
   let toldAtMs = 0;
   return {
     pausedUntilMs: 0,
@@ -41,13 +43,18 @@ export function createBudgetView(clock: Clock): BudgetView {
     seenAtMs: 0,
     found(untilMs) {
       this.pausedUntilMs = Math.max(this.pausedUntilMs, untilMs);
-      const own = { untilMs };
+      const own = { untilMs, hasFailed: false };
       untold.add(own);
-      return () => {
-        untold.delete(own);
+      return (isTold) => {
+        own.hasFailed = !isTold;
+        if (!isTold) return;
+        // The store keeps the longest pause: with this one it knows the shorter ones, too.
+        for (const earlier of [...untold]) if (earlier.untilMs <= untilMs) untold.delete(earlier);
         toldAtMs = clock.now();
       };
     },
+    untoldUntilMs: () =>
+      Math.max(0, ...[...untold].filter(({ hasFailed }) => hasFailed).map((own) => own.untilMs)),
     saw({ pausedUntilMs, pauseReason, suspect, nextSlotMs }, askedAtMs = 0) {
       const now = clock.now();
       const circuit = pauseReason === 'circuit';

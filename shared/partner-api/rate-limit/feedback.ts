@@ -50,9 +50,21 @@ export function createFeedback({ store, view, clock, random, circuitSeconds, obs
 
   function pause(untilMs: number, reason: PauseReason): Promise<void> | undefined {
     pausedAtMs = clock.now();
-    if (untilMs <= view.pausedUntilMs && reason === 'rate-limited') return undefined;
-    const isTold = view.found(untilMs);
-    return told(store.pause(untilMs, reason).then(isTold));
+    const untoldMs = view.untoldUntilMs();
+    if (untilMs <= view.pausedUntilMs && reason === 'rate-limited' && untoldMs <= clock.now())
+      return undefined;
+    // The store may have failed when it was to be told of an earlier pause.
+    const longestMs = Math.max(untilMs, untoldMs);
+    const note = view.found(longestMs);
+    return told(
+      store.pause(longestMs, reason).then(
+        () => note(true),
+        (error: unknown) => {
+          note(false);
+          throw error;
+        },
+      ),
+    );
   }
 
   function rateLimited(

@@ -132,7 +132,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
     },
   ]),
   plantedWiring('budget-per-process', { isBudgetOwn: true }),
-  inGate('pause-not-shared', 'return told(store.pause(untilMs, reason).then(isTold));', 'return undefined;'),
+  inGate('pause-not-shared', 'store.pause(longestMs, reason).then(', 'Promise.resolve().then('),
   plantedSource('cursor-403-counted', [
     {
       folder: 'shared/partner-api/rate-limit',

@@ -50,7 +50,7 @@ describe('what a process knows of the budget', () => {
     view.saw(quiet, clock.now());
     expect(view.pausedUntilMs).toBe(at + 60_000);
 
-    told();
+    told(true);
     // Asked in the moment it was told, or before: it may not know.
     view.saw(quiet, clock.now());
     expect(view.pausedUntilMs).toBe(at + 60_000);
@@ -61,14 +61,24 @@ describe('what a process knows of the budget', () => {
     expect(view.pausedUntilMs).toBe(0);
   });
 
-  it('ends one pause with what was told of it, while a longer one that could not be told stands', () => {
+  it('stands to its end where the store could not be told, also when it was told of a shorter one', () => {
     const { clock, at, view } = setUp();
-    view.found(at + 30_000);
-    const told = view.found(at + 60_000);
-    told();
+    view.found(at + 60_000)(false);
+    view.found(at + 30_000)(true);
     clock.advance(1_000);
     view.saw(quiet, clock.now());
-    expect(view.pausedUntilMs).toBe(at + 30_000);
+    expect(view.pausedUntilMs).toBe(at + 60_000);
+    expect(view.untoldUntilMs()).toBe(at + 60_000);
+  });
+
+  it('is covered by a longer one that the store was told of', () => {
+    const { clock, at, view } = setUp();
+    view.found(at + 30_000)(false);
+    view.found(at + 60_000)(true);
+    expect(view.untoldUntilMs()).toBe(0);
+    clock.advance(1_000);
+    view.saw(quiet, clock.now());
+    expect(view.pausedUntilMs).toBe(0);
   });
 
   it('is not shortened by a pause that ends earlier, and takes over a longer one of the store', () => {

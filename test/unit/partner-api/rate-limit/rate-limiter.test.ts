@@ -9,7 +9,11 @@ import {
 import type { BudgetStore } from '../../../../shared/ports/budget-store.ts';
 import { createInMemoryBudgetStore } from '../../../fakes/budget-store.ts';
 import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
-import { createVirtualClock, startMs, type VirtualClock } from '../../../helpers/partner-api/virtual-clock.ts';
+import {
+  createVirtualClock,
+  startMs,
+  type VirtualClock,
+} from '../../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
 
 const faultWith = (kind: FaultKind, retryAfterMs?: number) =>
@@ -284,6 +288,19 @@ describe('a pause', () => {
     await rateLimiter.answered('a', faultWith('rate-limited', 7_000), clock.now());
 
     expect(observer.lines).toMatchObject([{ level: 'warn', fields: { error } }]);
+  });
+
+  it('that the store could not be told of is told with the next answer, also when that asks for less', async () => {
+    const { clock, rateLimiter, store } = setUp();
+    const told: number[] = [];
+    store.pause = () => Promise.reject(new Error('table gone'));
+    await rateLimiter.answered('a', faultWith('rate-limited', 7_000), clock.now());
+    store.pause = async (untilMs) => void told.push(untilMs - startMs);
+
+    await rateLimiter.answered('b', faultWith('rate-limited', 2_000), clock.now());
+    await rateLimiter.answered('b', faultWith('rate-limited', 2_000), clock.now());
+
+    expect(told).toEqual([7_000]);
   });
 
   it('is told to the store only where it is longer than the one that holds', async () => {
