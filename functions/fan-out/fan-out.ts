@@ -14,7 +14,7 @@ import { type AdvertDeps, firstRow, type Group } from './advert.ts';
 import { afterFault, giveUp, park } from './after-fault.ts';
 import { byAdvert, type DeliveryGroup } from './by-advert.ts';
 import { malformedLetter } from './dead-letter.ts';
-import { defaultLongestHiddenMs, defaultMostReceives } from './redelivery.ts';
+import { defaultLongestHiddenMs, defaultMostReceives, sendBack } from './redelivery.ts';
 import { settleAdvert } from './settle-advert.ts';
 
 export interface FanOutDeps extends AdvertDeps {
@@ -142,12 +142,29 @@ export function createFanOut(deps: FanOutDeps) {
   async function handle(deliveries: readonly Delivery[], options: HandleOptions): Promise<Settlement[]> {
     batches += 1;
     const batch = batches;
-    const settled = await Promise.all(byAdvert(deliveries).map((group) => settle(group, batch, options)));
-    const settlements = settled.flat();
+    const { begun, putOff } = withoutRisk(byAdvert(deliveries));
+    const settled = await Promise.all(begun.map((group) => settle(group, batch, options)));
+    const settlements = [...settled.flat(), ...putOff.flatMap((group) => sendBack(group, 0, deps.random))];
     countOutcomes(settlements);
     // One line a batch: a line an advert would cost half of what its event does.
     if (settlements.length > 0) observer.info('batch handled', { pages: linesOf(settlements) });
     return settlements;
+  }
+
+  /**
+   * What was delivered too often has probably stood beside something that brings the function down before it settles its
+   * batch. So it leaves the queue alone, and the rest of the batch is not begun.
+   */
+  function withoutRisk(groups: readonly DeliveryGroup[]): {
+    readonly begun: readonly DeliveryGroup[];
+    readonly putOff: readonly Group[];
+  } {
+    const isSpent = (group: DeliveryGroup) => areMessages(group) && group[0].receives > maxReceives;
+    if (!groups.some(isSpent)) return { begun: groups, putOff: [] };
+    return {
+      begun: groups.filter((group) => isSpent(group) || !areMessages(group)),
+      putOff: groups.filter(areMessages).filter((group) => !isSpent(group)),
+    };
   }
 
   function countOutcomes(settlements: readonly Settlement[]): void {

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 import { awsAccount, region } from './cloud.ts';
 
 /** One call of CloudWatch Logs. By hand: the emulator checks no signature, and the bridge needs no client for it. */
-async function ask<T>(endpoint: string, operation: string, body: object): Promise<T> {
+async function ask<T>(endpoint: string, operation: string, body: object, tries = 5): Promise<T> {
   const scope = `${awsAccount}/20260101/${region}/logs/aws4_request`;
   const answer = await fetch(endpoint, {
     method: 'POST',
@@ -14,6 +15,12 @@ async function ask<T>(endpoint: string, operation: string, body: object): Promis
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(10_000),
   });
+  // The emulator fails when a function begins a log group while it lists them.
+  if (answer.status === 500 && tries > 1) {
+    await answer.text();
+    await setTimeout(200);
+    return ask(endpoint, operation, body, tries - 1);
+  }
   if (!answer.ok) throw new Error(`${operation}: ${answer.status} ${await answer.text()}`);
   return (await answer.json()) as T;
 }

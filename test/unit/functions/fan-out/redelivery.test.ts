@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -134,6 +135,20 @@ describe('a message that was received 300 times', () => {
       world.clock.advance(visibilityMs);
     }
   }
+
+  it('leaves the queue before the rest of its batch is begun, which may be what brings the function down', async () => {
+    await crash(300);
+    await world.state.queue.send([changedAdvert({ advertId: '77', key: 'another:77' })]);
+    const batch = await world.state.queue.receive(many);
+
+    const settlements = await world.fanOut.handle(batch, world.options());
+
+    expect(settlements).toMatchObject([
+      { verdict: { kind: 'dead-letter' } },
+      { delivery: { message: { advertId: '77' } }, verdict: { kind: 'retry' } },
+    ]);
+    expect(world.service.fetched).toEqual([]);
+  });
 
   it('is dead-lettered at the next, with a reason, before anything else is done with it', async () => {
     await crash(300);
