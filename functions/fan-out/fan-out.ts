@@ -14,7 +14,7 @@ import { type AdvertDeps, firstRow, type Group } from './advert.ts';
 import { afterFault, giveUp, park } from './after-fault.ts';
 import { byAdvert, type DeliveryGroup } from './by-advert.ts';
 import { malformedLetter } from './dead-letter.ts';
-import { defaultLongestHiddenMs, defaultMostReceives, sendBack } from './redelivery.ts';
+import { defaultLongestHiddenMs, defaultMaxReceives, sendBack } from './redelivery.ts';
 import { settleAdvert } from './settle-advert.ts';
 
 export interface FanOutDeps extends AdvertDeps {
@@ -46,7 +46,7 @@ interface View {
 export function createFanOut(deps: FanOutDeps) {
   const { clock, observer } = deps;
   const {
-    maxReceives = defaultMostReceives,
+    maxReceives = defaultMaxReceives,
     longestHiddenMs = defaultLongestHiddenMs,
     clockSkewMs = 1_000,
   } = deps.settings;

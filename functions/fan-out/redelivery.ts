@@ -8,7 +8,7 @@ import type { Delivery, Settlement } from '../../shared/ports/deliveries.ts';
  * allow in a day, so only deliveries that end without a decision (a crash, a timeout, a delay that could not be set) come
  * to it; far fewer than the receives after which SQS moves a message (maxReceiveCount).
  */
-export const defaultMostReceives = 300;
+export const defaultMaxReceives = 300;
 /** What waits for a known moment longer than this does not wait in the queue: a hidden message cannot be called back. */
 export const defaultLongestHiddenMs = 60_000;
 
