@@ -107,7 +107,7 @@ export const bundles: Bench = {
     return {
       figures,
       tables: [table],
-      notes: ['Why each part is there: [decisions/bundles.md](decisions/bundles.md).'],
+      notes: ['Why each part is there: [decisions/0010-bundles.md](../decisions/0010-bundles.md).'],
     };
   },
 };

@@ -146,7 +146,7 @@ export const cost: Bench = {
       notes: [
         `List prices of ${priceList.region}, ${priceList.date}: bench/prices.json, with where each is from, and what is missing.`,
         `The partner service answers after ${setting.latencyMs} ms; batches of ten, full; the rate budget does not bound. Invocations are timed on this machine, with the emulators in the same process.`,
-        'At the default of ten requests a second a backlog waits for the budget in functions that are paid for: up to $0.70 a million changes instead of the figure for GB-seconds above ([scaling.md](scaling.md)). A batch that is not full costs its part of SQS, Lambda, budget and books all the same.',
+        'At the default of ten requests a second a backlog waits for the budget in functions that are paid for: up to $0.70 a million changes instead of the figure for GB-seconds above ([capacity.md](../operate/capacity.md)). A batch that is not full costs its part of SQS, Lambda, budget and books all the same.',
         'Calls are counted on the wire; the length of the two lines that Lambda logs of each invocation, and the five long polls of an idle queue, are reckoned, not measured.',
         'An alarm email (`alarmEmail`) adds $1.00 a month for the key of its topic.',
       ],

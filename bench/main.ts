@@ -1,6 +1,6 @@
 /**
  * `npm run bench [-- NAME …]`: what the bridge costs in time, memory, requests and money, each figure beside a yardstick
- * that runs in the same minute. Writes bench/results/NAME.json and docs/performance.md.
+ * that runs in the same minute. Writes bench/results/NAME.json and docs/contribute/performance.md.
  */
 import { parseArgs } from 'node:util';
 import { bundles } from './bundles.ts';
@@ -36,7 +36,7 @@ ${Object.entries(benches)
 
   --rounds N   how often each measurement is repeated, the compared programs in turn (default 3)
   --short      less work: shows that it runs, and is marked so
-  --no-page    leaves bench/results and docs/performance.md as they are
+  --no-page    leaves bench/results and docs/contribute/performance.md as they are
 
   npm run bench                              all of them; about half an hour
   npm run bench -- cost requests             what it costs, in calls and money

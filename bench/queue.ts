@@ -30,7 +30,7 @@ const seconds = (ms: number): string => (ms / 1000).toFixed(ms < 10_000 ? 1 : 0)
 const growsForEver = ({ left, listed }: QueueOutcome): boolean => left > listed * 0.05 + 10_000 / 60;
 
 export const queue: Bench = {
-  does: 'where changes wait between feed and bus, by a simulation of the queue: docs/scaling.md rests on it',
+  does: 'where changes wait between feed and bus, by a simulation of the queue: docs/operate/capacity.md rests on it',
   async run({ isShort }) {
     const more = isShort ? { seconds: 300 } : {};
     const rates = [10, 30, 100, 300, 1_000];

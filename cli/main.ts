@@ -1,5 +1,5 @@
 #!/usr/bin/env -S node --max-semi-space-size=16 --max-old-space-size=2000
-// The heap is kept small, for V8 would let it grow with the load (docs/decisions/embedded-state.md).
+// The heap is kept small, for V8 would let it grow with the load (docs/decisions/0007-embedded-state.md).
 import { runCli } from './cli.ts';
 import { processIo } from './shared/process-io.ts';
 

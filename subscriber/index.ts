@@ -1,4 +1,4 @@
-/** What another team needs to handle the bridge's events and to test that it does: docs/subscribers.md. */
+/** What another team needs to handle the bridge's events and to test that it does: docs/subscribe/guide.md. */
 export type {
   AdvertEvent,
   AuthorizationEvent,

@@ -1,11 +1,11 @@
-/** Makes docs/performance.md, with its plots, of the results that are kept. */
+/** Makes docs/contribute/performance.md, with its plots, of the results that are kept. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { svgOf } from './plot.ts';
 import { type Figure, isMet, shownTarget, shownValue, type Table } from './report.ts';
 import type { Result } from './results.ts';
 
-const docs = fileURLToPath(new URL('../../docs', import.meta.url));
+const docs = fileURLToPath(new URL('../../docs/contribute/', import.meta.url));
 const plots = 'performance';
 
 export function writePage(results: readonly Result[]): void {
@@ -19,7 +19,7 @@ const introduction = `# What it costs, in time and money
 Made by \`npm run bench\`; \`npm run bench -- NAME\` makes one part again. A ratio compares with a yardstick that ran in
 the same minutes on the same machine, for times of one machine say little on another. Where there were several rounds,
 the figure is their median, with the range in brackets. How far it scales, and what bounds it first, is in
-[scaling.md](scaling.md).`;
+[capacity.md](../operate/capacity.md).`;
 
 function section(result: Result): string {
   const { bench, does, date, machine, isShort, figures, tables = [], plots: drawn = [], notes = [] } = result;

@@ -1,4 +1,4 @@
-/** Results of the last runs, one JSON file a bench: what docs/performance.md is made from. */
+/** Results of the last runs, one JSON file a bench: what docs/contribute/performance.md is made from. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';

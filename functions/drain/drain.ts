@@ -1,7 +1,7 @@
 /**
  * The drain: asks every partner account's feed for changes and puts the adverts named into the queue.
  *
- * A page goes `pollFeed` (poll.ts) → queue → cursor. See docs/architecture.md.
+ * A page goes `pollFeed` (poll.ts) → queue → cursor. See docs/contribute/architecture.md.
  */
 import type { ShapeError } from '../../shared/contract/checks.ts';
 import { metrics } from '../../shared/contract/names.ts';

@@ -2,7 +2,7 @@
  * The fan-out: fetches each advert named and publishes what became of it.
  *
  * A batch is grouped by advert here; what happens with one advert is in settle-advert.ts, and why each odd step of it
- * is there in docs/decisions/fan-out-protocol.md.
+ * is there in docs/decisions/0001-fan-out-protocol.md.
  */
 import { metrics } from '../../shared/contract/names.ts';
 import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';

@@ -1,7 +1,7 @@
 /**
  * The one place that refreshes tokens: on demand when drain or fan-out met a rejected one, and on schedule. One refresh
  * at a time for each partner account, over all functions and processes; the rules of partner-api.md §5.3 decide the
- * rest (docs/decisions/tokens.md).
+ * rest (docs/decisions/0003-tokens.md).
  */
 
 import { metrics } from '../../shared/contract/names.ts';

@@ -42,7 +42,7 @@ const pollsMissed = 5;
 /** Twice as long as a block of the address is respected, and as long as any pause that the service asks for (defaults). */
 const longestWait = Duration.hours(1);
 
-/** Who has to look at what: each alarm has a heading of its own in docs/runbook.md. */
+/** Who has to look at what: each alarm has a heading of its own in docs/operate/runbook.md. */
 export class Alarms extends Construct {
   constructor(scope: Construct, id: string, { settings, changedAdverts }: AlarmsProps) {
     super(scope, id);
@@ -123,7 +123,7 @@ export class Alarms extends Construct {
     const name = [heading, about].filter(Boolean).join('-');
     return new Alarm(this, name, {
       alarmName: `${Stack.of(this).stackName}-${name}`,
-      alarmDescription: `Severity: ${severity}. ${says} Runbook: docs/runbook.md#${heading.toLowerCase()}`,
+      alarmDescription: `Severity: ${severity}. ${says} Runbook: docs/operate/runbook.md#${heading.toLowerCase()}`,
       metric,
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       threshold: above,

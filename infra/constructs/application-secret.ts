@@ -29,7 +29,7 @@ export class ApplicationSecret {
 
   /**
    * Lets these functions read it, and denies it to everybody else, whatever their own policies allow. Writing is left to
-   * those: it is done by a person's role, which no deploy knows (docs/decisions/tokens.md).
+   * those: it is done by a person's role, which no deploy knows (docs/decisions/0003-tokens.md).
    *
    * @see https://docs.aws.amazon.com/secretsmanager/latest/userguide/auth-and-access_resource-policies.html
    */

@@ -30,7 +30,7 @@ export interface FanOutProps {
 const batchSize = 10;
 /**
  * A hanging advert holds its batch, so another has to be on its way beside it. No more than that: what is beyond the rate
- * budget waits in a function that is paid for (docs/scaling.md).
+ * budget waits in a function that is paid for (docs/operate/capacity.md).
  */
 const fewestAtOnce = 2;
 /** A tenth of what an AWS account has by default: the bridge is a guest there. */

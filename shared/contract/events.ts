@@ -1,6 +1,6 @@
 /**
  * The events on the bus: the product. It changes by addition only; a breaking change is a new detail type,
- * published beside the old one. Subscribers' view: docs/subscribers.md.
+ * published beside the old one. Subscribers' view: docs/subscribe/guide.md.
  */
 import * as v from 'valibot';
 import { advertId, instant, partnerAccountName, status, wholeNumber } from './checks.ts';

@@ -65,7 +65,7 @@ export const metrics = {
 
 export type MetricName = (typeof metrics)[keyof typeof metrics];
 
-/** Alarm names are also the headings of docs/runbook.md (a test keeps that). */
+/** Alarm names are also the headings of docs/operate/runbook.md (a test keeps that). */
 export const alarms = {
   deadLetters: 'DeadLetters',
   noSuccessfulDrain: 'NoSuccessfulDrain',

@@ -21,7 +21,7 @@ const shownIn = (page: string) =>
   [...readFileSync(page, 'utf8').matchAll(/(?:<!-- snippet: (\S+) -->\n)?```ts\n([\s\S]*?)```/g)].map(
     ([, file, text]) => ({ file, text }),
   );
-const subscribers = readFileSync('docs/subscribers.md', 'utf8');
+const events = readFileSync('docs/subscribe/events.md', 'utf8');
 
 describe('snippets', () => {
   it.each(pages)('%s shows only TypeScript that is compiled, as it is compiled', (page) => {
@@ -41,10 +41,8 @@ describe('snippets', () => {
   });
 });
 
-describe('docs/subscribers.md', () => {
-  const sections = new Map(
-    subscribers.split(/^### /m).map((text) => [text.split('\n')[0] ?? '', text] as const),
-  );
+describe('docs/subscribe/events.md', () => {
+  const sections = new Map(events.split(/^## /m).map((text) => [text.split('\n')[0] ?? '', text] as const));
 
   it.each(Object.keys(envelopes))('has a section on %s with a valid example', (detailType) => {
     const [, example] = /<!-- event -->\n```json\n([\s\S]*?)```/.exec(sections.get(detailType) ?? '') ?? [];
@@ -77,7 +75,7 @@ function leavesOf({ properties = {} }: Schema, place = ''): [string, string][] {
   });
 }
 
-describe('the snippets of docs/subscribers.md, run', () => {
+describe('the snippets of docs/subscribe, run', () => {
   let server: Awaited<ReturnType<typeof startDynamo>>;
   let dynamodb: DynamoDB;
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { inShort, repository, synthesized } from '../helpers/synthesized.ts';
 
 const silent = synthesized();
 const mailing = synthesized({ alarmEmail: 'team@example.com' });
-const runbook = readFileSync(join(repository, 'docs/runbook.md'), 'utf8');
+const runbook = readFileSync(join(repository, 'docs/operate/runbook.md'), 'utf8');
 
 /** Name without the stack's, then what is watched. */
 const watched = Object.fromEntries(
@@ -57,7 +57,7 @@ describe('the alarms', () => {
     const headings = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading?.toLowerCase());
     for (const [, { Properties }] of silent.ofType('AWS::CloudWatch::Alarm')) {
       const { AlarmDescription: description } = Properties;
-      expect(description).toMatch(/^Severity: (high|medium)\. .+ Runbook: docs\/runbook\.md#\w+$/);
+      expect(description).toMatch(/^Severity: (high|medium)\. .+ Runbook: docs\/operate\/runbook\.md#\w+$/);
       expect(headings).toContain(description.split('#')[1]);
     }
   });

@@ -34,7 +34,7 @@ describe.each(names)('the %s function', (name) => {
     const [, logGroup] =
       ofType('AWS::Logs::LogGroup').find(([group]) => group === Properties.LoggingConfig.LogGroup.Ref) ?? [];
     expect(logGroup?.Properties.RetentionInDays).toBe(30);
-    // A trace costs five times what its event does (docs/decisions/own-code.md).
+    // A trace costs five times what its event does (docs/decisions/0006-own-code.md).
     expect(Properties.TracingConfig).toBeUndefined();
   });
 

@@ -10,10 +10,10 @@ import { stack as elsewhere } from '../docs/subscription-elsewhere.ts';
 import { aFilter } from '../helpers/subscriptions.ts';
 import { inShort, synthesized } from '../helpers/synthesized.ts';
 
-const page = readFileSync('docs/subscribers-cdk.md', 'utf8');
+const page = readFileSync('docs/subscribe/cdk.md', 'utf8');
 const busArn = 'arn:aws:events:eu-central-1:111111111111:event-bus/adverts';
 
-describe('docs/subscribers-cdk.md', () => {
+describe('docs/subscribe/cdk.md', () => {
   it.each(['test/docs/subscription.ts', 'test/docs/subscription-elsewhere.ts'])(
     'shows %s as it is compiled',
     (file) => {

@@ -8,7 +8,7 @@ export interface Options {
   readonly isTraced: boolean;
   /** Also tells how often each incident and branch occurred. */
   readonly isCounted: boolean;
-  /** Writes the table of docs/reliability.md. */
+  /** Writes the table of docs/contribute/reliability.md. */
   readonly isTable: boolean;
   /** Names of planted faults, or `all`. */
   readonly planted: string | undefined;
@@ -26,7 +26,7 @@ Runs the bridge's use cases over the in-memory ports with everything going wrong
   --coverage       how often each incident, and each branch of the protocol, occurred
   --planted NAMES  with planted faults, one after the other, each of which has to be found within N seeds (5000);
                    names separated by commas, or "all"
-  --table          with --planted all: from five starting seeds each, and writes the table of docs/reliability.md
+  --table          with --planted all: from five starting seeds each, and writes the table of docs/contribute/reliability.md
   --help           this text
 
 Exit codes: 0 nothing violated (with --planted: found), 1 violated (with --planted: not found), 2 usage.

@@ -35,7 +35,7 @@ const longestRuleName = 64;
  * by a relay bus, made here too, and the rules for the target are on that.
  *
  * @throws {SubscriptionError} with every fault, for what could never match or work
- * @see docs/subscribers-cdk.md
+ * @see docs/subscribe/cdk.md
  */
 export class AdvertSubscription extends Construct {
   /** The rules that the target hangs on: one, unless the detail types are filtered differently. */

@@ -2,7 +2,7 @@
  * Messages that wait for a person or for the end of a pause wait outside the queue, where nobody asks for them again and
  * again. On AWS parking and releasing take several writes in two services, so their order is what keeps messages from
  * being lost when any of them is the last: it is here, apart from the adapter, so that the simulation can break it off
- * at every step. See docs/decisions/parking.md.
+ * at every step. See docs/decisions/0016-parking.md.
  */
 
 import type { ParkedMessage } from '../../domain/queue/parked-message.ts';

@@ -32,7 +32,7 @@ export function checkReceived({ deployment, accounts, weather }: Scene): Verdict
 }
 
 /**
- * The books as docs/decisions/books.md promises them on AWS: each listed ID has its outcome, and each outcome beyond those
+ * The books as docs/decisions/0004-books.md promises them on AWS: each listed ID has its outcome, and each outcome beyond those
  * is that of a repeated delivery, or of a page that was sent again because a drain had died before its cursor was stored.
  */
 export async function checkBooks(scene: Scene, { partnerAccounts, queue }: Status): Promise<Verdict> {

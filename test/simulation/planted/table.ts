@@ -1,4 +1,4 @@
-/** The table of planted faults in docs/reliability.md: written by `npm run simulate -- --planted all --table`. */
+/** The table of planted faults in docs/contribute/reliability.md: written by `npm run simulate -- --planted all --table`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { seedsUntilFound } from './planted.ts';

@@ -1,6 +1,6 @@
 /**
  * What the deployed bridge asks of AWS and of the partner service, counted over the wire. The figures are what it costs
- * (docs/performance.md): when one of them rises, so does the bill.
+ * (docs/contribute/performance.md): when one of them rises, so does the bill.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Invocations, startAws } from '../../helpers/aws/played-aws.ts';

@@ -26,7 +26,7 @@ const all = Array.from({ length: 25 }, (_, index) => `user-${1000 + index}`);
 
 type Counts = Record<string, number>;
 
-/** What docs/many-partner-accounts.md says of calls: counted on the wire, adapters and use cases as the functions have them. */
+/** What docs/operate/capacity.md says of calls: counted on the wire, adapters and use cases as the functions have them. */
 describe('the calls of a run over 25 partner accounts', () => {
   const fake = fakeSecretsManager();
   let dynamo: Awaited<ReturnType<typeof startDynamo>>;
