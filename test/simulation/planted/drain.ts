@@ -53,7 +53,7 @@ export const plantedInDrain: readonly PlantedFault[] = [
       entry: 'client.ts',
       replacements: [
         {
-          file: 'service-clock.ts',
+          file: 'http/service-clock.ts',
           from: 'if (dateMs !== undefined) return Math.min(dateMs, nowMs);',
           to: 'return httpTime(date, nowMs);',
         },

@@ -1,5 +1,5 @@
 /** Use cases with a fault in them: a copy of one folder's sources, changed in one place, imported from a temporary folder. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -24,13 +24,18 @@ export function replaceOnce(source: string, { file, from, to }: Replacement): st
   throw new Error(`${file}: expected once, found ${parts.length - 1} times: ${from}`);
 }
 
+/** The file, within the folder, that `file` imports as `imported`. */
+const beside = (file: string, imported: string) => path.join(path.dirname(file), imported);
+
 /** The files that are to be copied: those that change, and those that import one of them, however far round. */
 function filesTouched(sources: ReadonlyMap<string, string>, changed: readonly string[]): Set<string> {
   const touched = new Set(changed);
   for (let before = -1; before < touched.size; ) {
     before = touched.size;
     for (const [file, source] of sources) {
-      const imported = [...source.matchAll(/from '\.\/([^']+)'/g)].map(([, name]) => name ?? '');
+      const imported = [...source.matchAll(/from '(\.\.?\/[^']+)'/g)].map(([, name = '']) =>
+        beside(file, name),
+      );
       if (imported.some((name) => touched.has(name))) touched.add(file);
     }
   }
@@ -49,7 +54,9 @@ export async function mutant<T>(
   const copy = mkdtempSync(path.join(tmpdir(), 'planted-'));
   folders.push(copy);
   const from = path.join(root, folder);
-  const names = readdirSync(from).filter((file) => file.endsWith('.ts'));
+  const names = readdirSync(from, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  );
   const sources = new Map(names.map((file) => [file, readFileSync(path.join(from, file), 'utf8')]));
   const touched = filesTouched(sources, [entry, ...replacements.map(({ file }) => file)]);
   for (const file of touched) {
@@ -58,8 +65,11 @@ export async function mutant<T>(
       .filter((replacement) => replacement.file === file)
       .reduce((source, replacement) => replaceOnce(source, replacement), original);
     const absolute = changed.replaceAll(/from '(\.\.?\/[^']+)'/g, (whole, target: string) =>
-      touched.has(target.slice(2)) ? whole : `from '${pathToFileURL(path.join(from, target)).href}'`,
+      touched.has(beside(file, target))
+        ? whole
+        : `from '${pathToFileURL(path.join(from, beside(file, target))).href}'`,
     );
+    mkdirSync(path.dirname(path.join(copy, file)), { recursive: true });
     writeFileSync(path.join(copy, file), absolute);
   }
   return (await import(pathToFileURL(path.join(copy, entry)).href)) as T;
