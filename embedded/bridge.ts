@@ -10,15 +10,13 @@ import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { type Clock, systemClock } from '../shared/domain/clock.ts';
 import type { PartnerError } from '../shared/domain/faults.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
-import { createPartnerReaders } from '../shared/partner-api/readers.ts';
-import { createViewedAccounts } from '../shared/partner-api/tokens/account-views.ts';
-import { createTokenSource } from '../shared/partner-api/tokens/token-source.ts';
+import { createPartnerService } from '../shared/partner-api/partner-service.ts';
 import type { AdvertReader } from '../shared/ports/advert-reader.ts';
 import type { ChangedAdvertsQueue } from '../shared/ports/changed-adverts-queue.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
-import { createLocalClient, refreshLockMs } from './connect.ts';
+import { refreshLockMs } from './connect.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';
 import { startWorkers } from './workers.ts';
 
@@ -59,8 +57,15 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
   const { clock = systemClock, random = Math.random, advertTries = 5 } = options;
   const holder = `run-${randomUUID()}`;
   const stopped = new AbortController();
-  const client = createLocalClient({ ...options, clock, random, stopped: stopped.signal });
-  const accounts = createViewedAccounts(state.partnerAccounts, clock);
+  const partner = createPartnerService({
+    ...{ baseUrl: options.baseUrl, settings, concurrency, observer, clock, random },
+    budgetStore: state.budgetStore,
+    accounts: state.partnerAccounts,
+    tokenReader: state.vault,
+    requester: { refresh: (request, options) => refreshToken.refresh(request, options) },
+    stopped: stopped.signal,
+  });
+  const { client, accounts } = partner;
   const refreshToken = createRefreshToken({
     accounts,
     vault: state.vault,
@@ -74,16 +79,6 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
     newId: () => `run-${randomUUID()}`,
     settings: { requiredScope: settings.requiredScope, lockMs: refreshLockMs },
   });
-  const tokens = createTokenSource({
-    reader: state.vault,
-    requester: {
-      refresh: (partnerAccount, rejectedVersion, because, deadlineMs) =>
-        refreshToken.refresh({ partnerAccount, rejectedVersion, because }, { deadlineMs }),
-    },
-    accounts,
-    clock,
-  });
-  const readers = createPartnerReaders({ client, tokens });
   const pausedUntil = async () => (await state.budgetStore.read()).pausedUntilMs;
 
   async function waitingForStopped(): Promise<number> {
@@ -124,7 +119,7 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
   async function run({ signal, untilIdle }: RunOptions): Promise<RunResult> {
     // Its connection is free: another advert may have it while this one waits for the disk.
     const readAdvert: AdvertReader['readAdvert'] = (partnerAccount, advertId, ...rest) =>
-      readers
+      partner
         .readAdvert(partnerAccount, advertId, ...rest)
         .finally(() => workers.fetched(partnerAccount, advertId));
     const fanOut = createFanOut({
@@ -164,7 +159,7 @@ export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
     const drain = createDrain({
       accounts,
       feedStates: state.feedStates,
-      reader: readers,
+      reader: partner,
       queue,
       deadLetters: state.queue,
       parked: state.parked,

@@ -4,8 +4,8 @@
  */
 
 import type { Status } from '../../operations/status.ts';
+import type { ConnectedAccount } from '../../shared/contract/connect.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
-import type { FaultKind } from '../../shared/domain/faults.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import type { Place } from './explain.ts';
 
@@ -89,21 +89,6 @@ export type ConnectInput = {
 export type Credential =
   | { readonly refreshToken: Secret }
   | { readonly code: Secret; readonly redirectUri: string };
-
-export interface ConnectedAccount {
-  readonly partnerAccount: string;
-  readonly generation: number;
-  readonly scope: string;
-  readonly tokenExpiresAt: string;
-  /** Reading begins anew; false: it goes on from the kept cursor. */
-  readonly isNew: boolean;
-  /** For a known name: why it could not be told whether the same user authorized; absent where it was told. */
-  readonly userUnverified?: string;
-  /** What the first request for the feed brought. */
-  readonly feed:
-    | { readonly kind: 'read'; readonly listed: number; readonly hasMore: boolean }
-    | { readonly kind: 'failed'; readonly fault: FaultKind; readonly reason: string };
-}
 
 export interface OpenBridge {
   readonly bridge: Bridge;

@@ -1,5 +1,5 @@
 import type { PollDeps } from '../../functions/drain/poll.ts';
-import type { createAdvertLister } from '../../shared/partner-api/readers.ts';
+import type { AdvertLister } from '../../shared/partner-api/readers.ts';
 import type { Backfills } from '../../shared/ports/backfills.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
@@ -10,7 +10,7 @@ export interface CatchUp {
   readonly backfills: Backfills;
   /** For reading the feed as the drain does; its `queue` is where a backfill's messages go, too. */
   readonly poll: PollDeps;
-  readonly lister: ReturnType<typeof createAdvertLister>;
+  readonly lister: AdvertLister;
   /** Whether something takes messages from the queue now. */
   readonly isDelivering: () => boolean;
   readonly place: Place;

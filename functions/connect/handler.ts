@@ -13,32 +13,28 @@ import { refreshLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerClient } from '../../shared/runtime/partner.ts';
-import { answerConnect } from '../../shared/runtime/refresh-token-event.ts';
-import { createAuthorize } from '../refresh-token/authorize.ts';
-import { createClientCheck } from '../refresh-token/client-check.ts';
-import { createConnect } from '../refresh-token/connect.ts';
+import { answerConnect } from './answer.ts';
+import { connectPorts, createConnect } from './connect.ts';
 
 const config = functionConfig('connect');
 const secrets = secretsManagerClient();
 const table = { client: dynamoDbClient(), name: config.feedStateTable };
-const client = partnerClient(config, table);
-const deps = {
-  accounts: createPartnerAccounts(table),
+const state = {
+  partnerAccounts: createPartnerAccounts(table),
   feedStates: createFeedStates(table),
   vault: createTokenVault(secrets, config.partnerSecretPolicy),
-  application: createApplicationSecret(secrets),
-  endpoint: client,
-  consentPage: client,
-  feedProbe: client,
-  knownAdverts: createAdvertHistories({ client: table.client, name: config.advertStatusTable }),
+  applicationSecret: createApplicationSecret(secrets),
+  advertHistories: createAdvertHistories({ client: table.client, name: config.advertStatusTable }),
   bookKeeper: { read: (name: string, generation: number) => readBooks(table, name, generation) },
+};
+const stage = createConnect({
+  ...connectPorts(state, partnerClient(config, table)),
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.busName }),
   observer,
   clock: systemClock,
   newId: randomUUID,
   settings: { ...config, ...refreshLimits },
-};
-const stage = { ...createAuthorize(deps), ...createConnect(deps), ...createClientCheck(deps) };
+});
 
 /** Does what operators ask for: authorizes, connects, disconnects and forgets partner accounts, checks the application. */
 export const handler = withRuntime('connect', (event: unknown, options) =>

@@ -5,15 +5,13 @@ import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../shared/aws/parking/parked-messages.ts';
-import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
 import { readBooks } from '../../shared/aws/read-books.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
-import { createViewedAccounts } from '../../shared/partner-api/tokens/account-views.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { drainLimits, scheduleMs } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
-import { partnerReaders } from '../../shared/runtime/partner.ts';
+import { partnerService } from '../../shared/runtime/partner.ts';
 import { createDrain } from './drain.ts';
 
 const config = functionConfig('drain');
@@ -21,7 +19,8 @@ const sqs = sqsClient();
 const table = { client: dynamoDbClient(), name: config.feedStateTable };
 const queue = { client: sqs, url: config.queueUrl };
 const deadLetterQueue = { client: sqs, url: config.deadLetterQueueUrl };
-const accounts = createViewedAccounts(createPartnerAccounts(table));
+const partner = partnerService(config, table);
+const { accounts } = partner;
 const budget = createBudgetStore(table);
 const generationOf = async (name: string) => (await accounts.read(name))?.value.generation;
 const inFlightOf = async (name: string) =>
@@ -30,7 +29,7 @@ const inFlightOf = async (name: string) =>
 const drain = createDrain({
   accounts,
   feedStates: createFeedStates(table),
-  reader: partnerReaders(config, table, accounts),
+  reader: partner,
   queue: createChangedAdvertsQueue({ queue, maxWaiting: drainLimits.maxWaiting, inFlightOf }),
   deadLetters: createDeadLetters({ queue: deadLetterQueue }),
   parked: createParkedMessages({ table, queue }),

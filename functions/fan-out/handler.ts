@@ -6,16 +6,14 @@ import { dynamoDbClient, eventBridgeClient, sqsClient } from '../../shared/aws/c
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { createParkingEntrance } from '../../shared/aws/parking/entrance.ts';
 import { parkIn } from '../../shared/aws/parking/parking.ts';
-import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
 import { createBatchSettler } from '../../shared/aws/settler.ts';
 import { deliveryOf } from '../../shared/aws/sqs/deliveries.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
-import { createViewedAccounts } from '../../shared/partner-api/tokens/account-views.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { fanOutLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
-import { partnerReaders } from '../../shared/runtime/partner.ts';
+import { partnerService } from '../../shared/runtime/partner.ts';
 import { createFanOut } from './fan-out.ts';
 
 const config = functionConfig('fanOut');
@@ -23,12 +21,12 @@ const dynamoDb = dynamoDbClient();
 const sqs = sqsClient();
 const table = { client: dynamoDb, name: config.feedStateTable };
 const queue = { client: sqs, url: config.queueUrl };
-const accounts = createViewedAccounts(createPartnerAccounts(table));
+const partner = partnerService(config, table);
 const budget = createBudgetStore(table);
 const fanOut = createFanOut({
-  accounts,
+  accounts: partner.accounts,
   histories: createAdvertHistories({ client: dynamoDb, name: config.advertStatusTable }),
-  adverts: partnerReaders(config, table, accounts),
+  adverts: partner,
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.busName }),
   bridgePausedUntil: async () => (await budget.read()).pausedUntilMs,
   observer,

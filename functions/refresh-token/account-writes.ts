@@ -51,24 +51,6 @@ export function restored(account: PartnerAccount, tokenVersion: string, nowMs: n
   return owing(rest, JSON.stringify(event));
 }
 
-/** Waits until it is connected again, as a person asked for; what the bus was told before is answered then. */
-export function disconnected(
-  account: PartnerAccount,
-  nowMs: number,
-  { forgetting = stopsForgotten(account) }: { readonly forgetting?: boolean } = {},
-): PartnerAccount {
-  const { token, pause: _pause, stop, ...rest } = account;
-  const tokenVersion = token?.version ?? stop?.tokenVersion ?? '';
-  const at = toInstant(nowMs);
-  const unanswered = isUnanswered(stop) ? { unanswered: true } : {};
-  return {
-    ...rest,
-    stop: { reason: 'disconnected', tokenVersion, at, ...unanswered, ...(forgetting && { forgetting }) },
-  };
-}
-
-const stopsForgotten = ({ stop }: PartnerAccount): boolean => stop?.forgetting === true;
-
 /** Knows of a newer pair, by which a stop ends; but one that a person asked for ends by `connect` alone. */
 export function withToken(
   account: PartnerAccount,
@@ -82,7 +64,7 @@ export function withToken(
 }
 
 /** Whether the bus was told of a stop, and not yet that it is over. */
-const isUnanswered = (stop: PartnerAccount['stop']): boolean =>
+export const isUnanswered = (stop: PartnerAccount['stop']): boolean =>
   stop !== undefined && (stop.reason !== 'disconnected' || stop.unanswered === true);
 
 const owing = (account: PartnerAccount, envelope: string): PartnerAccount => ({

@@ -10,7 +10,7 @@ import { refreshLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerClient } from '../../shared/runtime/partner.ts';
-import { answerRefreshToken } from '../../shared/runtime/refresh-token-event.ts';
+import { answerRefreshToken } from './answer.ts';
 import { createRefreshToken } from './refresh-token.ts';
 
 const config = functionConfig('refreshToken');

@@ -5,16 +5,16 @@
  */
 
 import { metrics } from '../../shared/contract/names.ts';
+import type { RefreshOutcome } from '../../shared/contract/refresh-token.ts';
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import { asPartnerError, type PartnerError } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import { changeAccount } from '../../shared/ports/partner-accounts.ts';
-import type { RefreshOutcome } from '../../shared/ports/refresh-requester.ts';
 import { payOwedEvents, stopped, withToken } from './account-writes.ts';
 import { busy, withRefreshLock } from './refresh-lock.ts';
-import type { CallOptions, RefreshDeps, RefreshRequest } from './refresh-request.ts';
+import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-request.ts';
 import { createSweep } from './sweep.ts';
 import { createTokenRequests } from './token-requests.ts';
 import { missingScopes, pairOf, warnOfType } from './tokens.ts';
@@ -30,7 +30,7 @@ export function createRefreshToken(deps: RefreshDeps) {
   const { accounts, vault, observer, clock, settings } = deps;
   const requestTokens = createTokenRequests(deps);
 
-  async function refresh(request: RefreshRequest, options: CallOptions): Promise<RefreshOutcome> {
+  async function refresh(request: TokenRefresh, options: CallOptions): Promise<RefreshOutcome> {
     try {
       return await refreshOnce(request, options);
     } catch (error) {
@@ -47,7 +47,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     return current !== undefined && current.version !== version;
   }
 
-  async function refreshOnce(request: RefreshRequest, options: CallOptions): Promise<RefreshOutcome> {
+  async function refreshOnce(request: TokenRefresh, options: CallOptions): Promise<RefreshOutcome> {
     const { partnerAccount: name, rejectedVersion } = request;
     const account = (await accounts.read(name))?.value;
     if (!account) return { kind: 'stopped', reason: `partner account ${name} is not connected` };
@@ -68,7 +68,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     return outcome === busy ? { kind: 'busy', retryAfterMs: busyMs } : outcome;
   }
 
-  async function refreshLocked(request: RefreshRequest, options: CallOptions): Promise<RefreshOutcome> {
+  async function refreshLocked(request: TokenRefresh, options: CallOptions): Promise<RefreshOutcome> {
     const { partnerAccount: name, rejectedVersion, because } = request;
     const current = await vault.read(name);
     if (!current) return stopAccount(name, 'refresh-token-rejected', rejectedVersion);

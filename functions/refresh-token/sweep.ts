@@ -1,11 +1,11 @@
 /** What refresh-token does on schedule, for all partner accounts. */
 import { metrics } from '../../shared/contract/names.ts';
+import type { RefreshOutcome } from '../../shared/contract/refresh-token.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { refreshTokenAlarmMs, stopOf } from '../../shared/domain/partner-account.ts';
-import type { RefreshOutcome } from '../../shared/ports/refresh-requester.ts';
 import { payOwedEvents } from './account-writes.ts';
-import type { CallOptions, RefreshDeps, RefreshRequest } from './refresh-request.ts';
+import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-request.ts';
 
 export interface SweepReport {
   readonly refreshed: readonly string[];
@@ -22,7 +22,7 @@ const atOnce = 5;
 /** No refresh is begun that has no time to end. */
 const minMs = 5_000;
 
-type Refresh = (request: RefreshRequest, options: CallOptions) => Promise<RefreshOutcome>;
+type Refresh = (request: TokenRefresh, options: CallOptions) => Promise<RefreshOutcome>;
 
 /** @param refresh never rejects */
 export function createSweep(deps: RefreshDeps, refresh: Refresh) {

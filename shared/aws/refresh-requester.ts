@@ -1,17 +1,8 @@
 import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
-import * as v from 'valibot';
 import { checkedJson } from '../contract/checks.ts';
+import { type RefreshEvent, type RefreshOutcome, refreshOutcome } from '../contract/refresh-token.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
-import type { RefreshOutcome, RefreshRequester } from '../ports/refresh-requester.ts';
-
-/** What the refresh-token function answers to `{"action":"refresh", …}`. */
-export const refreshOutcome = v.variant('kind', [
-  v.object({ kind: v.literal('renewed') }),
-  v.object({ kind: v.literal('busy'), retryAfterMs: v.number() }),
-  v.object({ kind: v.literal('paused'), untilMs: v.number(), reason: v.string() }),
-  v.object({ kind: v.literal('stopped'), reason: v.string() }),
-  v.object({ kind: v.literal('failed'), fault: v.string(), reason: v.string() }),
-]);
+import type { RefreshRequester } from '../ports/refresh-requester.ts';
 
 export interface RefreshRequesterOptions {
   readonly client: LambdaClient;
@@ -28,13 +19,13 @@ export interface RefreshRequesterOptions {
 export function createRefreshRequester(options: RefreshRequesterOptions): RefreshRequester {
   const { clock = systemClock } = options;
   return {
-    async refresh(partnerAccount, rejectedVersion, because, deadlineMs) {
+    async refresh(request, { deadlineMs }) {
       const leftMs = deadlineMs - clock.now();
       if (leftMs <= 0) return failed('no time left to ask for a refresh');
-      const request = { action: 'refresh', partnerAccount, rejectedVersion, because };
+      const event: RefreshEvent = { action: 'refresh', ...request };
       try {
-        const answer = await invoke(options, request, AbortSignal.timeout(leftMs));
-        return checkedJson(refreshOutcome, answer, 'answer of refresh-token') satisfies RefreshOutcome;
+        const answer = await invoke(options, event, AbortSignal.timeout(leftMs));
+        return checkedJson(refreshOutcome, answer, 'answer of refresh-token');
       } catch (error) {
         return failed(
           error instanceof Error ? `${error.name}: ${error.message}` : 'refresh-token was not reached',

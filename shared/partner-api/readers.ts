@@ -6,12 +6,24 @@ import type { Secret } from '../domain/secret.ts';
 import type { AdvertReader } from '../ports/advert-reader.ts';
 import type { FeedReader } from '../ports/feed-reader.ts';
 import type { TokenSource } from '../ports/token-source.ts';
+import type { AdvertList } from './answers.ts';
 import type { CallOptions, ListQuery, PartnerClient } from './client.ts';
 
 export interface ReaderOptions {
-  readonly client: Pick<PartnerClient, 'feedPage' | 'advert'>;
+  readonly client: Pick<PartnerClient, 'feedPage' | 'advert' | 'adverts'>;
   readonly tokens: TokenSource;
 }
+
+export interface AdvertLister {
+  /** The IDs of one page of a partner account's adverts, for a backfill. @throws {PartnerError} @see partner-api.md §4.2 */
+  listAdverts(
+    partnerAccount: string,
+    query: ListQuery,
+    options: { readonly generation: number; readonly deadlineMs: number },
+  ): Promise<AdvertList>;
+}
+
+export type PartnerReaders = FeedReader & AdvertReader & AdvertLister;
 
 interface Whose {
   readonly partnerAccount: string;
@@ -57,8 +69,8 @@ function sendWith(tokens: TokenSource): WithToken {
   };
 }
 
-/** What drain and fan-out read. */
-export function createPartnerReaders({ client, tokens }: ReaderOptions): FeedReader & AdvertReader {
+/** Reads the service for known partner accounts. */
+export function createPartnerReaders({ client, tokens }: ReaderOptions): PartnerReaders {
   const withToken = sendWith(tokens);
   return {
     readPage: (partnerAccount, query, options) =>
@@ -69,25 +81,7 @@ export function createPartnerReaders({ client, tokens }: ReaderOptions): FeedRea
       withToken({ partnerAccount, ...options }, (token, callOptions) =>
         client.advert(token, advertsFeed, advertId, callOptions),
       ),
-  };
-}
-
-/** The list of a partner account's adverts, for a backfill. @see partner-api.md §4.2 */
-export function createAdvertLister({
-  client,
-  tokens,
-}: {
-  readonly client: Pick<PartnerClient, 'adverts'>;
-  readonly tokens: TokenSource;
-}) {
-  const withToken = sendWith(tokens);
-  return {
-    /** The IDs of one page, as the service writes them. @throws {PartnerError} */
-    listAdverts: (
-      partnerAccount: string,
-      query: ListQuery,
-      options: { readonly generation: number; readonly deadlineMs: number },
-    ) =>
+    listAdverts: (partnerAccount, query, options) =>
       withToken({ partnerAccount, ...options }, (token, callOptions) =>
         client.adverts(token, query, callOptions),
       ),

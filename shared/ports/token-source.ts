@@ -1,3 +1,4 @@
+import type { Rejection } from '../contract/refresh-token.ts';
 import type { Secret } from '../domain/secret.ts';
 
 export interface AccessToken {
@@ -5,13 +6,6 @@ export interface AccessToken {
   /** Version of the secret it came from. */
   readonly version: string;
 }
-
-/**
- * Why a token is handed back: it has run out by the bridge's clock (`expired`), or the service would not take it. The
- * two clocks differ, so an expired one may be good for a moment more, and come back from a refresh.
- */
-export const rejections = ['expired', 'token-rejected', 'scope-insufficient'] as const;
-export type Rejection = (typeof rejections)[number];
 
 /** Access tokens of partner accounts, refreshed when they have run out. A token belongs to one generation of its account. */
 export interface TokenSource {

@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { AdvertReader } from '../../shared/ports/advert-reader.ts';
 import type { FeedProbe, FeedQuery, FeedReader, ReceivedPage } from '../../shared/ports/feed-reader.ts';
-import type { Grant, ReceivedTokens, TokenEndpoint } from '../../shared/ports/token-endpoint.ts';
+import type { ConsentPage, Grant, ReceivedTokens, TokenEndpoint } from '../../shared/ports/token-endpoint.ts';
 
 /** What a use case sees of the partner service: the ports, without HTTP. The sandbox is the service with HTTP. */
 export function createFakeService(clock: Clock) {
@@ -37,6 +37,7 @@ export function createFakeService(clock: Clock) {
   const feedProbe: FeedProbe = {
     feedPage: async () => ({ page: { data: changes.slice(0, 100), hasMore: changes.length > 100 } }),
   };
+  const consentPage: ConsentPage = { authorizeUrl: ({ state }) => `https://service.example/?state=${state}` };
   const reader: FeedReader & AdvertReader & TokenEndpoint = {
     async readPage(_partnerAccount, query): Promise<ReceivedPage> {
       feedRequests.push(query);
@@ -70,6 +71,7 @@ export function createFakeService(clock: Clock) {
   return {
     ...reader,
     ...feedProbe,
+    ...consentPage,
     state,
     feedRequests,
     fetched,

@@ -1,9 +1,9 @@
 import { onTestFinished } from 'vitest';
-import { createConnect } from '../../functions/refresh-token/connect.ts';
+import { connectPorts, createConnect } from '../../functions/connect/connect.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import { type SandboxOptions, startSandbox } from '../../sandbox/server.ts';
+import type { Rejection } from '../../shared/contract/refresh-token.ts';
 import { Secret } from '../../shared/domain/secret.ts';
-import type { Rejection } from '../../shared/ports/token-source.ts';
 import { createInMemoryEvents } from '../fakes/event-publisher.ts';
 import { createInMemoryState } from '../fakes/state.ts';
 import { createManualClock } from './manual-clock.ts';
@@ -23,14 +23,8 @@ export async function createTokenStage(baseUrl: string, clock = createManualCloc
   const events = createInMemoryEvents();
   let ids = 0;
   const deps = {
-    accounts: state.partnerAccounts,
-    feedStates: state.feedStates,
+    ...connectPorts(state, client),
     vault: state.vault,
-    application: state.applicationSecret,
-    endpoint: client,
-    feedProbe: client,
-    knownAdverts: state.advertHistories,
-    bookKeeper: state.bookKeeper,
     events,
     observer,
     clock,

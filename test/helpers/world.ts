@@ -1,6 +1,6 @@
+import { connectPorts, createConnect } from '../../functions/connect/connect.ts';
 import { createDrain } from '../../functions/drain/drain.ts';
 import { createFanOut } from '../../functions/fan-out/fan-out.ts';
-import { createConnect } from '../../functions/refresh-token/connect.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import type { AdvertEvent, Envelope } from '../../shared/contract/events.ts';
 import { Secret } from '../../shared/domain/secret.ts';
@@ -76,11 +76,8 @@ export async function createWorld() {
   let connects = 0;
   const connectDeps = {
     ...tokenDeps,
+    ...connectPorts(state, service),
     newId: () => `connect-${++connects}`,
-    feedStates: state.feedStates,
-    feedProbe: service,
-    knownAdverts: state.advertHistories,
-    bookKeeper: state.bookKeeper,
     settings: { ...tokenDeps.settings, overlapSeconds: 300 },
   };
   const connect = createConnect(connectDeps);

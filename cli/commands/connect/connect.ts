@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { UsageError } from '../../../operations/errors.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
+import type { ConnectedAccount } from '../../../shared/contract/connect.ts';
 import { bridgeSettings } from '../../../shared/contract/settings.ts';
-import type { ConnectedAccount } from '../../shared/bridge.ts';
 import { checkedOptions, momentOption, optionOf, wholeOption } from '../../shared/check-options.ts';
 import type { AddCommand } from '../../shared/command.ts';
 import { type ExitCode, exitCodes, give, type Io, say } from '../../shared/io.ts';

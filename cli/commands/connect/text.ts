@@ -1,5 +1,5 @@
+import type { ConnectedAccount } from '../../../shared/contract/connect.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';
-import type { ConnectedAccount } from '../../shared/bridge.ts';
 import { type Io, say } from '../../shared/io.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 

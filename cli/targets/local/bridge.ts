@@ -83,8 +83,7 @@ function createLocalBridge(target: LocalTarget, state: EmbeddedState, options: L
   const { partnerAccounts, advertHistories } = state;
   const deadLetters = createLocalLetters(state.deadLetters);
   const settings = v.parse(v.object(bridgeSettings), options.settings ?? {});
-  const connectTo = (baseUrl: string) =>
-    createLocalConnect({ state, baseUrl, settings, observer: silent, clock });
+  const connectTo = (baseUrl: string) => createLocalConnect({ state, baseUrl, settings, observer: silent });
 
   async function storeApplication({ clientId, clientSecret, baseUrl }: ApplicationInput): Promise<void> {
     if (baseUrl === undefined) throw new UsageError('--base-url URL is needed: where the partner service is');

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import { createLocalClient, noSubscriberYet, refreshLockMs } from '../../../embedded/connect.ts';
+import { noSubscriberYet, refreshLockMs } from '../../../embedded/connect.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { bridgeSettings } from '../../../shared/contract/settings.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
-import { createAdvertLister, createPartnerReaders } from '../../../shared/partner-api/readers.ts';
-import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
-import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
+import { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
 import { isRunning } from '../../../shared/sqlite/file/run-lock.ts';
 import { type CatchUp, silent } from '../../shared/catch-up.ts';
 import type { Target } from '../../shared/target.ts';
@@ -18,37 +16,34 @@ export async function openLocalCatchUp(target: Extract<Target, { kind: 'local' }
   try {
     const baseUrl = await baseUrlOf(state, target);
     const settings = v.parse(v.object(bridgeSettings), {});
-    const edges = { clock: systemClock, random: Math.random };
-    const client = createLocalClient({ ...edges, state, baseUrl, settings, observer: silent });
+    const edges = { observer: silent, clock: systemClock, random: Math.random };
+    const partner = createPartnerService({
+      ...edges,
+      baseUrl,
+      settings,
+      budgetStore: state.budgetStore,
+      accounts: state.partnerAccounts,
+      tokenReader: state.vault,
+      requester: { refresh: (request, options) => refreshToken.refresh(request, options) },
+    });
     const refreshToken = createRefreshToken({
       ...edges,
       accounts: state.partnerAccounts,
       vault: state.vault,
       application: state.applicationSecret,
-      endpoint: client,
+      endpoint: partner.client,
       // Events about an account stay owed until the bridge runs.
       events: noSubscriberYet,
-      observer: silent,
       newId: () => `catch-up-${randomUUID()}`,
       settings: { requiredScope: settings.requiredScope, lockMs: refreshLockMs },
     });
-    const accounts = createViewedAccounts(state.partnerAccounts);
-    const tokens = createTokenSource({
-      reader: state.vault,
-      requester: {
-        refresh: (partnerAccount, rejectedVersion, because, deadlineMs) =>
-          refreshToken.refresh({ partnerAccount, rejectedVersion, because }, { deadlineMs }),
-      },
-      accounts,
-      clock: systemClock,
-    });
     return {
-      accounts,
+      accounts: partner.accounts,
       backfills: state.backfills,
-      lister: createAdvertLister({ client, tokens }),
+      lister: partner,
       poll: {
         feedStates: state.feedStates,
-        reader: createPartnerReaders({ client, tokens }),
+        reader: partner,
         queue: state.queue,
         deadLetters: state.queue,
         observer: silent,
@@ -60,7 +55,7 @@ export async function openLocalCatchUp(target: Extract<Target, { kind: 'local' }
       isDelivering: () => isRunning(target.dir),
       place: { target, baseUrl },
       close() {
-        client.close();
+        partner.client.close();
         state.close();
       },
     };

@@ -19,6 +19,12 @@ import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { createStoredLetters } from '../../../shared/aws/redrive.ts';
 import { invoke } from '../../../shared/aws/refresh-requester.ts';
 import { checkedJson } from '../../../shared/contract/checks.ts';
+import {
+  type ConnectAnswer,
+  type ConnectAnswerKind,
+  type ConnectEvent,
+  connectAnswers,
+} from '../../../shared/contract/connect.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { type FaultKind, faultKinds, PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
@@ -51,7 +57,18 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
     bookKeeper: createBookKeeper({ table, queue, deadLetterQueue }),
   };
   const connectFunction = { client: clients.lambda, functionName: outputs.connectFunctionName };
-  const ask = (request: unknown) => invoke(connectFunction, request);
+
+  /** @throws what the function was refused for; {ShapeError} when it answers otherwise than agreed */
+  async function ask<K extends Exclude<ConnectAnswerKind, 'refused'>>(
+    event: ConnectEvent,
+    kind: K,
+  ): Promise<ConnectAnswer<K>> {
+    const schema = v.variant('kind', [connectAnswers[kind], connectAnswers.refused]);
+    const text = await invoke(connectFunction, event);
+    const answer = checkedJson(schema, text, 'answer of the connect function') as ConnectAnswer;
+    if (answer.kind === 'refused') throw refusalOf(answer, target);
+    return answer as ConnectAnswer<K>;
+  }
 
   return {
     async storeApplication({ clientId, clientSecret }) {
@@ -67,24 +84,16 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
     },
 
     async checkApplication() {
-      return { scope: answerOf(checkAnswer, await ask({ action: 'check' }), target).scope };
+      return { scope: (await ask({ action: 'check' }, 'accepted')).scope };
     },
 
     async authorizeUrl(request) {
-      const answer = await ask({ action: 'authorize', ...request });
-      return answerOf(authorizeAnswer, answer, target).url;
+      return (await ask({ action: 'authorize', ...request }, 'authorize')).url;
     },
 
     async connect({ partnerAccount, since, sameUser, newUser, ...credential }) {
-      const answer = await ask({
-        action: 'connect',
-        partnerAccount,
-        ...revealed(credential),
-        ...(since === undefined ? {} : { since }),
-        ...(sameUser === undefined ? {} : { sameUser }),
-        ...(newUser === undefined ? {} : { newUser }),
-      });
-      const { kind: _kind, ...account } = answerOf(connectAnswer, answer, target);
+      const request = { partnerAccount, since, sameUser, newUser, ...revealed(credential) };
+      const { kind: _kind, ...account } = await ask({ action: 'connect', ...request }, 'connected');
       return account;
     },
 
@@ -94,16 +103,16 @@ function createDeployedBridge(target: StackTarget, outputs: StackOutputs): Bridg
 
     async disconnect(partnerAccount, { forget }) {
       if (!(await ports.partnerAccounts.read(partnerAccount))) return false;
-      const answer = await ask({ action: 'disconnect', partnerAccount, forget });
-      if (!forget) return answerOf(disconnectAnswer, answer, target).known;
-      const { generation } = answerOf(forgettingAnswer, answer, target);
+      const event = { action: 'disconnect', partnerAccount, forget } as const;
+      if (!forget) return (await ask(event, 'disconnected')).known;
+      const { generation } = await ask(event, 'forgetting');
       if (generation === null) return false;
       // As long as the name is known, all of it can be done again; so the function forgets it last.
       await createAdvertHistories({
         client: clients.dynamoDb,
         name: outputs.advertStatusTableName,
       }).remove(partnerAccount, generation);
-      answerOf(forgottenAnswer, await ask({ action: 'forget', partnerAccount, generation }), target);
+      await ask({ action: 'forget', partnerAccount, generation }, 'forgotten');
       return true;
     },
 
@@ -119,43 +128,7 @@ const revealed = (credential: Credential) =>
   'code' in credential
     ? { code: credential.code.reveal(), redirectUri: credential.redirectUri }
     : { refreshToken: credential.refreshToken.reveal() };
-const disconnectAnswer = v.object({ kind: v.literal('disconnected'), known: v.boolean() });
-const forgettingAnswer = v.object({ kind: v.literal('forgetting'), generation: v.nullable(v.number()) });
-const forgottenAnswer = v.object({ kind: v.literal('forgotten') });
-const checkAnswer = v.object({ kind: v.literal('accepted'), scope: v.string() });
-
-const authorizeAnswer = v.object({ kind: v.literal('authorize'), url: v.string() });
-const connectAnswer = v.object({
-  kind: v.literal('connected'),
-  partnerAccount: v.string(),
-  generation: v.number(),
-  scope: v.string(),
-  tokenExpiresAt: v.string(),
-  isNew: v.boolean(),
-  userUnverified: v.exactOptional(v.string()),
-  feed: v.variant('kind', [
-    v.object({ kind: v.literal('read'), listed: v.number(), hasMore: v.boolean() }),
-    v.object({ kind: v.literal('failed'), fault: v.picklist(faultKinds), reason: v.string() }),
-  ]),
-});
-const refusedAnswer = v.object({ kind: v.literal('refused'), fault: v.string(), reason: v.string() });
-
-/** @throws what the function was refused for; {ShapeError} when it answers otherwise than agreed */
-function answerOf<
-  S extends
-    | typeof authorizeAnswer
-    | typeof connectAnswer
-    | typeof checkAnswer
-    | typeof disconnectAnswer
-    | typeof forgettingAnswer
-    | typeof forgottenAnswer,
->(schema: S, text: string, target: StackTarget): v.InferOutput<S> {
-  const answer = checkedJson(v.union([schema, refusedAnswer]), text, 'answer of the connect function');
-  if (answer.kind === 'refused') throw refusalOf(answer as v.InferOutput<typeof refusedAnswer>, target);
-  return answer as v.InferOutput<S>;
-}
-
-function refusalOf({ fault, reason }: { fault: string; reason: string }, target: StackTarget): Error {
+function refusalOf({ fault, reason }: ConnectAnswer<'refused'>, target: StackTarget): Error {
   if ((faultKinds as readonly string[]).includes(fault)) return new PartnerError(fault as FaultKind, reason);
   return new CommandError(explainShape(reason, { target }));
 }

@@ -18,11 +18,7 @@ import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts';
 import { createTokenReader } from '../../../shared/aws/token-vault.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
-import { createPartnerClient } from '../../../shared/partner-api/client.ts';
-import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
-import { createAdvertLister, createPartnerReaders } from '../../../shared/partner-api/readers.ts';
-import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
-import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
+import { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
 import { functionConfig } from '../../../shared/runtime/config.ts';
 import { drainLimits } from '../../../shared/runtime/limits.ts';
 import { type CatchUp, silent } from '../../shared/catch-up.ts';
@@ -44,45 +40,29 @@ export async function openDeployedCatchUp(target: Extract<Target, { kind: 'stack
   const table = { client: clients.dynamoDb, name: outputs.feedStateTableName };
   const queue = { client: clients.sqs, url: outputs.queueUrl };
   const deadLetterQueue = { client: clients.sqs, url: outputs.deadLetterQueueUrl };
-  const accounts = createViewedAccounts(createPartnerAccounts(table));
-  const bookKeeper = createBookKeeper({ table, queue, deadLetterQueue });
-  const generationOf = async (name: string) => (await accounts.read(name))?.value.generation;
-  const edges = { clock: systemClock, random: Math.random };
-  const { maxRequestsPerSecond, circuitSeconds, maxPauseSeconds } = config;
-  const { partnerBaseUrl: baseUrl, acceptLanguage } = config;
-  const store = createBudgetStore(table);
-  const rateLimiter = createRateLimiter({
-    ...edges,
-    store,
-    observer: silent,
-    maxRequestsPerSecond,
-    circuitSeconds,
-  });
-  const client = createPartnerClient({
-    ...edges,
+  const baseUrl = config.partnerBaseUrl;
+  const partner = createPartnerService({
     baseUrl,
-    acceptLanguage,
-    concurrency: 1,
-    rateLimiter,
-    maxPauseSeconds,
-  });
-  const tokens = createTokenSource({
-    reader: createTokenReader(clients.secrets),
+    settings: config,
+    budgetStore: createBudgetStore(table),
+    observer: silent,
+    accounts: createPartnerAccounts(table),
+    tokenReader: createTokenReader(clients.secrets),
     requester: createRefreshRequester({
       client: clients.lambda,
       functionName: outputs.refreshTokenFunctionName,
     }),
-    accounts,
-    clock: systemClock,
   });
-
+  const { accounts } = partner;
+  const bookKeeper = createBookKeeper({ table, queue, deadLetterQueue });
+  const generationOf = async (name: string) => (await accounts.read(name))?.value.generation;
   return {
     accounts,
     backfills: createBackfills(table),
-    lister: createAdvertLister({ client, tokens }),
+    lister: partner,
     poll: {
       feedStates: createFeedStates(table),
-      reader: createPartnerReaders({ client, tokens }),
+      reader: partner,
       queue: createChangedAdvertsQueue({
         queue,
         // Whatever waits counts: a person's catching up stands back behind all others.
@@ -99,7 +79,7 @@ export async function openDeployedCatchUp(target: Extract<Target, { kind: 'stack
     isDelivering: () => true,
     place: { target, baseUrl },
     close() {
-      client.close();
+      partner.client.close();
       for (const each of Object.values(clients)) each.destroy();
     },
   };

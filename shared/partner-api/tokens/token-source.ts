@@ -8,12 +8,13 @@
  * @see partner-api.md §5.3
  */
 
+import type { RefreshOutcome, Rejection } from '../../contract/refresh-token.ts';
 import { type Clock, systemClock } from '../../domain/clock.ts';
 import { asPartnerError, PartnerError } from '../../domain/faults.ts';
 import type { PartnerAccount } from '../../domain/partner-account.ts';
 import { pauseOf, stopOf } from '../../domain/partner-account.ts';
-import type { RefreshOutcome, RefreshRequester } from '../../ports/refresh-requester.ts';
-import type { AccessToken, Rejection, TokenSource } from '../../ports/token-source.ts';
+import type { RefreshRequester } from '../../ports/refresh-requester.ts';
+import type { AccessToken, TokenSource } from '../../ports/token-source.ts';
 import type { TokenReader } from '../../ports/token-vault.ts';
 import type { ViewedAccounts } from './account-views.ts';
 import {
@@ -188,7 +189,10 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
         // Of a version other than the rejected one nothing is known but that it has run out.
         const why = version === rejected ? because : 'expired';
         const outcome = await requester
-          .refresh(name, version ?? noVersion, why, deadlineMs)
+          .refresh(
+            { partnerAccount: name, rejectedVersion: version ?? noVersion, because: why },
+            { deadlineMs },
+          )
           .catch((error: unknown): RefreshOutcome => failedOf(asPartnerError(error)));
         isToldRenewed = outcome.kind === 'renewed';
         if (outcome.kind === 'renewed') continue;

@@ -39,11 +39,11 @@ export const plantedInTokens: readonly PlantedFault[] = [
   }),
   plantedSource('disconnect-forgets-stop', [
     {
-      folder: 'functions/refresh-token',
+      folder: 'functions/connect',
       entry: 'connect.ts',
       replacements: [
         {
-          file: 'account-writes.ts',
+          file: 'disconnect-account.ts',
           from: 'const unanswered = isUnanswered(stop) ? { unanswered: true } : {};',
           to: 'const unanswered = {};',
         },
@@ -52,12 +52,12 @@ export const plantedInTokens: readonly PlantedFault[] = [
   ]),
   plantedSource('connect-without-lock', [
     {
-      folder: 'functions/refresh-token',
+      folder: 'functions/connect',
       entry: 'connect.ts',
       replacements: [
         {
-          file: 'connect.ts',
-          from: 'return alone(name, options, again, () => connectFirst(request, options));',
+          file: 'connect-account.ts',
+          from: 'return exclusively(deps, name, options, again, () => connectFirst(request, options));',
           to: 'return (await accounts.read(name)) ? again(undefined as never) : connectFirst(request, options);',
         },
       ],
@@ -119,15 +119,15 @@ export const plantedInTokens: readonly PlantedFault[] = [
   ]),
   plantedSource('forgotten-while-connected', [
     {
-      folder: 'functions/refresh-token',
+      folder: 'functions/connect',
       entry: 'connect.ts',
       replacements: [
         {
-          file: 'connect.ts',
-          from: 'const isAnew = !known || request.newUser || known.stop?.forgetting;',
-          to: 'const isAnew = !known || request.newUser;',
+          file: 'connect-account.ts',
+          from: 'const isAnew = !known || newUser || known.stop?.forgetting;',
+          to: 'const isAnew = !known || newUser;',
         },
-        { file: 'connect.ts', from: ' || !account.stop?.forgetting', to: '' },
+        { file: 'disconnect-account.ts', from: ' || !account.stop?.forgetting', to: '' },
       ],
     },
   ]),

@@ -1,10 +1,12 @@
 /** The bridge's functions as processes: the real use cases, wired to ports that fail. */
+
+import type { createConnect } from '../../../functions/connect/connect.ts';
 import type { createDrain } from '../../../functions/drain/drain.ts';
 import type { pollFeed } from '../../../functions/drain/poll.ts';
 import type { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import type { createConnect } from '../../../functions/refresh-token/connect.ts';
 import type { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import type { createParking } from '../../../shared/aws/parking/parking.ts';
+import type { RefreshOutcome } from '../../../shared/contract/refresh-token.ts';
 import { advertsFeed } from '../../../shared/domain/feed.ts';
 import { placeOf } from '../../../shared/domain/queue/parked-message.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
@@ -17,7 +19,6 @@ import {
 } from '../../../shared/partner-api/tokens/account-views.ts';
 import type { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import type { Settler } from '../../../shared/ports/deliveries.ts';
-import type { RefreshOutcome } from '../../../shared/ports/refresh-requester.ts';
 import { hashOf } from '../model/random.ts';
 import { type BridgePorts, createBridgePorts } from './bridge-ports.ts';
 import { createWatchedObserver } from './observer.ts';
@@ -140,16 +141,16 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       accounts,
       clock,
       requester: {
-        refresh: (partnerAccount, rejectedVersion, because, deadlineMs) =>
+        refresh: (request, { deadlineMs }) =>
           process.call({
             name: 'invoke refresh-token',
             allowed: ['crash-before', 'crash-after', 'refused', 'answer-lost', 'answer-late'],
             async perform() {
-              const outcome = await invokeRefresh({ partnerAccount, rejectedVersion, because }, deadlineMs);
+              const outcome = await invokeRefresh(request, deadlineMs);
               world.coverage.count(`refresh: ${outcome.kind}`);
               return outcome;
             },
-            says: () => `${partnerAccount} ${rejectedVersion}`,
+            says: () => `${request.partnerAccount} ${request.rejectedVersion}`,
           }),
       },
     });
@@ -329,7 +330,12 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       overlapSeconds: limits.overlapSeconds,
     };
     const { feedStates, histories: knownAdverts } = started.ports;
-    const look = { feedProbe: started.client, knownAdverts, bookKeeper: world.state.bookKeeper };
+    const look = {
+      feedProbe: started.client,
+      consentPage: started.client,
+      knownAdverts,
+      bookKeeper: world.state.bookKeeper,
+    };
     const deps = { ...tokenDepsOf(started), feedStates, ...look, settings };
     const patienceMs = limits.refreshMs + 2 * limits.lockMs;
     const deadlineMs = started.clock.now() + patienceMs - 5_000;

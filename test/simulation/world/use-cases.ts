@@ -1,7 +1,7 @@
+import { createConnect } from '../../../functions/connect/connect.ts';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { pollFeed } from '../../../functions/drain/poll.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import { createConnect } from '../../../functions/refresh-token/connect.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { createParking } from '../../../shared/aws/parking/parking.ts';
 import { createPartnerClient } from '../../../shared/partner-api/client.ts';

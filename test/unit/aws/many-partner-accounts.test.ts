@@ -88,6 +88,7 @@ describe('the calls of a run over 25 partner accounts', () => {
     const client = {
       feedPage: () => service.readPage('', { since: '' } as never, { deadlineMs: 0, generation: 0 }),
       advert: () => Promise.reject(new Error('nothing changed')),
+      adverts: () => Promise.reject(new Error('nothing is listed')),
     };
     let ids = 0;
     const newId = () => `id-${++ids}`;

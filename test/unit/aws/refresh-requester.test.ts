@@ -10,7 +10,8 @@ const requester = createRefreshRequester({
   functionName: 'refresh-token',
   clock: aClock(1_000),
 });
-const ask = (deadlineMs = 5_000) => requester.refresh('main', 'version-1', 'token-rejected', deadlineMs);
+const request = { partnerAccount: 'main', rejectedVersion: 'version-1', because: 'token-rejected' } as const;
+const ask = (deadlineMs = 5_000) => requester.refresh(request, { deadlineMs });
 const payload = (value: unknown) =>
   Uint8Array.from(Buffer.from(JSON.stringify(value))) as ReturnType<typeof Uint8Array.from> & {
     transformToString(): string;

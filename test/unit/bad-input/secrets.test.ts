@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ShapeError } from '../../../shared/contract/checks.ts';
+import { checked, ShapeError } from '../../../shared/contract/checks.ts';
+import { connectEvent } from '../../../shared/contract/connect.ts';
+import { refreshEvent } from '../../../shared/contract/refresh-token.ts';
 import { asPartnerError } from '../../../shared/domain/faults.ts';
 import { applicationOfText, pairOfText, textOfPair } from '../../../shared/domain/secret-text.ts';
-import { connectFunctionRequest, refreshTokenRequest } from '../../../shared/runtime/refresh-token-event.ts';
 import { createWorld } from '../../helpers/world.ts';
 import { errorOf, expectNoTrace, fixed, marker, nearlyRight, nearlyRightJson } from './nearly-right.ts';
 
@@ -110,8 +111,14 @@ describe('an event of refresh-token or connect, nearly right', () => {
   it('is a request, or an error without a word of it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom<object>(...requests).chain(nearlyRight), async (event) => {
-        expectShapeError(await errorOf(() => refreshTokenRequest(event)), 'event of refresh-token');
-        expectShapeError(await errorOf(() => connectFunctionRequest(event)), 'event of connect');
+        expectShapeError(
+          await errorOf(() => checked(refreshEvent, event, 'event of refresh-token')),
+          'event of refresh-token',
+        );
+        expectShapeError(
+          await errorOf(() => checked(connectEvent, event, 'event of connect')),
+          'event of connect',
+        );
       }),
       fixed(500),
     );
@@ -119,8 +126,8 @@ describe('an event of refresh-token or connect, nearly right', () => {
 
   // A union would have one issue for all of its members, "expected Object", and no place.
   it('says which field is of another type', async () => {
-    const error = await errorOf(() => refreshTokenRequest({ ...requests[0], rejectedVersion: 5 }));
-    const other = await errorOf(() => connectFunctionRequest({ ...requests[3], forget: 'yes' }));
+    const error = await errorOf(() => checked(refreshEvent, { ...requests[0], rejectedVersion: 5 }, 'event'));
+    const other = await errorOf(() => checked(connectEvent, { ...requests[3], forget: 'yes' }, 'event'));
 
     expect((error as Error).message).toContain('rejectedVersion');
     expect((other as Error).message).toContain('forget');

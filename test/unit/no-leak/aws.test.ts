@@ -3,11 +3,11 @@ import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { mockClient } from 'aws-sdk-client-mock';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { answerConnect } from '../../../functions/connect/answer.ts';
+import { createConnect } from '../../../functions/connect/connect.ts';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import { createAuthorize } from '../../../functions/refresh-token/authorize.ts';
-import { createClientCheck } from '../../../functions/refresh-token/client-check.ts';
-import { createConnect } from '../../../functions/refresh-token/connect.ts';
+import { answerRefreshToken } from '../../../functions/refresh-token/answer.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { startSandbox } from '../../../sandbox/server.ts';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
@@ -29,7 +29,6 @@ import { createViewedAccounts } from '../../../shared/partner-api/tokens/account
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { drainLimits, fanOutLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
 import { createTelemetry } from '../../../shared/runtime/observer.ts';
-import { answerConnect, answerRefreshToken } from '../../../shared/runtime/refresh-token-event.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
 import { sqsInbox } from '../../helpers/aws/sqs-inbox.ts';
@@ -85,11 +84,7 @@ async function startBridge() {
     settings: { requiredScope: 'v2 read write', overlapSeconds: 300, ...refreshLimits },
   };
   const refreshToken = createRefreshToken({ ...tokenDeps, vault: createTokenUpdater(secretsManager) });
-  const connecting = {
-    ...createConnect(tokenDeps),
-    ...createClientCheck(tokenDeps),
-    ...createAuthorize(tokenDeps),
-  };
+  const connecting = createConnect(tokenDeps);
   const options = () => ({ deadlineMs: clock.now() + 57_000 });
   /** What a function answers goes over the wire, and perhaps into somebody's log. */
   const kept = (where: string, answer: object) => {
@@ -103,8 +98,7 @@ async function startBridge() {
   const tokens = createTokenSource({
     reader: vault,
     requester: {
-      refresh: async (partnerAccount, rejectedVersion, because) =>
-        (await askRefresh({ action: 'refresh', partnerAccount, rejectedVersion, because })) as never,
+      refresh: async (request) => (await askRefresh({ action: 'refresh', ...request })) as never,
     },
     accounts: createViewedAccounts(accounts, clock),
     clock,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type FaultKind, PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { PartnerClient } from '../../../shared/partner-api/client.ts';
-import { createAdvertLister, createPartnerReaders } from '../../../shared/partner-api/readers.ts';
+import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import type { TokenSource } from '../../../shared/ports/token-source.ts';
 import { faultOf, query } from '../../helpers/partner-api/fixtures.ts';
 
@@ -19,7 +19,7 @@ function setUp(answers: Record<string, FaultKind>) {
     const kind = answers[token.reveal()];
     if (kind) throw new PartnerError(kind, kind);
   };
-  const client: Pick<PartnerClient, 'feedPage' | 'advert'> = {
+  const client: Pick<PartnerClient, 'feedPage' | 'advert' | 'adverts'> = {
     async feedPage(token, { since }, { partnerAccount, beforeSend }) {
       beforeSend?.();
       answer(token, `${partnerAccount} ${since}`);
@@ -29,6 +29,10 @@ function setUp(answers: Record<string, FaultKind>) {
       beforeSend?.();
       answer(token, `${partnerAccount} ${id}`);
       return { status: 'active', receivedAt: 3 };
+    },
+    async adverts(token, { position }, { partnerAccount }) {
+      answer(token, `${partnerAccount} page ${position}`);
+      return { data: ['7'] };
     },
   };
   const current = () => ({ token: new Secret(`token-${version}`), version: String(version) });
@@ -115,30 +119,13 @@ describe('the readers', () => {
   });
 });
 
-describe('the lister of adverts', () => {
-  it('lists with the current token of the generation, and again with a renewed one', async () => {
-    const asked: unknown[] = [];
-    const tokenOf = (version: string) => ({ token: new Secret(`token-${version}`), version });
-    const { listAdverts } = createAdvertLister({
-      client: {
-        async adverts(token, listed, { partnerAccount, deadlineMs: until }) {
-          asked.push([token.reveal(), listed, partnerAccount, until]);
-          if (token.reveal() === 'token-1') throw new PartnerError('token-rejected', 'rejected');
-          return { data: ['7'] };
-        },
-      },
-      tokens: {
-        current: async (name, generation) => tokenOf(name === 'main' && generation === 3 ? '1' : '9'),
-        renewed: async () => tokenOf('2'),
-        guard: () => ({ beforeSend: () => undefined, release: () => undefined }),
-      },
-    });
+describe('the list of adverts', () => {
+  it('is read with the current token, and again with a renewed one', async () => {
+    const { listAdverts, sent, guarded } = setUp({ 'token-1': 'token-rejected' });
     const page = { position: 1, limit: 100 };
 
     expect(await listAdverts('main', page, { generation: 3, deadlineMs })).toEqual({ data: ['7'] });
-    expect(asked).toEqual([
-      ['token-1', page, 'main', deadlineMs],
-      ['token-2', page, 'main', deadlineMs],
-    ]);
+    expect(sent).toEqual(['main page 1 token-1', 'main page 1 token-2']);
+    expect(guarded).toEqual(['released', 'released']);
   });
 });

@@ -54,7 +54,7 @@ function tokensOf() {
     accounts,
     reader: { read: async () => ({ pair, version: String(version) }) },
     requester: {
-      async refresh(_name, _version, _because, deadlineMs) {
+      async refresh(_request, { deadlineMs }) {
         const grant = { type: 'refresh_token', refreshToken: pair.refreshToken } as const;
         const { answer } = await client.requestTokens(application, grant, { deadlineMs });
         pair = {

@@ -1,9 +1,10 @@
 /** The authorization-code flow, as far as a person is part of it. @see partner-api.md §5.3 */
 
 import { CommandError } from '../../../../operations/errors.ts';
+import type { ConnectedAccount } from '../../../../shared/contract/connect.ts';
 import { type Clock, systemClock } from '../../../../shared/domain/clock.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
-import type { Bridge, ConnectedAccount } from '../../../shared/bridge.ts';
+import type { Bridge } from '../../../shared/bridge.ts';
 import { explained, type Place } from '../../../shared/explain.ts';
 import { type Io, say } from '../../../shared/io.ts';
 import { codeIn, isAnswerTo, newState } from './answer.ts';

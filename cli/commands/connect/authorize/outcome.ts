@@ -1,5 +1,5 @@
 import { CommandError } from '../../../../operations/errors.ts';
-import type { ConnectedAccount } from '../../../shared/bridge.ts';
+import type { ConnectedAccount } from '../../../../shared/contract/connect.ts';
 import type { Outcome } from './page.ts';
 
 export function connectedPage({ partnerAccount, isNew, feed }: ConnectedAccount): Outcome {

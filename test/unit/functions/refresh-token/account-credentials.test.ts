@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type ConnectRequest, createConnect } from '../../../../functions/refresh-token/connect.ts';
-import type { RefreshRequest } from '../../../../functions/refresh-token/refresh-request.ts';
+import { createConnect } from '../../../../functions/connect/connect.ts';
+import type { ConnectRequest } from '../../../../functions/connect/connect-account.ts';
+import type { TokenRefresh } from '../../../../functions/refresh-token/refresh-request.ts';
 import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
@@ -18,7 +19,7 @@ beforeEach(async () => {
 });
 
 const version = async () => (await world.account())?.token?.version ?? '';
-const refresh = async (change: Partial<RefreshRequest> = {}) =>
+const refresh = async (change: Partial<TokenRefresh> = {}) =>
   world.refreshToken.refresh(
     { partnerAccount: 'main', rejectedVersion: await version(), because: 'token-rejected', ...change },
     world.options(),

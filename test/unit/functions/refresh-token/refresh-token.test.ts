@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createConnect } from '../../../../functions/refresh-token/connect.ts';
+import { createConnect } from '../../../../functions/connect/connect.ts';
 import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
 import { checked } from '../../../../shared/contract/checks.ts';
 import { envelope } from '../../../../shared/contract/events.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
+import type { Rejection } from '../../../../shared/contract/refresh-token.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
-import type { Rejection } from '../../../../shared/ports/token-source.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const dayMs = 86_400_000;

@@ -1,6 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createAuthorize } from '../../../../functions/refresh-token/authorize.ts';
-import { createClientCheck } from '../../../../functions/refresh-token/client-check.ts';
 import { createTokenRequests } from '../../../../functions/refresh-token/token-requests.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
@@ -12,7 +10,6 @@ const credentials = (id: string, secret: string): Application => ({
   clientId: new Secret(id),
   clientSecret: new Secret(secret),
 });
-const settings = { requiredScope: 'v2 read write' };
 const options = { deadlineMs: 1 };
 
 /** The application's secret, and a token endpoint that takes one pair of credentials. */
@@ -115,39 +112,5 @@ describe('token requests', () => {
     endpoint.clock.advance(1);
     await request();
     expect(endpoint.reads()).toBe(3);
-  });
-});
-
-describe('checking the client', () => {
-  it('asks for a token of the application itself, and tells the scope granted', async () => {
-    const endpoint = createEndpoint();
-    const { check } = createClientCheck({ ...endpoint.deps, settings });
-    endpoint.answer(() => ({ access_token: 'a', scope: ' write+v2  read' }));
-
-    expect(await check(options)).toEqual({ scope: 'write v2 read' });
-
-    expect(endpoint.asked).toEqual([['id:right', { type: 'client_credentials', scope: 'v2 read write' }]]);
-    endpoint.answer(() => ({ access_token: 'a' }));
-    expect(await check(options)).toEqual({ scope: '' });
-    endpoint.accept('somebody else');
-    await expect(check(options)).rejects.toMatchObject({ code: 'client-rejected' });
-  });
-});
-
-describe('sending a user to the consent page', () => {
-  it('names the application, the scope, the state, and where to come back to', async () => {
-    const { deps } = createEndpoint();
-    const { authorize } = createAuthorize({
-      application: deps.application,
-      consentPage: {
-        authorizeUrl: ({ clientId, scope, state, redirectUri }) =>
-          `https://partner/?${new URLSearchParams({ id: clientId.reveal(), scope, state, redirectUri })}`,
-      },
-      settings,
-    });
-
-    expect(await authorize({ state: 's1', redirectUri: 'https://here/' })).toEqual({
-      url: 'https://partner/?id=id&scope=v2+read+write&state=s1&redirectUri=https%3A%2F%2Fhere%2F',
-    });
   });
 });

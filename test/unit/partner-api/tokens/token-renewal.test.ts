@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { RefreshOutcome } from '../../../../shared/contract/refresh-token.ts';
 import { faultPolicies, PartnerError } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { createTokenSource } from '../../../../shared/partner-api/tokens/token-source.ts';
-import type { RefreshOutcome } from '../../../../shared/ports/refresh-requester.ts';
 import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
 import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
 import { partnerAccount, tokenPair } from '../../../helpers/records.ts';
@@ -52,7 +52,7 @@ function setUp() {
           : undefined,
     },
     requester: {
-      refresh(_name, version, because, deadlineMs) {
+      refresh({ rejectedVersion: version, because }, { deadlineMs }) {
         state.asked.push({ version, because, deadlineMs, atMs: clock.now() - startMs });
         return state.refresh();
       },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
+import type { RefreshOutcome } from '../../../../shared/contract/refresh-token.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import type { TokenPair } from '../../../../shared/domain/token-pair.ts';
@@ -8,7 +9,6 @@ import {
   createTokenSource,
   type TokenSourceOptions,
 } from '../../../../shared/partner-api/tokens/token-source.ts';
-import type { RefreshOutcome } from '../../../../shared/ports/refresh-requester.ts';
 import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
 import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
 
@@ -67,7 +67,7 @@ function setUp(options: Partial<TokenSourceOptions> = {}) {
       },
     },
     requester: {
-      async refresh(_name, rejectedVersion, because) {
+      async refresh({ rejectedVersion, because }) {
         asked.push(`${rejectedVersion} ${because}`);
         const outcome = outcomes.shift() ?? renew();
         return typeof outcome === 'function' ? outcome() : outcome;

@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type ConnectDeps,
-  type ConnectRequest,
-  createConnect,
-} from '../../../../functions/refresh-token/connect.ts';
+import { type ConnectDeps, createConnect } from '../../../../functions/connect/connect.ts';
+import type { ConnectRequest } from '../../../../functions/connect/connect-account.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { stopOf } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';

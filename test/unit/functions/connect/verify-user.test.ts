@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createConnect } from '../../../../functions/refresh-token/connect.ts';
+import { createConnect } from '../../../../functions/connect/connect.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import { createTokenWorld } from '../../../helpers/token-world.ts';

@@ -1,87 +1,62 @@
 import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
-import { PartnerError } from '../../../shared/domain/faults.ts';
-import {
-  answerConnect,
-  answerRefreshToken,
-  connectFunctionRequest,
-} from '../../../shared/runtime/refresh-token-event.ts';
+import { answerConnect } from '../../../../functions/connect/answer.ts';
+import type { Connect } from '../../../../functions/connect/connect.ts';
+import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
 
 const options = { deadlineMs: 1 };
-
-const aRefreshTokenStage = () => ({
-  sweep: vi.fn(async () => ({ refreshed: [], failed: [] })),
-  refresh: vi.fn(async () => ({ kind: 'renewed' })),
-});
-
-const aConnectStage = () => ({
-  authorize: vi.fn(async () => ({ url: 'https://partner.example/oauth/authorize/' })),
-  connect: vi.fn(async () => ({ partnerAccount: 'main' })),
-  disconnect: vi.fn(async () => true),
-  beginForget: vi.fn(async () => 1_763_640_000),
-  endForget: vi.fn(async () => {}),
-  check: vi.fn(async () => ({ scope: 'v2' })),
-});
-
 const refresh = {
   action: 'refresh',
   partnerAccount: 'main',
   rejectedVersion: 'v',
   because: 'token-rejected',
 };
-const ofOperators = [
-  { action: 'authorize', state: 'a-state-of-some-length', redirectUri: 'http://127.0.0.1:1/callback' },
-  { action: 'connect', partnerAccount: 'main', refreshToken: 'hidden-one' },
-  { action: 'disconnect', partnerAccount: 'main' },
-  { action: 'disconnect', partnerAccount: 'main', forget: true },
-  { action: 'forget', partnerAccount: 'main', generation: 1_763_640_000 },
-  { action: 'check' },
-];
+const connected = {
+  partnerAccount: 'main',
+  generation: 1_763_640_000,
+  scope: 'v2',
+  tokenExpiresAt: '2026-11-21T12:00:00.000Z',
+  isNew: true,
+  feed: { kind: 'read', listed: 0, hasMore: false },
+} as const;
 
-describe('the event of refresh-token', () => {
-  it.each([[{}], [{ source: 'aws.scheduler', 'detail-type': 'Scheduled Event' }], [null]])(
-    'is a sweep when it names no action: %j',
-    async (event) => {
-      const stage = aRefreshTokenStage();
-      await answerRefreshToken(stage, event, options);
-      expect(stage.sweep).toHaveBeenCalledWith(options);
-    },
-  );
-
-  it('is a refresh when it asks for one', async () => {
-    const stage = aRefreshTokenStage();
-    expect(await answerRefreshToken(stage, refresh, options)).toEqual({ kind: 'renewed' });
-    expect(stage.refresh).toHaveBeenCalledWith(refresh, options);
-  });
-
-  it.each(ofOperators)('is refused for what operators ask for, unrepeated: %#', async (event) => {
-    // All that the function once could do: who may ask for a refresh must not get at the rest of it.
-    const stage = { ...aRefreshTokenStage(), ...aConnectStage() };
-    const fault = await answerRefreshToken(stage, event, options).catch((error: unknown) => error);
-    expect(fault).toMatchObject({ code: 'wrong-shape' });
-    expect(inspect(fault)).not.toContain('hidden-one');
-    for (const method of Object.values(stage)) expect(method).not.toHaveBeenCalled();
-  });
-
-  it.each([
-    [{ action: 'dance', partnerAccount: 'main' }],
-    [{ ...refresh, because: 'hidden-one' }],
-    [{ ...refresh, partnerAccount: '../x' }],
-  ])('is refused when it is not of the contract, unrepeated: %#', async (event) => {
-    const fault = await answerRefreshToken(aRefreshTokenStage(), event, options).catch(
-      (error: unknown) => error,
-    );
-    expect(fault).toMatchObject({ code: 'wrong-shape' });
-    expect(inspect(fault)).not.toContain('hidden-one');
-  });
+const aConnectStage = () => ({
+  authorize: vi.fn(async () => ({ url: 'https://partner.example/oauth/authorize/' })),
+  connect: vi.fn<Connect['connect']>(async () => connected),
+  disconnect: vi.fn(async () => true),
+  beginForget: vi.fn(async () => 1_763_640_000),
+  endForget: vi.fn(async () => {}),
+  check: vi.fn(async () => ({ scope: 'v2' })),
 });
 
 describe('the event of connect', () => {
-  it('hides its secrets at once', () => {
-    for (const secret of [{ refreshToken: 'hidden-one' }, { code: 'hidden-one' }]) {
-      const request = connectFunctionRequest({ action: 'connect', partnerAccount: 'main', ...secret });
-      expect(inspect(request)).not.toContain('hidden-one');
-    }
+  it.each([
+    [{ refreshToken: 'hidden-one' }],
+    [{ code: 'hidden-one', redirectUri: 'https://here.example/', newUser: true }],
+  ])('connects with what it says, its secret hidden: %#', async (credential) => {
+    const stage = aConnectStage();
+    const event = { action: 'connect', partnerAccount: 'main', since: '2026-11-20T12:00:00Z', ...credential };
+
+    expect(await answerConnect(stage, event, options)).toEqual({ kind: 'connected', ...connected });
+
+    const [request, given] = stage.connect.mock.calls[0] ?? [];
+    expect(inspect(request)).not.toContain('hidden-one');
+    const secret =
+      'code' in credential ? { code: new Secret('hidden-one') } : { refreshToken: new Secret('hidden-one') };
+    const { action: _action, ...rest } = event;
+    expect([request, given]).toEqual([{ ...rest, ...secret }, options]);
+  });
+
+  it('authorizes with the state and the address given', async () => {
+    const stage = aConnectStage();
+    const request = { state: 'a-state-of-some-length', redirectUri: 'http://127.0.0.1:1/callback' };
+
+    expect(await answerConnect(stage, { action: 'authorize', ...request }, options)).toEqual({
+      kind: 'authorize',
+      url: 'https://partner.example/oauth/authorize/',
+    });
+    expect(stage.authorize).toHaveBeenCalledWith(expect.objectContaining(request));
   });
 
   it.each([

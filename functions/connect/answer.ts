@@ -1,0 +1,49 @@
+import { checked, ShapeError } from '../../shared/contract/checks.ts';
+import { type ConnectAnswer, connectEvent } from '../../shared/contract/connect.ts';
+import { PartnerError } from '../../shared/domain/faults.ts';
+import { Secret } from '../../shared/domain/secret.ts';
+import type { CallOptions } from '../refresh-token/refresh-request.ts';
+import type { Connect } from './connect.ts';
+
+/**
+ * Does what the event asks for. The answer is data without secrets, and so is a refusal, for the person at the command
+ * line; any other fault fails the invocation.
+ *
+ * @throws {ShapeError} for an event that is none of the contract, without a word of it
+ */
+export async function answerConnect(
+  stage: Omit<Connect, 'forget'>,
+  event: unknown,
+  options: CallOptions,
+): Promise<ConnectAnswer> {
+  const request = checked(connectEvent, event, 'event of connect');
+  try {
+    switch (request.action) {
+      case 'authorize':
+        return { kind: 'authorize', ...(await stage.authorize(request)) };
+      case 'connect': {
+        const { action: _action, ...rest } = request;
+        // A secret on its way in: from here on it does not show itself.
+        const hidden =
+          'code' in rest
+            ? { ...rest, code: new Secret(rest.code) }
+            : { ...rest, refreshToken: new Secret(rest.refreshToken) };
+        return { kind: 'connected', ...(await stage.connect(hidden, options)) };
+      }
+      case 'check':
+        return { kind: 'accepted', ...(await stage.check(options)) };
+      case 'disconnect': {
+        const { partnerAccount, forget } = request;
+        if (!forget) return { kind: 'disconnected', known: await stage.disconnect(partnerAccount) };
+        return { kind: 'forgetting', generation: (await stage.beginForget(partnerAccount)) ?? null };
+      }
+      case 'forget':
+        await stage.endForget(request.partnerAccount, request.generation);
+        return { kind: 'forgotten' };
+    }
+  } catch (error) {
+    // Their own words hold no secret.
+    if (!(error instanceof PartnerError || error instanceof ShapeError)) throw error;
+    return { kind: 'refused', fault: error.code, reason: error.message };
+  }
+}

@@ -1,0 +1,228 @@
+/**
+ * Makes a partner account known, or gives a known one new credentials. Nothing is stored unless the service gave a pair
+ * whose scope suffices.
+ *
+ * A new generation (of a new name, or of a known one that another user takes over) begins with the account's row, which
+ * waits until the pair is stored and the feed registered: so a row that is polled always has a feed of its generation
+ * and a token of its user, wherever a `connect` was cut short, and of two first ones at once only one gets the name.
+ */
+
+import type { ConnectedAccount } from '../../shared/contract/connect.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
+import { PartnerError } from '../../shared/domain/faults.ts';
+import { feeds } from '../../shared/domain/feed.ts';
+import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import type { Secret } from '../../shared/domain/secret.ts';
+import type { TokenPair } from '../../shared/domain/token-pair.ts';
+import { changeAccount } from '../../shared/ports/partner-accounts.ts';
+import type { Grant } from '../../shared/ports/token-endpoint.ts';
+import type { TokenVault } from '../../shared/ports/token-vault.ts';
+import { payOwedEvents, restored } from '../refresh-token/account-writes.ts';
+import { releaseRefreshLock } from '../refresh-token/refresh-lock.ts';
+import type { CallOptions, RefreshDeps } from '../refresh-token/refresh-request.ts';
+import { createTokenRequests } from '../refresh-token/token-requests.ts';
+import { missingScopes, pairOf, warnOfType } from '../refresh-token/tokens.ts';
+import { exclusively } from './exclusive.ts';
+import { createUserVerification, type UserVerificationDeps } from './verify-user.ts';
+
+export interface ConnectAccountDeps
+  extends Omit<RefreshDeps, 'settings' | 'random' | 'vault'>,
+    UserVerificationDeps {
+  readonly vault: Pick<TokenVault, 'write'>;
+  readonly settings: RefreshDeps['settings'] & UserVerificationDeps['settings'];
+}
+
+/** See shared/contract/connect.ts for what the options mean. */
+export type ConnectRequest = {
+  readonly partnerAccount: string;
+  readonly since?: string;
+  readonly sameUser?: boolean;
+  readonly newUser?: boolean;
+} & ({ readonly refreshToken: Secret } | { readonly code: Secret; readonly redirectUri?: string });
+
+interface Lock {
+  readonly name: string;
+  readonly holder: string;
+  /** Whether there was an account that could be locked. */
+  readonly isKnown: boolean;
+}
+
+interface Exchanged {
+  readonly pair: TokenPair;
+  /** Now by the service's clock, less the overlap. */
+  readonly recently: string;
+}
+
+export function createConnectAccount(deps: ConnectAccountDeps) {
+  const { accounts, vault, feedStates, clock, newId, observer, settings } = deps;
+  const { firstPage, verifyUser } = createUserVerification(deps);
+  const requestTokens = createTokenRequests(deps);
+
+  /**
+   * @throws {PartnerError} `grant-rejected`, `client-rejected`, `scope-refused`, `other-user`, `account-busy`, or a
+   * transient one: nothing is stored then
+   */
+  async function connect(request: ConnectRequest, options: CallOptions): Promise<ConnectedAccount> {
+    const { partnerAccount: name } = request;
+    const again = (holder: string) => exchange(request, { name, holder, isKnown: true }, options);
+    return exclusively(deps, name, options, again, () => connectFirst(request, options));
+  }
+
+  /** There is no row yet that could be locked: it is locked from its first writing on. */
+  async function connectFirst(request: ConnectRequest, options: CallOptions): Promise<ConnectedAccount> {
+    const { partnerAccount: name } = request;
+    const holder = newId();
+    try {
+      return await exchange(request, { name, holder, isKnown: false }, options);
+    } finally {
+      await releaseRefreshLock(accounts, name, holder);
+    }
+  }
+
+  async function exchange(
+    request: ConnectRequest,
+    lock: Lock,
+    options: CallOptions,
+  ): Promise<ConnectedAccount> {
+    const received = await requestTokens(grantOf(request, settings.requiredScope), options);
+    const pair = pairOf(received, 'refreshToken' in request ? { refreshToken: request.refreshToken } : {});
+    if (!pair) {
+      const lacking = received.answer.access_token === undefined ? 'access_token' : 'refresh_token';
+      throw new PartnerError('contract-broken', `the token endpoint returned no usable ${lacking}`);
+    }
+    warnOfType(received, lock.name, observer);
+    const recently = toInstant(received.serviceTime - settings.overlapSeconds * 1000);
+    try {
+      return await store(request, { pair, recently }, lock, options);
+    } catch (error) {
+      throw 'refreshToken' in request ? sayingUsed(error, request.refreshToken, pair) : error;
+    }
+  }
+
+  async function store(
+    { since: wanted, newUser, sameUser }: ConnectRequest,
+    { pair, recently }: Exchanged,
+    lock: Lock,
+    { deadlineMs }: CallOptions,
+  ): Promise<ConnectedAccount> {
+    refuseSmallScope(pair, settings.requiredScope);
+    const { name } = lock;
+    const look = { partnerAccount: name, token: pair.accessToken, deadlineMs };
+    const known = (await accounts.read(name))?.value;
+    if (known && !lock.isKnown) throw connectedElsewhere(name);
+    const registered = known ? await generationsOfFeeds(name) : [];
+    const last = Math.max(known?.generation ?? 0, ...registered);
+    // What is left of a generation that is being forgotten may be gone in a moment.
+    const isAnew = !known || newUser || known.stop?.forgetting;
+    // It counts seconds, and is greater than any before under its name.
+    const generation = isAnew ? Math.max(Math.floor(clock.now() / 1000), last + 1) : last;
+    const isNew = !registered.includes(generation);
+    const userUnverified = known && !isNew && !sameUser ? await verifyUser(known, look) : undefined;
+    if (isAnew) await begin(lock, generation);
+    const version = await vault.write(name, pair);
+    const since = wanted ?? recently;
+    for (const { name: feed } of feeds) {
+      const beginning = { since, resets: 0, resetsInARow: 0 } as const;
+      await feedStates.register({ partnerAccount: name, feed, generation, ...beginning });
+    }
+    // Last, for it is what makes the drain poll the feed.
+    await payOwedEvents(deps, await activate(lock, generation, version, pair));
+    observer.info('partner account connected', { partnerAccount: name, generation });
+    return {
+      partnerAccount: name,
+      generation,
+      scope: pair.scope,
+      tokenExpiresAt: toInstant(pair.expiresAt),
+      isNew,
+      ...(userUnverified === undefined ? {} : { userUnverified }),
+      feed: await firstPage(isNew ? since : recently, look),
+    };
+  }
+
+  async function generationsOfFeeds(name: string): Promise<number[]> {
+    const states = await feedStates.list();
+    return states.filter(({ partnerAccount }) => partnerAccount === name).map(({ generation }) => generation);
+  }
+
+  /**
+   * Makes the row one of the new generation that waits for its token. From now on nothing of a user before is used.
+   *
+   * @throws {PartnerError} `account-busy` when the name is somebody else's
+   */
+  async function begin({ name, holder, isKnown }: Lock, generation: number): Promise<void> {
+    const startedAt = clock.now();
+    const at = toInstant(startedAt);
+    const waiting: PartnerAccount = {
+      name,
+      generation,
+      connectedAt: at,
+      stop: { reason: 'disconnected', tokenVersion: '', at },
+      refreshing: { holder, startedAt, until: startedAt + settings.lockMs },
+    };
+    if (!isKnown && (await accounts.write(waiting, 0))) return;
+    // Also where it was ours that was written, by a client that repeats by itself.
+    const account = await changeAccount(accounts, name, (now) =>
+      now.refreshing?.holder === holder && now.generation !== generation ? waiting : undefined,
+    );
+    if (account?.refreshing?.holder !== holder) throw connectedElsewhere(name);
+  }
+
+  /**
+   * Gives the row its token, from which on it is polled.
+   *
+   * @throws {PartnerError} when somebody else had the account in hand since: what they found is newer than this
+   */
+  async function activate(
+    { name, holder }: Lock,
+    generation: number,
+    version: string,
+    pair: TokenPair,
+  ): Promise<PartnerAccount> {
+    const token = { version, expiresAt: pair.expiresAt, usedAt: pair.obtainedAt };
+    const isOurs = (now: PartnerAccount) => now.refreshing?.holder === holder;
+    const account = await changeAccount(accounts, name, (now) =>
+      isOurs(now) ? { ...restored(now, version, clock.now()), generation, token } : undefined,
+    );
+    if (!account)
+      throw new Error(`partner account ${name} was forgotten while it was being connected: connect it again`);
+    if (isOurs(account)) return account;
+    throw new PartnerError(
+      'account-busy',
+      `connecting ${name} took so long that its token was refreshed, or it was changed, meanwhile: connect it again`,
+    );
+  }
+
+  return { connect };
+}
+
+const connectedElsewhere = (name: string) =>
+  new PartnerError(
+    'account-busy',
+    `${name} was connected by somebody else in the same moment, and nothing of this was stored: see who it is, and connect it again if that is not the right user`,
+  );
+
+/** Says what became of a refresh token that was handed in, for the service may have replaced it by now. */
+function sayingUsed(error: unknown, handedIn: Secret, { refreshToken }: TokenPair): unknown {
+  if (!(error instanceof PartnerError)) return error;
+  const fate = refreshToken.equals(handedIn)
+    ? 'the refresh token handed in has been used, and is still the newest one'
+    : 'the service has replaced the refresh token handed in, and the new one was not stored: ' +
+      'do not hand the old one in again, but have the user authorize anew, or get the newest one from the service';
+  const { code, message, status, serviceCode, retryAfterMs } = error;
+  return new PartnerError(code, `${message} (${fate})`, { status, serviceCode, retryAfterMs, cause: error });
+}
+
+function grantOf(request: ConnectRequest, scope: string): Grant {
+  if ('refreshToken' in request) return { type: 'refresh_token', refreshToken: request.refreshToken };
+  const { code, redirectUri } = request;
+  return { type: 'authorization_code', code, scope, ...(redirectUri === undefined ? {} : { redirectUri }) };
+}
+
+function refuseSmallScope({ scope }: TokenPair, required: string): void {
+  const missing = missingScopes(scope, required);
+  if (missing.length === 0) return;
+  throw new PartnerError(
+    'scope-refused',
+    `the scope granted is too small: "${scope}" lacks ${missing.join(', ')}`,
+  );
+}

@@ -1,0 +1,41 @@
+import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import type { ConsentPage, TokenEndpoint } from '../../shared/ports/token-endpoint.ts';
+import { type ApplicationDeps, createApplicationTasks } from './application.ts';
+import { type ConnectAccountDeps, createConnectAccount } from './connect-account.ts';
+import { createDisconnect, type DisconnectDeps } from './disconnect-account.ts';
+
+export type ConnectDeps = ApplicationDeps & ConnectAccountDeps & DisconnectDeps;
+export type Connect = ReturnType<typeof createConnect>;
+
+/** All that operators ask for about credentials: of the application, and of partner accounts. */
+export const createConnect = (deps: ConnectDeps) => ({
+  ...createApplicationTasks(deps),
+  ...createConnectAccount(deps),
+  ...createDisconnect(deps),
+});
+
+/** Where a bridge keeps things, by the names that every kind of bridge gives them. */
+export interface ConnectState {
+  readonly partnerAccounts: PartnerAccounts;
+  readonly feedStates: ConnectDeps['feedStates'];
+  readonly vault: ConnectDeps['vault'];
+  readonly applicationSecret: ConnectDeps['application'];
+  readonly advertHistories: ConnectDeps['knownAdverts'];
+  readonly bookKeeper: ConnectDeps['bookKeeper'];
+}
+
+/** The ports of {@link createConnect}, of a bridge's state and its client of the partner service. */
+export const connectPorts = (
+  { partnerAccounts, feedStates, vault, applicationSecret, advertHistories, bookKeeper }: ConnectState,
+  client: TokenEndpoint & ConsentPage & ConnectDeps['feedProbe'],
+) => ({
+  accounts: partnerAccounts,
+  feedStates,
+  vault,
+  application: applicationSecret,
+  knownAdverts: advertHistories,
+  bookKeeper,
+  endpoint: client,
+  consentPage: client,
+  feedProbe: client,
+});

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { createConnect } from '../../../../functions/connect/connect.ts';
+import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { createWorld } from '../../../helpers/world.ts';
+
+describe('checking the application', () => {
+  it('asks for a token of the application itself, and tells the scope granted', async () => {
+    const { connect, service, options } = await createWorld();
+    service.grants.length = 0;
+    service.state.tokens = () => ({ access_token: 'a', scope: ' write+v2  read' });
+
+    expect(await connect.check(options())).toEqual({ scope: 'write v2 read' });
+
+    expect(service.grants).toEqual([{ type: 'client_credentials', scope: 'v2 read write' }]);
+    service.state.tokens = () => ({ access_token: 'a' });
+    expect(await connect.check(options())).toEqual({ scope: '' });
+  });
+
+  it('fails where the service does not accept the credentials', async () => {
+    const { connectDeps, options } = await createWorld();
+    const requestTokens = () => Promise.reject(new PartnerError('client-rejected', 'who are you'));
+    const { check } = createConnect({ ...connectDeps, endpoint: { requestTokens } });
+
+    await expect(check(options())).rejects.toMatchObject({ code: 'client-rejected' });
+  });
+});
+
+describe('sending a user to the consent page', () => {
+  it('names the application, the scope, the state, and where to come back to', async () => {
+    const { connectDeps } = await createWorld();
+    const { authorize } = createConnect({
+      ...connectDeps,
+      consentPage: {
+        authorizeUrl: ({ clientId, scope, state, redirectUri }) =>
+          `https://partner/?${new URLSearchParams({ id: clientId.reveal(), scope, state, redirectUri })}`,
+      },
+    });
+
+    expect(await authorize({ state: 's1', redirectUri: 'https://here/' })).toEqual({
+      url: 'https://partner/?id=client&scope=v2+read+write&state=s1&redirectUri=https%3A%2F%2Fhere%2F',
+    });
+  });
+});
