@@ -7,7 +7,7 @@ import { type Attempt, sendToWebhook } from './request.ts';
 import { signedHeaders } from './signature.ts';
 
 export interface DeliveryDeps {
-  readonly outbox: Pick<Outbox, 'due' | 'nextDue' | 'delivered' | 'failed' | 'giveUp' | 'hurry'>;
+  readonly outbox: Pick<Outbox, 'due' | 'nextDue' | 'delivered' | 'failed' | 'giveUp' | 'makeAllDue'>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly observer: Observer;
@@ -143,7 +143,7 @@ export function startDelivery({ url, secret }: Webhook, deps: DeliveryDeps): Web
 
   async function run(): Promise<void> {
     // If it cannot be written, what was put off waits.
-    await outbox.hurry(url).catch(() => undefined);
+    await outbox.makeAllDue(url).catch(() => undefined);
     while (!stopping.signal.aborted) {
       wakeUp = new AbortController();
       try {

@@ -14,16 +14,13 @@ interface Row {
   readonly missing_since: number | null;
 }
 
-/**
- * Rows forgotten in one transaction, and the pause after it: a bridge that is running in another process gets its turn
- * in between.
- */
+/** Rows read or removed at once; a bridge that runs in another process gets its turn in the pause after a removal. */
 const rowsAtOnce = 1_000;
 const pauseMs = 20;
 
 const columns = 'version, sequence, status, envelope, written_by, position, owed, tries, missing_since';
 
-/** Advert histories in the state file: a read or a write costs the same with a million adverts. */
+/** Advert histories in the state file; a read or a write costs the same with a million adverts. */
 export function createAdvertHistories(store: Store) {
   const select = store.prepare(`SELECT ${columns} FROM advert_histories WHERE key = ?`);
   const insert = store.prepare(
@@ -32,9 +29,7 @@ export function createAdvertHistories(store: Store) {
   const update = store.prepare(
     `UPDATE advert_histories SET (${columns}) = (?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE key = ? AND version = ?`,
   );
-  const selectSome = store.prepare(
-    `SELECT key, envelope FROM advert_histories WHERE key > ? AND key < ? ORDER BY key LIMIT ${rowsAtOnce}`,
-  );
+  const latestPage = createLatestPages(store);
   const removeSome = store.prepare(
     `DELETE FROM advert_histories WHERE id IN
      (SELECT id FROM advert_histories WHERE key >= ? AND key < ? LIMIT ${rowsAtOnce})`,
@@ -47,19 +42,16 @@ export function createAdvertHistories(store: Store) {
     },
     write(key, row) {
       const values = valuesOf(row);
-      return store.write(
-        () => {
-          const { changes } =
-            row.version === 1
-              ? insert.run(...values, keyOf(key))
-              : update.run(...values, keyOf(key), row.version - 1);
-          return changes === 1;
-        },
-        { patient: true },
-      );
+      return store.write(() => {
+        const { changes } =
+          row.version === 1
+            ? insert.run(...values, keyOf(key))
+            : update.run(...values, keyOf(key), row.version - 1);
+        return changes === 1;
+      });
     },
     async remove(partnerAccount, generation) {
-      // '0' is what comes after '/'. Generations are seconds since 1970, and so have ten digits until 2286.
+      // '0' is the character after '/'. Keys compare as text: generations, seconds since 1970, have ten digits until 2286.
       const removed = () => removeSome.run(`${partnerAccount}/`, `${partnerAccount}/${generation}0`).changes;
       while ((await store.write(removed)) === rowsAtOnce) await setTimeout(pauseMs);
     },
@@ -67,20 +59,42 @@ export function createAdvertHistories(store: Store) {
 
   return {
     ...histories,
-    /** The latest event of every advert of a generation, as it was recorded, a thousand at a time. */
-    async *latest({ partnerAccount, generation }: Omit<AdvertKey, 'advertId'>): AsyncGenerator<string[]> {
+    /** The latest event of every advert of a generation, as it was recorded, up to a thousand at a time. */
+    async *latest({
+      partnerAccount,
+      generation,
+    }: Omit<AdvertKey, 'advertId'>): AsyncGenerator<readonly string[]> {
       const history = `${partnerAccount}/${generation}`;
-      for (let after = `${history}/`; ; ) {
-        const rows = store.read(() => selectSome.all(after, `${history}0`)) as unknown as {
-          key: string;
-          envelope: string | null;
-        }[];
-        const last = rows.at(-1);
-        if (!last) return;
-        yield rows.flatMap(({ envelope }) => envelope ?? []);
-        after = last.key;
+      for (let page = store.read(() => latestPage(history)); page; ) {
+        yield page.envelopes;
+        const { after } = page;
+        page = store.read(() => latestPage(history, after));
       }
     },
+  };
+}
+
+interface LatestPage {
+  /** Where the next page begins. */
+  readonly after: string;
+  readonly envelopes: readonly string[];
+}
+
+/**
+ * Reads the latest events of a generation's adverts page by page. To be called within a read or a write of the store.
+ *
+ * @returns a function that takes `main/1763640000` (partner account and generation) and where the page before ended, and
+ *   gives undefined after the last page
+ */
+export function createLatestPages(store: Store) {
+  const select = store.prepare(
+    `SELECT key, envelope FROM advert_histories WHERE key > ? AND key < ? ORDER BY key LIMIT ${rowsAtOnce}`,
+  );
+  return (history: string, after = `${history}/`): LatestPage | undefined => {
+    // '0' is the character after '/': the end of the keys that begin with `history/`.
+    const rows = select.all(after, `${history}0`) as unknown as { key: string; envelope: string | null }[];
+    const last = rows.at(-1);
+    return last && { after: last.key, envelopes: rows.flatMap(({ envelope }) => envelope ?? []) };
   };
 }
 

@@ -210,7 +210,7 @@ export function createQueue(parts: QueueParts): EmbeddedQueue {
     receive,
     async settle(settlements) {
       if (settlements.length === 0) return;
-      for (const note of await store.write(() => carryOut(settlements), { patient: true })) note();
+      for (const note of await store.write(() => carryOut(settlements))) note();
     },
   };
 }

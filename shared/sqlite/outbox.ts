@@ -1,7 +1,8 @@
 import { Secret } from '../domain/secret.ts';
+import { createLatestPages } from './advert-histories.ts';
 import type { Store } from './file/store.ts';
 
-/** An event on its way to a webhook. */
+/** An event to be sent to a webhook. */
 export interface Outgoing {
   readonly number: number;
   readonly eventId: string;
@@ -11,37 +12,29 @@ export interface Outgoing {
   readonly attempts: number;
 }
 
-/** What waits for one webhook. */
 export interface OutboxCounts {
+  /** Events that are still to be sent. */
   readonly waiting: number;
   /** When the oldest of them was accepted, ms since 1970. */
   readonly oldest?: number;
-  /** Events that were removed unsent since the webhook is known, for they were older than the retention. */
+  /** Events that were removed unsent since the webhook is known, because they were older than the retention. */
   readonly givenUp: number;
 }
 
-interface Row {
-  readonly number: number;
-  readonly webhook: string;
-  readonly subject: string;
-  readonly event_id: string;
-  readonly envelope: string;
-  readonly attempts: number;
-}
-
-/** Events given up in one transaction, and adverts whose events are put into it in one. */
+/** Events given up in one transaction. */
 const rowsAtOnce = 1_000;
 
-// A webhook's secret cannot be had again from here: it waits for the disk.
+// A lost secret cannot be had again from here.
 const durable = { durable: true };
 
 export type Outbox = ReturnType<typeof createOutbox>;
 
 /**
- * Events that wait for webhooks, in the state file: what was accepted survives the death of the process. Of each
- * subject's events only the oldest is handed out, so that they arrive one after the other.
+ * Events that are to be sent to webhooks, and the secrets that they are signed with, in the state file. Of the events of
+ * one subject (an advert, or a partner account) only the oldest, its head, is handed out, so that they arrive in order.
  */
 export function createOutbox(store: Store, clock: { now(): number }) {
+  // A new event is a head when no other of its subject waits.
   const insert = store.prepare(
     `INSERT INTO outbox (webhook, subject, event_id, envelope, accepted_at, attempts, due_at, head)
      VALUES (?1, ?2, ?3, ?4, ?5, 0, ?5,
@@ -49,19 +42,20 @@ export function createOutbox(store: Store, clock: { now(): number }) {
      ON CONFLICT (webhook, event_id) DO NOTHING`,
   );
   const selectDue = store.prepare(
-    `SELECT number, event_id, envelope, attempts FROM outbox
+    `SELECT number, event_id AS eventId, envelope, attempts FROM outbox
      WHERE webhook = ? AND head = 1 AND due_at <= ? ORDER BY due_at LIMIT ?`,
   );
   const selectNext = store.prepare(
     'SELECT due_at AS at FROM outbox WHERE webhook = ? AND head = 1 ORDER BY due_at LIMIT 1',
   );
   const remove = store.prepare('DELETE FROM outbox WHERE number = ? RETURNING webhook, subject');
+  // Makes the oldest event that is left of a subject its head.
   const promote = store.prepare(
     `UPDATE outbox SET head = 1, due_at = ?3 WHERE number =
        (SELECT number FROM outbox WHERE webhook = ?1 AND subject = ?2 ORDER BY number LIMIT 1) AND head = 0`,
   );
-  const putOff = store.prepare('UPDATE outbox SET attempts = attempts + 1, due_at = ? WHERE number = ?');
-  const hurryAll = store.prepare(
+  const postpone = store.prepare('UPDATE outbox SET attempts = attempts + 1, due_at = ? WHERE number = ?');
+  const makeAllDue = store.prepare(
     'UPDATE outbox SET due_at = ?2 WHERE webhook = ?1 AND head = 1 AND due_at > ?2',
   );
   const selectOld = store.prepare(
@@ -71,27 +65,21 @@ export function createOutbox(store: Store, clock: { now(): number }) {
     `INSERT INTO webhooks (url, given_up) VALUES (?, ?)
      ON CONFLICT (url) DO UPDATE SET given_up = given_up + excluded.given_up`,
   );
-  const selectCount = store.prepare(
-    'SELECT count(*) AS waiting, min(accepted_at) AS oldest FROM outbox WHERE webhook = ?',
+  const selectCounts = store.prepare(
+    `SELECT count(*) AS waiting, min(accepted_at) AS oldest,
+       ifnull((SELECT given_up FROM webhooks WHERE url = ?1), 0) AS givenUp
+     FROM outbox WHERE webhook = ?1`,
   );
-  const selectWebhook = store.prepare('SELECT secret, given_up FROM webhooks WHERE url = ?');
   const selectUrls = store.prepare(
     'SELECT url FROM webhooks UNION SELECT DISTINCT webhook FROM outbox ORDER BY 1',
   );
+  const selectSecret = store.prepare('SELECT secret FROM webhooks WHERE url = ?');
   const upsertSecret = store.prepare(
     'INSERT INTO webhooks (url, secret) VALUES (?, ?) ON CONFLICT (url) DO UPDATE SET secret = excluded.secret',
   );
-  const forgetWebhook = store.prepare('DELETE FROM webhooks WHERE url = ?');
-  const forgetEvents = store.prepare('DELETE FROM outbox WHERE webhook = ?');
-  const selectHistories = store.prepare(
-    `SELECT key, envelope FROM advert_histories WHERE key > ? AND key < ? ORDER BY key LIMIT ${rowsAtOnce}`,
-  );
-
-  function take(number: number): boolean {
-    const row = remove.get(number) as Pick<Row, 'webhook' | 'subject'> | undefined;
-    if (row) promote.run(row.webhook, row.subject, clock.now());
-    return row !== undefined;
-  }
+  const removeWebhook = store.prepare('DELETE FROM webhooks WHERE url = ?');
+  const removeEvents = store.prepare('DELETE FROM outbox WHERE webhook = ?');
+  const latestPage = createLatestPages(store);
 
   function put(webhook: string, envelope: string): number {
     const { resources, detail } = JSON.parse(envelope);
@@ -99,63 +87,55 @@ export function createOutbox(store: Store, clock: { now(): number }) {
     return Number(insert.run(webhook, subject, detail.metadata.eventId, envelope, clock.now()).changes);
   }
 
+  function take(number: number): boolean {
+    const row = remove.get(number) as { webhook: string; subject: string } | undefined;
+    if (row) promote.run(row.webhook, row.subject, clock.now());
+    return row !== undefined;
+  }
+
   return {
-    /** Accepts the event for each webhook; one that waits for it already stays as it is. */
+    /** Accepts the event for each webhook; an event that already waits for one stays as it is. */
     add: (webhooks: readonly string[], envelope: string): Promise<void> =>
       store.write(() => {
         for (const webhook of webhooks) put(webhook, envelope);
       }),
 
     /**
-     * Accepts the latest event of the next adverts of a generation, as they were recorded: in the transaction that reads
-     * them, so that none comes after a later one.
+     * Accepts the latest events of the next adverts of a generation as they were recorded. Reading and accepting is one
+     * transaction, so that none of them is accepted after a later event of its advert.
      *
      * @param history partner account and generation, `main/1763640000`
      * @param after where the last call ended
      * @returns undefined when there are no more
      */
-    addLatest: (webhook: string, history: string, after = `${history}/`) =>
+    addLatest: (webhook: string, history: string, after?: string) =>
       store.write((): { readonly after: string; readonly added: number } | undefined => {
-        // '0' is what comes after '/'.
-        const rows = selectHistories.all(after, `${history}0`) as unknown as {
-          key: string;
-          envelope: string | null;
-        }[];
-        const last = rows.at(-1);
-        if (!last) return undefined;
-        const added = rows.reduce((sum, { envelope }) => sum + (envelope ? put(webhook, envelope) : 0), 0);
-        return { after: last.key, added };
+        const page = latestPage(history, after);
+        return page && { after: page.after, added: sumOf(page.envelopes.map((one) => put(webhook, one))) };
       }),
 
     /** At most `limit` events that may be sent now, at most one of each subject. */
-    due(webhook: string, limit: number): Outgoing[] {
-      const rows = store.read(() => selectDue.all(webhook, clock.now(), limit)) as unknown as Row[];
-      return rows.map(({ number, event_id: eventId, envelope, attempts }) => ({
-        number,
-        eventId,
-        envelope,
-        attempts,
-      }));
-    },
+    due: (webhook: string, limit: number): Outgoing[] =>
+      store.read(() => selectDue.all(webhook, clock.now(), limit)) as unknown as Outgoing[],
 
-    /** When the next one may be sent, ms since 1970; undefined when nothing waits. */
+    /** When the next event may be sent, ms since 1970; undefined when none waits. */
     nextDue: (webhook: string): number | undefined =>
       (store.read(() => selectNext.get(webhook)) as { at: number } | undefined)?.at,
 
-    /** It has arrived: the next one of its subject may follow. */
+    /** Removes an event that has arrived: the next one of its subject may be sent. @returns whether it was there */
     delivered: (number: number): Promise<boolean> => store.write(() => take(number)),
 
-    /** It has not: it may be sent again at `dueAt`, and what follows it waits. */
+    /** Notes a failed attempt: the event may be sent again at `dueAt`, and the rest of its subject waits for it. */
     async failed(number: number, dueAt: number): Promise<void> {
-      await store.write(() => putOff.run(dueAt, number));
+      await store.write(() => postpone.run(dueAt, number));
     },
 
-    /** What was put off may be sent now: a run that begins does not wait out the backoff of the one before. */
-    async hurry(webhook: string): Promise<void> {
-      await store.write(() => hurryAll.run(webhook, clock.now()));
+    /** Makes postponed events due now: a run that begins does not wait for the backoff of the run before. */
+    async makeAllDue(webhook: string): Promise<void> {
+      await store.write(() => makeAllDue.run(webhook, clock.now()));
     },
 
-    /** Removes what was accepted before a moment, and counts it. @returns how many events that were */
+    /** Removes and counts events that were accepted before a moment, up to a thousand. @returns how many */
     async giveUp(webhook: string, before: number): Promise<number> {
       if (store.read(() => selectOld.all(webhook, before)).length === 0) return 0;
       return store.write(() => {
@@ -167,20 +147,17 @@ export function createOutbox(store: Store, clock: { now(): number }) {
     },
 
     counts(webhook: string): OutboxCounts {
-      const { waiting, oldest } = store.read(() => selectCount.get(webhook)) as {
-        waiting: number;
-        oldest: number | null;
-      };
-      const row = store.read(() => selectWebhook.get(webhook)) as { given_up: number } | undefined;
-      return { waiting, ...(oldest === null ? {} : { oldest }), givenUp: row?.given_up ?? 0 };
+      const row = store.read(() => selectCounts.get(webhook));
+      const { oldest, ...counts } = row as { waiting: number; oldest: number | null; givenUp: number };
+      return { ...counts, ...(oldest === null ? {} : { oldest }) };
     },
 
-    /** Every webhook that has a secret, or that something waits for. */
+    /** Every webhook that has a secret, or events that wait for it. */
     webhooks: (): string[] => (store.read(() => selectUrls.all()) as { url: string }[]).map(({ url }) => url),
 
     secrets: {
       read(webhook: string): Secret | undefined {
-        const row = store.read(() => selectWebhook.get(webhook)) as { secret: string | null } | undefined;
+        const row = store.read(() => selectSecret.get(webhook)) as { secret: string | null } | undefined;
         return typeof row?.secret === 'string' ? new Secret(row.secret) : undefined;
       },
       async write(webhook: string, secret: Secret): Promise<void> {
@@ -188,11 +165,13 @@ export function createOutbox(store: Store, clock: { now(): number }) {
       },
     },
 
-    /** Forgets its secret and what waits for it. @returns how many events that were */
+    /** Removes the webhook's secret and its events. @returns how many events there were */
     forget: (webhook: string): Promise<number> =>
       store.write(() => {
-        forgetWebhook.run(webhook);
-        return Number(forgetEvents.run(webhook).changes);
+        removeWebhook.run(webhook);
+        return Number(removeEvents.run(webhook).changes);
       }, durable),
   };
 }
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);

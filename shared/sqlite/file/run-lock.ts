@@ -5,8 +5,9 @@ import { DatabaseSync } from 'node:sqlite';
 import type { PartnerAccount } from '../../domain/partner-account.ts';
 import { printableLine } from '../../domain/text/printable.ts';
 import { refuseForeignFolder } from './ownership.ts';
+import { preparePrivateFile } from './private-file.ts';
 import { guarded, StateError } from './state-error.ts';
-import { openStateFile, prepareFile, stateFileIn } from './state-file.ts';
+import { openStateFile, stateFileIn } from './state-file.ts';
 
 export interface RunInfo {
   /** The command line, to be shown to whoever wants to run a second one. */
@@ -56,7 +57,7 @@ export function takeRunLock(dir: string, info: RunInfo): RunLock {
 function lockFile(dir: string): DatabaseSync {
   const file = path.join(dir, 'run.lock');
   const lock = guarded(file, () => {
-    prepareFile(dir, file);
+    preparePrivateFile(dir, file);
     return new DatabaseSync(file, { timeout: 0 });
   });
   try {

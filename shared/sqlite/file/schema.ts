@@ -1,11 +1,10 @@
-/** Tells our file from any other SQLite file: "AdBr". */
+import type { DatabaseSync } from 'node:sqlite';
+
+/** Tells our file from any other SQLite file: "AdBr". @see https://sqlite.org/pragma.html#pragma_application_id */
 export const applicationId = 0x41644272;
 
-/**
- * Histories have a row ID and a separate index, for their rows are long: without a row ID they would lie in the index
- * itself, few to a page.
- */
 const firstSchema = `
+-- Single texts by name: settings, the application's credentials, the rate budget, who runs the bridge.
 CREATE TABLE documents (
   name TEXT PRIMARY KEY,
   text TEXT NOT NULL
@@ -34,6 +33,7 @@ CREATE TABLE feeds (
   PRIMARY KEY (partner_account, feed)
 ) STRICT, WITHOUT ROWID;
 
+-- What became of the listed IDs; in_flight counts the rows of messages and parked.
 CREATE TABLE books (
   partner_account TEXT NOT NULL,
   generation INTEGER NOT NULL,
@@ -47,26 +47,33 @@ CREATE TABLE books (
   PRIMARY KEY (partner_account, generation)
 ) STRICT, WITHOUT ROWID;
 
+-- The queue. Its order and what a worker has in hand are kept in memory, so its rows need no index.
+-- visible_at: when a message that was put off may be handed out again; NULL for all others.
 CREATE TABLE messages (
   sequence_number INTEGER PRIMARY KEY AUTOINCREMENT,
-  group_key TEXT NOT NULL,
   partner_account TEXT NOT NULL,
   generation INTEGER NOT NULL,
   body TEXT NOT NULL,
   sent_at INTEGER NOT NULL,
   receives INTEGER NOT NULL,
-  place INTEGER NOT NULL,
   visible_at INTEGER
 ) STRICT;
-CREATE INDEX messages_first ON messages (place) WHERE place = 0;
-CREATE INDEX messages_of_group ON messages (group_key, place);
-CREATE INDEX messages_due ON messages (visible_at) WHERE visible_at IS NOT NULL;
 
+-- The first key of each call that sent messages, so that a repeated call is recognized.
 CREATE TABLE sent_keys (
   key TEXT PRIMARY KEY,
   sent_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sent_keys_by_age ON sent_keys (sent_at);
+
+-- Messages that left the queue until a person acts or a pause ends, each under the number it had there.
+CREATE TABLE parked (
+  sequence_number INTEGER PRIMARY KEY,
+  partner_account TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  body TEXT NOT NULL
+) STRICT;
+CREATE INDEX parked_of_account ON parked (partner_account, sequence_number);
 
 CREATE TABLE dead_letters (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -76,6 +83,7 @@ CREATE TABLE dead_letters (
 ) STRICT;
 CREATE INDEX dead_letters_of_account ON dead_letters (partner_account);
 
+-- Rows are long: WITHOUT ROWID would store them in the index of the key, few to a page.
 CREATE TABLE advert_histories (
   id INTEGER PRIMARY KEY,
   key TEXT NOT NULL UNIQUE,
@@ -89,19 +97,16 @@ CREATE TABLE advert_histories (
   tries INTEGER,
   missing_since INTEGER
 ) STRICT;
-`;
 
-/**
- * Events that wait for a webhook. Of the events of one subject (an advert, or a partner account) the oldest alone stands
- * at the head, and only heads are sent. `webhooks` holds each one's secret, and what was given up for its age.
- */
-const outboxSchema = `
+-- A webhook's secret, and how many of its events were dropped unsent.
 CREATE TABLE webhooks (
   url TEXT PRIMARY KEY,
   secret TEXT,
   given_up INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
+-- Events to be sent to a webhook. The oldest of each subject (an advert, or a partner account) is its head;
+-- only heads are sent, so that a subject's events arrive in order.
 CREATE TABLE outbox (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   webhook TEXT NOT NULL,
@@ -120,48 +125,21 @@ CREATE INDEX outbox_by_age ON outbox (webhook, accepted_at);
 `;
 
 /**
- * The order of the queue is kept in memory (queue.ts): its rows need no index and no place in line. What somebody had in
- * hand is free now.
+ * SQL that brings the file from each version to the next: the first entry makes an empty file a state. A released entry
+ * never changes again; a change of the tables is a new one.
  */
-const leanQueue = `
-DROP INDEX messages_first;
-DROP INDEX messages_of_group;
-DROP INDEX messages_due;
-UPDATE messages SET visible_at = NULL WHERE place = 2;
-ALTER TABLE messages DROP COLUMN place;
-`;
+export const migrations: readonly string[] = [firstSchema];
 
-/** What waits for one another is told by the messages themselves (queue.ts). Some files of version 3 had an index of it. */
-const leanerQueue = `
-DROP INDEX IF EXISTS messages_of_group;
-ALTER TABLE messages DROP COLUMN group_key;
-`;
+/** The version of the tables in a file; 0 in an empty one. */
+export const versionOf = (db: DatabaseSync): number =>
+  (db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version;
 
-/** Messages that wait outside the queue for a person or the end of a pause, each under the number it had there. */
-const parkedSchema = `
-CREATE TABLE parked (
-  sequence_number INTEGER PRIMARY KEY,
-  partner_account TEXT NOT NULL,
-  generation INTEGER NOT NULL,
-  body TEXT NOT NULL
-) STRICT;
-CREATE INDEX parked_of_account ON parked (partner_account, sequence_number);
-`;
-
-/** What brings the file from each version to the next: the first makes an empty file a state. */
-export const migrations: readonly string[] = [
-  firstSchema,
-  outboxSchema,
-  leanQueue,
-  leanerQueue,
-  parkedSchema,
-];
-
-/** Version of the tables; stands in the file as `user_version`. */
-export const schemaVersion = migrations.length;
-
-/**
- * Digest of the tables of that version, so that a file is known by it at once (foreign-schema.ts). A test says what it has
- * to be after a new migration.
- */
-export const schemaDigest = 'cdPtm-1kJzxZta0CzCzIz6YV4Ft2r7ovupUbGIV193o';
+/** Brings the tables up to date, in one transaction; several processes may do so at once. */
+export function migrate(db: DatabaseSync, steps = migrations): void {
+  if (versionOf(db) === steps.length) return;
+  db.exec('BEGIN IMMEDIATE');
+  // Read again within the transaction: another process may have been first.
+  for (const step of steps.slice(versionOf(db))) db.exec(step);
+  db.exec(`PRAGMA application_id=${applicationId}; PRAGMA user_version=${steps.length};`);
+  db.exec('COMMIT');
+}

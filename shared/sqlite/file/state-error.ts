@@ -3,7 +3,7 @@ export type StateErrorCode =
   | 'state-not-writable'
   | 'state-in-use'
   | 'state-newer'
-  /** Somebody else has, or may have, a hand in it. */
+  /** Another user has changed it, or could. */
   | 'state-unsafe';
 
 /** The state of an embedded bridge cannot be used as it is. Nothing was overwritten; the message says what to do. */
@@ -29,11 +29,11 @@ const damaged: Kind = {
 const notWritable: Kind = {
   code: 'state-not-writable',
   advice:
-    'cannot be written. See to the permissions of the folder and its files, and to free space on the disk',
+    'cannot be written. Check the permissions of the folder and its files, and the free space on the disk',
 };
 const inUse: Kind = {
   code: 'state-in-use',
-  advice: 'is locked by another process. Try again when that has ended',
+  advice: 'is locked by another process. Try again when that process has ended',
 };
 
 /** By SQLite's primary result codes: https://sqlite.org/rescode.html */
@@ -49,7 +49,7 @@ const kinds: Readonly<Record<number, Kind>> = {
   26: damaged, // NOTADB
 };
 
-/** What SQLite or the file system said about `file`, as a {@link StateError}; any other error stays what it is. */
+/** An error of SQLite or the file system about `file` as a {@link StateError}; any other error as it is. */
 export function asStateError(error: unknown, file: string): unknown {
   if (!(error instanceof Error) || error instanceof StateError) return error;
   const { errcode, errstr, syscall } = error as { errcode?: number; errstr?: string; syscall?: string };
@@ -66,3 +66,6 @@ export function guarded<T>(file: string, work: () => T): T {
     throw asStateError(error, file);
   }
 }
+
+/** Whether another process had the file locked for too long: SQLITE_BUSY, by its primary result code. */
+export const isBusy = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === 5;

@@ -136,7 +136,7 @@ describe('the outbox', () => {
     }
     clock.advance(1_000);
 
-    await outbox.hurry(one);
+    await outbox.makeAllDue(one);
 
     expect([due(one), due(two)]).toEqual([['main/1/1'], []]);
     expect(outbox.nextDue(one)).toBe(clock.now());

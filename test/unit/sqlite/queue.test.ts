@@ -1,7 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../../shared/ports/deliveries.ts';
-import { applicationId, migrations } from '../../../shared/sqlite/file/schema.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
@@ -125,55 +124,6 @@ describe('the queue in the state file', () => {
     ]);
     running.close();
     other.close();
-  });
-
-  it.each(['', 'CREATE INDEX messages_of_group ON messages (group_key);'])(
-    'takes over the messages of a file of version 3, also with "%s"',
-    async (index) => {
-      const dir = folder();
-      const db = new DatabaseSync(stateFileIn(dir));
-      db.exec(`${migrations.slice(0, 3).join('')} ${index}`);
-      db.exec(`PRAGMA application_id=${applicationId}; PRAGMA user_version=3;`);
-      db.prepare(
-        `INSERT INTO messages (group_key, partner_account, generation, body, sent_at, receives)
-         VALUES ('main/1', 'main', 1, ?, 0, 2)`,
-      ).run(JSON.stringify(changedAdvert({ advertId: '1' })));
-      db.close();
-
-      const state = openEmbeddedState(dir);
-      expect(advertsOf(await state.queue.receive(many))).toEqual([['1', 3]]);
-      state.close();
-    },
-  );
-
-  it('takes over the messages of a file that kept their order in its rows', async () => {
-    const dir = folder();
-    const db = new DatabaseSync(stateFileIn(dir));
-    db.exec(
-      `${migrations.slice(0, 2).join('')} PRAGMA application_id=${applicationId}; PRAGMA user_version=2;`,
-    );
-    const insert = db.prepare(
-      `INSERT INTO messages (group_key, partner_account, generation, body, sent_at, receives, place, visible_at)
-       VALUES (?, 'main', 1, ?, 0, ?, ?, ?)`,
-    );
-    const future = Date.now() + 3_600_000;
-    for (const [advertId, receives, place, visibleAt] of [
-      ['1', 0, 0, null],
-      ['1', 0, 1, null],
-      ['2', 4, 2, future],
-      ['3', 2, 3, future],
-    ] as const) {
-      insert.run(`main/${advertId}`, JSON.stringify(changedAdvert({ advertId })), receives, place, visibleAt);
-    }
-    db.close();
-
-    const state = openEmbeddedState(dir);
-    expect(advertsOf(await state.queue.receive(many))).toEqual([
-      ['1', 1],
-      ['1', 1],
-      ['2', 5],
-    ]);
-    state.close();
   });
 
   it('keeps how often each message was received when the file is opened again', async () => {

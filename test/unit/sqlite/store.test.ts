@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { StateError } from '../../../shared/sqlite/file/state-error.ts';
 import { createStore } from '../../../shared/sqlite/file/store.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
@@ -137,76 +136,5 @@ describe('the store', () => {
     await expect(store.write(() => put('a'))).rejects.toMatchObject({ code: 'state-in-use' });
     other.exec('COMMIT');
     expect(faults).toEqual(['state-in-use']);
-  });
-});
-
-describe('patient writes', () => {
-  afterEach(() => {
-    vi.useRealTimers();
-    vi.restoreAllMocks();
-  });
-
-  /** A store that has had so much to do that a patient write waits 10 ms for others. */
-  async function busy() {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    vi.spyOn(process, 'uptime').mockReturnValue(0);
-    const made = make();
-    const patient = (value: string) => made.store.write(() => made.put(value), { patient: true });
-    for (let round = 0; round < 20; round += 1) {
-      await Promise.all(['a', 'b', 'c', 'd'].map(patient));
-    }
-    made.db.exec('DELETE FROM rows');
-    return { ...made, patient };
-  }
-  const turns = async () => {
-    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
-  };
-
-  it('wait for others under load, ten milliseconds at most', async () => {
-    const { patient, seen } = await busy();
-    const first = patient('1');
-    await turns();
-    const second = patient('2');
-    vi.advanceTimersByTime(9);
-    await turns();
-    expect(seen()).toEqual([]);
-    vi.advanceTimersByTime(1);
-    expect(await Promise.all([first, second])).toEqual([1, 1]);
-    expect(seen()).toEqual(['1', '2']);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  it('go with a write that is not patient', async () => {
-    const { patient, store, put, seen } = await busy();
-    const waiting = patient('1');
-    await turns();
-    await store.write(() => put('2'));
-    await waiting;
-    expect(seen()).toEqual(['1', '2']);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  it('wait no longer when they are 64', async () => {
-    const { patient, seen } = await busy();
-    const most = Array.from({ length: 63 }, (_, index) => patient(String(index)));
-    await turns();
-    expect(seen()).toEqual([]);
-    await Promise.all([...most, patient('last')]);
-    expect(seen()).toHaveLength(64);
-  });
-
-  it('wait for nothing when there is little to do', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { store, put } = make();
-    expect(await store.write(() => put('1'), { patient: true })).toBe(1);
-  });
-
-  it('are written before the store closes', async () => {
-    const { patient, store, seen } = await busy();
-    const waiting = patient('1');
-    store.close();
-    expect(await waiting).toBe(1);
-    expect(seen()).toEqual(['1']);
-    expect(vi.getTimerCount()).toBe(0);
   });
 });
