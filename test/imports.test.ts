@@ -14,7 +14,7 @@ const below = ['shared/contract', 'shared/domain', 'shared/ports'];
 /** Where each folder of the product may import from: a folder imports only what stands below it. */
 const rules: Readonly<Record<string, Rule>> = {
   'shared/contract': { inside: [], packages: /^valibot$/ },
-  'shared/domain': { inside: ['shared/contract'], packages: /^$/ },
+  'shared/domain': { inside: ['shared/contract'], packages: /^tinyqueue$/ },
   'shared/ports': { inside: ['shared/contract', 'shared/domain'], packages: /^$/ },
   'shared/partner-api': { inside: below, packages: /^node:|^valibot$/ },
   'shared/sqlite': { inside: below, packages: /^node:/ },

@@ -1,5 +1,5 @@
 import { type ChangedAdvert, type MessageRead, maxReceiveCount, messageIn } from '../contract/messages.ts';
-import { createMessageGroups, messageGroupOf, type Queued } from '../domain/queue/message-groups.ts';
+import { MessageGroups, messageGroupOf, type Queued } from '../domain/queue/message-groups.ts';
 import { positionOf } from '../domain/queue/position.ts';
 import { movedLetter } from '../domain/queue/receive-limit.ts';
 import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
@@ -10,8 +10,6 @@ import type { EmbeddedDeadLetters } from './dead-letters.ts';
 import type { Store } from './file/store.ts';
 import type { EmbeddedParked } from './parked-messages.ts';
 import { createMessages, type MessageRow } from './queue/messages.ts';
-import { createUnread } from './queue/unread.ts';
-import { createTally } from './tally.ts';
 
 export interface QueueParts {
   readonly store: Store;
@@ -19,7 +17,7 @@ export interface QueueParts {
   readonly deadLetters: EmbeddedDeadLetters;
   readonly parked: EmbeddedParked;
   readonly clock: { now(): number };
-  /** A message received so often is moved to the dead letters instead of being handed out again. Default 1,000. */
+  /** A message received more often is moved to the dead letters instead of being handed out again. Default 1,000. */
   readonly maxReceives?: number;
 }
 
@@ -35,18 +33,20 @@ interface QueuedRow extends Queued {
 
 /** As long as SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
-/** Messages known while there are more. */
-const minKnown = 1_000;
+/**
+ * Messages kept in memory; more only while none of these may be handed out. Messages of one advert that are known are
+ * handed out together, and the drain lets 20,000 wait.
+ */
+const maxKnown = 25_000;
 const readAtOnce = 250;
-/** More than the drain lets wait. */
-const maxUnread = 25_000;
 
 /**
- * The queue between drain and fan-out, FIFO by advert, with the visibility timeouts, receive counts and deduplication of
- * SQS. What is sent in one call is accepted as a whole, so a call that comes again is known by its first key.
+ * The queue between drain and fan-out: FIFO by advert, with the visibility timeouts, receive counts and deduplication of
+ * SQS. A call that sends messages is accepted as a whole, so a repeated call is recognized by its first key.
  *
- * Its rows stand in the state file; the order in which they are handed out is kept in memory, of those from the head of
- * the queue to where it has been read. Only one process may receive and settle (run-lock.ts); any may send.
+ * The messages are rows of the state file; the first of them are also kept in memory, with the order in which they are
+ * handed out. What a worker has in hand is in memory alone: it ends with the process. So only one process may receive and
+ * settle (run-lock.ts); any may send.
  */
 export function createQueue(parts: QueueParts): EmbeddedQueue {
   const { store, books, deadLetters, parked, clock, maxReceives = maxReceiveCount } = parts;
@@ -56,65 +56,45 @@ export function createQueue(parts: QueueParts): EmbeddedQueue {
   );
   const forgetCalls = store.prepare('DELETE FROM sent_keys WHERE sent_at <= ?');
   const known = new Map<number, QueuedRow>();
-  const unread = createUnread(maxUnread);
-  const groups = createMessageGroups<QueuedRow>({
+  const groups = new MessageGroups<QueuedRow>({
     groupOf: ({ group }) => group,
     rankOf: ({ sequenceNumber }) => sequenceNumber,
   });
+  /** Sequence number of the last message that was read into memory. */
   let readTo = 0;
 
-  /** @returns the sequence number of each; none when the call has been made before */
-  function accept(firstKey: string, changes: readonly ChangedAdvert[]): number[] {
+  function accept(changes: readonly ChangedAdvert[], firstKey: string): void {
     const now = clock.now();
     forgetCalls.run(now - dedupWindowMs);
-    if (rememberCall.run(firstKey, now).changes === 0) return [];
-    const counts = createTally();
-    const places = changes.map((message) => {
-      counts.add(message.partnerAccount, message.generation, { listed: 1, inFlight: 1 });
-      return messages.add(message, now);
-    });
-    counts.enter(books);
-    return places;
-  }
-
-  function noteUnread(changes: readonly ChangedAdvert[], places: readonly number[]): void {
-    for (const [index, place] of places.entries()) {
-      unread.add(messageGroupOf(changes[index] as ChangedAdvert), place);
+    if (rememberCall.run(firstKey, now).changes === 0) return;
+    for (const message of changes) {
+      messages.add(message, now);
+      books.add(message.partnerAccount, message.generation, { listed: 1, inFlight: 1 });
     }
   }
 
-  /** Reads on in the queue. @returns whether there was anything */
+  /** Reads the next messages into memory. @returns whether there were any */
   function readOn(): boolean {
     const rows = store.read(() => messages.after(readTo, readAtOnce));
     for (const row of rows) {
-      readTo = row.sequence_number;
-      if (known.has(readTo)) continue;
-      const { group } = learn(row);
-      for (const place of unread.take(group, readTo)) {
-        const later = place > readTo ? store.read(() => messages.one(place)) : undefined;
-        if (later) learn(later);
-      }
+      const queued = queuedOf(row);
+      known.set(queued.sequenceNumber, queued);
+      groups.add(queued);
+      readTo = queued.sequenceNumber;
     }
     return rows.length > 0;
-  }
-
-  function learn(row: MessageRow): QueuedRow {
-    const queued = queuedOf(row);
-    known.set(queued.sequenceNumber, queued);
-    groups.add(queued);
-    return queued;
   }
 
   function take({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions): QueuedRow[] {
     const now = clock.now();
     const taken: QueuedRow[] = [];
-    while (known.size < minKnown && readOn());
+    while (known.size < maxKnown && readOn());
     let left = maxGroups;
     do {
       const next = groups.take(left, maxPerGroup, now, now + visibilityMs);
       left -= new Set(next.map(({ group }) => group)).size;
       taken.push(...next);
-      // What is known may all wait for something, and others stand farther on.
+      // All known messages may be hidden, while others farther on are not.
     } while (left > 0 && readOn());
     return taken;
   }
@@ -126,8 +106,8 @@ export function createQueue(parts: QueueParts): EmbeddedQueue {
     const spent = taken.filter(({ receives }) => receives > maxReceives);
     try {
       await store.write(() => {
-        noteHandedOut(handedOut);
-        bury(spent);
+        for (const { sequenceNumber, receives } of handedOut) messages.handedOut(sequenceNumber, receives);
+        for (const queued of spent) moveToDeadLetters(queued);
       });
     } catch (error) {
       for (const queued of taken) groups.putOff(queued, clock.now());
@@ -137,20 +117,22 @@ export function createQueue(parts: QueueParts): EmbeddedQueue {
     return handedOut.map(deliveryOf);
   }
 
-  /** As SQS does with what was received too often: to the dead letters as it is. */
-  function bury(spent: readonly QueuedRow[]): void {
-    const counts = createTally();
-    for (const { sequenceNumber, partnerAccount, generation, read, receives } of spent) {
-      if (!messages.remove(sequenceNumber)) continue;
-      const message = 'message' in read ? read.message : null;
-      counts.add(partnerAccount, generation, { deadLettered: 1, inFlight: -1 });
-      deadLetters.add(
-        { ...movedLetter(message, receives, clock.now()), ...('about' in read ? read.about : {}) },
-        partnerAccount,
-        generation,
-      );
-    }
-    counts.enter(books);
+  /** As SQS does with a message that was received too often: it becomes a dead letter as it is. */
+  function moveToDeadLetters({
+    sequenceNumber,
+    partnerAccount,
+    generation,
+    read,
+    receives,
+  }: QueuedRow): void {
+    if (!messages.remove(sequenceNumber)) return;
+    const message = 'message' in read ? read.message : null;
+    const letter = {
+      ...movedLetter(message, receives, clock.now()),
+      ...('about' in read ? read.about : {}),
+    };
+    deadLetters.add(letter, partnerAccount, generation);
+    books.add(partnerAccount, generation, { deadLettered: 1, inFlight: -1 });
   }
 
   function forget(queued: QueuedRow): void {
@@ -158,51 +140,32 @@ export function createQueue(parts: QueueParts): EmbeddedQueue {
     groups.remove(queued);
   }
 
-  /** Most stand beside each other in the queue: one statement for all that do. */
-  function noteHandedOut(taken: readonly QueuedRow[]): void {
-    let first: number | undefined;
-    for (const [index, { sequenceNumber, receives }] of taken.entries()) {
-      first ??= sequenceNumber;
-      const next = taken[index + 1];
-      if (next?.sequenceNumber === sequenceNumber + 1 && next.receives === receives) continue;
-      messages.handedOut(first, sequenceNumber, receives);
-      first = undefined;
-    }
-  }
-
-  /** The message, if `id` is the receipt of its latest delivery: what an earlier one says goes. */
+  /** The message, if `id` is the receipt of its latest delivery: verdicts on earlier ones have no effect. */
   function withReceipt(id: string): QueuedRow | undefined {
     const queued = known.get(Number.parseInt(id, 10));
     return queued && receiptOf(queued) === id ? queued : undefined;
   }
 
-  /** @returns what is to be noted in memory once this is written */
-  function carryOut(settlements: readonly Settlement[]): (() => void)[] {
-    const counts = createTally();
-    const notes: (() => void)[] = [];
-    for (const { delivery, verdict } of settlements) {
-      const queued = withReceipt(delivery.id);
-      if (!queued) continue;
-      const { sequenceNumber, partnerAccount, generation } = queued;
-      if (verdict.kind === 'retry') {
-        const visibleAt = clock.now() + verdict.delayMs;
-        if (messages.putOff(sequenceNumber, visibleAt)) notes.push(() => groups.putOff(queued, visibleAt));
-        continue;
-      }
-      if (verdict.kind === 'park') parked.keep(sequenceNumber);
-      if (!messages.remove(sequenceNumber)) continue;
-      counts.add(partnerAccount, generation, countsOf(verdict));
-      if (verdict.kind === 'dead-letter') deadLetters.add(verdict.letter, partnerAccount, generation);
-      notes.push(() => forget(queued));
+  /** Writes what the verdict says. @returns what is to be changed in memory after the commit */
+  function carryOut({ delivery, verdict }: Settlement): (() => void) | undefined {
+    const queued = withReceipt(delivery.id);
+    if (!queued) return undefined;
+    const { sequenceNumber, partnerAccount, generation } = queued;
+    if (verdict.kind === 'retry') {
+      const visibleAt = clock.now() + verdict.delayMs;
+      return messages.putOff(sequenceNumber, visibleAt) ? () => groups.putOff(queued, visibleAt) : undefined;
     }
-    counts.enter(books);
-    return notes;
+    if (verdict.kind === 'park') parked.keep(sequenceNumber);
+    if (!messages.remove(sequenceNumber)) return undefined;
+    if (verdict.kind === 'dead-letter') deadLetters.add(verdict.letter, partnerAccount, generation);
+    books.add(partnerAccount, generation, countsOf(verdict));
+    return () => forget(queued);
   }
 
   return {
     async send(changes) {
       const [first] = changes;
-      if (first) noteUnread(changes, await store.write(() => accept(first.key, changes)));
+      if (first) await store.write(() => accept(changes, first.key));
       return new Set();
     },
     depth: async (partnerAccount) => books.depth(partnerAccount),
@@ -210,7 +173,8 @@ export function createQueue(parts: QueueParts): EmbeddedQueue {
     receive,
     async settle(settlements) {
       if (settlements.length === 0) return;
-      for (const note of await store.write(() => carryOut(settlements))) note();
+      const changes = await store.write(() => settlements.map(carryOut));
+      for (const change of changes) change?.();
     },
   };
 }
@@ -218,7 +182,7 @@ export function createQueue(parts: QueueParts): EmbeddedQueue {
 function queuedOf(row: MessageRow): QueuedRow {
   const read = messageIn(row.body);
   return {
-    // Nothing waits for what is no message.
+    // A body that is no message has a group of its own.
     group: 'message' in read ? messageGroupOf(read.message) : `#${row.sequence_number}`,
     partnerAccount: row.partner_account,
     generation: row.generation,

@@ -1,9 +1,5 @@
 import { type ChangedAdvert, type DeadLetter, maxReceiveCount } from '../../shared/contract/messages.ts';
-import {
-  createMessageGroups,
-  messageGroupOf,
-  type Queued,
-} from '../../shared/domain/queue/message-groups.ts';
+import { MessageGroups, messageGroupOf, type Queued } from '../../shared/domain/queue/message-groups.ts';
 import { type ParkedMessage, placeOf } from '../../shared/domain/queue/parked-message.ts';
 import { positionOf } from '../../shared/domain/queue/position.ts';
 import { movedLetter } from '../../shared/domain/queue/receive-limit.ts';
@@ -54,7 +50,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
   const messages = new Map<number, QueuedMessage>();
   const sentAtByKey = new Map<string, number>();
   let lastSequenceNumber = 0;
-  const groups = createMessageGroups<QueuedMessage>(
+  const groups = new MessageGroups<QueuedMessage>(
     fifo
       ? {
           groupOf: ({ message }) => messageGroupOf(message),

@@ -1,135 +1,158 @@
+import TinyQueue from 'tinyqueue';
 import type { ChangedAdvert } from '../../contract/messages.ts';
-import { createHeap } from './heap.ts';
 
-/** What waits for one another: the messages of one advert, in whichever queue. */
+/** Group ID of a message in every queue: messages of one advert are delivered in order. */
 export const messageGroupOf = ({
   partnerAccount,
   advertId,
 }: Pick<ChangedAdvert, 'partnerAccount' | 'advertId'>): string => `${partnerAccount}/${advertId}`;
 
-/** What is kept of a message while it is in the queue. */
+/** A message in the queue, as far as the order of delivery depends on it. */
 export interface Queued {
   readonly sequenceNumber: number;
   receives: number;
-  /** When it can be had again; only while it is handed out or put off. */
+  /** When it may be handed out again, ms since 1970; only while it is handed out or put off. */
   visibleAt?: number;
-  /** Whether a worker has it now; put off by a verdict, it is with nobody. */
+  /** Whether a worker has it now; false when it was put off. */
   handedOut: boolean;
 }
 
 interface Group<T extends Queued> {
   readonly key: string;
-  /** In the order of their sequence numbers. */
+  /** By their sequence numbers, in rising order. */
   readonly messages: Map<number, T>;
-  /** Those handed out or put off: while there is one, the group hands out nothing. */
-  readonly taken: Set<T>;
+  /** Messages that are handed out or put off: while there is one, the group hands out nothing. */
+  readonly hidden: Set<T>;
+}
+
+/** A group in line; out of date when its first message is another one by now. */
+interface Ready<T extends Queued> {
+  readonly rank: number;
+  readonly group: Group<T>;
+  readonly first: T;
+}
+
+/** When a group is to be looked at again; out of date when `at` is not the end of its hidden messages any more. */
+interface Timer<T extends Queued> {
+  readonly at: number;
+  readonly group: Group<T>;
 }
 
 export interface GroupOptions<T extends Queued> {
-  /** Which messages wait for one another. */
+  /** Messages with the same result are handed out one after the other. */
   readonly groupOf: (queued: T) => string;
   /** The group whose first message has the lowest rank is next. */
   readonly rankOf: (queued: T) => number;
 }
 
-/** So many timers may have become untrue before they are cleared away. */
+/** Timers that may be out of date before they are removed. */
 const maxStaleTimers = 1_000;
 
-/** The order in which messages are handed out: groups side by side, within a group one after the other. */
-export function createMessageGroups<T extends Queued>({ groupOf, rankOf }: GroupOptions<T>) {
-  const groups = new Map<string, Group<T>>();
-  // Entries of both heaps may have become untrue since; each is looked at again when its turn comes.
-  const ready = createHeap<{ rank: number; group: Group<T>; first: T }>();
-  const timers = createHeap<{ rank: number; group: Group<T> }>();
+/** The order in which a queue hands out its messages: groups concurrently, the messages of a group in order. */
+export class MessageGroups<T extends Queued> {
+  readonly #options: GroupOptions<T>;
+  readonly #groups = new Map<string, Group<T>>();
+  // Entries of both may be out of date, and are checked when their turn comes.
+  readonly #ready = new TinyQueue<Ready<T>>([], (a, b) => a.rank - b.rank);
+  #timers = new TinyQueue<Timer<T>>([], byTime);
 
-  const firstOf = (group: Group<T>): T | undefined => group.messages.values().next().value;
-
-  function visibleAtOf({ taken }: Group<T>): number {
-    let last = 0;
-    for (const { visibleAt = 0 } of taken) last = Math.max(last, visibleAt);
-    return last;
+  constructor(options: GroupOptions<T>) {
+    this.#options = options;
   }
 
-  /** Puts the group where it belongs: in line when none of it is taken, else among those that wait for a moment. */
-  function place(group: Group<T>): void {
-    if (group.taken.size > 0) {
-      timers.push({ rank: visibleAtOf(group), group });
-      // A visibility timeout is long, and most messages leave before it ends.
-      if (timers.size() > 2 * groups.size + maxStaleTimers) {
-        timers.keep(({ rank, group: one }) => one.taken.size > 0 && rank === visibleAtOf(one));
+  add(queued: T): void {
+    const group = this.#groupOf(queued);
+    group.messages.set(queued.sequenceNumber, queued);
+    if (queued.visibleAt !== undefined) group.hidden.add(queued);
+    if (queued.visibleAt !== undefined || group.messages.size === 1) this.#place(group);
+  }
+
+  /** Hands out messages until `visibleAt`. */
+  take(maxGroups: number, maxPerGroup: number, nowMs: number, visibleAt: number): T[] {
+    this.#endTimers(nowMs);
+    const handedOut: T[] = [];
+    for (let count = 0; count < maxGroups; ) {
+      const entry = this.#ready.pop();
+      if (!entry) break;
+      const { group, first } = entry;
+      if (group.hidden.size > 0 || firstOf(group) !== first) continue;
+      count += 1;
+      for (const queued of group.messages.values()) {
+        if (group.hidden.size === maxPerGroup) break;
+        queued.receives += 1;
+        queued.visibleAt = visibleAt;
+        queued.handedOut = true;
+        group.hidden.add(queued);
+        handedOut.push(queued);
+      }
+      this.#place(group);
+    }
+    return handedOut;
+  }
+
+  remove(queued: T): void {
+    const group = this.#groupOf(queued);
+    group.messages.delete(queued.sequenceNumber);
+    group.hidden.delete(queued);
+    this.#place(group);
+  }
+
+  /** Hides the message, and with it its group, until `visibleAt`. */
+  putOff(queued: T, visibleAt: number): void {
+    const group = this.#groupOf(queued);
+    queued.visibleAt = visibleAt;
+    queued.handedOut = false;
+    group.hidden.add(queued);
+    this.#place(group);
+  }
+
+  #groupOf(queued: T): Group<T> {
+    const key = this.#options.groupOf(queued);
+    const group = this.#groups.get(key) ?? { key, messages: new Map(), hidden: new Set() };
+    this.#groups.set(key, group);
+    return group;
+  }
+
+  /** Puts the group in line, or gives it a timer while it has hidden messages. */
+  #place(group: Group<T>): void {
+    if (group.hidden.size > 0) {
+      this.#timers.push({ at: endOf(group), group });
+      // A visibility timeout is long, and most messages are settled before it ends.
+      if (this.#timers.length > 2 * this.#groups.size + maxStaleTimers) {
+        const current = this.#timers.data.filter(
+          ({ at, group }) => group.hidden.size > 0 && at === endOf(group),
+        );
+        this.#timers = new TinyQueue(current, byTime);
       }
       return;
     }
     const first = firstOf(group);
-    if (first) ready.push({ rank: rankOf(first), group, first });
-    else groups.delete(group.key);
+    if (first) this.#ready.push({ rank: this.#options.rankOf(first), group, first });
+    else this.#groups.delete(group.key);
   }
 
-  function wake(nowMs: number): void {
-    for (let timer = timers.peek(); timer && timer.rank <= nowMs; timer = timers.peek()) {
-      timers.pop();
+  #endTimers(nowMs: number): void {
+    for (let timer = this.#timers.peek(); timer && timer.at <= nowMs; timer = this.#timers.peek()) {
+      this.#timers.pop();
       const { group } = timer;
-      if (group.taken.size === 0 || visibleAtOf(group) > nowMs) continue;
-      for (const queued of group.taken) {
+      if (group.hidden.size === 0 || endOf(group) > nowMs) continue;
+      for (const queued of group.hidden) {
         delete queued.visibleAt;
         queued.handedOut = false;
       }
-      group.taken.clear();
-      place(group);
+      group.hidden.clear();
+      this.#place(group);
     }
   }
+}
 
-  function groupHolding(queued: T): Group<T> {
-    const key = groupOf(queued);
-    const group = groups.get(key) ?? { key, messages: new Map(), taken: new Set() };
-    groups.set(key, group);
-    return group;
-  }
+const byTime = (a: { readonly at: number }, b: { readonly at: number }): number => a.at - b.at;
 
-  return {
-    add(queued: T): void {
-      const group = groupHolding(queued);
-      group.messages.set(queued.sequenceNumber, queued);
-      if (queued.visibleAt !== undefined) group.taken.add(queued);
-      if (queued.visibleAt !== undefined || group.messages.size === 1) place(group);
-    },
+const firstOf = <T extends Queued>(group: Group<T>): T | undefined => group.messages.values().next().value;
 
-    take(maxGroups: number, maxPerGroup: number, nowMs: number, visibleAt: number): T[] {
-      wake(nowMs);
-      const handedOut: T[] = [];
-      for (let count = 0; count < maxGroups; ) {
-        const entry = ready.pop();
-        if (!entry) break;
-        const { group } = entry;
-        if (group.taken.size > 0 || firstOf(group) !== entry.first) continue;
-        count += 1;
-        for (const queued of group.messages.values()) {
-          if (group.taken.size === maxPerGroup) break;
-          queued.receives += 1;
-          queued.visibleAt = visibleAt;
-          queued.handedOut = true;
-          group.taken.add(queued);
-          handedOut.push(queued);
-        }
-        place(group);
-      }
-      return handedOut;
-    },
-
-    remove(queued: T): void {
-      const group = groupHolding(queued);
-      group.messages.delete(queued.sequenceNumber);
-      group.taken.delete(queued);
-      place(group);
-    },
-
-    /** The message, and with it its group, cannot be had before `visibleAt`. */
-    putOff(queued: T, visibleAt: number): void {
-      const group = groupHolding(queued);
-      queued.visibleAt = visibleAt;
-      queued.handedOut = false;
-      group.taken.add(queued);
-      place(group);
-    },
-  };
+/** When the last of its hidden messages may be handed out again. */
+function endOf<T extends Queued>({ hidden }: Group<T>): number {
+  let end = 0;
+  for (const { visibleAt = 0 } of hidden) end = Math.max(end, visibleAt);
+  return end;
 }

@@ -8,13 +8,13 @@ export interface MessageRow {
   readonly body: string;
   readonly sent_at: number;
   readonly receives: number;
-  /** When it can be had again, of one that a verdict has put off; null of all others. */
+  /** When a message that was put off may be handed out again, ms since 1970; null for all others. */
   readonly visible_at: number | null;
 }
 
 /**
- * The rows of the queue: what must be there again after a crash. Who has a message in hand is not: that ends with the
- * process. Each function costs the same however long the queue is, and is to be called within a read or write of the store.
+ * The rows of the queue. Each function costs the same however long the queue is, and is to be called within a read or
+ * write of the store.
  */
 export function createMessages(store: Store) {
   const insert = store.prepare(
@@ -23,34 +23,28 @@ export function createMessages(store: Store) {
   const selectAfter = store.prepare(
     'SELECT * FROM messages WHERE sequence_number > ? ORDER BY sequence_number LIMIT ?',
   );
-  const selectOne = store.prepare('SELECT * FROM messages WHERE sequence_number = ?');
-  const noteReceives = store.prepare(
-    'UPDATE messages SET receives = ?, visible_at = NULL WHERE sequence_number BETWEEN ? AND ?',
+  const setReceives = store.prepare(
+    'UPDATE messages SET receives = ?, visible_at = NULL WHERE sequence_number = ?',
   );
-  const putOff = store.prepare('UPDATE messages SET visible_at = ? WHERE sequence_number = ?');
+  const setVisibleAt = store.prepare('UPDATE messages SET visible_at = ? WHERE sequence_number = ?');
   const remove = store.prepare('DELETE FROM messages WHERE sequence_number = ?');
 
   return {
-    /** @returns its sequence number */
-    add(message: ChangedAdvert, sentAt: number): number {
-      const { partnerAccount, generation } = message;
-      return Number(insert.run(partnerAccount, generation, JSON.stringify(message), sentAt).lastInsertRowid);
+    add(message: ChangedAdvert, sentAt: number): void {
+      insert.run(message.partnerAccount, message.generation, JSON.stringify(message), sentAt);
     },
 
-    /** The next ones in the order in which they were sent. */
+    /** The next messages in the order in which they were sent. */
     after: (sequenceNumber: number, limit: number) =>
       selectAfter.all(sequenceNumber, limit) as unknown as MessageRow[],
 
-    one: (sequenceNumber: number) => selectOne.get(sequenceNumber) as unknown as MessageRow | undefined,
-
-    /** Every message from one to another, each for so many times now. */
-    handedOut(from: number, to: number, receives: number): void {
-      noteReceives.run(receives, from, to);
+    handedOut(sequenceNumber: number, receives: number): void {
+      setReceives.run(receives, sequenceNumber);
     },
 
     /** @returns whether it is still there */
     putOff: (sequenceNumber: number, visibleAt: number): boolean =>
-      putOff.run(visibleAt, sequenceNumber).changes === 1,
+      setVisibleAt.run(visibleAt, sequenceNumber).changes === 1,
 
     /** @returns whether it was still there */
     remove: (sequenceNumber: number): boolean => remove.run(sequenceNumber).changes === 1,

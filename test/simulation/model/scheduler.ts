@@ -2,7 +2,7 @@
  * Virtual time. Whatever happens is an event at a moment; between two events only microtasks run, so the same seed gives
  * the same run. Events of one moment come in random order.
  */
-import { createHeap } from '../../../shared/domain/queue/heap.ts';
+import TinyQueue from 'tinyqueue';
 import { type Random, streamOf } from './random.ts';
 
 export interface Scheduled {
@@ -31,7 +31,7 @@ const maxEvents = 400_000;
 
 export function createScheduler(seed: number): Scheduler {
   const random: Random = streamOf(seed);
-  const heap = createHeap<Entry>();
+  const heap = new TinyQueue<Entry>([], (a, b) => a.rank - b.rank);
   let nowMs = epochMs;
   let ticks = 0;
 

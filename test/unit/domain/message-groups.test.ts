@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createMessageGroups, type Queued } from '../../../shared/domain/queue/message-groups.ts';
+import { MessageGroups, type Queued } from '../../../shared/domain/queue/message-groups.ts';
 
 interface Message extends Queued {
   readonly group: string;
 }
 
 const groupsOf = () =>
-  createMessageGroups<Message>({
+  new MessageGroups<Message>({
     groupOf: ({ group }) => group,
     rankOf: ({ sequenceNumber }) => sequenceNumber,
   });
