@@ -65,10 +65,16 @@ export function createBridgePorts(
   const fetchOf = ({ partnerAccount, advertId }: AdvertKey) =>
     seen.fetches.get(`${partnerAccount}/${advertId}`);
 
+  /** The page that named the advert: a slow poll may send a page after the next poll has read another. */
+  const pageWith = ({ partnerAccount, advertId }: AdvertKey) => {
+    const pages = seen.pages.get(partnerAccount);
+    return pages?.findLast(({ data }) => data.some((id) => String(id) === advertId)) ?? pages?.at(-1);
+  };
+
   const sendAll = async (messages: Parameters<ChangedAdvertsQueue['send']>[0]) => {
     const refused = await queue.send(messages);
     for (const message of messages) {
-      const page = seen.pages.get(message.partnerAccount);
+      const page = pageWith(message);
       history.accepted(message, page);
       users.listed(message, page);
     }
@@ -166,7 +172,7 @@ export function createBridgePorts(
         const isFromElsewhere = progress.since !== before?.since && progress.resets === before?.resets;
         if (isWritten && before && isFromElsewhere) {
           coverage.count('person: has a feed read again');
-          history.resyncBegan(before, progress.since, seen.pages.get(key.partnerAccount));
+          history.resyncBegan(before, progress.since, seen.pages.get(key.partnerAccount)?.at(-1));
         }
         const isInTheMiddle = before?.resyncing && progress.resets > before.resets;
         if (isWritten && isInTheMiddle) coverage.count('drain: resync started over');

@@ -21,6 +21,8 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   const random = streamOf(hashOf('supervisor', plan.seed));
   /** Accounts that a person has to connect, since their authorization was taken back. */
   const unconnected = new Set<string>();
+  /** Those of them whose authorization was taken back since a person began to connect them. */
+  const lostMeanwhile = new Set<string>();
   /** Codes of commands that failed: they are given once more, though they may have been used up. */
   const codes = new Map<string, string>();
   /** Accounts that a person has begun to forget: history and cursor may be gone in part. */
@@ -63,6 +65,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       if (handover && !handover.isTold) await connectUntold(account, handover);
       const triedCode = codes.get(account);
       codes.delete(account);
+      lostMeanwhile.delete(account);
       const isByCode = triedCode !== undefined || (phase.chaos && random() < 0.5);
       const code = triedCode ?? tokens.code(user);
       if (triedCode === undefined && isByCode) codes.set(account, code);
@@ -77,7 +80,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         handingOver.delete(account);
         world.coverage.count('person: gives the name to another user');
       }
-      if (tokens.isWhole(user)) unconnected.delete(account);
+      if (tokens.isWhole(user) && !lostMeanwhile.has(account)) unconnected.delete(account);
     });
 
   /** Another user authorizes, and the person has not said that it is one: refused, or told to be unverified. */
@@ -223,12 +226,14 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     service.tokens.revoke(users.currentOf(account));
     world.coverage.count('service: revoked');
     unconnected.add(account);
+    lostMeanwhile.add(account);
     log.trace('service', () => `revokes ${account}`);
   }
 
   function narrow(account: string): void {
     service.tokens.narrow(users.currentOf(account));
     unconnected.add(account);
+    lostMeanwhile.add(account);
     world.coverage.count('service: scope lost');
     log.trace('service', () => `takes a scope of ${account} back`);
   }

@@ -19,7 +19,7 @@ import { nameOf } from './users.ts';
 
 /** What a process saw of the service last; how the checker knows where a write of it comes from. */
 export interface Seen {
-  readonly pages: Map<string, Page>;
+  readonly pages: Map<string, Page[]>;
   readonly fetches: Map<string, Fetch>;
   /** Accounts whose cursor was not taken when their feed was asked for last. */
   readonly refusedCursors: Set<string>;
@@ -233,7 +233,8 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
             return void scheduler.after(timeoutMs, () => reject(new NoAnswerError('timeout')));
           if (incident === 'cut-off') return reject(new NoAnswerError('cut-off'));
           process.trace(() => `  answered ${told.status} ${world.readable(told.body)}`);
-          if (page) seen.pages.set(nameOf(page.account), page);
+          if (page)
+            seen.pages.set(nameOf(page.account), [...(seen.pages.get(nameOf(page.account)) ?? []), page]);
           if (fetch && (incident !== 'wrong-id' || told.status !== 200)) {
             seen.fetches.set(`${fetch.account}/${fetch.advertId}`, fetch);
             history.fetched(fetch);
