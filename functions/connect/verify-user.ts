@@ -3,18 +3,19 @@ import { advertIdPattern } from '../../shared/contract/checks.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { asPartnerError, type FaultKind, PartnerError } from '../../shared/domain/faults.ts';
 import { advertsFeed, pageLimit } from '../../shared/domain/feed.ts';
+import { knownSuccess } from '../../shared/domain/last-success.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
-import type { KnownAdverts } from '../../shared/ports/advert-histories.ts';
+import type { AdvertHistories } from '../../shared/ports/advert-histories.ts';
 import type { BookKeeper } from '../../shared/ports/books.ts';
 import type { FeedProbe } from '../../shared/ports/feed-reader.ts';
-import type { FeedRegister, KnownFeed } from '../../shared/ports/feed-states.ts';
+import type { FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 
 export interface UserVerificationDeps {
-  readonly feedStates: FeedRegister;
+  readonly feedStates: Pick<FeedStates, 'list'>;
   readonly feedProbe: FeedProbe;
-  readonly knownAdverts: KnownAdverts;
+  readonly knownAdverts: Pick<AdvertHistories, 'read'>;
   readonly bookKeeper: Pick<BookKeeper, 'read'>;
   readonly clock: Clock;
   readonly observer: Observer;
@@ -96,19 +97,21 @@ export function createUserVerification(deps: UserVerificationDeps) {
   }
 
   /** Where to ask from: a time that the bridge has read whole, near enough for the service to know it still. */
-  function recentlyRead({ since, lastSuccess }: KnownFeed): string {
-    const recentMs = (lastSuccess ?? 0) - lookBackMs;
-    return recentMs > Date.parse(since) ? toInstant(recentMs) : since;
+  function recentlyRead({ since, lastSuccess }: FeedState): string {
+    const success = knownSuccess(lastSuccess, clock.now());
+    if (success === undefined || success - lookBackMs <= Date.parse(since)) return since;
+    return toInstant(success - lookBackMs);
   }
 
   /** The beginning of `ids` that the bridge was told of: what changed before it last read the feed to its end. */
   async function listedBefore(
-    { lastSuccess }: KnownFeed,
+    { lastSuccess }: FeedState,
     ids: readonly string[],
     look: Look,
   ): Promise<readonly string[] | PartnerError> {
-    if (lastSuccess === undefined) return [];
-    const listed = await listedSince(toInstant(lastSuccess - settings.overlapSeconds * 1000), look);
+    const success = knownSuccess(lastSuccess, clock.now());
+    if (success === undefined) return [];
+    const listed = await listedSince(toInstant(success - settings.overlapSeconds * 1000), look);
     if (listed instanceof Error) return listed;
     const later = new Set(listed.ids);
     const end = ids.findIndex((id) => later.has(id));

@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createConnect } from '../../../../functions/connect/connect.ts';
+import { firstRow } from '../../../../functions/fan-out/advert.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
+import { progress } from '../../../helpers/records.ts';
 import { createTokenWorld } from '../../../helpers/token-world.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
@@ -108,6 +110,20 @@ describe('connect on a known name', () => {
       expect(asked).toHaveLength(2);
     });
 
+    it('takes the same user when the stored last success lies in the future, and so says nothing', async () => {
+      const key = { partnerAccount: 'main', feed: 'adverts' };
+      const now = world.clock.now();
+      const lease = await world.state.feedStates.acquire(key, 'test', now, 1_000);
+      if (!lease || !('fence' in lease)) throw new Error('no lease');
+      const page = progress({ since: lease.state.since, lastSuccess: now + 30 * dayMs });
+      await world.state.feedStates.advance(key, lease.fence, page, now, 'ended');
+      changes = [{ id: '1', daysAgo: 5 }];
+
+      const connected = await again();
+
+      expect(connected.userUnverified).toBeUndefined();
+    });
+
     it.each([
       ['a few', 1],
       ['more than a page', 20],
@@ -208,7 +224,7 @@ describe('connect on a name that has been polled for a month', () => {
     const stage = createConnect({
       ...world.deps,
       feedStates: { ...world.state.feedStates, list: async () => [{ ...registered, lastSuccess }] },
-      knownAdverts: { read: async ({ advertId }) => (known.has(advertId) ? {} : undefined) },
+      knownAdverts: { read: async ({ advertId }) => (known.has(advertId) ? firstRow : undefined) },
       bookKeeper: {
         read: async (...key) => ({ ...(await world.state.bookKeeper.read(...key)), events: known.size }),
       },
