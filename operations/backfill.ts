@@ -8,11 +8,11 @@ import { type Clock, toInstant } from '../shared/domain/clock.ts';
 import { PartnerError } from '../shared/domain/faults.ts';
 import type { AdvertSource, SourcePage } from '../shared/ports/advert-source.ts';
 import type { BackfillKey, BackfillProgress, Backfills } from '../shared/ports/backfills.ts';
-import type { BackfillQueue } from '../shared/ports/changed-adverts-queue.ts';
+import type { ChangedAdvertsQueue } from '../shared/ports/changed-adverts-queue.ts';
 
 export interface BackfillDeps {
   readonly backfills: Backfills;
-  readonly queue: BackfillQueue;
+  readonly queue: ChangedAdvertsQueue;
   readonly clock: Clock;
   /** A fresh ID of at most 64 characters, never one given before. */
   readonly newId: () => string;

@@ -1,4 +1,4 @@
-import type { PollDeps } from '../../functions/drain/poll.ts';
+import type { PollDeps } from '../../functions/drain/poll-feed.ts';
 import type { AdvertLister } from '../../shared/partner-api/readers.ts';
 import type { Backfills } from '../../shared/ports/backfills.ts';
 import type { Observer } from '../../shared/ports/observer.ts';

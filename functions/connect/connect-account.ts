@@ -14,6 +14,7 @@ import { feeds } from '../../shared/domain/feed.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
+import type { FeedStates } from '../../shared/ports/feed-states.ts';
 import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 import type { Grant } from '../../shared/ports/token-endpoint.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
@@ -29,6 +30,7 @@ export interface ConnectAccountDeps
   extends Omit<RefreshDeps, 'settings' | 'random' | 'vault'>,
     UserVerificationDeps {
   readonly vault: Pick<TokenVault, 'write'>;
+  readonly feedStates: Pick<FeedStates, 'list' | 'register'>;
   readonly settings: RefreshDeps['settings'] & UserVerificationDeps['settings'];
 }
 

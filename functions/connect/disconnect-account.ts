@@ -1,7 +1,7 @@
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import type { FeedRegister } from '../../shared/ports/feed-states.ts';
+import type { FeedStates } from '../../shared/ports/feed-states.ts';
 import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
 import { isUnanswered } from '../refresh-token/account-writes.ts';
@@ -10,7 +10,7 @@ import { exclusively } from './exclusive.ts';
 
 export interface DisconnectDeps extends LockDeps {
   readonly vault: Pick<TokenVault, 'remove'>;
-  readonly feedStates: Pick<FeedRegister, 'remove'>;
+  readonly feedStates: Pick<FeedStates, 'remove'>;
   readonly clock: Clock;
 }
 

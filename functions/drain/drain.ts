@@ -1,7 +1,7 @@
 /**
  * The drain: asks every partner account's feed for changes and puts the adverts named into the queue.
  *
- * A page goes `pollFeed` (poll.ts) → queue → cursor. See docs/contribute/architecture.md.
+ * A page goes `pollFeed` (poll-feed.ts) → queue → cursor. See docs/contribute/architecture.md.
  */
 import type { ShapeError } from '../../shared/contract/checks.ts';
 import { metrics } from '../../shared/contract/names.ts';
@@ -11,7 +11,7 @@ import { knownSuccess } from '../../shared/domain/last-success.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { FeedState } from '../../shared/ports/feed-states.ts';
-import { type PollDeps, type PollReport, pollFeed } from './poll.ts';
+import { type PollDeps, type PollReport, pollFeed } from './poll-feed.ts';
 import { type ReleaseDeps, releaseParked } from './release.ts';
 
 export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings'> {

@@ -76,7 +76,9 @@ export function createFeedStates(table: Table): FeedStates {
       return { polledAt: numberIn(result.found, 'lastPolled') };
     },
 
-    async advance(key, fence, { listed, malformed, repeated, lastSuccess, ...progress }, nowMs, leaseMs) {
+    async advance(key, fence, { counts, lastSuccess, ...progress }, nowMs, leaseMs) {
+      const { listed, malformed, repeated } = counts;
+      const noLease = { holder: undefined, leaseUntil: undefined };
       const { written } = await updateItem(table, feedItemKey(key), {
         set: {
           resyncing: undefined,
@@ -86,7 +88,7 @@ export function createFeedStates(table: Table): FeedStates {
           faultKind: undefined,
           needsPerson: undefined,
           pausedUntil: undefined,
-          leaseUntil: nowMs + leaseMs,
+          ...(leaseMs === 'ended' ? noLease : { leaseUntil: nowMs + leaseMs }),
         },
         add: { listed: listed + repeated, malformed, repeated },
         condition: ours,

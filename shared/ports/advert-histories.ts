@@ -41,13 +41,3 @@ export interface AdvertHistories {
   /** Forgets every row of the partner account, of all generations up to `generation`. */
   remove(partnerAccount: string, generation: number): Promise<void>;
 }
-
-/** The part of the advert-status table by which a user is known again. */
-export interface KnownAdverts {
-  /** @returns undefined for an advert that there is no history of */
-  read(key: {
-    readonly partnerAccount: string;
-    readonly generation: number;
-    readonly advertId: string;
-  }): Promise<object | undefined>;
-}

@@ -6,10 +6,3 @@ export interface ChangedAdvertsQueue {
   /** How many messages of the partner account wait; may be an upper bound. */
   depth(partnerAccount: string): Promise<number>;
 }
-
-export interface BackfillQueue {
-  /** @returns the keys that were not accepted */
-  send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
-  /** How many messages of the partner account wait; may be an upper bound. */
-  depth(partnerAccount: string): Promise<number>;
-}

@@ -6,7 +6,7 @@ export interface FeedKey {
   readonly feed: string;
 }
 
-/** Where reading one feed of one partner account has come to. */
+/** How far one feed of one partner account has been read. */
 export interface FeedState extends FeedKey {
   readonly generation: number;
   /** The exact string sent as `since` with every request of the cursor's life. */
@@ -14,13 +14,13 @@ export interface FeedState extends FeedKey {
   /** Sent back byte for byte; absent before the first page. */
   readonly cursor?: string;
   /**
-   * A resync has not come to its end: `since` is where it began, and changes after it are unread although `lastSuccess`
-   * is later. Absent otherwise.
+   * A resync is under way: `since` is where it began, and changes after that are unread although `lastSuccess` is later.
+   * Absent otherwise.
    */
   readonly resyncing?: true;
   /** When the last up-to-date page was given, ms since 1970: see `serviceTime`. */
   readonly lastSuccess?: number;
-  /** When it was last polled, by the bridge's clock; decides who has waited longest. */
+  /** When it was last polled, by the bridge's clock; the feed with the earliest is polled first. */
   readonly lastPolled?: number;
   /** Cursors rejected so far, and how many of them without an accepted page in between. */
   readonly resets: number;
@@ -41,36 +41,50 @@ export interface Progress {
   readonly cursor: string;
   readonly resets: number;
   readonly resetsInARow: number;
-  /** Stored as given: absent, a resync that was under way is over. */
+  /** Stored as given: when it is absent, a resync that was under way has come to its end. */
   readonly resyncing?: true;
-  /** Only for an up-to-date page; else the stored one stays. */
+  /** Only for an up-to-date page; otherwise the stored one stays. */
   readonly lastSuccess?: number;
-  /**
-   * IDs of the page, for the books, and those of them that are dead-lettered as malformed. Adapters whose queue counts
-   * what it accepts (in memory, SQLite) leave both alone: only so do the books balance when a page is read twice.
-   */
+  /** For the books. */
+  readonly counts: PageCounts;
+}
+
+/**
+ * An adapter whose queue counts what it accepts (in memory, SQLite) ignores `listed` and `malformed`: the books then
+ * balance also when a page is read twice.
+ */
+export interface PageCounts {
+  /** IDs of the page, `malformed` ones included. */
   readonly listed: number;
+  /** Entries that are no IDs, and so are dead-lettered. */
   readonly malformed: number;
-  /** IDs of the page that it had already named; they are listed and coalesced in one write. */
+  /** IDs that the page had already named: listed and coalesced. */
   readonly repeated: number;
 }
 
+/** `fence` is greater than that of any lease before it. */
 export type Lease =
   | { readonly fence: number; readonly state: FeedState }
   | { readonly heldBy: string; readonly untilMs: number }
   | { readonly polledAt: number };
 
-/** The feed-state table. Every write but the first is refused once the lease is lost or has run out. */
+/** How a poll ended, as the feed's row keeps it. */
+export interface PollEnd extends Pick<FeedState, 'fault' | 'faultKind' | 'needsPerson' | 'pausedUntil'> {
+  /** Nothing was asked of the service: the feed keeps the place in line that it was listed with. */
+  readonly unasked?: Pick<FeedState, 'lastPolled'>;
+}
+
+/** The feed-state table. Every write but `register` and `acquire` is refused once the lease is lost or has run out. */
 export interface FeedStates {
-  /** The one polled longest ago first. @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is told */
+  /** The feed polled longest ago first. @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is given */
   list(onUnreadable?: OnUnreadable): Promise<FeedState[]>;
   /** Makes the feed known; keeps what is there when the generation is the same. */
   register(state: FeedState): Promise<void>;
   /**
    * Takes the lease (fence + 1) and reads the state, strongly consistent; undefined for an unknown feed.
    *
-   * @param listed the feed as it was listed: where somebody has polled it since, the lease is not taken. Default: taken
-   * all the same
+   * @param listed the feed as it was listed: the lease is not taken when the feed has been polled since. Default: it is
+   * taken all the same
    */
   acquire(
     key: FeedKey,
@@ -80,48 +94,18 @@ export interface FeedStates {
     listed?: Pick<FeedState, 'lastPolled'>,
   ): Promise<Lease | undefined>;
   /**
-   * Stores a page's progress, ends what was wrong with the feed, and renews the lease.
+   * Stores a page's progress, clears the feed's fault, and renews the lease for `leaseMs` or ends it.
    *
-   * @param leaseMs 0: the lease ends here, as by `release`
-   * @returns false when the lease is not ours any more
+   * @returns false when the caller does not hold the lease any more
    */
-  advance(key: FeedKey, fence: number, progress: Progress, nowMs: number, leaseMs: number): Promise<boolean>;
-  /** Gives the lease back, and says how the poll ended; nothing happens when it is not ours any more. */
+  advance(
+    key: FeedKey,
+    fence: number,
+    progress: Progress,
+    nowMs: number,
+    leaseMs: number | 'ended',
+  ): Promise<boolean>;
+  /** Gives the lease back, and stores how the poll ended; does nothing when the caller does not hold the lease any more. */
   release(key: FeedKey, fence: number, end: PollEnd, nowMs: number): Promise<void>;
   remove(partnerAccount: string): Promise<void>;
-}
-
-export interface PollEnd {
-  /** Nothing was asked of the service: the feed waits on as it was listed, and has not had its turn. */
-  readonly unasked?: Pick<FeedState, 'lastPolled'>;
-  readonly fault?: string;
-  readonly faultKind?: string;
-  readonly needsPerson?: boolean;
-  readonly pausedUntil?: number;
-}
-
-/** The part of the feed-state table that `connect` and `disconnect` need. */
-export interface FeedRegister {
-  /** Makes the feed known; keeps what is there when the generation is the same. */
-  register(feed: NewFeed): Promise<void>;
-  remove(partnerAccount: string): Promise<void>;
-  list(): Promise<readonly KnownFeed[]>;
-}
-
-export interface KnownFeed {
-  readonly partnerAccount: string;
-  readonly feed: string;
-  readonly generation: number;
-  readonly since: string;
-  /** When the last up-to-date page was asked for, by the service's clock, ms since 1970. */
-  readonly lastSuccess?: number;
-}
-
-export interface NewFeed {
-  readonly partnerAccount: string;
-  readonly feed: string;
-  readonly generation: number;
-  readonly since: string;
-  readonly resets: 0;
-  readonly resetsInARow: 0;
 }

@@ -67,17 +67,12 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
         return lease;
       }),
 
-    advance: (
-      key,
-      fence,
-      { listed: _counted, malformed: _too, repeated, lastSuccess, ...progress },
-      nowMs,
-      leaseMs,
-    ) =>
+    advance: (key, fence, { counts: { repeated }, lastSuccess, ...progress }, nowMs, leaseMs) =>
       store.write(() => {
         // Without a `lastSuccess` the stored one stays.
         const patch = JSON.stringify({ ...well, resyncing: null, ...progress, lastSuccess });
-        const row = renew.get(patch, nowMs + leaseMs, key.partnerAccount, key.feed, fence, nowMs);
+        const leasedUntil = leaseMs === 'ended' ? null : nowMs + leaseMs;
+        const row = renew.get(patch, leasedUntil, key.partnerAccount, key.feed, fence, nowMs);
         if (!row) return false;
         if (repeated > 0) {
           const { generation } = row as Pick<Row, 'generation'>;

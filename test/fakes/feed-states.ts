@@ -44,13 +44,7 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
       return { fence: row.fence, state: row.state };
     },
 
-    async advance(
-      key,
-      fence,
-      { listed: _counted, malformed: _too, repeated, lastSuccess, ...progress },
-      nowMs,
-      leaseMs,
-    ) {
+    async advance(key, fence, { counts: { repeated }, lastSuccess, ...progress }, nowMs, leaseMs) {
       const row = leased(key, fence, nowMs);
       if (!row?.lease) return false;
       const { resyncing: _over, ...state } = wellOf(row.state);
@@ -59,7 +53,8 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
         ...progress,
         ...(lastSuccess === undefined ? {} : { lastSuccess }),
       };
-      row.lease = { holder: row.lease.holder, untilMs: nowMs + leaseMs };
+      if (leaseMs === 'ended') delete row.lease;
+      else row.lease = { holder: row.lease.holder, untilMs: nowMs + leaseMs };
       const counts = books.of(key.partnerAccount, row.state.generation);
       counts.listed += repeated;
       counts.coalesced += repeated;

@@ -21,9 +21,7 @@ export const progress = (change: Partial<Progress> = {}): Progress => ({
   cursor: 'cursor-1',
   resets: 0,
   resetsInARow: 0,
-  listed: 0,
-  malformed: 0,
-  repeated: 0,
+  counts: { listed: 0, malformed: 0, repeated: 0 },
   ...change,
 });
 

@@ -120,8 +120,9 @@ export function booksSuite(
       await feedStates.register(feedState());
       const lease = await feedStates.acquire(key, 'a', nowMs, 90_000);
       const fence = lease && 'fence' in lease ? lease.fence : 0;
-      await feedStates.advance(key, fence, progress({ listed: 10, repeated: 3 }), nowMs, 90_000);
-      await feedStates.advance(key, fence + 1, progress({ listed: 10, repeated: 3 }), nowMs, 90_000);
+      const page = progress({ counts: { listed: 10, malformed: 0, repeated: 3 } });
+      await feedStates.advance(key, fence, page, nowMs, 90_000);
+      await feedStates.advance(key, fence + 1, page, nowMs, 90_000);
       expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 3, coalesced: 3 });
     });
 

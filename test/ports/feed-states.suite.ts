@@ -203,13 +203,13 @@ export function feedStatesSuite(name: string, make: () => Promise<FeedStatesSubj
       expect(state?.pausedUntil).toBeUndefined();
     });
 
-    it('ends the lease and what was wrong with progress that renews it for no time', async () => {
+    it('ends the lease, and what was wrong, with the last progress', async () => {
       const feedStates = await registered();
       const first = taken(await feedStates.acquire(key, 'a', now, leaseMs));
       await feedStates.release(key, first.fence, { fault: 'no answer', pausedUntil: now + 1 }, now);
       const { fence } = taken(await feedStates.acquire(key, 'a', now + 1, leaseMs));
 
-      expect(await feedStates.advance(key, fence, progress({ cursor: 'last' }), now + 2, 0)).toBe(true);
+      expect(await feedStates.advance(key, fence, progress({ cursor: 'last' }), now + 2, 'ended')).toBe(true);
 
       expect(await feedStates.advance(key, fence, progress({ cursor: 'late' }), now + 2, leaseMs)).toBe(
         false,

@@ -172,7 +172,8 @@ const page = stepOf('page', pageRead, async (pair, { partnerAccount, generation:
   await pair.ask(({ feedStates }) => feedStates.register(feedState({ ...key, generation: registered })));
   const lease = await pair.ask(({ feedStates }) => feedStates.acquire(key, 'run', now, leaseMs));
   const fence = lease && 'fence' in lease ? lease.fence : 0;
-  await pair.ask(({ feedStates }) => feedStates.advance(key, fence, progress({ repeated }), now, leaseMs));
+  const page = progress({ counts: { listed: 0, malformed: 0, repeated } });
+  await pair.ask(({ feedStates }) => feedStates.advance(key, fence, page, now, leaseMs));
   await pair.ask(({ feedStates }) => feedStates.list());
 });
 

@@ -1,4 +1,4 @@
-import { type PollReport, pollFeed } from '../../../functions/drain/poll.ts';
+import { type PollReport, pollFeed } from '../../../functions/drain/poll-feed.ts';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import { advertsFeed } from '../../../shared/domain/feed.ts';

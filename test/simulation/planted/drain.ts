@@ -1,52 +1,60 @@
-/** Rules of the drain (design §3), left out. */
+/** Rules of the drain, left out. */
 import { type PlantedFault, plantedSource, plantedWiring } from './planted-fault.ts';
 
-const inPoll = (name: string, ...replacements: readonly { readonly from: string; readonly to: string }[]) =>
+type Change = { readonly from: string; readonly to: string };
+
+const inDrain = (name: string, file: string, ...changes: readonly Change[]) =>
   plantedSource(name, [
     {
       folder: 'functions/drain',
       entry: 'drain.ts',
-      replacements: replacements.map((one) => ({ file: 'poll.ts', ...one })),
+      replacements: changes.map((one) => ({ file, ...one })),
     },
   ]);
 
 /** The drain and the command that reads again both come by there. */
-const changedReadPage = (...replacements: readonly { readonly from: string; readonly to: string }[]) =>
-  ['drain.ts', 'poll.ts'].map((entry) => ({
+const changedReadPage = (change: Change) =>
+  ['drain.ts', 'poll-feed.ts'].map((entry) => ({
     folder: 'functions/drain',
     entry,
-    replacements: replacements.map((one) => ({ file: 'read-page.ts', ...one })),
+    replacements: [{ file: 'read-page.ts', ...change }],
   }));
-const inReadPage = (name: string, replacement: { readonly from: string; readonly to: string }) =>
-  plantedSource(name, changedReadPage(replacement));
 
-const enqueue = '  await enqueue(deps, feed, state, found, { receivedAt, cause });\n';
+const enqueue = '  await enqueuePage(deps, state, found, { receivedAt, cause });\n';
 const afterAdvance = '  observer.count(metrics.listed, page.data.length);\n';
 
 export const plantedInDrain: readonly PlantedFault[] = [
-  inPoll(
+  inDrain(
     'cursor-before-sends',
+    'accept-page.ts',
     { from: enqueue, to: '' },
     { from: afterAdvance, to: enqueue + afterAdvance },
   ),
-  inPoll('refused-sends-ignored', { from: 'if (refused.size > 0)', to: 'if (refused.size < 0)' }),
-  inPoll('key-from-cursor', {
-    from: 'const readId = deps.newId();',
+  inDrain('refused-sends-ignored', 'enqueue-page.ts', {
+    from: 'if (refused.size > 0)',
+    to: 'if (refused.size < 0)',
+  }),
+  inDrain('key-from-cursor', 'enqueue-page.ts', {
+    from: 'const readId = newId();',
     to: "const readId = state.cursor ?? 'first';",
   }),
-  inPoll(
+  inDrain(
     'reset-before-sends',
+    'accept-page.ts',
     { from: enqueue, to: `  if (!startedOver)${enqueue}` },
     { from: afterAdvance, to: `  if (startedOver)${enqueue}${afterAdvance}` },
   ),
-  inPoll('last-success-of-any-page', {
+  inDrain('last-success-of-any-page', 'accept-page.ts', {
     from: '...(page.hasMore ? resyncing && { resyncing } : { lastSuccess: serviceTime })',
     to: '...(page.hasMore && resyncing && { resyncing }), lastSuccess: serviceTime',
   }),
-  inReadPage('resync-starts-over-from-last-success', {
-    from: 'resyncing ? undefined : knownSuccess(lastSuccess, nowMs)',
-    to: 'knownSuccess(lastSuccess, nowMs)',
-  }),
+  plantedSource(
+    'resync-starts-over-from-last-success',
+    changedReadPage({
+      from: 'resyncing ? undefined : knownSuccess(lastSuccess, nowMs)',
+      to: 'knownSuccess(lastSuccess, nowMs)',
+    }),
+  ),
   plantedSource('date-believed', [
     {
       folder: 'shared/partner-api',
@@ -62,13 +70,10 @@ export const plantedInDrain: readonly PlantedFault[] = [
     // A last success in the future is not used either.
     ...changedReadPage({ from: 'knownSuccess(lastSuccess, nowMs)', to: 'lastSuccess' }),
   ]),
-  plantedSource('old-since-after-reset', [
-    {
-      folder: 'functions/drain',
-      entry: 'drain.ts',
-      replacements: [{ file: 'read-page.ts', from: 'since: restart, startedOver', to: 'since, startedOver' }],
-    },
-  ]),
+  inDrain('old-since-after-reset', 'read-page.ts', {
+    from: 'since: restart, startedOver',
+    to: 'since, startedOver',
+  }),
   plantedSource('lost-lease-writes', [
     {
       folder: 'test/fakes',

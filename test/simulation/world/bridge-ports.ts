@@ -175,8 +175,8 @@ export function createBridgePorts(
           history.resyncBegan(before, progress.since, seen.pages.get(key.partnerAccount)?.at(-1));
         }
         const isInTheMiddle = before?.resyncing && progress.resets > before.resets;
-        if (isWritten && isInTheMiddle) coverage.count('drain: resync started over');
-        else coverage.count('drain: lease lost');
+        if (!isWritten) coverage.count('drain: lease lost');
+        else if (isInTheMiddle) coverage.count('drain: resync started over');
         if (isWritten && progress.resets > (before?.resets ?? 0)) coverage.count('drain: started over');
         return isWritten;
       }),

@@ -17,7 +17,7 @@ export function checkAdvance(world: SimWorld, process: Process, { key, progress,
   const { service, history } = world;
   const { partnerAccount: account } = key;
   const page = service.pages.get(progress.cursor);
-  if (before) history.counted(account, before.generation, progress.repeated);
+  if (before) history.counted(account, before.generation, progress.counts.repeated);
   if (!page) return;
 
   for (const entry of page.data) {

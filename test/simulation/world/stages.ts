@@ -2,7 +2,7 @@
 
 import type { createConnect } from '../../../functions/connect/connect.ts';
 import type { createDrain } from '../../../functions/drain/drain.ts';
-import type { pollFeed } from '../../../functions/drain/poll.ts';
+import type { pollFeed } from '../../../functions/drain/poll-feed.ts';
 import type { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import type { createParking } from '../../../shared/aws/parking/parking.ts';

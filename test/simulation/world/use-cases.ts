@@ -1,6 +1,6 @@
 import { createConnect } from '../../../functions/connect/connect.ts';
 import { createDrain } from '../../../functions/drain/drain.ts';
-import { pollFeed } from '../../../functions/drain/poll.ts';
+import { pollFeed } from '../../../functions/drain/poll-feed.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
 import { createParking } from '../../../shared/aws/parking/parking.ts';

@@ -39,9 +39,7 @@ describe('the books on DynamoDB', () => {
       cursor: 'c',
       resets: 0,
       resetsInARow: 0,
-      listed: 20,
-      malformed: 1,
-      repeated: 3,
+      counts: { listed: 20, malformed: 1, repeated: 3 },
     };
     await feedStates.advance(key, lease.fence, page, 2, 1000);
     await books.add('main', 7, { events: 8, coalesced: 1 });

@@ -10,9 +10,7 @@ const progress = {
   cursor: 'c1',
   resets: 0,
   resetsInARow: 0,
-  listed: 7,
-  malformed: 1,
-  repeated: 2,
+  counts: { listed: 7, malformed: 1, repeated: 2 },
 };
 
 describe('feed states on DynamoDB', () => {

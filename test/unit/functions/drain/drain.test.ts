@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain } from '../../../../functions/drain/drain.ts';
-import { pollFeed } from '../../../../functions/drain/poll.ts';
+import { pollFeed } from '../../../../functions/drain/poll-feed.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { advertsFeed } from '../../../../shared/domain/feed.ts';

@@ -1,0 +1,82 @@
+import type { Cause } from '../../shared/contract/events.ts';
+import { metrics } from '../../shared/contract/names.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import type { Feed } from '../../shared/domain/feed.ts';
+import type { FeedState, FeedStates, Progress } from '../../shared/ports/feed-states.ts';
+import { type EnqueueDeps, enqueuePage } from './enqueue-page.ts';
+import { idsOf, type PageIds } from './page-ids.ts';
+import type { PageRead } from './read-page.ts';
+import { type StuckFeedError, standstillAfter } from './standstill.ts';
+
+export interface AcceptDeps extends EnqueueDeps {
+  readonly feedStates: FeedStates;
+  readonly clock: Clock;
+  readonly settings: {
+    /** How long the lease runs; renewed with each page. */
+    readonly leaseMs: number;
+  };
+}
+
+export interface LeasedFeed {
+  readonly feed: Feed;
+  readonly fence: number;
+  /** Why its adverts are listed. */
+  readonly cause: Cause;
+}
+
+export interface Accepted {
+  readonly state: FeedState;
+  /** Undefined when the lease has ended. */
+  readonly leasedUntil: number | undefined;
+  /** Why the feed is not to be read on, although the page is kept. */
+  readonly standstill: StuckFeedError | undefined;
+}
+
+/**
+ * Sends the page's IDs to the queue, and only then stores everything else in one write: cursor, `since`, counts, lease.
+ *
+ * @returns undefined when this process does not hold the lease any more
+ * @throws {PartnerError} when the queue did not accept everything
+ */
+export async function acceptPage(
+  deps: AcceptDeps,
+  { feed, fence, cause }: LeasedFeed,
+  state: FeedState,
+  read: PageRead,
+): Promise<Accepted | undefined> {
+  const { feedStates, observer, clock, settings } = deps;
+  const { page, receivedAt, startedOver, since } = read;
+  const found = idsOf(page.data);
+  await enqueuePage(deps, state, found, { receivedAt, cause });
+  const progress = progressOf(state, read, found);
+  const standstill = standstillAfter(state, read, progress.resetsInARow);
+  // The write of the last page ends the lease, which saves a write; but a standstill is noted when the lease is released.
+  const leaseMs = page.hasMore || standstill ? settings.leaseMs : 'ended';
+  const now = clock.now();
+  if (!(await feedStates.advance(state, fence, progress, now, leaseMs))) return undefined;
+  observer.count(metrics.listed, page.data.length);
+  observer.count(metrics.coalesced, found.repeated);
+  observer.count(metrics.deadLettered, found.malformed);
+  if (startedOver) {
+    observer.count(metrics.cursorResets, 1);
+    const { partnerAccount } = state;
+    observer.warn('cursor rejected: reading starts over', { partnerAccount, feed: feed.name, since });
+  }
+  const { counts: _counts, ...stored } = progress;
+  const { resyncing: _resyncing, ...before } = state;
+  const leasedUntil = leaseMs === 'ended' ? undefined : now + leaseMs;
+  return { state: { ...before, ...stored }, leasedUntil, standstill };
+}
+
+const progressOf = (
+  { resets, resetsInARow, resyncing }: FeedState,
+  { page, since, startedOver, serviceTime }: PageRead,
+  { ids, malformed, repeated }: PageIds,
+): Progress => ({
+  since,
+  cursor: page.nextCursor,
+  resets: startedOver ? resets + 1 : resets,
+  resetsInARow: startedOver ? resetsInARow + 1 : 0,
+  ...(page.hasMore ? resyncing && { resyncing } : { lastSuccess: serviceTime }),
+  counts: { listed: ids.length + malformed, malformed, repeated },
+});

@@ -1,0 +1,79 @@
+import type { Cause } from '../../shared/contract/events.ts';
+import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
+import { PartnerError } from '../../shared/domain/faults.ts';
+import { cleanText } from '../../shared/partner-api/errors/clean-text.ts';
+import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
+import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
+import type { FeedState } from '../../shared/ports/feed-states.ts';
+import type { Observer } from '../../shared/ports/observer.ts';
+import type { PageIds } from './page-ids.ts';
+
+export interface EnqueueDeps {
+  readonly queue: ChangedAdvertsQueue;
+  readonly deadLetters: DeadLetters;
+  readonly observer: Observer;
+  /** A fresh ID of at most 64 characters, never one given before. */
+  readonly newId: () => string;
+}
+
+/**
+ * Sends one message for each distinct ID of the page, and one dead letter for all entries that are no IDs.
+ *
+ * @throws {PartnerError} when the queue did not accept everything; nothing may be stored then
+ */
+export async function enqueuePage(
+  { queue, deadLetters, observer, newId }: EnqueueDeps,
+  state: FeedState,
+  found: PageIds,
+  { receivedAt, cause }: { readonly receivedAt: number; readonly cause: Cause },
+): Promise<void> {
+  const { partnerAccount, generation, feed } = state;
+  // Fresh for every page read: fan-out knows its own writes by it, and a page that is read again may name newer changes.
+  const readId = newId();
+  const listedAt = toInstant(receivedAt);
+  const about = { partnerAccount, feed, correlationId: readId };
+  if (found.malformed > 0) {
+    await deadLetters.sendMalformed([malformedIds(partnerAccount, found, listedAt)]);
+    const count = found.malformed;
+    observer.warn('the feed named something that is no advert ID', { ...about, count });
+  }
+  const messages = found.ids.map(
+    (advertId): ChangedAdvert => ({
+      ...about,
+      key: `${readId}:${advertId}`,
+      generation,
+      advertId,
+      listedAt,
+      cause,
+    }),
+  );
+  if (messages.length === 0) return;
+  const refused = await queue.send(messages);
+  if (refused.size > 0) {
+    const message = `the queue did not accept ${refused.size} of ${messages.length} messages`;
+    throw new PartnerError('transient', message);
+  }
+  observer.info('page accepted', { ...about, adverts: messages.length });
+}
+
+/** One dead letter for all malformed IDs of a page: a feed that names nothing else must not fill the queue. */
+function malformedIds(
+  partnerAccount: string,
+  { malformed, malformedShown }: PageIds,
+  at: string,
+): DeadLetter {
+  const shown = malformedShown.map((text) => JSON.stringify(cleanText(text, []).slice(0, 40)));
+  const named = malformed > shown.length ? [...shown, '…'] : shown;
+  const what = malformed === 1 ? 'is no advert ID' : 'are no advert IDs';
+  return {
+    partnerAccount,
+    advertId: malformedShown[0] ?? null,
+    count: malformed,
+    fault: 'malformed-id',
+    reason: `the feed named ${malformed} that ${what} (expected 1 to 20 digits): ${named.join(', ')}`,
+    at,
+    receives: 0,
+    message: null,
+  };
+}

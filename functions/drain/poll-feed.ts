@@ -1,0 +1,161 @@
+import type { Clock } from '../../shared/domain/clock.ts';
+import { asPartnerError, type PartnerError } from '../../shared/domain/faults.ts';
+import type { Feed } from '../../shared/domain/feed.ts';
+import type { FeedReader } from '../../shared/ports/feed-reader.ts';
+import type { FeedState, PollEnd } from '../../shared/ports/feed-states.ts';
+import { type AcceptDeps, acceptPage, type LeasedFeed } from './accept-page.ts';
+import { pollEndOf, reportFault } from './poll-fault.ts';
+import { readPage } from './read-page.ts';
+
+export interface PollDeps extends AcceptDeps {
+  readonly reader: FeedReader;
+  /** Names this process as the holder of leases. */
+  readonly holder: string;
+  readonly settings: AcceptDeps['settings'] & {
+    /** Of the whole bridge; default 10. */
+    readonly maxRequestsPerSecond?: number;
+    readonly overlapSeconds: number;
+    /** No more is read for a partner account that has this many messages waiting. */
+    readonly maxWaiting: number;
+  };
+}
+
+/** How the reading of pages ended, when nothing went wrong. */
+type TurnEnd =
+  | 'up-to-date'
+  | 'out-of-time'
+  /** Too many messages of the partner account wait in the queue. */
+  | 'backlog'
+  | 'lease-lost'
+  /** There are more pages; the other feeds come first. */
+  | 'turn-over';
+
+export type PollReport = { readonly pages: number; readonly listed: number } & (
+  | {
+      readonly end:
+        | TurnEnd
+        | 'unknown-feed'
+        /** Another run has polled the feed since it was listed. */
+        | 'just-polled';
+    }
+  | { readonly end: 'held'; readonly by: string }
+  | { readonly end: 'fault'; readonly fault: PartnerError }
+);
+
+export interface PollOptions {
+  /** Ms since 1970: no page is asked for after it. */
+  readonly deadlineMs: number;
+  /** Ends the poll after the page in hand. */
+  readonly signal?: AbortSignal;
+  /** Reads the feed again from `since`, without its cursor; without `since` it continues a resync. */
+  readonly resync?: { readonly since?: string };
+  /** The feed as it was listed: it is not polled when another run has polled it since. */
+  readonly listed?: Pick<FeedState, 'lastPolled'>;
+}
+
+/** So that an account with a backlog does not delay all others. */
+const maxPagesPerTurn = 10;
+/**
+ * For one page with all its attempts: a service that hangs for one account costs the others no more. The page's request
+ * also waits its turn in the rate budget, behind up to three batches of adverts.
+ */
+const pageMs = 20_000;
+const slotsBefore = 30;
+/** A page is not asked for when its answer might come after the lease has run out. */
+const leaseMarginMs = 10_000;
+
+/** What one poll has come to so far. */
+interface Turn {
+  pages: number;
+  listed: number;
+  /** Undefined when the lease has ended with the last page. */
+  leasedUntil: number | undefined;
+}
+
+/**
+ * Reads one feed of one partner account to its end, page by page: the IDs of a page go to the queue first, then its
+ * cursor is stored. Whatever fails in between, the next poll reads the same page again.
+ */
+export async function pollFeed(
+  deps: PollDeps,
+  feed: Feed,
+  partnerAccount: string,
+  options: PollOptions,
+): Promise<PollReport> {
+  const { feedStates, clock, holder, settings } = deps;
+  const { resync, listed } = options;
+  const key = { partnerAccount, feed: feed.name };
+  const none = { pages: 0, listed: 0 };
+  // Before the lease is taken: that counts as the feed's turn, and it would wait another round for nothing.
+  if (isOver(clock, options)) return { ...none, end: 'out-of-time' };
+  const lease = await feedStates.acquire(key, holder, clock.now(), settings.leaseMs, listed);
+  if (!lease) return { ...none, end: 'unknown-feed' };
+  if ('heldBy' in lease) return { ...none, end: 'held', by: lease.heldBy };
+  if ('polledAt' in lease) return { ...none, end: 'just-polled' };
+
+  const { fence } = lease;
+  const turn: Turn = { ...none, leasedUntil: clock.now() + settings.leaseMs };
+  const report = () => ({ pages: turn.pages, listed: turn.listed });
+  let pollEnd: PollEnd = {};
+  try {
+    const leased = { feed, fence, cause: resync ? 'resync' : 'feed' } as const;
+    const end = await readPages(deps, leased, startOf(lease.state, resync), turn, options);
+    return { ...report(), end };
+  } catch (error) {
+    const fault = asPartnerError(error);
+    pollEnd = pollEndOf(fault, clock.now());
+    // No request was sent (the service is paused, or the budget had no slot in time): the feed keeps its place in line.
+    if (fault.code === 'paused' && turn.pages === 0 && listed) {
+      pollEnd = { ...pollEnd, unasked: { lastPolled: listed.lastPolled } };
+    }
+    reportFault(deps.observer, fault, key);
+    return { ...report(), end: 'fault', fault };
+  } finally {
+    // A lease that cannot be given back runs out by itself; the poll's own outcome is what counts.
+    if (turn.leasedUntil !== undefined && turn.leasedUntil > clock.now()) {
+      await feedStates.release(key, fence, pollEnd, clock.now()).catch(() => undefined);
+    }
+  }
+}
+
+/** @throws {PartnerError} */
+async function readPages(
+  deps: PollDeps,
+  leased: LeasedFeed,
+  start: FeedState,
+  turn: Turn,
+  options: PollOptions,
+): Promise<TurnEnd> {
+  const { reader, queue, clock, settings } = deps;
+  const slotsMs = (slotsBefore * 1000) / (settings.maxRequestsPerSecond ?? 10);
+  for (let state = start; ; ) {
+    if (isOver(clock, options)) return 'out-of-time';
+    if (turn.pages >= maxPagesPerTurn) return 'turn-over';
+    if ((await queue.depth(state.partnerAccount)) > settings.maxWaiting) return 'backlog';
+    const leasedUntil = turn.leasedUntil ?? 0;
+    const read = await readPage(reader, leased.feed, state, {
+      deadlineMs: Math.min(options.deadlineMs, leasedUntil - leaseMarginMs, clock.now() + pageMs + slotsMs),
+      overlapMs: settings.overlapSeconds * 1000,
+      nowMs: clock.now(),
+      generation: state.generation,
+    });
+    const accepted = await acceptPage(deps, leased, state, read);
+    if (!accepted) return 'lease-lost';
+    turn.leasedUntil = accepted.leasedUntil;
+    turn.pages += 1;
+    turn.listed += read.page.data.length;
+    if (accepted.standstill) throw accepted.standstill;
+    if (!read.page.hasMore) return 'up-to-date';
+    state = accepted.state;
+  }
+}
+
+const isOver = (clock: Clock, { deadlineMs, signal }: PollOptions): boolean =>
+  clock.now() >= deadlineMs || signal?.aborted === true;
+
+/** Only where reading starts: what is stored changes with the first page that the queue has accepted. */
+function startOf(state: FeedState, resync: PollOptions['resync']): FeedState {
+  if (resync?.since === undefined) return state;
+  const { cursor: _cursor, ...rest } = state;
+  return { ...rest, since: resync.since, resyncing: true };
+}
