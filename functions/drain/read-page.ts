@@ -1,3 +1,4 @@
+import { isCursor } from '../../shared/contract/partner-service.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import { type Feed, pageLimit } from '../../shared/domain/feed.ts';
@@ -14,9 +15,10 @@ export interface PageRead extends ReceivedPage {
 }
 
 /**
- * Reads the page after the stored cursor. When the service may have rejected the cursor, asks once without it, from
- * the last success less the overlap (during a resync from where that began): the document does not say how a rejection looks (partner-api.md §4.1 rule 7).
- * When that fails too it was not the cursor, and the state stays as it is.
+ * Reads the page after the stored cursor. When the service may have rejected the cursor, or it cannot be sent, asks once
+ * without it, from the last success less the overlap (during a resync from where that began): the document does not say
+ * how a rejection looks (partner-api.md §4.1 rule 7). When that fails too it was not the cursor, and the state stays as
+ * it is.
  *
  * @throws {PartnerError}
  */
@@ -27,15 +29,15 @@ export async function readPage(
   { overlapMs, nowMs, ...options }: CallOptions & { readonly overlapMs: number; readonly nowMs: number },
 ): Promise<PageRead> {
   const { partnerAccount, since, cursor } = state;
-  try {
-    const received = await reader.readPage(
-      partnerAccount,
-      { feed, since, cursor, limit: pageLimit },
-      options,
-    );
-    return { ...received, since, startedOver: false };
-  } catch (fault) {
-    if (cursor === undefined || !(fault instanceof PartnerError) || !mayBeCursorRejection(fault)) throw fault;
+  if (cursor === undefined || isCursor(cursor)) {
+    try {
+      const query = { feed, since, cursor, limit: pageLimit };
+      const received = await reader.readPage(partnerAccount, query, options);
+      return { ...received, since, startedOver: false };
+    } catch (fault) {
+      if (cursor === undefined || !(fault instanceof PartnerError) || !mayBeCursorRejection(fault))
+        throw fault;
+    }
   }
   const restart = restartOf(state, overlapMs, nowMs);
   const received = await reader.readPage(partnerAccount, { feed, since: restart, limit: pageLimit }, options);

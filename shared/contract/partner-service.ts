@@ -6,6 +6,18 @@
 import * as v from 'valibot';
 import { status } from './checks.ts';
 
+/** It goes back in the request's line, of which servers take some 8 KB; and it is stored with each page. */
+const maxCursorBytes = 4_096;
+const cursor = v.pipe(
+  v.string(),
+  v.minLength(1, 'expected a non-empty string'),
+  v.check((text) => text.isWellFormed(), 'expected well-formed text, which can be sent back'),
+  v.maxBytes(maxCursorBytes, `expected at most ${maxCursorBytes} bytes`),
+);
+
+/** Whether a stored cursor can be sent: it may have been edited by hand, or come from an older bridge. */
+export const isCursor = (text: string): boolean => v.is(cursor, text);
+
 /**
  * A page of the change feed (§2.1). The IDs are not checked here: a page with one bad ID is still a page, and
  * the drain dead-letters just that ID. Unknown fields are ignored, here and below.
@@ -13,7 +25,7 @@ import { status } from './checks.ts';
 export const feedPage = v.object({
   data: v.array(v.unknown()),
   hasMore: v.boolean(),
-  nextCursor: v.pipe(v.string(), v.minLength(1, 'expected a non-empty string')),
+  nextCursor: cursor,
 });
 export type FeedPage = v.InferOutput<typeof feedPage>;
 

@@ -19,15 +19,16 @@ const page: Answer = {
 const forbidden: Answer = { status: 403, head: { headers: {} }, body: '' };
 
 /** Three partner accounts with a cursor, a real client and rate limiter, and a service that answers as it is told to. */
-async function setUp() {
+async function setUp(cursor = 'old') {
   const clock = createVirtualClock();
   const observer = createRecordingObserver();
   const state = createInMemoryState({ clock });
   for (const name of ['main', 'shop', 'beta']) {
     await state.partnerAccounts.write(partnerAccount({ name }), 0);
-    await state.feedStates.register(feedState({ partnerAccount: name, cursor: 'old' }));
+    await state.feedStates.register(feedState({ partnerAccount: name, cursor }));
   }
-  const service = { answer: (_hasCursor: boolean): Answer => page };
+  const paths: string[] = [];
+  const service = { paths, answer: (_hasCursor: boolean): Answer => page };
   const rateLimiter = createRateLimiter({
     store: state.budgetStore,
     clock,
@@ -41,7 +42,10 @@ async function setUp() {
     rateLimiter,
     clock,
     transport: {
-      send: async ({ path }) => service.answer(path.includes('cursor=')),
+      async send({ path }) {
+        paths.push(path);
+        return service.answer(path.includes('cursor='));
+      },
       close: () => undefined,
     },
   });
@@ -108,5 +112,30 @@ describe('cursors of several partner accounts, rejected with 403 in the same run
     expect(await state.budgetStore.read()).toMatchObject({ pausedUntilMs: 0 });
     clock.advance(60_000);
     expect(await round()).toEqual(['up-to-date', 'up-to-date', 'up-to-date']);
+  });
+});
+
+describe('a stored cursor that cannot be one', () => {
+  it.each([
+    ['longer than 4 KB', 'x'.repeat(4_097)],
+    ['longer than 4 KB in UTF-8', 'ż'.repeat(2_049)],
+    ['not well-formed', 'x\ud800'],
+  ])('is not sent when it is %s: reading starts over', async (_what, cursor) => {
+    const { service, observer, state, round } = await setUp(cursor);
+
+    expect(await round()).toEqual(['up-to-date', 'up-to-date', 'up-to-date']);
+
+    expect(service.paths.filter((path) => path.includes('cursor='))).toEqual([]);
+    expect(observer.counted(metrics.cursorResets)).toBe(3);
+    expect((await state.feedStates.list()).map((feed) => feed.cursor)).toEqual(['new', 'new', 'new']);
+  });
+
+  it('is sent when it has 4 KB', async () => {
+    const { service, observer, round } = await setUp('x'.repeat(4_096));
+
+    await round();
+
+    expect(service.paths.every((path) => path.includes('cursor=xxx'))).toBe(true);
+    expect(observer.counted(metrics.cursorResets)).toBe(0);
   });
 });
