@@ -1,6 +1,7 @@
 import { isErrorCode, withoutNamedValues } from './redacted-text.ts';
 import { redacted, Secret } from './secret.ts';
 import { decodedText } from './text/decoded-text.ts';
+import { printableLines } from './text/printable.ts';
 
 /**
  * The second net: a {@link Secret} prints as `[redacted]` by itself; this one catches what was never put into one.
@@ -19,36 +20,45 @@ export function redactedText(text: string): string {
   return clean === plain ? text : clean;
 }
 
-/** For `JSON.stringify`: whatever looks like a token, by its key or by what stands before it in a text, is left out. */
+/**
+ * `text` for a log: without secrets, and each character that JSON would leave as it is although nobody sees it, or it turns
+ * the line around (C1, bidirectional, zero width), as `\uXXXX`.
+ */
+const loggedText = (text: string): string => printableLines(redactedText(text));
+
+/**
+ * For `JSON.stringify` of a log line: leaves out whatever looks like a token, by its key or by what stands before it in a
+ * text, and makes every text printable.
+ */
 export function redact(key: string, value: unknown): unknown {
   if (value instanceof Secret) return redacted;
   if (value === undefined || value === null) return value;
   const name = key.replace(/[_-]/g, '').toLowerCase();
   if (secretKey.test(name) || (name === 'code' && !isHarmlessCode(value))) return redacted;
-  return typeof value === 'string' ? redactedText(value) : value;
+  return typeof value === 'string' ? loggedText(value) : value;
 }
 
 /** Causes of causes; an error may even be its own. */
 const maxDepth = 10;
 
 /**
- * A copy of `error` that shows no secret: message, stack, causes and whatever else it carries are redacted. For errors
- * that leave the function: Lambda prints what is thrown, and gives it to whoever invoked it.
+ * A copy of `error` that shows no secret and nothing unprintable, in its message, stack, causes and other fields. For
+ * errors that leave the function: Lambda prints what is thrown, and gives it to whoever invoked it.
  *
  * @returns an Error with the name of the original, whatever its class; what is no Error becomes one
  */
 export function redactedError(error: unknown, depth = 0): Error {
-  if (!(error instanceof Error)) return new Error(redactedText(String(error)));
+  if (!(error instanceof Error)) return new Error(loggedText(String(error)));
   const { name, message, stack, cause, ...others } = error;
   const inside = (each: unknown, key = ''): unknown => {
     if (depth === maxDepth) return undefined;
     return each instanceof Error ? redactedError(each, depth + 1) : jsonOf(key, each);
   };
-  const clean = new Error(redactedText(message));
+  const clean = new Error(loggedText(message));
   const define = (key: string, value: unknown) =>
     Object.defineProperty(clean, key, { value, configurable: true, writable: true });
-  define('name', redactedText(name));
-  define('stack', stack === undefined ? undefined : redactedText(stack));
+  define('name', loggedText(name));
+  define('stack', stack === undefined ? undefined : loggedText(stack));
   if (cause !== undefined) define('cause', inside(cause));
   if (error instanceof AggregateError)
     define(

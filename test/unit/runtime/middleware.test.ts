@@ -34,6 +34,26 @@ beforeEach(() => {
 });
 
 describe('what every function has around it', () => {
+  it('writes and throws nothing that hides or turns around what a reader of the log sees', async () => {
+    const hostile = 'paid\u202e\u009b2Jdiap\u200b';
+    const telemetry = createTelemetry();
+    const handler = withRuntime(
+      'drain',
+      async () => {
+        telemetry.observer.warn(hostile, { reason: [hostile], error: new Error(hostile) });
+        throw new PartnerError('transient', hostile, { cause: new Error(hostile) });
+      },
+      telemetry,
+    );
+
+    const thrown = await handler(event, context()).catch((error: unknown) => error);
+
+    for (const written of [...lines, inspect(thrown, { depth: 20 })]) {
+      expect(written).not.toMatch(/[\u0080-\u009f\u200b\u202e]/);
+    }
+    expect(logged()[0].message).toBe('paid\\u202e\\u009b2Jdiap\\u200b');
+  });
+
   it('logs an error without the event or a secret, and fails the invocation', async () => {
     const telemetry = createTelemetry();
     const handler = withRuntime(
