@@ -43,6 +43,9 @@ interface View {
   readonly batch: number;
 }
 
+/** The metric of each verdict that takes a message out of the queue without an outcome. */
+const countedAs = { 'dead-letter': 'deadLettered', park: 'parked' } as const;
+
 export function createFanOut(deps: FanOutDeps) {
   const { clock, observer } = deps;
   const {
@@ -168,10 +171,10 @@ export function createFanOut(deps: FanOutDeps) {
   }
 
   function countOutcomes(settlements: readonly Settlement[]): void {
-    const counts = new Map<Outcome | 'deadLettered', number>();
+    const counts = new Map<Outcome | (typeof countedAs)[keyof typeof countedAs], number>();
     for (const { verdict } of settlements) {
-      if (verdict.kind !== 'done' && verdict.kind !== 'dead-letter') continue;
-      const became = verdict.kind === 'done' ? verdict.outcome : 'deadLettered';
+      if (verdict.kind === 'retry' || verdict.kind === 'forgotten') continue;
+      const became = verdict.kind === 'done' ? verdict.outcome : countedAs[verdict.kind];
       counts.set(became, (counts.get(became) ?? 0) + 1);
     }
     for (const [became, count] of counts) observer.count(metrics[became], count);

@@ -51,6 +51,8 @@ export const metrics = {
   coalesced: 'Coalesced',
   unavailable: 'Unavailable',
   deadLettered: 'DeadLettered',
+  /** Messages put aside, outside the queue, until their partner account may be polled again. */
+  parked: 'Parked',
   /** Deliveries beyond the first of a message. */
   redelivered: 'Redelivered',
   /** Cursors that the service rejected, so that reading started over from a time. */

@@ -447,6 +447,7 @@ describe('a partner account', () => {
     expect((await handle(delivery()))[0]?.kind).toBe('done');
     state.account = partnerAccount({ pause: pause(minuteMs + 1) });
     expect((await handle(delivery()))[0]?.kind).toBe('park');
+    expect(world.observer.counted(metrics.parked)).toBe(1);
   });
 
   it.each<[string, Partial<PartnerAccount> | undefined, string]>([
