@@ -4,7 +4,7 @@ import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queu
 import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
-import { createParkedMessages } from '../../shared/aws/parking/parked-messages.ts';
+import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
 import { readBooks } from '../../shared/aws/read-books.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
@@ -32,7 +32,7 @@ const drain = createDrain({
   reader: partner,
   queue: createChangedAdvertsQueue({ queue, maxWaiting: drainLimits.maxWaiting, inFlightOf }),
   deadLetters: createDeadLetters({ queue: deadLetterQueue }),
-  parked: createParkedMessages({ table, queue }),
+  parked: createParkedMessages({ table, queue, deadLetterQueue, observer }),
   bridgePausedUntil: async () => (await budget.read()).pausedUntilMs,
   observer,
   clock: systemClock,

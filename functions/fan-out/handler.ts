@@ -4,8 +4,7 @@ import { createBooks } from '../../shared/aws/books.ts';
 import { createBudgetStore } from '../../shared/aws/budget-store.ts';
 import { dynamoDbClient, eventBridgeClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
-import { createParkingEntrance } from '../../shared/aws/parking/entrance.ts';
-import { parkIn } from '../../shared/aws/parking/parking.ts';
+import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
 import { createBatchSettler } from '../../shared/aws/settler.ts';
 import { deliveryOf } from '../../shared/aws/sqs/deliveries.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
@@ -21,6 +20,7 @@ const dynamoDb = dynamoDbClient();
 const sqs = sqsClient();
 const table = { client: dynamoDb, name: config.feedStateTable };
 const queue = { client: sqs, url: config.queueUrl };
+const deadLetterQueue = { client: sqs, url: config.deadLetterQueueUrl };
 const partner = partnerService(config, table);
 const budget = createBudgetStore(table);
 const fanOut = createFanOut({
@@ -36,9 +36,9 @@ const fanOut = createFanOut({
 });
 const settler = createBatchSettler({
   queue,
-  deadLetterQueue: { client: sqs, url: config.deadLetterQueueUrl },
+  deadLetterQueue,
   books: createBooks(table),
-  parking: { park: (parked) => parkIn(createParkingEntrance(table), parked, systemClock.now()) },
+  parking: createParkedMessages({ table, queue, deadLetterQueue, observer }),
   observer,
 });
 

@@ -4,6 +4,11 @@ import type { InMemoryBooks } from './books.ts';
 
 export type InMemoryParkingLot = ReturnType<typeof createInMemoryParkingLot>;
 
+/** What is kept in memory can always be read. */
+export const neverUnreadable = async (): Promise<never> => {
+  throw new Error('a parked message could not be read');
+};
+
 /**
  * Parked messages in memory. What is here is in flight; one that is here and in the queue, since a process ended in
  * between, is listed twice, as it will be settled twice.
@@ -27,7 +32,7 @@ export function createInMemoryParkingLot(books: InMemoryBooks) {
     count(parked, 1);
   }
 
-  const lot: ParkingLot = {
+  const lot: ParkingLot<ParkedMessage> = {
     async put(parked) {
       for (const one of parked) keep(one);
     },

@@ -4,7 +4,7 @@ import { createInMemoryBooks } from './books.ts';
 import { createInMemoryBudgetStore } from './budget-store.ts';
 import { createInMemoryQueue, type InMemoryQueueOptions } from './changed-adverts-queue.ts';
 import { createInMemoryFeedStates } from './feed-states.ts';
-import { createInMemoryParkingLot } from './parking-lot.ts';
+import { createInMemoryParkingLot, neverUnreadable } from './parking-lot.ts';
 import { createInMemoryPartnerAccounts } from './partner-accounts.ts';
 import { createInMemoryApplicationSecret, createInMemoryVault } from './token-vault.ts';
 
@@ -22,7 +22,12 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' 
     advertHistories: createInMemoryAdvertHistories(),
     queue,
     parkingLot,
-    parked: createParking({ lot: parkingLot, send: queue.sendParked, clock }),
+    parked: createParking({
+      lot: parkingLot,
+      send: queue.sendParked,
+      deadLetter: neverUnreadable,
+      clock,
+    }),
     deadLetters: queue.deadLetters,
     bookKeeper: { read: queue.read, queue: queue.queue },
     vault: createInMemoryVault(),

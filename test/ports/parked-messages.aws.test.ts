@@ -1,9 +1,12 @@
-import { afterAll, beforeAll } from 'vitest';
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
-import { createParkedMessages } from '../../shared/aws/parking/parked-messages.ts';
+import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
 import { createBatchSettler } from '../../shared/aws/settler.ts';
+import type { Queue } from '../../shared/aws/sqs/send-batches.ts';
 import { startDynamo, startSqs } from '../helpers/aws/emulators.ts';
-import { anObserver } from '../helpers/aws/fixtures.ts';
+import { aMessage, anObserver } from '../helpers/aws/fixtures.ts';
 import { sqsInbox } from '../helpers/aws/sqs-inbox.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { parkedMessagesSuite } from './parked-messages.suite.ts';
@@ -20,13 +23,15 @@ parkedMessagesSuite('DynamoDB and SQS (dynalite, fauxqs)', async () => {
   const clock = createManualClock();
   const table = await dynamo.feedStateTable();
   const queue = sqs.createQueue();
-  const parked = createParkedMessages({ table, queue, clock });
+  const deadLetterQueue = sqs.createQueue();
+  const { observer } = anObserver();
+  const parked = createParkedMessages({ table, queue, deadLetterQueue, observer, clock });
   const settler = createBatchSettler({
     queue,
-    deadLetterQueue: sqs.createQueue(),
+    deadLetterQueue,
     books: { add: async () => {} },
     parking: parked,
-    observer: anObserver().observer,
+    observer,
   });
   const changedAdverts = createChangedAdvertsQueue({ queue, maxWaiting: 0, inFlightOf: async () => 0 });
   return {
@@ -36,3 +41,47 @@ parkedMessagesSuite('DynamoDB and SQS (dynalite, fauxqs)', async () => {
     now: clock.now,
   };
 });
+
+it('a parked row that cannot be read becomes a dead letter, and the others are released', async () => {
+  const table = await dynamo.feedStateTable();
+  const queue = sqs.createQueue();
+  const deadLetterQueue = sqs.createQueue();
+  const { observer, lines } = anObserver();
+  const parked = createParkedMessages({ table, queue, deadLetterQueue, observer });
+  await parked.park([
+    { place: '1:k', message: aMessage('1') },
+    { place: '9:k', message: aMessage('9') },
+  ]);
+  const spoil = async (place: string, body: string) => {
+    const Item = { pk: { S: 'parked/main' }, sk: { S: place }, body: { S: body } };
+    await table.client.send(new PutItemCommand({ TableName: table.name, Item }));
+  };
+  await spoil('0:k', JSON.stringify({ ...aMessage('5'), generation: 'soon' }));
+  await spoil('5:k', '{');
+
+  const options = { most: 1_000, deadlineMs: Date.now() + 60_000 };
+  expect(await parked.release('main', options)).toBe(2);
+
+  expect((await receivedBodies(queue)).map(({ advertId }) => advertId)).toEqual(['1', '9']);
+  const letters = await receivedBodies(deadLetterQueue);
+  expect(letters).toHaveLength(2);
+  expect(letters.find(({ advertId }) => advertId === '5')).toMatchObject({
+    partnerAccount: 'main',
+    fault: 'malformed-message',
+    reason: expect.stringContaining('generation: expected number'),
+    message: null,
+  });
+  expect(lines.map(({ level }) => level)).toEqual(['warn', 'warn']);
+  expect(lines[0]).toMatchObject({
+    message: expect.stringContaining('dead letter'),
+    fields: { place: '0:k' },
+  });
+  expect(await parked.release('main', options)).toBe(0);
+});
+
+async function receivedBodies({ client, url: QueueUrl }: Queue) {
+  const { Messages = [] } = await client.send(
+    new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }),
+  );
+  return Messages.map(({ Body = '' }) => JSON.parse(Body)).sort((a, b) => (a.advertId < b.advertId ? -1 : 1));
+}

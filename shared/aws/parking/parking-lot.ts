@@ -1,50 +1,71 @@
-import { ConditionalCheckFailedException, DeleteItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
-import { checkedJson } from '../../contract/checks.ts';
-import { changedAdvert } from '../../contract/messages.ts';
+import {
+  ConditionalCheckFailedException,
+  DeleteItemCommand,
+  PutItemCommand,
+  QueryCommand,
+} from '@aws-sdk/client-dynamodb';
+import { messageIn } from '../../contract/messages.ts';
 import { feedStateTable, parkedMarks, parkedMessagesOf } from '../../contract/tables.ts';
 import type { ParkedMessage } from '../../domain/queue/parked-message.ts';
 import { readItem, type Table } from '../dynamodb/conditional-write.ts';
-import { deleteAll, queryAll } from '../dynamodb/query.ts';
+import { deleteAll, putAll, queryAll } from '../dynamodb/query.ts';
 import { type Item, numberIn } from '../dynamodb/values.ts';
-import { createParkingEntrance, markKey, messageKey } from './entrance.ts';
-import type { ParkingLot } from './parking.ts';
+import type { ParkingLot, UnreadableRow } from './parking.ts';
 
 const { partitionKey: pk, sortKey: sk } = feedStateTable;
+
+const markKey = (partnerAccount: string): Item => ({ [pk]: { S: parkedMarks }, [sk]: { S: partnerAccount } });
+const messageKey = (partnerAccount: string, place: string): Item => ({
+  [pk]: { S: parkedMessagesOf(partnerAccount) },
+  [sk]: { S: place },
+});
 
 /**
  * Parked messages on the feed-state table: one item for each, in a partition for each partner account, and one mark for
  * each account that has some, all in one partition: so one query finds them.
  */
 export function createParkingLot(table: Table): ParkingLot & { count(): Promise<number> } {
-  const query = (partnerAccount: string, rest: { Limit: number } | { Select: 'COUNT'; from?: Item }) => {
-    const { from, ...options } = 'from' in rest ? rest : { ...rest, from: undefined };
-    return table.client.send(
+  const queryMessages = (
+    partnerAccount: string,
+    options: { Limit: number } | { Select: 'COUNT'; ExclusiveStartKey?: Item },
+  ) =>
+    table.client.send(
       new QueryCommand({
         TableName: table.name,
         ConsistentRead: true,
         KeyConditionExpression: '#pk = :account',
         ExpressionAttributeNames: { '#pk': pk },
         ExpressionAttributeValues: { ':account': { S: parkedMessagesOf(partnerAccount) } },
-        ExclusiveStartKey: from,
         ...options,
       }),
     );
-  };
 
   const marked = async () => (await queryAll(table, parkedMarks)).map((item) => item[sk]?.S ?? '');
 
   async function countOf(partnerAccount: string): Promise<number> {
     let count = 0;
-    for (let from: Item | undefined; ; ) {
-      const { Count = 0, LastEvaluatedKey } = await query(partnerAccount, { Select: 'COUNT', from });
-      count += Count;
-      if (!LastEvaluatedKey) return count;
-      from = LastEvaluatedKey;
+    for (let ExclusiveStartKey: Item | undefined; ; ) {
+      const page = await queryMessages(partnerAccount, { Select: 'COUNT', ExclusiveStartKey });
+      count += page.Count ?? 0;
+      if (!page.LastEvaluatedKey) return count;
+      ExclusiveStartKey = page.LastEvaluatedKey;
     }
   }
 
   return {
-    ...createParkingEntrance(table),
+    put: (parked) =>
+      putAll(
+        table,
+        parked.map(({ place, message }) => ({
+          ...messageKey(message.partnerAccount, place),
+          body: { S: JSON.stringify(message) },
+        })),
+      ),
+
+    async mark(partnerAccount, atMs) {
+      const Item = { ...markKey(partnerAccount), markedAt: { N: String(atMs) } };
+      await table.client.send(new PutItemCommand({ TableName: table.name, Item }));
+    },
 
     marked,
 
@@ -54,8 +75,11 @@ export function createParkingLot(table: Table): ParkingLot & { count(): Promise<
     },
 
     async oldest(partnerAccount, limit) {
-      const { Items = [] } = await query(partnerAccount, { Limit: limit });
-      return Items.map(parkedOf);
+      const { Items = [] } = await queryMessages(partnerAccount, { Limit: limit });
+      return Items.map((item): ParkedMessage | UnreadableRow => ({
+        place: item[sk]?.S ?? '',
+        ...messageIn(item.body?.S ?? ''),
+      }));
     },
 
     remove: (partnerAccount, places) =>
@@ -86,10 +110,4 @@ export function createParkingLot(table: Table): ParkingLot & { count(): Promise<
       return counts.reduce((sum, count) => sum + count, 0);
     },
   };
-}
-
-/** @throws {ShapeError} */
-function parkedOf(item: Item): ParkedMessage {
-  const place = item[sk]?.S ?? '';
-  return { place, message: checkedJson(changedAdvert, item.body?.S ?? '', `parked message ${place}`) };
 }

@@ -7,7 +7,7 @@ import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
-import { createParkedMessages } from '../../../shared/aws/parking/parked-messages.ts';
+import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { createBatchSettler } from '../../../shared/aws/settler.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
@@ -145,12 +145,15 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
       const queue = world().queue('ChangedAdvertsQueue');
       const letters = world().queue('ChangedAdvertsDeadLetters');
       const table = await world().table('FeedState');
-      const settler = createBatchSettler({
+      const fanOut = {
         queue: queue.of('fanOut'),
         deadLetterQueue: letters.of('fanOut'),
-        books: createBooks(table.of('fanOut')),
-        parking: createParkedMessages({ table: table.of('fanOut'), queue: queue.of('fanOut') }),
         observer: anObserver().observer,
+      };
+      const settler = createBatchSettler({
+        books: createBooks(table.of('fanOut')),
+        ...fanOut,
+        parking: createParkedMessages({ table: table.of('fanOut'), ...fanOut }),
       });
       return {
         queue: {
@@ -172,15 +175,19 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
   parkedMessagesSuite('fanOut parks, drain releases', async () => {
     const clock = createManualClock();
     const queue = world().queue('ChangedAdvertsQueue');
+    const letters = world().queue('ChangedAdvertsDeadLetters');
     const table = await world().table('FeedState');
+    const queuesOf = (by: 'drain' | 'fanOut') => ({
+      queue: queue.of(by),
+      deadLetterQueue: letters.of(by),
+      observer: anObserver().observer,
+    });
     const parkedBy = (by: 'drain' | 'fanOut') =>
-      createParkedMessages({ table: table.of(by), queue: queue.of(by), clock });
+      createParkedMessages({ table: table.of(by), clock, ...queuesOf(by) });
     const settler = createBatchSettler({
-      queue: queue.of('fanOut'),
-      deadLetterQueue: world().queue('ChangedAdvertsDeadLetters').of('fanOut'),
       books: createBooks(table.of('fanOut')),
       parking: parkedBy('fanOut'),
-      observer: anObserver().observer,
+      ...queuesOf('fanOut'),
     });
     const sender = createChangedAdvertsQueue({
       queue: queue.of('harness'),

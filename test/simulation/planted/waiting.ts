@@ -93,10 +93,10 @@ export const plantedInWaiting: readonly PlantedFault[] = [
       replacements: [
         {
           file: 'parking.ts',
-          from: '  // First: messages',
-          to: '  await lot.put(parked);\n  // First: messages',
+          from: '      // The marks first: messages',
+          to: '      await lot.put(parked);\n      // The marks first: messages',
         },
-        { file: 'parking.ts', from: '  }\n  await lot.put(parked);', to: '  }' },
+        { file: 'parking.ts', from: '      }\n      await lot.put(parked);', to: '      }' },
       ],
     },
   ]),

@@ -2,6 +2,7 @@
 
 import type { ParkingDeps, ParkingLot } from '../../../shared/aws/parking/parking.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
+import type { ParkedMessage } from '../../../shared/domain/queue/parked-message.ts';
 import type { AdvertHistories, AdvertKey } from '../../../shared/ports/advert-histories.ts';
 import type { ApplicationSecret } from '../../../shared/ports/application-secret.ts';
 import type { BudgetStore } from '../../../shared/ports/budget-store.ts';
@@ -32,7 +33,7 @@ export interface BridgePorts {
   readonly vault: TokenVault;
   readonly application: ApplicationSecret;
   readonly budget: BudgetStore;
-  readonly parkingLot: ParkingLot;
+  readonly parkingLot: ParkingLot<ParkedMessage>;
   readonly sendParked: ParkingDeps['send'];
   /** As drain and fan-out ask for it. */
   readonly bridgePausedUntil: () => Promise<number>;

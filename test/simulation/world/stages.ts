@@ -19,6 +19,7 @@ import {
 } from '../../../shared/partner-api/tokens/account-views.ts';
 import type { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import type { Settler } from '../../../shared/ports/deliveries.ts';
+import { neverUnreadable } from '../../fakes/parking-lot.ts';
 import { hashOf } from '../model/random.ts';
 import { type BridgePorts, createBridgePorts } from './bridge-ports.ts';
 import { createWatchedObserver } from './observer.ts';
@@ -110,6 +111,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     useCases.createParking({
       lot: ports.parkingLot,
       send: ports.sendParked,
+      deadLetter: neverUnreadable,
       clock,
       // What is late is so by 75 s at most, and clocks differ.
       keepMarkMs: 90_000,

@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { createBookKeeper } from '../../../shared/aws/book-keeper.ts';
 import { booksItemKey, createBooks } from '../../../shared/aws/books.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
-import { parkIn } from '../../../shared/aws/parking/parking.ts';
 import { createParkingLot } from '../../../shared/aws/parking/parking-lot.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { changedAdvert } from '../../helpers/records.ts';
@@ -91,7 +90,9 @@ describe('the books on DynamoDB', () => {
       place: String(index),
       message: changedAdvert({ partnerAccount }),
     }));
-    await parkIn(createParkingLot(table), parked, 5);
+    const lot = createParkingLot(table);
+    for (const partnerAccount of ['main', 'other']) await lot.mark(partnerAccount, 5);
+    await lot.put(parked);
     expect(await bookKeeper.queue()).toEqual({ waiting: 3, deadLetters: 0 });
   });
 });

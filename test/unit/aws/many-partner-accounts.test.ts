@@ -7,7 +7,7 @@ import { createRefreshToken } from '../../../functions/refresh-token/refresh-tok
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
-import { createParkedMessages } from '../../../shared/aws/parking/parked-messages.ts';
+import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
@@ -94,7 +94,7 @@ describe('the calls of a run over 25 partner accounts', () => {
     const newId = () => `id-${++ids}`;
     const drain = createDrain({
       accounts,
-      parked: createParkedMessages({ table, queue, ...edges }),
+      parked: createParkedMessages({ table, queue, deadLetterQueue: queue, observer, ...edges }),
       bridgePausedUntil: async () => 0,
       feedStates,
       reader: createPartnerReaders({ client, tokens }),

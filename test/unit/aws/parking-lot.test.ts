@@ -26,11 +26,14 @@ describe('the parking lot on DynamoDB', () => {
     expect(counts.map(({ ExclusiveStartKey }) => ExclusiveStartKey)).toEqual([undefined, start, start]);
   });
 
-  it('says which message cannot be read', async () => {
-    dynamo.on(QueryCommand).resolves({ Items: [{ sk: { S: 'place-1' }, body: { S: '{' } }] });
-    await expect(lot.oldest('main', 10)).rejects.toThrow('parked message place-1');
-    dynamo.on(QueryCommand).resolves({ Items: [{ sk: { S: 'place-1' } }] });
-    await expect(lot.oldest('main', 10)).rejects.toMatchObject({ code: 'wrong-shape' });
+  it('says what is wrong with a row that cannot be read', async () => {
+    dynamo
+      .on(QueryCommand)
+      .resolves({ Items: [{ sk: { S: 'place-1' }, body: { S: '{' } }, { sk: { S: 'place-2' } }] });
+    const about = { partnerAccount: null, advertId: null };
+    expect(await lot.oldest('main', 10)).toEqual(
+      ['place-1', 'place-2'].map((place) => ({ place, flaw: 'message: expected JSON', about })),
+    );
     dynamo.on(QueryCommand).resolves({});
     expect(await lot.oldest('main', 10)).toEqual([]);
   });

@@ -17,7 +17,7 @@ import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-q
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
-import { createParkedMessages } from '../../../shared/aws/parking/parked-messages.ts';
+import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { readBooks } from '../../../shared/aws/read-books.ts';
 import { createStoredLetters } from '../../../shared/aws/redrive.ts';
@@ -104,7 +104,7 @@ async function startBridge() {
     clock,
   });
   const reader = createPartnerReaders({ client, tokens });
-  const parking = createParkedMessages({ table, queue });
+  const parking = createParkedMessages({ table, queue, deadLetterQueue, observer });
   const bridgePausedUntil = async () => 0;
   const drain = createDrain({
     ...{ ...edges, accounts, feedStates, reader, observer, holder: 'drain' },

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { systemClock, toInstant } from '../domain/clock.ts';
+import { messageGroupOf } from '../domain/queue/message-groups.ts';
+import type { Observer } from '../ports/observer.ts';
+import { sendDeadLetters } from './dead-letters.ts';
+import type { Table } from './dynamodb/conditional-write.ts';
+import { createParking, type Parking } from './parking/parking.ts';
+import { createParkingLot } from './parking/parking-lot.ts';
+import { type Edges, type Queue, sendBatches } from './sqs/send-batches.ts';
+
+export interface ParkedMessagesOptions extends Edges {
+  readonly table: Table;
+  readonly queue: Queue;
+  readonly deadLetterQueue: Queue;
+  readonly observer: Observer;
+}
+
+/** Messages that wait outside the queue, in the feed-state table: fan-out parks them, drain releases them. */
+export function createParkedMessages(options: ParkedMessagesOptions): Parking {
+  const { table, queue, deadLetterQueue, observer, ...edges } = options;
+  const { clock = systemClock } = edges;
+  return createParking({
+    lot: createParkingLot(table),
+    clock,
+    send: (parked) =>
+      sendBatches(
+        queue,
+        parked.map(({ place, message }) => ({
+          key: place,
+          body: JSON.stringify(message),
+          groupId: messageGroupOf(message),
+          // Not the message's key, which the queue may have accepted minutes ago. The place is the same when a release
+          // that was broken off is repeated, and another when the message is parked again.
+          deduplicationId: createHash('sha256').update(`parked ${place}`).digest('hex'),
+        })),
+        edges,
+      ),
+    // Somebody edited the row, or another version of the bridge wrote it. It must not hold up its account's other messages.
+    deadLetter(partnerAccount, rows) {
+      for (const { place, flaw } of rows) {
+        observer.warn('a parked message cannot be read: it becomes a dead letter', {
+          partnerAccount,
+          place,
+          reason: flaw,
+        });
+      }
+      const letters = rows.map(({ place, flaw, about }) => ({
+        id: place,
+        letter: {
+          ...{ partnerAccount, advertId: about.advertId, fault: 'malformed-message', message: null },
+          reason: `parked message ${place}: ${flaw}`,
+          at: toInstant(clock.now()),
+          receives: 1,
+        },
+      }));
+      return sendDeadLetters(deadLetterQueue, letters, edges);
+    },
+  });
+}
