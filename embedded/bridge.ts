@@ -1,22 +1,23 @@
 /**
- * The embedded bridge: the use cases of the Lambdas over SQLite, with the partner service reached over real HTTP. This
- * file only puts the parts together; workers.ts and poller.ts run them.
+ * The embedded bridge: the use cases of the Lambdas in one process, with the state file in the place of the AWS services.
+ *
+ * The poller reads the feeds (poller.ts) and puts what they list into the queue; the workers (workers.ts) take it from
+ * there, fetch each advert and publish its event to standard output or to the outbox (publishers.ts), from where it is
+ * sent to the webhooks (webhooks/delivery.ts). Here the parts are put together and run.
  */
 import { randomUUID } from 'node:crypto';
-import { createDrain, type Drain } from '../functions/drain/drain.ts';
+import { createDrain } from '../functions/drain/drain.ts';
 import { createFanOut } from '../functions/fan-out/fan-out.ts';
 import { createRefreshToken } from '../functions/refresh-token/refresh-token.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { type Clock, systemClock } from '../shared/domain/clock.ts';
 import type { PartnerError } from '../shared/domain/faults.ts';
-import { stopOf } from '../shared/domain/partner-account.ts';
 import { createPartnerService } from '../shared/partner-api/partner-service.ts';
-import type { AdvertReader } from '../shared/ports/advert-reader.ts';
-import type { ChangedAdvertsQueue } from '../shared/ports/changed-adverts-queue.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import { refreshLockMs } from './connect.ts';
+import { messagesOfStopped, needsPerson } from './leftovers.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';
 import { startWorkers } from './workers.ts';
 
@@ -24,185 +25,140 @@ export interface EmbeddedBridgeOptions {
   readonly state: EmbeddedState;
   readonly baseUrl: string;
   readonly settings: BridgeSettings;
-  /** Adverts fetched side by side, and connections kept open. */
+  /** Connections to the partner service, and adverts fetched at the same time. */
   readonly concurrency: number;
   readonly events: EventPublisher;
   readonly observer: Observer;
-  /** Tries of an advert-specific fault before its message is dead-lettered. */
+  /** Ends the run: what is in hand is finished first, and no further request is sent. */
+  readonly signal: AbortSignal;
+  /** Ends the run also when every feed is up to date and the queue is empty. */
+  readonly untilIdle: boolean;
+  /** Attempts at an advert that the service answers with a fault of that advert, before its message is dead-lettered. Default 5. */
   readonly advertTries?: number;
   readonly clock?: Clock;
   readonly random?: () => number;
 }
 
-export interface RunOptions {
-  /** Ends the run: what is in hand is finished first. */
-  readonly signal: AbortSignal;
-  /** Ends the run when every feed is up to date and the queue is empty. */
-  readonly untilIdle: boolean;
-}
-
 export interface RunResult {
-  /** What keeps a feed from being read; only of a run until idle. */
+  /** Why a feed could not be read; only of a run until idle. */
   readonly fault?: PartnerError;
-  /** Whether something is left for a person: dead letters, or a partner account that is stopped. */
+  /** Whether a person has to act: there are dead letters, or a partner account is stopped. */
   readonly needsPerson: boolean;
 }
 
-const dayMs = 86_400_000;
+const maxAgeMs = 24 * 60 * 60_000;
+const fetchMs = 30_000;
+const leaseMs = 90_000;
+const maxWaiting = 20_000;
+const feedsAtOnce = 10;
 const sweepMs = 60_000;
+/** Parked messages are released more often than by the rounds of polls: a run until idle waits for those of a short pause. */
 const releaseMs = 5_000;
 
-export function createEmbeddedBridge(options: EmbeddedBridgeOptions) {
-  const { state, settings, concurrency, events, observer } = options;
+/** Runs the bridge until `signal` is aborted, or until idle. The caller holds the run lock (shared/sqlite/file/run-lock.ts). */
+export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise<RunResult> {
+  const { state, baseUrl, settings, concurrency, events, observer, signal, untilIdle } = options;
   const { clock = systemClock, random = Math.random, advertTries = 5 } = options;
-  const holder = `run-${randomUUID()}`;
-  const stopped = new AbortController();
+  const bridgePausedUntil = async () => (await state.budgetStore.read()).pausedUntilMs;
+
   const partner = createPartnerService({
-    ...{ baseUrl: options.baseUrl, settings, concurrency, observer, clock, random },
+    ...{ baseUrl, settings, concurrency, observer, clock, random, stopped: signal },
     budgetStore: state.budgetStore,
     accounts: state.partnerAccounts,
     tokenReader: state.vault,
     requester: { refresh: (request, options) => refreshToken.refresh(request, options) },
-    stopped: stopped.signal,
   });
   const { client, accounts } = partner;
+  const common = { accounts, observer, clock, random };
+
   const refreshToken = createRefreshToken({
-    accounts,
+    ...common,
     vault: state.vault,
     application: state.applicationSecret,
     endpoint: client,
     events,
-    observer,
-    clock,
-    random,
-    // Named as a run's: the next run frees what a dead one held.
-    newId: () => `run-${randomUUID()}`,
+    newId: newRunId,
     settings: { requiredScope: settings.requiredScope, lockMs: refreshLockMs },
   });
-  const pausedUntil = async () => (await state.budgetStore.read()).pausedUntilMs;
 
-  async function waitingForStopped(): Promise<number> {
-    const stopped = (await state.partnerAccounts.list(() => undefined)).filter((account) => stopOf(account));
-    const depths = await Promise.all(stopped.map(({ name }) => state.queue.depth(name)));
-    return depths.reduce((sum, depth) => sum + depth, 0);
-  }
+  const fanOut = createFanOut({
+    ...common,
+    histories: state.advertHistories,
+    adverts: partner,
+    events,
+    bridgePausedUntil,
+    settings: {
+      // Messages are dated by the clock of this process.
+      clockSkewMs: 0,
+      advertTries,
+      maxAgeMs,
+      confirmUnavailableSeconds: settings.confirmUnavailableSeconds,
+      fetchMs,
+    },
+  });
+  const { queue } = state;
+  const workers = startWorkers({ inbox: queue, settler: queue, fanOut, clock, observer, concurrency });
 
-  async function needsPerson(): Promise<boolean> {
-    let unreadable = 0;
-    const accounts = await state.partnerAccounts.list(() => {
-      unreadable += 1;
-    });
-    const stops = accounts.map(stopOf);
-    const { deadLetters } = await state.bookKeeper.queue();
-    return unreadable > 0 || deadLetters > 0 || stops.some((stop) => stop && stop.reason !== 'disconnected');
-  }
-
-  async function sweepForEver(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const deadlineMs = clock.now() + sweepMs;
-      await refreshToken.sweep({ deadlineMs }).catch((error: unknown) => {
-        observer.error('the tokens could not be looked after', { error });
-      });
-      await clock.sleep(sweepMs, signal);
-    }
-  }
-
-  /** More often than the rounds, and when there are none: a run until idle waits for what is parked in a short pause. */
-  async function releaseForEver(drain: Drain, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await drain.release(clock.now() + releaseMs);
-      await clock.sleep(releaseMs, signal);
-    }
-  }
-
-  /** Runs until `signal`, or until idle. */
-  async function run({ signal, untilIdle }: RunOptions): Promise<RunResult> {
-    // Its connection is free: another advert may have it while this one waits for the disk.
-    const readAdvert: AdvertReader['readAdvert'] = (partnerAccount, advertId, ...rest) =>
-      partner
-        .readAdvert(partnerAccount, advertId, ...rest)
-        .finally(() => workers.fetched(partnerAccount, advertId));
-    const fanOut = createFanOut({
-      accounts,
-      histories: state.advertHistories,
-      adverts: { readAdvert },
-      events,
-      bridgePausedUntil: pausedUntil,
-      observer,
-      clock,
-      random,
-      settings: {
-        // The queue's clock is this one.
-        clockSkewMs: 0,
-        advertTries,
-        maxAgeMs: dayMs,
-        confirmUnavailableSeconds: settings.confirmUnavailableSeconds,
-        fetchMs: 30_000,
-      },
-    });
-    const workers = startWorkers({
-      inbox: state.queue,
-      settler: state.queue,
-      fanOut,
-      clock,
-      observer,
-      concurrency,
-    });
-    const queue: ChangedAdvertsQueue = {
-      depth: (partnerAccount) => state.queue.depth(partnerAccount),
+  const drain = createDrain({
+    ...common,
+    feedStates: state.feedStates,
+    reader: partner,
+    queue: {
+      depth: queue.depth,
       async send(messages) {
-        const refused = await state.queue.send(messages);
+        const refused = await queue.send(messages);
         workers.wake();
         return refused;
       },
-    };
-    const drain = createDrain({
-      accounts,
-      feedStates: state.feedStates,
-      reader: partner,
-      queue,
-      deadLetters: state.queue,
-      parked: state.parked,
-      bridgePausedUntil: pausedUntil,
-      observer,
-      clock,
-      newId: newReadId,
-      holder,
-      settings: {
-        overlapSeconds: settings.overlapSeconds,
-        pollSeconds: settings.pollSeconds,
-        maxRequestsPerSecond: settings.maxRequestsPerSecond,
-        leaseMs: 90_000,
-        maxWaiting: 20_000,
-        feedsAtOnce: 10,
-      },
-    });
-    const stopping = new AbortController();
-    const until = AbortSignal.any([signal, stopping.signal]);
-    signal.addEventListener('abort', () => stopped.abort());
-    if (signal.aborted) stopped.abort();
-    const poller = { drain, clock, observer, pollSeconds: settings.pollSeconds };
-    const sweeping = sweepForEver(until);
-    const releasing = releaseForEver(drain, until);
-    try {
-      const fault = untilIdle
-        ? await pollUntilIdle(
-            { ...poller, bookKeeper: state.bookKeeper, pausedUntil, waitingForStopped },
-            signal,
-          )
-        : await pollForEver(poller, signal).then(() => undefined);
-      return { fault, needsPerson: await needsPerson() };
-    } finally {
-      stopping.abort();
-      await workers.stop();
-      await sweeping;
-      await releasing;
-      client.close();
+    },
+    deadLetters: queue,
+    parked: state.parked,
+    bridgePausedUntil,
+    newId: newReadId,
+    holder: newRunId(),
+    settings: { ...settings, leaseMs, maxWaiting, feedsAtOnce },
+  });
+
+  const idle = new AbortController();
+  const over = AbortSignal.any([signal, idle.signal]);
+  async function repeat(everyMs: number, work: (deadlineMs: number) => Promise<unknown>): Promise<void> {
+    while (!over.aborted) {
+      await work(clock.now() + everyMs);
+      await clock.sleep(everyMs, over);
     }
   }
-
-  return { run };
+  const background = [
+    repeat(sweepMs, (deadlineMs) =>
+      refreshToken.sweep({ deadlineMs }).catch((error: unknown) => {
+        observer.error('the tokens could not be checked', { error });
+      }),
+    ),
+    repeat(releaseMs, (deadlineMs) => drain.release(deadlineMs)),
+  ];
+  const poller = { drain, clock, observer, pollSeconds: settings.pollSeconds };
+  try {
+    const fault = untilIdle
+      ? await pollUntilIdle(
+          {
+            ...poller,
+            bookKeeper: state.bookKeeper,
+            pausedUntil: bridgePausedUntil,
+            waitingForStopped: () => messagesOfStopped(state),
+          },
+          signal,
+        )
+      : await pollForEver(poller, signal).then(() => undefined);
+    return { fault, needsPerson: await needsPerson(state) };
+  } finally {
+    idle.abort();
+    await workers.stop();
+    await Promise.all(background);
+    client.close();
+  }
 }
 
-/** Short, for it stands in every message and event of its page. */
+/** Leases and locks under this prefix are freed by the next run if this one dies (run-lock.ts). */
+const newRunId = (): string => `run-${randomUUID()}`;
+
+/** Short, because every message and event of a page contains it. */
 const newReadId = (): string => randomUUID().replaceAll('-', '');

@@ -1,61 +1,54 @@
 import { byAdvert, type DeliveryGroup } from '../functions/fan-out/by-advert.ts';
 import type { FanOut } from '../functions/fan-out/fan-out.ts';
 import type { Clock } from '../shared/domain/clock.ts';
-import { messageGroupOf } from '../shared/domain/queue/message-groups.ts';
-import type { Delivery, Inbox, Settler } from '../shared/ports/deliveries.ts';
+import type { Inbox, Settler } from '../shared/ports/deliveries.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 
 export interface WorkerDeps {
   readonly inbox: Inbox;
   readonly settler: Settler;
-  readonly fanOut: FanOut;
+  readonly fanOut: Pick<FanOut, 'handleAdvert'>;
   readonly clock: Clock;
   readonly observer: Observer;
-  /** Adverts fetched side by side. */
+  /** Connections to the partner service. */
   readonly concurrency: number;
 }
 
 export interface Workers {
-  /** Something was put into the queue. */
+  /** Looks into the queue at once: something was sent. */
   wake(): void;
-  /** The advert has its answer: the next one may be fetched while this one waits for the disk and the subscriber. */
-  fetched(partnerAccount: string, advertId: string): void;
-  /** Ends when what is in hand is settled. */
+  /** Takes no more messages; resolves when those in hand are settled. */
   stop(): Promise<void>;
 }
 
-/** How long a message may be in hand; ends with the process anyway, since the run lock frees what a dead one held. */
+/** How long a message may be in hand. Longer than any work on it; what a dead process had in hand is free at once. */
 const visibilityMs = 15 * 60_000;
 const handleMs = 60_000;
-/** How often messages that were sent back for a while are looked for. */
+/** How often the queue is looked at for messages whose delay is over. */
 const idleLookMs = 200;
 const maxPerAdvert = 10;
-/** Adverts that have their answer and are not settled yet: more means that disk or subscriber are slower than the service. */
-const maxFinishing = 256;
 const firstSettleWaitMs = 100;
 const maxSettleWaitMs = 5_000;
 
 /**
- * Takes messages from the queue and has the fan-out handle them, one advert to a worker: a slow advert keeps one worker
- * busy, and nobody waits for the slowest of a batch.
+ * Takes messages from the queue and has the fan-out handle them, each advert by itself: a slow advert delays no other.
+ *
+ * Twice as many adverts are in hand as there are connections, so that the connections stay busy while the other half
+ * waits for the disk or the subscriber.
  */
 export function startWorkers(deps: WorkerDeps): Workers {
   const { inbox, settler, fanOut, clock, observer, concurrency } = deps;
-  const ready: DeliveryGroup[] = [];
   const stopping = new AbortController();
-  /** Not fetched yet, by advert. */
-  const fetching = new Set<string>();
-  let busy = 0;
-  /** Nothing could be had when it was last asked: until something is sent or settled. */
-  let isEmpty = false;
+  const maxInHand = 2 * concurrency;
+  let inHand = 0;
   let wakeUp = new AbortController();
 
-  // With a reason, for making one is what costs.
+  // With a reason, for without one each abort makes an error with a stack trace.
   const wake = () => wakeUp.abort('woken');
 
   async function work(group: DeliveryGroup): Promise<void> {
     const settlements = await fanOut.handleAdvert(group, { deadlineMs: clock.now() + handleMs });
-    // Until it works, for what is in hand keeps its advert waiting. After a stop the next run frees it.
+    // Tried until it works, for an unsettled message blocks its advert. After a stop the next run handles it again.
     for (let waitMs = firstSettleWaitMs; ; waitMs = Math.min(2 * waitMs, maxSettleWaitMs)) {
       try {
         return await settler.settle(settlements);
@@ -67,70 +60,43 @@ export function startWorkers(deps: WorkerDeps): Workers {
     }
   }
 
-  const hasRoom = () => fetching.size < concurrency && busy < concurrency + maxFinishing;
-
-  function startReady(): void {
-    while (hasRoom() && ready.length > 0) {
-      const group = ready.shift() as DeliveryGroup;
-      const advert = advertOf(group[0]);
-      busy += 1;
-      fetching.add(advert);
+  /** @returns whether there was anything to do */
+  async function takeWork(): Promise<boolean> {
+    const maxGroups = maxInHand - inHand;
+    if (maxGroups === 0) return false;
+    const deliveries = await inbox.receive({ maxGroups, maxPerGroup: maxPerAdvert, visibilityMs });
+    // Stopped meanwhile: the next run finds them.
+    if (stopping.signal.aborted) return false;
+    for (const group of byAdvert(deliveries)) {
+      inHand += 1;
       void work(group).then(() => {
-        busy -= 1;
-        fetching.delete(advert);
-        // A message may have waited for this one.
-        isEmpty = false;
-        goOn();
+        inHand -= 1;
+        wake();
       });
     }
-  }
-
-  function goOn(): void {
-    startReady();
-    if (!isEmpty && ready.length <= concurrency / 2) wake();
-  }
-
-  function fetched(partnerAccount: string, advertId: string): void {
-    if (fetching.delete(messageGroupOf({ partnerAccount, advertId }))) goOn();
-  }
-
-  async function receive(): Promise<number> {
-    const room = 2 * concurrency - ready.length;
-    if (room <= 0) return 0;
-    const deliveries = await inbox.receive({ maxGroups: room, maxPerGroup: maxPerAdvert, visibilityMs });
-    ready.push(...byAdvert(deliveries));
-    isEmpty = deliveries.length === 0;
-    return deliveries.length;
+    return deliveries.length > 0;
   }
 
   async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
+    while (!stopping.signal.aborted || inHand > 0) {
       wakeUp = new AbortController();
-      const received = await receive().catch((error: unknown) => {
-        observer.error('the queue could not be read', { error });
-        return 0;
-      });
-      startReady();
-      if (received === 0 || !hasRoom()) await clock.sleep(idleLookMs, wakeUp.signal);
-    }
-    while (busy > 0) {
-      wakeUp = new AbortController();
-      await clock.sleep(idleLookMs, wakeUp.signal);
+      const isBusy =
+        !stopping.signal.aborted &&
+        (await takeWork().catch((error: unknown) => {
+          observer.error('the queue could not be read', { error });
+          return false;
+        }));
+      if (!isBusy) await clock.sleep(idleLookMs, wakeUp.signal);
     }
   }
 
   const running = run();
   return {
     wake,
-    fetched,
     stop: () => {
       stopping.abort();
-      // Not begun: they stay in the queue, and the next run finds them.
-      ready.length = 0;
       wake();
       return running;
     },
   };
 }
-
-const advertOf = ({ message, id }: Delivery): string => (message ? messageGroupOf(message) : id);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import * as v from 'valibot';
-import { createEmbeddedBridge } from '../../../embedded/bridge.ts';
+import { runEmbeddedBridge } from '../../../embedded/bridge.ts';
 import { createLocalConnect } from '../../../embedded/connect.ts';
 import { createLinePublisher } from '../../../embedded/publishers.ts';
 import { createTextObserver } from '../../../embedded/text-observer.ts';
@@ -93,14 +93,17 @@ const settingsOf = (pollSeconds: number) =>
     overlapSeconds: 10,
   });
 
-function createDemoBridge(state: EmbeddedState, sandbox: Sandbox, onClosed: () => void) {
-  return createEmbeddedBridge({
+/** Runs the bridge until `stop` is aborted, which it does itself when standard output is closed; or until idle. */
+function runDemoBridge(state: EmbeddedState, sandbox: Sandbox, stop: AbortController, untilIdle: boolean) {
+  return runEmbeddedBridge({
     state,
     baseUrl: sandbox.url,
     settings: settingsOf(1),
     concurrency: 10,
-    events: createLinePublisher(process.stdout, onClosed),
+    events: createLinePublisher(process.stdout, () => stop.abort()),
     observer,
+    signal: stop.signal,
+    untilIdle,
   });
 }
 
@@ -113,7 +116,7 @@ async function runForEver(state: EmbeddedState, sandbox: Sandbox): Promise<numbe
 Change an advert yourself:  curl -d '{"status":"sold"}' ${sandbox.url}/_sandbox/adverts/${id}/status
 Events appear below within ${settingsOf(1).pollSeconds + 1} seconds of a change. Ctrl-C ends it.\n`);
   const changing = changeForEver(sandbox, stop.signal);
-  await createDemoBridge(state, sandbox, () => stop.abort()).run({ signal: stop.signal, untilIdle: false });
+  await runDemoBridge(state, sandbox, stop, false);
   await changing;
   return report(await booksOf(state));
 }
@@ -129,8 +132,7 @@ async function changeForEver({ control }: Sandbox, signal: AbortSignal): Promise
 /** Half of the changes create adverts, the other half change them: each is an event of its own. */
 async function runChanges(state: EmbeddedState, sandbox: Sandbox, changes: number): Promise<number> {
   const stop = new AbortController();
-  const deliver = () =>
-    createDemoBridge(state, sandbox, () => stop.abort()).run({ signal: stop.signal, untilIdle: true });
+  const deliver = () => runDemoBridge(state, sandbox, stop, true);
   const ids = sandbox.control.createAdverts(Math.ceil(changes / 2), { status: 'new' });
   await deliver();
   for (const id of ids.slice(0, Math.floor(changes / 2))) sandbox.control.setStatus(id, 'active');

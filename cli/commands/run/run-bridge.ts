@@ -1,4 +1,4 @@
-import { createEmbeddedBridge, type RunResult } from '../../../embedded/bridge.ts';
+import { type RunResult, runEmbeddedBridge } from '../../../embedded/bridge.ts';
 import { createLinePublisher } from '../../../embedded/publishers.ts';
 import { createTextObserver } from '../../../embedded/text-observer.ts';
 import type { Webhook } from '../../../embedded/webhooks/delivery.ts';
@@ -120,17 +120,18 @@ async function runLocked(
     retentionHours: options.webhookRetentionHours,
     lines: webhooks.length === 0 || stdout ? createLinePublisher(io.stdout, onClosed) : undefined,
   });
-  const bridge = createEmbeddedBridge({
-    state,
-    baseUrl,
-    settings,
-    concurrency,
-    advertTries,
-    events: outgoing.events,
-    observer,
-  });
   try {
-    const result = await bridge.run({ signal, untilIdle }).finally(() => broken.throwIfAborted());
+    const result = await runEmbeddedBridge({
+      state,
+      baseUrl,
+      settings,
+      concurrency,
+      advertTries,
+      events: outgoing.events,
+      observer,
+      signal,
+      untilIdle,
+    }).finally(() => broken.throwIfAborted());
     if (untilIdle && !signal.aborted) await outgoing.untilDelivered(signal);
     await outgoing.stop();
     progress.stop();
