@@ -48,7 +48,7 @@ export function createLinePublisher(output: Writable, onClosed: () => void): Eve
 }
 
 /**
- * Puts each event into the outbox of every webhook: accepted when it is stored there. webhook-delivery.ts sends it, so
+ * Puts each event into the outbox of every webhook: accepted when it is stored there. delivery.ts sends it, so
  * that a subscriber that is down holds up nobody else.
  */
 export function createOutboxPublisher(

@@ -45,7 +45,7 @@ export interface Assumptions {
   readonly removedAdvertStatus: 404 | 410;
   /** Assumed (§9): the versions served; any other is refused like a missing one, with 400. */
   readonly acceptedVersions: readonly string[];
-  /** Assumed (§4 asks for Version under /api/partner, §9.1 with every request). */
+  /** Assumed (§4 asks for Version under /api/partner, §9 with every request). */
   readonly tokenEndpointNeedsVersion: boolean;
   /** Assumed (§5.1 rule 5): scopes needed to read and to write. */
   readonly requiredScopes: { readonly read: string; readonly write: string };

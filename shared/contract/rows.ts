@@ -7,7 +7,7 @@ const text = v.pipe(v.string(), v.minLength(1, 'expected some text'));
 /** Ms since 1970. */
 const moment = v.pipe(v.number(), v.finite('expected a time in milliseconds'));
 
-/** The history of one advert. See functions/fan-out/ports.ts for what each field is for. */
+/** The history of one advert. See shared/ports/advert-histories.ts for what each field is for. */
 export const advertRow = v.object({
   sequence: wholeNumber(0),
   status: v.nullable(status),
@@ -20,7 +20,7 @@ export const advertRow = v.object({
   version: wholeNumber(1),
 });
 
-/** Where reading one feed has come to. See functions/drain/ports.ts. Fields of a newer bridge stay. */
+/** Where reading one feed has come to. See shared/ports/feed-states.ts. Fields of a newer bridge stay. */
 export const feedState = v.looseObject({
   partnerAccount: partnerAccountName,
   feed: text,
@@ -38,7 +38,7 @@ export const feedState = v.looseObject({
   needsPerson: v.exactOptional(v.boolean()),
 });
 
-/** What is known of a partner account apart from its secret. See shared/domain/ports.ts. Fields of a newer bridge stay. */
+/** What is known of a partner account apart from its secret. See shared/domain/partner-account.ts. Fields of a newer bridge stay. */
 export const partnerAccountRow = v.looseObject({
   name: partnerAccountName,
   generation,

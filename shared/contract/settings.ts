@@ -1,5 +1,5 @@
 /**
- * The settings of design §8, given as CDK context (`-c key=value` or cdk.json; then everything is a string) or as
+ * The settings of docs/operate/deploy.md, given as CDK context (`-c key=value` or cdk.json; then everything is a string) or as
  * options of `advert-bridge run`. All of them are checked together, so that one attempt shows every fault.
  */
 import * as v from 'valibot';
@@ -49,7 +49,7 @@ const language = v.pipe(
   v.regex(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/, 'expected a language such as pl or pt-BR'),
 );
 
-/** Settings that every world has; the defaults are the design's. */
+/** Settings that every kind of bridge has. */
 export const bridgeSettings = {
   /** How often the feed is asked, in seconds. Below 60 one scheduled run asks several times. */
   pollSeconds: v.optional(wholeBetween(1, 60, 'whole seconds'), 60),
@@ -57,7 +57,7 @@ export const bridgeSettings = {
   maxRequestsPerSecond: v.optional(numberBetween(0.1, 100_000, 'requests a second'), 10),
   requiredScope: v.optional(scope, 'v2 read write'),
   acceptLanguage: v.optional(language),
-  /** How far a new `since` lies before the moment it is derived from; must exceed the visibility delay (§8). */
+  /** How far a new `since` lies before the moment it is derived from; must exceed the visibility delay (partner-api.md §8). */
   overlapSeconds: v.optional(wholeBetween(10, 86_400, 'whole seconds'), 300),
   /** How long after a "not found" an advert is looked at again before it is published as unavailable; 0: at once. */
   confirmUnavailableSeconds: v.optional(wholeBetween(0, 900, 'whole seconds'), 30),

@@ -17,7 +17,7 @@ export function pauseOf({ pause }: PartnerAccount, nowMs: number): PartnerAccoun
 /** Where a partner account's feed or tokens are looked after. Written as a whole, under optimistic locking. */
 export interface PartnerAccount {
   readonly name: string;
-  /** Seconds since 1970; see design §7. */
+  /** Seconds since 1970. A greater one begins the history of the partner account anew. */
   readonly generation: number;
   readonly connectedAt: string;
   /** Waits for a person; no request is sent for it. */

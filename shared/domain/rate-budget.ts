@@ -1,6 +1,6 @@
 /**
  * The rules of the rate budget's shared state: pure functions that every store applies in one atomic step, so that the
- * three of them cannot differ. What a rate limiter does with a reservation is in rate limiter.ts.
+ * three of them cannot differ. What a rate limiter does with a reservation is in rate-limiter.ts.
  */
 
 /** Nothing reserved, nothing asked for. */

@@ -1,6 +1,6 @@
 import type { BudgetState, PauseReason, Reservation, SlotRequest } from '../domain/rate-budget.ts';
 
-/** Every method is atomic over all functions and processes; the rules are in budget-state.ts. */
+/** Every method is atomic over all functions and processes; the rules are in shared/domain/rate-budget.ts. */
 export interface BudgetStore {
   read(): Promise<BudgetState>;
   reserve(request: SlotRequest): Promise<Reservation>;

@@ -11,7 +11,6 @@ import {
  * The settings of a function, read once from its environment. Nothing else reads it.
  *
  * @throws {ShapeError} naming every environment variable that is missing or wrong, all of them at once
- * @see design.md §8
  */
 export function functionConfig<N extends FunctionName>(
   name: N,

@@ -17,7 +17,7 @@ export interface ChaosBridge {
 
 const clientSecret = 'sandbox-client-secret';
 
-/** Secrets that are known before the run; those made meanwhile are known by their form (check-secrets.ts). */
+/** Secrets that are known before the run; those made meanwhile are known by their form (check-bridge.ts). */
 export const secretsOf = ({ users }: Sandbox): string[] => [
   clientSecret,
   ...users.map(({ refreshToken }) => refreshToken),

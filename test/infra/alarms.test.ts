@@ -25,7 +25,7 @@ const watched = Object.fromEntries(
 );
 
 describe('the alarms', () => {
-  it('watch what the design names', () => {
+  it('watch what operators have to hear of', () => {
     expect(watched).toEqual({
       DeadLetters: 'AWS/SQS ApproximateNumberOfMessagesVisible, Maximum > 0, 1 × 300 s, missing: ignore',
       NoSuccessfulDrain: 'AdvertBridge FeedLagSeconds, Maximum > 300, 1 × 300 s, missing: breaching',

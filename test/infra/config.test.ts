@@ -17,7 +17,7 @@ function faultsOf(settings: Record<string, unknown>): readonly string[] {
 }
 
 describe('the settings of the stack', () => {
-  it('have the defaults of the design', () => {
+  it('have their defaults', () => {
     expect(read({ partnerBaseUrl: 'https://partner.example/' })).toEqual({
       partnerBaseUrl: 'https://partner.example',
       pollSeconds: 60,

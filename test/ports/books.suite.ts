@@ -33,7 +33,7 @@ const { partnerAccount, generation } = changedAdvert();
 const key = { partnerAccount, feed: 'adverts' };
 const nowMs = Date.parse('2026-11-20T12:00:00Z');
 
-/** Whether the books balance (design, I9). */
+/** Whether the books balance. */
 export const balances = (books: Books): boolean =>
   books.listed ===
   books.events + books.unchanged + books.coalesced + books.unavailable + books.deadLettered + books.inFlight;

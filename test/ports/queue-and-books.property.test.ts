@@ -1,6 +1,6 @@
 /**
  * The in-memory and the SQLite adapters side by side: whatever is asked of them, in whatever order, they answer alike,
- * and the books of both balance after every step (design, I9).
+ * and the books of both balance after every step.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

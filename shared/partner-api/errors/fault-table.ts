@@ -1,5 +1,5 @@
 /**
- * How an answer becomes a fault: the table of design §6, as data. The first row that fits decides; rows with codes stand
+ * How an answer becomes a fault, as data. The first row that fits decides; rows with codes stand
  * before those with statuses, and human text is never looked at, for it is localised.
  */
 import type { FaultKind } from '../../domain/faults.ts';

@@ -15,7 +15,7 @@ export interface AdvertBridge {
   status(): Promise<Status>;
 }
 
-/** As design §11 promises it, written down again here: a change of the command line's own types must not pass. */
+/** What the command line promises, written down again here: a change of the command line's own types must not pass. */
 export interface Status {
   readonly partnerAccounts: readonly {
     readonly name: string;

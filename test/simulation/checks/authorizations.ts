@@ -1,4 +1,4 @@
-/** §5: a stop is told once, and so is its end; what was told last is how it is. */
+/** A stop is told once, and so is its end; what was told last is how it is. */
 import { detailTypes } from '../../../shared/contract/names.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import type { SimWorld } from '../world/sim-world.ts';

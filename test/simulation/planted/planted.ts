@@ -1,4 +1,4 @@
-/** The checker is checked: each rule of design §3–5 is left out once, and the simulation has to notice. */
+/** The checker is checked: each rule of the protocols is left out once, and the simulation has to notice. */
 import type { Violation } from '../model/history.ts';
 import { simulate } from '../run/simulate.ts';
 import { realUseCases } from '../world/use-cases.ts';

@@ -12,7 +12,7 @@ const environment = {
 };
 
 describe('the settings of a function', () => {
-  it('are read from its environment, with the defaults of the design', () => {
+  it('are read from its environment, with their defaults', () => {
     expect(functionConfig('connect', environment)).toEqual({
       partnerBaseUrl: 'https://partner.example',
       maxRequestsPerSecond: 2.5,
