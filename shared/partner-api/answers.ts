@@ -119,10 +119,6 @@ function idIn(entry: unknown): unknown {
   return Number.isSafeInteger(id) ? String(id) : entry;
 }
 
-/** JSON of a shape that the document does not show; undefined for an empty body. @see partner-api.md §4.4, §4.5 */
-export const jsonIn = (answer: Answer, what: string): unknown =>
-  answer.body === '' ? undefined : parsed(answer, what);
-
 function bodyAs<S extends v.GenericSchema<unknown, unknown>>(
   schema: S,
   answer: Answer,

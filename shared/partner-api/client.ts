@@ -9,26 +9,17 @@ import { type Clock, systemClock } from '../domain/clock.ts';
 import type { Feed } from '../domain/feed.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { ObservedAdvert } from '../ports/advert-reader.ts';
-import type { Application } from '../ports/application-secret.ts';
 import type { FeedQuery, ReceivedPage } from '../ports/feed-reader.ts';
 import type { Observer } from '../ports/observer.ts';
-import type { Grant, ReceivedTokens, TokenEndpoint } from '../ports/token-endpoint.ts';
-import { type AdvertList, jsonIn, listIn, pageIn, statusIn, tokensIn } from './answers.ts';
+import type { ConsentPage, Grant, TokenEndpoint } from '../ports/token-endpoint.ts';
+import { type AdvertList, listIn, pageIn, statusIn, tokensIn } from './answers.ts';
 import { createCaller } from './call.ts';
 import { mayBeCursorRejection } from './errors/classify.ts';
-import { createPolicy, getPolicy, tokenPolicy } from './http/retry-policy.ts';
+import { getPolicy, tokenPolicy } from './http/retry-policy.ts';
 import { createServiceClock } from './http/service-clock.ts';
 import { createTransport, type Transport } from './http/transport.ts';
 import type { RateLimiter } from './rate-limit/rate-limiter.ts';
-import {
-  type AuthorizeQuery,
-  authorizeUrl,
-  createHeaders,
-  feedPath,
-  objectPath,
-  paths,
-  tokenBody,
-} from './requests.ts';
+import { authorizeUrl, createHeaders, feedQuery, objectPath, paths, queryOf, tokenBody } from './requests.ts';
 
 export interface PartnerClientOptions {
   /** https, or http on loopback; a path in it stands before every path of the service. */
@@ -45,10 +36,6 @@ export interface PartnerClientOptions {
   readonly attemptTimeoutMs?: number;
   /** The longest pause that the service can ask for. Default 3,600. */
   readonly maxPauseSeconds?: number;
-  /** Default 1 MiB: a page of 1000 IDs has 24 KB. */
-  readonly maxAnswerBytes?: number;
-  /** Attempts of one GET, the first included. Default 3. */
-  readonly maxAttempts?: number;
   /** Told once when the service's clock is off by more than a day. */
   readonly observer?: Observer;
   /** Default: HTTP to the base URL. The simulation plays the wire. */
@@ -78,23 +65,20 @@ export interface ListQuery {
   readonly limitParameter?: string;
 }
 
-/** All methods throw {PartnerError}; none depends on `this`. */
-export interface PartnerClient extends TokenEndpoint {
+/** What the bridge asks of the service. All methods throw {PartnerError}; none depends on `this`. */
+export interface PartnerClient extends TokenEndpoint, ConsentPage {
   /** One page of a feed. @see partner-api.md §4.1 */
   feedPage(token: Secret, query: FeedQuery, options: CallOptions): Promise<ReceivedPage>;
   /** The status of one object of a feed. @see partner-api.md §4.3 */
   advert(token: Secret, feed: Feed, id: string, options: CallOptions): Promise<ObservedAdvert>;
   /** Adverts of the user. Paging and shape are assumed. @see partner-api.md §4.2 */
   adverts(token: Secret, query: ListQuery, options: CallOptions): Promise<AdvertList>;
-  /** Creates an advert; sent once, never again on its own. @returns the answer's JSON @see partner-api.md §4.4 */
-  createAdvert(token: Secret, body: unknown, options: CallOptions): Promise<unknown>;
-  /** @returns the answer's JSON, whose shape is not shown @see partner-api.md §4.5 */
-  threads(token: Secret, options: CallOptions): Promise<unknown>;
-  /** Where the user's browser goes. @see partner-api.md §5.3 */
-  authorizeUrl(query: AuthorizeQuery): string;
   /** Closes idle connections. */
   close(): void;
 }
+
+/** A page of 1000 IDs has 24 KB. */
+const maxAnswerBytes = 1_048_576;
 
 /**
  * Creates a client; no connection is made before the first request.
@@ -102,34 +86,17 @@ export interface PartnerClient extends TokenEndpoint {
  * @throws {ShapeError} when the base URL is none
  */
 export function createPartnerClient(options: PartnerClientOptions): PartnerClient {
-  const {
-    acceptLanguage,
-    concurrency = 10,
-    rateLimiter,
-    clock = systemClock,
-    random = Math.random,
-  } = options;
-  const {
-    attemptTimeoutMs = 10_000,
-    maxPauseSeconds = 3_600,
-    maxAnswerBytes = 1_048_576,
-    maxAttempts = getPolicy.maxAttempts,
-  } = options;
+  const { acceptLanguage, concurrency = 10, rateLimiter, attemptTimeoutMs = 10_000 } = options;
+  const { maxPauseSeconds = 3_600, clock = systemClock, random = Math.random } = options;
   const baseUrl = checked(partnerBaseUrl, options.baseUrl, 'base URL');
   const origin = new URL(baseUrl);
   const prefix = origin.pathname.replace(/\/+$/, '');
   const headers = createHeaders(origin.host, acceptLanguage);
   const transport = options.transport ?? createTransport({ origin, concurrency, maxAnswerBytes });
+  const maxPauseMs = maxPauseSeconds * 1000;
   const call = createCaller({
-    transport,
-    rateLimiter,
-    clock,
-    random,
-    concurrency,
-    attemptTimeoutMs,
-    maxPauseMs: maxPauseSeconds * 1000,
+    ...{ transport, rateLimiter, clock, random, concurrency, attemptTimeoutMs, maxPauseMs },
   });
-  const gets = { ...getPolicy, maxAttempts };
   const momentOf = createServiceClock(options.observer);
 
   /** A GET under /api/partner; `path` without the query is what faults and the rate limiter call it by. */
@@ -141,88 +108,53 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
     return { wire, resource, what, endpoint: 'api', secrets: [token], deadlineMs, beforeSend } as const;
   }
 
-  async function feedPage(token: Secret, query: FeedQuery, callOptions: CallOptions): Promise<ReceivedPage> {
-    const { path } = query.feed;
-    const request = get(token, path, feedPath(query).slice(path.length), callOptions);
-    // The drain asks again without the cursor, and that answer counts.
-    const isUndecided = query.cursor === undefined ? undefined : mayBeCursorRejection;
-    return call({ ...request, ...(isUndecided && { isUndecided }) }, gets, (answer, { receivedAt }) => ({
-      page: pageIn(answer, request.what, query.limit),
-      receivedAt,
-      serviceTime: momentOf(answer.head.headers.date, receivedAt),
-    }));
-  }
-
-  async function advert(
-    token: Secret,
-    feed: Feed,
-    id: string,
-    callOptions: CallOptions,
-  ): Promise<ObservedAdvert> {
-    const request = get(token, objectPath(feed, id), '', callOptions);
-    return call(request, gets, (answer, { receivedAt }) => ({
-      status: statusIn(answer, id, request.what),
-      receivedAt,
-    }));
-  }
-
-  async function adverts(
-    token: Secret,
-    { position, limit, positionParameter = 'page', limitParameter = 'limit' }: ListQuery,
-    callOptions: CallOptions,
-  ): Promise<AdvertList> {
-    const query = new URLSearchParams([
-      [positionParameter, String(position)],
-      [limitParameter, String(limit)],
-    ]);
-    const request = get(token, paths.adverts, `?${query}`, callOptions);
-    return call(request, gets, (answer) => listIn(answer, request.what));
-  }
-
-  async function threads(token: Secret, callOptions: CallOptions): Promise<unknown> {
-    const request = get(token, paths.threads, '', callOptions);
-    return call(request, gets, (answer) => jsonIn(answer, request.what));
-  }
-
-  async function createAdvert(token: Secret, value: unknown, callOptions: CallOptions): Promise<unknown> {
-    const body = JSON.stringify(value);
-    const request = get(token, paths.adverts, '', callOptions);
-    const what = `POST ${paths.adverts}`;
-    const wire = { ...request.wire, method: 'POST', headers: headers.withBody(body, token), body } as const;
-    return call({ ...request, wire, what }, createPolicy, (answer) => jsonIn(answer, what));
-  }
-
-  /** @see partner-api.md §4.6, §5.3 */
-  async function requestTokens(
-    application: Application,
-    grant: Grant,
-    { deadlineMs }: { readonly deadlineMs: number },
-  ): Promise<ReceivedTokens> {
-    const body = tokenBody(application, grant);
-    const what = `POST ${paths.token}`;
-    const wire = {
-      method: 'POST',
-      path: prefix + paths.token,
-      headers: headers.withBody(body),
-      body,
-    } as const;
-    const secrets = [application.clientSecret, application.clientId, ...secretsOf(grant)];
-    const request = { wire, resource: paths.token, what, endpoint: 'token', secrets, deadlineMs } as const;
-    return call(request, tokenPolicy, (answer, { sentAt, receivedAt }) => ({
-      ...tokensIn(answer, what, secrets),
-      sentAt,
-      receivedAt,
-      serviceTime: momentOf(answer.head.headers.date, receivedAt),
-    }));
-  }
-
   return {
-    feedPage,
-    advert,
-    adverts,
-    createAdvert,
-    threads,
-    requestTokens,
+    async feedPage(token, query, callOptions) {
+      const request = get(token, query.feed.path, feedQuery(query), callOptions);
+      // The drain asks again without the cursor, and that answer counts.
+      const isUndecided = query.cursor === undefined ? undefined : mayBeCursorRejection;
+      return call(
+        { ...request, ...(isUndecided && { isUndecided }) },
+        getPolicy,
+        (answer, { receivedAt }) => ({
+          page: pageIn(answer, request.what, query.limit),
+          receivedAt,
+          serviceTime: momentOf(answer.head.headers.date, receivedAt),
+        }),
+      );
+    },
+
+    async advert(token, feed, id, callOptions) {
+      const request = get(token, objectPath(feed, id), '', callOptions);
+      return call(request, getPolicy, (answer, { receivedAt }) => ({
+        status: statusIn(answer, id, request.what),
+        receivedAt,
+      }));
+    },
+
+    async adverts(token, query, callOptions) {
+      const { position, limit, positionParameter = 'page', limitParameter = 'limit' } = query;
+      const paging = queryOf({ [positionParameter]: String(position), [limitParameter]: String(limit) });
+      const request = get(token, paths.adverts, paging, callOptions);
+      return call(request, getPolicy, (answer) => listIn(answer, request.what));
+    },
+
+    /** @see partner-api.md §4.6, §5.3 */
+    async requestTokens(application, grant, { deadlineMs }) {
+      const body = tokenBody(application, grant);
+      const what = `POST ${paths.token}`;
+      const path = prefix + paths.token;
+      const wire = { method: 'POST', path, headers: headers.withBody(body), body } as const;
+      const secrets = [application.clientSecret, application.clientId, ...secretsOf(grant)];
+      const request = { wire, resource: paths.token, what, endpoint: 'token', secrets, deadlineMs } as const;
+      return call(request, tokenPolicy, (answer, { sentAt, receivedAt }) => ({
+        ...tokensIn(answer, what, secrets),
+        sentAt,
+        receivedAt,
+        serviceTime: momentOf(answer.head.headers.date, receivedAt),
+      }));
+    },
+
     authorizeUrl: (query) => authorizeUrl(baseUrl, query),
     close: transport.close,
   };

@@ -6,30 +6,34 @@ import type { Feed } from '../domain/feed.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Application } from '../ports/application-secret.ts';
 import type { FeedQuery } from '../ports/feed-reader.ts';
-import type { Grant } from '../ports/token-endpoint.ts';
+import type { AuthorizeQuery, Grant } from '../ports/token-endpoint.ts';
 
 /** Goes into User-Agent; a test keeps it equal to the version in package.json. */
 export const clientVersion = '0.1.0';
 
 export const paths = {
   adverts: '/api/partner/adverts',
-  threads: '/api/partner/threads',
   token: '/api/open/oauth/token',
   authorize: '/oauth/authorize/',
 } as const;
 
+/** A query, percent-encoded: a `+` in it would arrive as a space. Fields that are undefined are left out. */
+export function queryOf(fields: Readonly<Record<string, string | undefined>>): string {
+  const given = Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined);
+  return `?${given.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`;
+}
+
 /**
- * Path and query of a page of a feed. Everything is percent-encoded: a `+` in `since` would arrive as a space.
+ * The query of a page of a feed.
  *
  * @throws {PartnerError} `malformed-state` for text that no URL can carry (half a surrogate pair)
  * @see partner-api.md §4.1
  */
-export function feedPath({ feed, since, cursor, limit }: FeedQuery): string {
+export function feedQuery({ feed, since, cursor, limit }: FeedQuery): string {
   if (!since.isWellFormed() || cursor?.isWellFormed() === false) {
     throw new PartnerError('malformed-state', `${feed.path}: since or cursor is not well-formed text`);
   }
-  const reading = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-  return `${feed.path}?since=${encodeURIComponent(since)}${reading}&limit=${limit}`;
+  return queryOf({ since, cursor, limit: String(limit) });
 }
 
 /**
@@ -67,77 +71,37 @@ export function tokenBody({ clientId, clientSecret }: Application, grant: Grant)
   }
 }
 
-export interface AuthorizeQuery {
-  readonly clientId: Secret;
-  /** Space separated. */
-  readonly scope: string;
-  /** Random; the service returns it unchanged. */
-  readonly state: string;
-  /** Needed when several callback URLs are registered; then also in the token request. */
-  readonly redirectUri?: string;
-}
-
 /**
  * Where the user's browser is sent to authorize the application.
  *
  * @param baseUrl without a slash at its end
  * @see partner-api.md §4.7, §5.3
  */
-export function authorizeUrl(
-  baseUrl: string,
-  { clientId, scope, state, redirectUri }: AuthorizeQuery,
-): string {
-  const query = [
-    ['client_id', clientId.reveal()],
-    ['response_type', 'code'],
-    ['scope', scope],
-    ['state', state],
-    ...(redirectUri === undefined ? [] : [['redirect_uri', redirectUri]]),
-  ];
-  const text = query
-    .map((pair) => pair.map((part) => encodeURIComponent(part as string)).join('='))
-    .join('&');
-  return `${baseUrl}${paths.authorize}?${text}`;
-}
-
-export interface Headers {
-  /** Of a request without a body; kept for each token, for they are the same every time. */
-  of(token: Secret): readonly string[];
-  /** Of a request with a JSON body; the token endpoint needs no Authorization (§4.6). */
-  withBody(body: string, token?: Secret): readonly string[];
+export function authorizeUrl(baseUrl: string, query: AuthorizeQuery): string {
+  const { clientId, scope, state, redirectUri: redirect_uri } = query;
+  const fields = { client_id: clientId.reveal(), response_type: 'code', scope, state, redirect_uri };
+  return baseUrl + paths.authorize + queryOf(fields);
 }
 
 /** @param host as in the URL, with the port unless it is the scheme's own */
-export function createHeaders(host: string, acceptLanguage: string | undefined): Headers {
-  const common = [
-    'Host',
-    host,
-    'Accept',
-    'application/json',
-    'Version',
-    '2.0',
-    'User-Agent',
-    `advert-bridge/${clientVersion}`,
-    ...(acceptLanguage === undefined ? [] : ['Accept-Language', acceptLanguage]),
-  ];
+export function createHeaders(host: string, acceptLanguage: string | undefined) {
+  const common = ['Host', host, 'Accept', 'application/json', 'Version', '2.0'];
+  common.push('User-Agent', `advert-bridge/${clientVersion}`);
+  if (acceptLanguage !== undefined) common.push('Accept-Language', acceptLanguage);
   const kept = new WeakMap<Secret, readonly string[]>();
-
-  function of(token: Secret): readonly string[] {
-    const known = kept.get(token);
-    if (known) return known;
-    const headers = [...common, 'Authorization', bearer(token)];
-    kept.set(token, headers);
-    return headers;
-  }
-
   return {
-    of,
-    withBody: (body, token) => [
-      ...(token ? of(token) : common),
-      'Content-Type',
-      'application/json',
-      'Content-Length',
-      String(Buffer.byteLength(body)),
+    /** Of a GET with this access token; kept for each token, for they are the same every time. */
+    of(token: Secret): readonly string[] {
+      const known = kept.get(token);
+      if (known) return known;
+      const headers = [...common, 'Authorization', bearer(token)];
+      kept.set(token, headers);
+      return headers;
+    },
+    /** Of a token request, which needs no Authorization (§4.6). */
+    withBody: (body: string): readonly string[] => [
+      ...common,
+      ...['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body))],
     ],
   };
 }

@@ -32,13 +32,18 @@ export interface TokenEndpoint {
   ): Promise<ReceivedTokens>;
 }
 
+export interface AuthorizeQuery {
+  readonly clientId: Secret;
+  /** Space separated. */
+  readonly scope: string;
+  /** Random; the service returns it unchanged. */
+  readonly state: string;
+  /** Needed when several callback URLs are registered; then also in the token request. */
+  readonly redirectUri?: string;
+}
+
 /** Where the service asks its user for consent. */
 export interface ConsentPage {
-  /** @param query.scope space separated */
-  authorizeUrl(query: {
-    readonly clientId: Secret;
-    readonly scope: string;
-    readonly state: string;
-    readonly redirectUri: string;
-  }): string;
+  /** The URL to send the user's browser to. @see partner-api.md §5.3 */
+  authorizeUrl(query: AuthorizeQuery): string;
 }

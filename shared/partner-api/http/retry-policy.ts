@@ -29,6 +29,3 @@ export const tokenPolicy: RetryPolicy = {
   ...getPolicy,
   covers: ({ cause }) => cause instanceof NoAnswerError && cause.code === 'not-connected',
 };
-
-/** An advert created twice is worse than one not created: the caller decides. */
-export const createPolicy: RetryPolicy = { ...getPolicy, maxAttempts: 1, covers: () => false };

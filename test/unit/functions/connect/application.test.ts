@@ -32,12 +32,12 @@ describe('sending a user to the consent page', () => {
       ...connectDeps,
       consentPage: {
         authorizeUrl: ({ clientId, scope, state, redirectUri }) =>
-          `https://partner/?${new URLSearchParams({ id: clientId.reveal(), scope, state, redirectUri })}`,
+          `https://partner/${[clientId.reveal(), scope, state, redirectUri].join(' ')}`,
       },
     });
 
     expect(await authorize({ state: 's1', redirectUri: 'https://here/' })).toEqual({
-      url: 'https://partner/?id=client&scope=v2+read+write&state=s1&redirectUri=https%3A%2F%2Fhere%2F',
+      url: 'https://partner/client v2 read write s1 https://here/',
     });
   });
 });
