@@ -10,7 +10,7 @@ import type { TokenReader } from '../ports/token-vault.ts';
 import { createPartnerClient, type PartnerClient } from './client.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from './readers.ts';
-import { createViewedAccounts } from './tokens/account-views.ts';
+import { ViewedAccounts } from './tokens/account-views.ts';
 import { createTokenSource } from './tokens/token-source.ts';
 
 export interface LimitedClientOptions {
@@ -66,14 +66,14 @@ export function createLimitedClient(options: LimitedClientOptions): PartnerClien
 export function createPartnerService(options: PartnerServiceOptions) {
   const { tokenReader: reader, requester, clock = systemClock } = options;
   const client = createLimitedClient(options);
-  const accounts = createViewedAccounts(options.accounts, clock);
+  const accounts = new ViewedAccounts(options.accounts, clock);
   const tokens = createTokenSource({ reader, requester, accounts, clock });
   return { client, accounts, ...createPartnerReaders({ client, tokens }) };
 }
 
 /** So that a service that hangs does not keep a stopped bridge with attempt after attempt. */
 const untilStopped = (rateLimiter: RateLimiter, stopped: AbortSignal): RateLimiter => ({
-  ...rateLimiter,
+  answered: (...answer) => rateLimiter.answered(...answer),
   enter: (resource, deadlineMs) =>
     stopped.aborted
       ? Promise.reject(new PartnerError('paused', `not sent (${resource}): the bridge is stopping`))

@@ -1,71 +1,74 @@
 import type { Clock } from '../../domain/clock.ts';
 import type { BudgetState } from '../../domain/rate-budget.ts';
 
+interface OwnPause {
+  readonly untilMs: number;
+  hasFailed: boolean;
+}
+
 /** What this process knows of the shared budget: as of its last look at the store, and of what it found out itself. */
-export interface BudgetView {
+export class BudgetView {
   /** Nobody sends before this; 0 when nothing was asked for. */
-  pausedUntilMs: number;
+  pausedUntilMs = 0;
   /** The address is blocked, or was and nobody got through since. */
-  circuit: boolean;
-  circuitSinceMs: number;
+  circuit = false;
+  circuitSinceMs = 0;
   suspect: string | undefined;
-  suspectSinceMs: number;
+  suspectSinceMs = 0;
   /** No slot before this is to be had any more. */
-  nextSlotMs: number;
+  nextSlotMs = 0;
   /** When the store was last looked at. */
-  seenAtMs: number;
+  seenAtMs = 0;
+  readonly #clock: Clock;
+  /** Pauses found out here that the store does not know of yet. */
+  readonly #untold = new Set<OwnPause>();
+  #toldAtMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
   /**
    * A pause was found out here: it stands until the store, asked after it was told, says otherwise.
    *
    * @returns to be called with whether the store could be told; where it could not, the pause stands to its end
    */
-  found(untilMs: number): (isTold: boolean) => void;
+  found(untilMs: number): (isTold: boolean) => void {
+    this.pausedUntilMs = Math.max(this.pausedUntilMs, untilMs);
+    const own = { untilMs, hasFailed: false };
+    this.#untold.add(own);
+    return (isTold) => {
+      own.hasFailed = !isTold;
+      if (!isTold) return;
+      // The store keeps the longest pause: with this one it knows the shorter ones, too.
+      for (const earlier of [...this.#untold]) if (earlier.untilMs <= untilMs) this.#untold.delete(earlier);
+      this.#toldAtMs = this.#clock.now();
+    };
+  }
+
   /** End of the longest pause that the store could not be told of; 0 when it knows all that is known here. */
-  untoldUntilMs(): number;
+  untoldUntilMs(): number {
+    return latestOf([...this.#untold].filter(({ hasFailed }) => hasFailed));
+  }
+
   /**
    * Takes over what the store said, also that a pause has been ended early.
    *
    * @param askedAtMs when it was asked; without it, it may not know yet what was found out here
    */
-  saw(state: BudgetState, askedAtMs?: number): void;
+  saw({ pausedUntilMs, pauseReason, suspect, nextSlotMs }: BudgetState, askedAtMs = 0): void {
+    const now = this.#clock.now();
+    const circuit = pauseReason === 'circuit';
+    if (circuit && !this.circuit) this.circuitSinceMs = now;
+    if (suspect !== this.suspect) this.suspectSinceMs = now;
+    const ownMs = askedAtMs > this.#toldAtMs ? latestOf([...this.#untold]) : this.pausedUntilMs;
+    this.pausedUntilMs = Math.max(pausedUntilMs, ownMs);
+    this.circuit = circuit;
+    this.suspect = suspect;
+    this.nextSlotMs = nextSlotMs;
+    this.seenAtMs = now;
+  }
 }
 
-export function createBudgetView(clock: Clock): BudgetView {
-  const untold = new Set<{ readonly untilMs: number; hasFailed: boolean }>();
-  let toldAtMs = 0;
-  return {
-    pausedUntilMs: 0,
-    circuit: false,
-    circuitSinceMs: 0,
-    suspect: undefined,
-    suspectSinceMs: 0,
-    nextSlotMs: 0,
-    seenAtMs: 0,
-    found(untilMs) {
-      this.pausedUntilMs = Math.max(this.pausedUntilMs, untilMs);
-      const own = { untilMs, hasFailed: false };
-      untold.add(own);
-      return (isTold) => {
-        own.hasFailed = !isTold;
-        if (!isTold) return;
-        // The store keeps the longest pause: with this one it knows the shorter ones, too.
-        for (const earlier of [...untold]) if (earlier.untilMs <= untilMs) untold.delete(earlier);
-        toldAtMs = clock.now();
-      };
-    },
-    untoldUntilMs: () =>
-      Math.max(0, ...[...untold].filter(({ hasFailed }) => hasFailed).map((own) => own.untilMs)),
-    saw({ pausedUntilMs, pauseReason, suspect, nextSlotMs }, askedAtMs = 0) {
-      const now = clock.now();
-      const circuit = pauseReason === 'circuit';
-      if (circuit && !this.circuit) this.circuitSinceMs = now;
-      if (suspect !== this.suspect) this.suspectSinceMs = now;
-      const ownMs = Math.max(0, ...[...untold].map(({ untilMs }) => untilMs));
-      this.pausedUntilMs = Math.max(pausedUntilMs, askedAtMs > toldAtMs ? ownMs : this.pausedUntilMs);
-      this.circuit = circuit;
-      this.suspect = suspect;
-      this.nextSlotMs = nextSlotMs;
-      this.seenAtMs = now;
-    },
-  };
-}
+const latestOf = (pauses: readonly OwnPause[]): number =>
+  Math.max(0, ...pauses.map(({ untilMs }) => untilMs));

@@ -1,4 +1,3 @@
-/** What answers mean for everybody: pauses that the service asks for, and the circuit against an address block. */
 import { metrics } from '../../contract/names.ts';
 import { backoffMs } from '../../domain/backoff.ts';
 import type { Clock } from '../../domain/clock.ts';
@@ -35,100 +34,16 @@ const letIn: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'scope-refused',
 ]);
 
-export function createFeedback({ store, view, clock, random, circuitSeconds, observer }: FeedbackDeps) {
+/** What answers mean for everybody: pauses that the service asks for, and the circuit against an address block. */
+export class Feedback {
+  readonly #deps: FeedbackDeps;
   /** 429 in a row that named no time. */
-  let rateLimitedInARow = 0;
-  let pausedAtMs = 0;
-  let lastSuspicion: Promise<void> = Promise.resolve();
+  #rateLimitedInARow = 0;
+  #pausedAtMs = 0;
+  #lastSuspicion: Promise<void> = Promise.resolve();
 
-  /** The pause holds here even when the store cannot be told of it: what the service asked for is honoured. */
-  const told = (telling: Promise<unknown>): Promise<void> =>
-    telling.then(
-      () => undefined,
-      (error: unknown) => observer?.warn('the rate budget could not be told of an answer', { error }),
-    );
-
-  function pause(untilMs: number, reason: PauseReason): Promise<void> | undefined {
-    pausedAtMs = clock.now();
-    const untoldMs = view.untoldUntilMs();
-    if (untilMs <= view.pausedUntilMs && reason === 'rate-limited' && untoldMs <= clock.now())
-      return undefined;
-    // The store may have failed when it was to be told of an earlier pause.
-    const longestMs = Math.max(untilMs, untoldMs);
-    const note = view.found(longestMs);
-    return told(
-      store.pause(longestMs, reason).then(
-        () => note(true),
-        (error: unknown) => {
-          note(false);
-          throw error;
-        },
-      ),
-    );
-  }
-
-  function rateLimited(
-    resource: string,
-    { retryAfterMs, askedToWaitMs }: PartnerError,
-    startedAtMs: number,
-  ): Promise<void> | undefined {
-    const now = clock.now();
-    if (retryAfterMs !== undefined) {
-      if (askedToWaitMs !== undefined && startedAtMs >= pausedAtMs) {
-        observer?.count(metrics.pauseCapped, 1);
-        observer?.warn('the service asked for a longer pause than the bridge keeps: it asks again earlier', {
-          resource,
-          askedSeconds: askedToWaitMs / 1000,
-          maxPauseSeconds: retryAfterMs / 1000,
-        });
-      }
-      return pause(now + retryAfterMs, 'rate-limited');
-    }
-    // Those that were on their way when the pause began say nothing new.
-    if (startedAtMs < pausedAtMs) return undefined;
-    rateLimitedInARow += 1;
-    const maxMs = backoffMs(rateLimitedInARow, { ...rateLimitedBackoff, random: () => 1 });
-    return pause(now + maxMs / 2 + (random() * maxMs) / 2, 'rate-limited');
-  }
-
-  function openCircuit(resource: string): Promise<void> | undefined {
-    view.circuit = true;
-    view.circuitSinceMs = clock.now();
-    observer?.count(metrics.circuitOpened, 1);
-    observer?.error('the service answers 403 to everything: nothing is sent for a while', {
-      resource,
-      circuitSeconds,
-    });
-    return pause(clock.now() + circuitSeconds * 1000, 'circuit');
-  }
-
-  function forbidden(resource: string, startedAtMs: number): Promise<void> | undefined {
-    // The trial failed; or it was on its way when the circuit opened, and says nothing new.
-    if (view.circuit) return startedAtMs >= view.circuitSinceMs ? openCircuit(resource) : undefined;
-    if (view.suspect === resource) return undefined;
-    // One after the other: the second of two at a time has to know of the first.
-    lastSuspicion = lastSuspicion.then(async () => {
-      if (view.circuit || view.suspect === resource) return;
-      await told(
-        store.suspect(resource).then((before) => {
-          view.saw({ ...before, suspect: resource });
-          const differs = before.suspect !== undefined && before.suspect !== resource;
-          return differs && before.pauseReason !== 'circuit' ? openCircuit(resource) : undefined;
-        }),
-      );
-    });
-    return lastSuspicion;
-  }
-
-  function success(startedAtMs: number): Promise<void> | undefined {
-    if (startedAtMs >= pausedAtMs) rateLimitedInARow = 0;
-    const endsCircuit = view.circuit && startedAtMs >= view.circuitSinceMs;
-    const endsSuspicion = view.suspect !== undefined && startedAtMs >= view.suspectSinceMs;
-    if (!endsCircuit && (view.circuit || !endsSuspicion)) return undefined;
-    if (endsCircuit) view.pausedUntilMs = 0;
-    view.circuit = false;
-    view.suspect = undefined;
-    return told(store.recover());
+  constructor(deps: FeedbackDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -137,19 +52,102 @@ export function createFeedback({ store, view, clock, random, circuitSeconds, obs
    * @param startedAtMs when its request was sent
    * @returns undefined when there is nothing to be told to others, as nearly always
    */
-  return function answered(
+  answered(
     resource: string,
     fault: PartnerError | undefined,
     startedAtMs: number,
   ): Promise<void> | undefined {
-    if (!fault || letIn.has(fault.code)) {
-      if (rateLimitedInARow === 0 && !view.circuit && view.suspect === undefined) return undefined;
-      return success(startedAtMs);
-    }
-    if (fault.code === 'rate-limited') return rateLimited(resource, fault, startedAtMs);
-    if (fault.code === 'forbidden') return forbidden(resource, startedAtMs);
-    if (fault.code === 'transient' && fault.retryAfterMs !== undefined)
-      return rateLimited(resource, fault, startedAtMs);
+    if (!fault || letIn.has(fault.code)) return this.#letIn(startedAtMs);
+    if (fault.code === 'forbidden') return this.#forbidden(resource, startedAtMs);
+    const asksToWait = fault.code === 'transient' && fault.retryAfterMs !== undefined;
+    if (fault.code === 'rate-limited' || asksToWait) return this.#rateLimited(resource, fault, startedAtMs);
     return undefined;
-  };
+  }
+
+  #letIn(startedAtMs: number): Promise<void> | undefined {
+    const { view, store } = this.#deps;
+    if (startedAtMs >= this.#pausedAtMs) this.#rateLimitedInARow = 0;
+    const endsCircuit = view.circuit && startedAtMs >= view.circuitSinceMs;
+    const endsSuspicion = view.suspect !== undefined && startedAtMs >= view.suspectSinceMs;
+    if (!endsCircuit && (view.circuit || !endsSuspicion)) return undefined;
+    if (endsCircuit) view.pausedUntilMs = 0;
+    view.circuit = false;
+    view.suspect = undefined;
+    return this.#told(store.recover());
+  }
+
+  #rateLimited(resource: string, fault: PartnerError, startedAtMs: number): Promise<void> | undefined {
+    const { clock, random, observer } = this.#deps;
+    const { retryAfterMs, askedToWaitMs } = fault;
+    if (retryAfterMs !== undefined) {
+      if (askedToWaitMs !== undefined && startedAtMs >= this.#pausedAtMs) {
+        observer?.count(metrics.pauseCapped, 1);
+        observer?.warn('the service asked for a longer pause than the bridge keeps: it asks again earlier', {
+          resource,
+          askedSeconds: askedToWaitMs / 1000,
+          maxPauseSeconds: retryAfterMs / 1000,
+        });
+      }
+      return this.#pause(clock.now() + retryAfterMs, 'rate-limited');
+    }
+    // Those that were on their way when the pause began say nothing new.
+    if (startedAtMs < this.#pausedAtMs) return undefined;
+    this.#rateLimitedInARow += 1;
+    const maxMs = backoffMs(this.#rateLimitedInARow, { ...rateLimitedBackoff, random: () => 1 });
+    return this.#pause(clock.now() + maxMs / 2 + (random() * maxMs) / 2, 'rate-limited');
+  }
+
+  #forbidden(resource: string, startedAtMs: number): Promise<void> | undefined {
+    const { view, store } = this.#deps;
+    // The trial failed; or it was on its way when the circuit opened, and says nothing new.
+    if (view.circuit) return startedAtMs >= view.circuitSinceMs ? this.#openCircuit(resource) : undefined;
+    if (view.suspect === resource) return undefined;
+    // One after the other: the second of two at a time has to know of the first.
+    this.#lastSuspicion = this.#lastSuspicion.then(async () => {
+      if (view.circuit || view.suspect === resource) return;
+      await this.#told(
+        store.suspect(resource).then((before) => {
+          view.saw({ ...before, suspect: resource });
+          const differs = before.suspect !== undefined && before.suspect !== resource;
+          return differs && before.pauseReason !== 'circuit' ? this.#openCircuit(resource) : undefined;
+        }),
+      );
+    });
+    return this.#lastSuspicion;
+  }
+
+  #openCircuit(resource: string): Promise<void> | undefined {
+    const { view, clock, circuitSeconds, observer } = this.#deps;
+    view.circuit = true;
+    view.circuitSinceMs = clock.now();
+    observer?.count(metrics.circuitOpened, 1);
+    observer?.error('the service answers 403 to everything: nothing is sent for a while', {
+      resource,
+      circuitSeconds,
+    });
+    return this.#pause(clock.now() + circuitSeconds * 1000, 'circuit');
+  }
+
+  #pause(untilMs: number, reason: PauseReason): Promise<void> | undefined {
+    const { view, store, clock } = this.#deps;
+    this.#pausedAtMs = clock.now();
+    const untoldMs = view.untoldUntilMs();
+    if (untilMs <= view.pausedUntilMs && reason === 'rate-limited' && untoldMs <= clock.now())
+      return undefined;
+    // The store may have failed when it was to be told of an earlier pause.
+    const longestMs = Math.max(untilMs, untoldMs);
+    const note = view.found(longestMs);
+    return this.#told(store.pause(longestMs, reason), note);
+  }
+
+  /** The pause holds here even when the store cannot be told of it: what the service asked for is honoured. */
+  #told(telling: Promise<unknown>, note?: (isTold: boolean) => void): Promise<void> {
+    return telling.then(
+      () => note?.(true),
+      (error: unknown) => {
+        note?.(false);
+        this.#deps.observer?.warn('the rate budget could not be told of an answer', { error });
+      },
+    );
+  }
 }

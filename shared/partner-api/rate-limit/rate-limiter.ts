@@ -9,9 +9,9 @@ import { asPartnerError, PartnerError } from '../../domain/faults.ts';
 import type { Reservation } from '../../domain/rate-budget.ts';
 import type { BudgetStore } from '../../ports/budget-store.ts';
 import type { Observer } from '../../ports/observer.ts';
-import { createBudgetView } from './budget-view.ts';
-import { createFeedback } from './feedback.ts';
-import { createReservedSlots } from './reserved-slots.ts';
+import { BudgetView } from './budget-view.ts';
+import { Feedback } from './feedback.ts';
+import { ReservedSlots } from './reserved-slots.ts';
 
 export interface RateLimiterOptions {
   readonly store: BudgetStore;
@@ -24,11 +24,6 @@ export interface RateLimiterOptions {
   readonly observer?: Observer;
   /** How long everybody else waits for the outcome of a trial. Default 30,000. */
   readonly trialMs?: number;
-  /**
-   * A pause that another function was told of is known here after this, even while slots reserved earlier last: costs
-   * a read of the store where requests wait longer for their slots. Default 1,000.
-   */
-  readonly viewMaxAgeMs?: number;
 }
 
 export interface RateLimiter {
@@ -36,7 +31,7 @@ export interface RateLimiter {
    * Resolves when the request may start, which it then has to at once.
    *
    * @throws {PartnerError} `paused`, with `retryAfterMs`: the service asked for a pause, or there is no slot before
-   * `deadlineMs`; `passing` when the store cannot be reached
+   * `deadlineMs`; `transient` when the store cannot be reached
    */
   enter(resource: string, deadlineMs: number): Promise<void>;
   /**
@@ -61,8 +56,15 @@ const spread = 1.05;
 const lateMs = 40;
 /** Timers are no finer; waiting for less is not worth one. */
 const earlyMs = 1;
-/** Later than that is a stall, which says nothing about the next timer. */
+/** A timer that is later than this was stalled, which says nothing about the next one. */
 const maxLagMs = 500;
+/** A store that takes longer is stalled, which says nothing about the next time. */
+const maxStoreMs = 1_000;
+/**
+ * A pause that another function was told of is known here after this, even while slots reserved earlier last: costs a
+ * read of the store where requests wait longer for their slots.
+ */
+const viewMaxAgeMs = 1_000;
 
 interface Waiter {
   readonly resource: string;
@@ -73,126 +75,133 @@ interface Waiter {
 
 /** Creates the rate limiter; one for each process and budget. */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
-  const { store, maxRequestsPerSecond, circuitSeconds, observer } = options;
-  const { trialMs = 30_000, viewMaxAgeMs = 1_000 } = options;
-  const { clock = systemClock, random = Math.random } = options;
-  const intervalMs = (1000 / maxRequestsPerSecond) * spread;
-  const maxAhead = Math.floor(lateMs / intervalMs);
-  const view = createBudgetView(clock);
-  const reserved = createReservedSlots(intervalMs);
-  const waiters: Waiter[] = [];
-  const started = Promise.resolve();
-  let serving = false;
-  let reserving = false;
-  let sleeping = false;
-  let usedSinceReserving = 0;
+  return new SharedRateLimiter(options);
+}
+
+class SharedRateLimiter implements RateLimiter {
+  readonly #store: BudgetStore;
+  readonly #clock: Clock;
+  readonly #trialMs: number;
+  readonly #intervalMs: number;
+  readonly #view: BudgetView;
+  readonly #reserved: ReservedSlots;
+  readonly #feedback: Feedback;
+  readonly #waiters: Waiter[] = [];
+  /** One for all that start at once: nearly every request does. */
+  readonly #started = Promise.resolve();
+  #isServing = false;
+  #isAsking = false;
+  #isSleeping = false;
+  #usedSinceReserving = 0;
   /** How late the last timer was. */
-  let lagMs = 0;
-  /** What the trial after a circuit pause asked for, when its answer has decided nothing: the next request does. */
-  let undecidedTrial: string | undefined;
+  #lagMs = 0;
   /** How long the store took last time: the slots asked for begin after that, or they would be late at once. */
-  let storeMs = 0;
+  #storeMs = 0;
+  /** What the trial after a circuit pause asked for, when its answer has decided nothing: the next request does. */
+  #undecidedTrial: string | undefined;
 
-  const isPaused = (now: number) => view.pausedUntilMs > now;
-  const isFresh = (now: number) => now - view.seenAtMs <= viewMaxAgeMs;
-
-  function paused({ resource }: Pick<Waiter, 'resource'>, untilMs: number, why: string): PartnerError {
-    return new PartnerError('paused', `not sent (${resource}): ${why}`, {
-      retryAfterMs: Math.max(1, Math.ceil(untilMs - clock.now())),
-    });
+  constructor(options: RateLimiterOptions) {
+    const { store, circuitSeconds, observer, clock = systemClock, random = Math.random } = options;
+    this.#store = store;
+    this.#clock = clock;
+    this.#trialMs = options.trialMs ?? 30_000;
+    this.#intervalMs = (1000 / options.maxRequestsPerSecond) * spread;
+    this.#view = new BudgetView(clock);
+    this.#reserved = new ReservedSlots(this.#intervalMs);
+    this.#feedback = new Feedback({ store, view: this.#view, clock, random, circuitSeconds, observer });
   }
-  const pausedByService = (waiter: Pick<Waiter, 'resource'>) =>
-    paused(waiter, view.pausedUntilMs, 'the service asked for a pause');
-  const tooLate = (waiter: Pick<Waiter, 'resource'>, slotMs: number) =>
-    paused(waiter, slotMs, 'the rate budget has no slot before the deadline');
-  const unreachable = (error: unknown) =>
-    new PartnerError('transient', `the rate budget cannot be reached: ${asPartnerError(error).message}`, {
-      cause: error,
-    });
 
-  function enter(resource: string, deadlineMs: number): Promise<void> {
-    const now = clock.now();
-    if (undecidedTrial === resource) return followTrial(resource, deadlineMs);
-    if (isPaused(now) && isFresh(now)) return Promise.reject(pausedByService({ resource }));
-    if (!isPaused(now) && waiters.length === 0 && startsAtOnce(now)) {
+  enter(resource: string, deadlineMs: number): Promise<void> {
+    const now = this.#clock.now();
+    if (this.#undecidedTrial === resource) return this.#followTrial(resource, deadlineMs);
+    const isPaused = this.#view.pausedUntilMs > now;
+    if (isPaused && this.#isFresh(now)) return Promise.reject(this.#pausedByService({ resource }));
+    if (!isPaused && this.#waiters.length === 0 && this.#startsAtOnce(now)) {
       // The next ones should not have to wait for the store.
-      if (reserved.count() < usedSinceReserving / 2 && slotsAhead(now) > 0) reserve();
-      return started;
+      if (this.#reserved.count < this.#usedSinceReserving / 2 && this.#slotsAhead(now) > 0) this.#reserve();
+      return this.#started;
     }
     return new Promise((start, refuse) => {
-      waiters.push({ resource, deadlineMs, start, refuse });
-      if (serving) return;
-      serving = true;
+      this.#waiters.push({ resource, deadlineMs, start, refuse });
+      if (this.#isServing) return;
+      this.#isServing = true;
       // Not yet: whoever else asks in this very moment shares the reservation.
-      queueMicrotask(serve);
+      queueMicrotask(() => this.#serve());
     });
   }
 
-  function startsAtOnce(now: number): boolean {
-    if (!isFresh(now)) return false;
-    reserved.dropBefore(now - lateMs);
-    const slot = reserved.first();
+  answered(...[resource, fault, startedAtMs, isUndecided]: Parameters<RateLimiter['answered']>) {
+    if (!isUndecided) return this.#feedback.answered(resource, fault, startedAtMs);
+    if (this.#view.circuit && startedAtMs >= this.#view.circuitSinceMs) this.#undecidedTrial = resource;
+    return undefined;
+  }
+
+  #isFresh(now: number): boolean {
+    return now - this.#view.seenAtMs <= viewMaxAgeMs;
+  }
+
+  #startsAtOnce(now: number): boolean {
+    if (!this.#isFresh(now)) return false;
+    this.#reserved.dropBefore(now - lateMs);
+    const slot = this.#reserved.first;
     if (slot === undefined || slot > now + earlyMs) return false;
-    reserved.take();
-    usedSinceReserving += 1;
+    this.#reserved.take();
+    this.#usedSinceReserving += 1;
     return true;
   }
 
   /** Starts whose turn it is, refuses whose deadline is too near, and sees to slots for the others. */
-  function serve(): void {
-    const now = clock.now();
-    serving = false;
-    if (isPaused(now)) {
+  #serve(): void {
+    const now = this.#clock.now();
+    this.#isServing = false;
+    if (this.#view.pausedUntilMs > now) {
       // It may have been ended early.
-      if (waiters.length > 0 && !isFresh(now)) look();
-      else refuseAll(pausedByService);
+      if (this.#waiters.length > 0 && !this.#isFresh(now)) this.#look();
+      else this.#refuseAll((waiter) => this.#pausedByService(waiter));
       return;
     }
-    reserved.dropBefore(now - lateMs);
-    refuseTooLate(now);
-    if (waiters.length === 0) return;
-    if (reserved.count() > 0 && !isFresh(now)) {
-      look();
+    this.#reserved.dropBefore(now - lateMs);
+    this.#refuseTooLate(now);
+    if (this.#waiters.length === 0) return;
+    if (this.#reserved.count > 0 && !this.#isFresh(now)) {
+      this.#look();
       return;
     }
-    while (waiters.length > 0 && startsAtOnce(now)) waiters.shift()?.start();
-    if (reserved.count() < waiters.length) reserve();
-    sleepUntilNext(now);
+    while (this.#waiters.length > 0 && this.#startsAtOnce(now)) this.#waiters.shift()?.start();
+    if (this.#reserved.count < this.#waiters.length) this.#reserve();
+    this.#sleepUntilNext(now);
   }
 
-  function refuseAll(faultOf: (waiter: Waiter) => PartnerError): void {
-    for (const waiter of waiters.splice(0)) waiter.refuse(faultOf(waiter));
+  #refuseAll(faultOf: (waiter: Waiter) => PartnerError): void {
+    for (const waiter of this.#waiters.splice(0)) waiter.refuse(faultOf(waiter));
   }
 
-  /** Whoever cannot have a slot before his deadline takes none from those who can. */
-  function refuseTooLate(now: number): void {
-    let place = 0;
-    for (let i = 0; i < waiters.length; ) {
-      const waiter = waiters[i] as Waiter;
-      const slot = reserved.at(place) ?? earliestBeyondReserved(place, now);
-      if (slot <= waiter.deadlineMs) {
-        place += 1;
-        i += 1;
-        continue;
-      }
-      waiters.splice(i, 1);
-      waiter.refuse(tooLate(waiter, slot));
+  /** A waiter that cannot have a slot before its deadline takes none from those that can. */
+  #refuseTooLate(now: number): void {
+    const left = this.#waiters.splice(0);
+    for (const waiter of left) {
+      const slot = this.#slotAt(this.#waiters.length, now);
+      if (slot <= waiter.deadlineMs) this.#waiters.push(waiter);
+      else waiter.refuse(this.#tooLate(waiter, slot));
     }
   }
 
-  const earliestBeyondReserved = (place: number, now: number): number =>
-    Math.max(view.nextSlotMs, now) + (place - reserved.count()) * intervalMs;
+  /** When the waiter that `place` others stand before can start at the earliest. */
+  #slotAt(place: number, now: number): number {
+    const afterReserved = (place - this.#reserved.count) * this.#intervalMs;
+    return this.#reserved.at(place) ?? Math.max(this.#view.nextSlotMs, now) + afterReserved;
+  }
 
-  function sleepUntilNext(now: number): void {
-    const slot = reserved.first();
-    if (sleeping || waiters.length === 0 || slot === undefined) return;
-    sleeping = true;
+  #sleepUntilNext(now: number): void {
+    const slot = this.#reserved.first;
+    if (this.#isSleeping || this.#waiters.length === 0 || slot === undefined) return;
+    this.#isSleeping = true;
     // On a machine that is short of time every timer is late: then it has to be set earlier, or each slot is missed.
-    const sleepMs = Math.max(earlyMs, slot - now - lagMs);
-    void clock.sleep(sleepMs).then(() => {
-      sleeping = false;
-      lagMs = Math.min(maxLagMs, Math.max(0, clock.now() - now - sleepMs - earlyMs));
-      serve();
+    const sleepMs = Math.max(earlyMs, slot - now - this.#lagMs);
+    void this.#clock.sleep(sleepMs).then(() => {
+      this.#isSleeping = false;
+      this.#lagMs = Math.min(maxLagMs, Math.max(0, this.#clock.now() - now - sleepMs - earlyMs));
+      this.#serve();
     });
   }
 
@@ -200,73 +209,88 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
    * How many slots to reserve for requests that have not come yet: at high rates nobody should wait for the store.
    * None where slots are scarce, for what is not used within `lateMs` is lost to everybody.
    */
-  const slotsAhead = (now: number): number =>
-    view.nextSlotMs <= now + earlyMs ? Math.min(2 * usedSinceReserving, maxAhead) : 0;
-
-  function look(): void {
-    if (reserving) return;
-    reserving = true;
-    const askedAtMs = clock.now();
-    void ask(store.read().then((state) => view.saw(state, askedAtMs)));
+  #slotsAhead(now: number): number {
+    const mostAhead = Math.floor(lateMs / this.#intervalMs);
+    return this.#view.nextSlotMs <= now + earlyMs ? Math.min(2 * this.#usedSinceReserving, mostAhead) : 0;
   }
 
-  function reserve(): void {
-    if (reserving) return;
-    reserving = true;
-    const now = clock.now();
-    const count = Math.max(1, waiters.length - reserved.count() + slotsAhead(now));
-    usedSinceReserving = 0;
-    void ask(
-      store.reserve({ count, intervalMs, nowMs: now + storeMs, trialMs }).then((reservation) => {
-        storeMs = Math.min(1_000, Math.max(0, clock.now() - now));
-        view.saw(reservation.state, now);
-        if (isTrial(reservation)) return startTrial(reservation);
-        reserved.add(reservation.firstSlotMs, reservation.granted);
-      }),
-    );
+  #look(): void {
+    void this.#ask(async (now) => this.#view.saw(await this.#store.read(), now));
   }
 
-  async function ask(question: Promise<void>): Promise<void> {
+  #reserve(): void {
+    void this.#ask(async (now) => {
+      const count = Math.max(1, this.#waiters.length - this.#reserved.count + this.#slotsAhead(now));
+      this.#usedSinceReserving = 0;
+      const nowMs = now + this.#storeMs;
+      const reservation = await this.#store.reserve({
+        ...{ count, intervalMs: this.#intervalMs, nowMs, trialMs: this.#trialMs },
+      });
+      this.#storeMs = Math.min(maxStoreMs, Math.max(0, this.#clock.now() - now));
+      this.#view.saw(reservation.state, now);
+      if (isTrial(reservation)) this.#startTrial(reservation);
+      else this.#reserved.add(reservation.firstSlotMs, reservation.granted);
+    });
+  }
+
+  /** One question to the store at a time; whoever waits when it fails is refused. */
+  async #ask(question: (now: number) => Promise<void>): Promise<void> {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
     try {
-      await question;
+      await question(this.#clock.now());
     } catch (error) {
       const fault = unreachable(error);
-      refuseAll(() => fault);
+      this.#refuseAll(() => fault);
     } finally {
-      reserving = false;
+      this.#isAsking = false;
     }
-    serve();
+    this.#serve();
   }
 
   /** After a circuit pause one request goes through, although everybody is told to wait for what comes of it. */
-  function startTrial({ firstSlotMs }: Reservation): void {
-    const trial = waiters.shift();
-    if (!trial) return;
-    void clock.sleep(Math.max(0, firstSlotMs - clock.now())).then(trial.start);
+  #startTrial({ firstSlotMs }: Reservation): void {
+    const trial = this.#waiters.shift();
+    if (trial) void this.#sleepUntil(firstSlotMs).then(trial.start);
   }
 
   /** The second request of a trial is let through as the first one was, while everybody else goes on waiting. */
-  async function followTrial(resource: string, deadlineMs: number): Promise<void> {
-    undecidedTrial = undefined;
-    const nowMs = clock.now();
-    const request = { count: 1, intervalMs, nowMs, trialMs, followsTrial: true };
-    const { granted, firstSlotMs, state } = await store.reserve(request).catch((error: unknown) => {
-      throw unreachable(error);
-    });
-    view.saw(state);
-    if (granted === 0) throw pausedByService({ resource });
-    if (firstSlotMs > deadlineMs) throw tooLate({ resource }, firstSlotMs);
-    await clock.sleep(Math.max(0, firstSlotMs - clock.now()));
+  async #followTrial(resource: string, deadlineMs: number): Promise<void> {
+    this.#undecidedTrial = undefined;
+    const request = { count: 1, intervalMs: this.#intervalMs, trialMs: this.#trialMs, followsTrial: true };
+    const asked = this.#store.reserve({ ...request, nowMs: this.#clock.now() });
+    const { granted, firstSlotMs, state } = await asked.catch((error: unknown) =>
+      Promise.reject(unreachable(error)),
+    );
+    this.#view.saw(state);
+    if (granted === 0) throw this.#pausedByService({ resource });
+    if (firstSlotMs > deadlineMs) throw this.#tooLate({ resource }, firstSlotMs);
+    await this.#sleepUntil(firstSlotMs);
   }
 
-  const feedback = createFeedback({ store, view, clock, random, circuitSeconds, observer });
-  const answered: RateLimiter['answered'] = (resource, fault, startedAtMs, isUndecided = false) => {
-    if (!isUndecided) return feedback(resource, fault, startedAtMs);
-    if (view.circuit && startedAtMs >= view.circuitSinceMs) undecidedTrial = resource;
-    return undefined;
-  };
-  return { enter, answered };
+  #sleepUntil(ms: number): Promise<unknown> {
+    return this.#clock.sleep(Math.max(0, ms - this.#clock.now()));
+  }
+
+  #pausedByService({ resource }: Pick<Waiter, 'resource'>): PartnerError {
+    return this.#paused(resource, this.#view.pausedUntilMs, 'the service asked for a pause');
+  }
+
+  #tooLate({ resource }: Pick<Waiter, 'resource'>, slotMs: number): PartnerError {
+    return this.#paused(resource, slotMs, 'the rate budget has no slot before the deadline');
+  }
+
+  #paused(resource: string, untilMs: number, why: string): PartnerError {
+    return new PartnerError('paused', `not sent (${resource}): ${why}`, {
+      retryAfterMs: Math.max(1, Math.ceil(untilMs - this.#clock.now())),
+    });
+  }
 }
 
 const isTrial = ({ granted, state }: Reservation): boolean =>
   granted === 1 && state.pauseReason === 'circuit';
+
+const unreachable = (error: unknown) =>
+  new PartnerError('transient', `the rate budget cannot be reached: ${asPartnerError(error).message}`, {
+    cause: error,
+  });

@@ -132,13 +132,21 @@ export const plantedInTokens: readonly PlantedFault[] = [
     },
   ]),
   plantedWiring('budget-per-process', { isBudgetOwn: true }),
-  inGate('pause-not-shared', 'store.pause(longestMs, reason).then(', 'Promise.resolve().then('),
+  inGate(
+    'pause-not-shared',
+    'this.#told(store.pause(longestMs, reason), note)',
+    'this.#told(Promise.resolve(), note)',
+  ),
   plantedSource('cursor-403-counted', [
     {
       folder: 'shared/partner-api/rate-limit',
       entry: 'rate-limiter.ts',
       replacements: [
-        { file: 'rate-limiter.ts', from: 'if (!isUndecided) return feedback', to: 'return feedback' },
+        {
+          file: 'rate-limiter.ts',
+          from: 'if (!isUndecided) return this.#feedback',
+          to: 'return this.#feedback',
+        },
       ],
     },
   ]),

@@ -11,7 +11,7 @@ import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
-import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { drainLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
@@ -65,7 +65,7 @@ describe('the calls of a run over 25 partner accounts', () => {
     const clock = createManualClock();
     const service = createFakeService(clock);
     const observer = createRecordingObserver();
-    const accounts = createViewedAccounts(createPartnerAccounts(table), clock);
+    const accounts = new ViewedAccounts(createPartnerAccounts(table), clock);
     const feedStates = createFeedStates(table);
     const vault = createTokenVault(secrets, aReadersPolicy);
     const dayMs = 86_400_000;

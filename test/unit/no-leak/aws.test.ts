@@ -25,7 +25,7 @@ import { createBatchSettler } from '../../../shared/aws/settler.ts';
 import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
-import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { drainLimits, fanOutLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
 import { createTelemetry } from '../../../shared/runtime/observer.ts';
@@ -100,7 +100,7 @@ async function startBridge() {
     requester: {
       refresh: async (request) => (await askRefresh({ action: 'refresh', ...request })) as never,
     },
-    accounts: createViewedAccounts(accounts, clock),
+    accounts: new ViewedAccounts(accounts, clock),
     clock,
   });
   const reader = createPartnerReaders({ client, tokens });

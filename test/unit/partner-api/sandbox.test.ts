@@ -6,7 +6,7 @@ import type { TokenPair } from '../../../shared/domain/token-pair.ts';
 import { createPartnerClient, type PartnerClient } from '../../../shared/partner-api/client.ts';
 import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
-import { createViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
 import { faultOf, query, soon } from '../../helpers/partner-api/fixtures.ts';
@@ -44,7 +44,7 @@ function tokensOf() {
     value: partnerAccount({ generation: 1, token: { version: String(version), expiresAt: 0, usedAt: 0 } }),
     version,
   });
-  const accounts = createViewedAccounts({
+  const accounts = new ViewedAccounts({
     read: async () => row(),
     list: async () => [row().value],
     write: async () => false,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createBudgetView } from '../../../../shared/partner-api/rate-limit/budget-view.ts';
+import { BudgetView } from '../../../../shared/partner-api/rate-limit/budget-view.ts';
 import { createManualClock } from '../../../helpers/manual-clock.ts';
 
 function setUp() {
   const clock = createManualClock();
-  return { clock, at: clock.now(), view: createBudgetView(clock) };
+  return { clock, at: clock.now(), view: new BudgetView(clock) };
 }
 const quiet = { nextSlotMs: 0, pausedUntilMs: 0 };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createReservedSlots } from '../../../../shared/partner-api/rate-limit/reserved-slots.ts';
+import { ReservedSlots } from '../../../../shared/partner-api/rate-limit/reserved-slots.ts';
 
 const intervalMs = 100;
 
@@ -23,7 +23,7 @@ describe('the reserved of slots', () => {
   it('is the list of its slots, whatever is added, taken and given up', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
-        const reserved = createReservedSlots(intervalMs);
+        const reserved = new ReservedSlots(intervalMs);
         let slots: number[] = [];
         let endMs = 0;
         for (const one of steps) {
@@ -39,8 +39,8 @@ describe('the reserved of slots', () => {
             reserved.dropBefore(one.toMs);
             slots = slots.filter((slot) => slot >= one.toMs);
           }
-          expect(reserved.count()).toBe(slots.length);
-          expect(reserved.first()).toBe(slots[0]);
+          expect(reserved.count).toBe(slots.length);
+          expect(reserved.first).toBe(slots[0]);
           expect(Array.from({ length: slots.length + 2 }, (_, place) => reserved.at(place))).toEqual([
             ...slots,
             undefined,
@@ -53,11 +53,11 @@ describe('the reserved of slots', () => {
   });
 
   it('keeps a slot that begins at the very moment', () => {
-    const reserved = createReservedSlots(intervalMs);
+    const reserved = new ReservedSlots(intervalMs);
     reserved.add(1_000, 3);
 
     reserved.dropBefore(1_100);
 
-    expect([reserved.count(), reserved.first()]).toEqual([2, 1_100]);
+    expect([reserved.count, reserved.first]).toEqual([2, 1_100]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
-import { createViewedAccounts } from '../../../../shared/partner-api/tokens/account-views.ts';
+import { ViewedAccounts } from '../../../../shared/partner-api/tokens/account-views.ts';
 import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
 import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
 import { partnerAccount } from '../../../helpers/records.ts';
@@ -16,7 +16,7 @@ function setUp() {
     reads: [] as number[],
   };
   const removed: string[] = [];
-  const views = createViewedAccounts(
+  const views = new ViewedAccounts(
     {
       async read() {
         state.reads.push(clock.now() - startMs);

@@ -96,6 +96,16 @@ describe('a renewal that others share', () => {
     expect(state.asked.map(({ deadlineMs }) => deadlineMs)).toEqual([startMs + 1_000, farMs]);
   });
 
+  it('ends at once for a caller alone that has no time to wait, and says how long it would have to', async () => {
+    const { clock, state, renewed } = setUp();
+    state.refresh = async () => ({ kind: 'busy', retryAfterMs: 1_200 });
+
+    const fault = await faultOf(renewed(startMs + 1_000));
+
+    expect(fault).toMatchObject({ code: 'transient', retryAfterMs: 1_200 });
+    expect(clock.now()).toBe(startMs);
+  });
+
   it.each([
     [{ kind: 'stopped', reason: 'revoked' }, 'account-stopped'],
     [{ kind: 'failed', fault: 'client-rejected', reason: 'x' }, 'client-rejected'],
