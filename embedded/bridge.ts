@@ -15,6 +15,7 @@ import type { PartnerError } from '../shared/domain/faults.ts';
 import { createPartnerService } from '../shared/partner-api/partner-service.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
+import { newRunId } from '../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import { refreshLockMs } from './connect.ts';
 import { messagesOfStopped, needsPerson } from './leftovers.ts';
@@ -156,9 +157,6 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     client.close();
   }
 }
-
-/** Leases and locks under this prefix are freed by the next run if this one dies (run-lock.ts). */
-const newRunId = (): string => `run-${randomUUID()}`;
 
 /** Short, because every message and event of a page contains it. */
 const newReadId = (): string => randomUUID().replaceAll('-', '');

@@ -1,52 +1,40 @@
 import { setTimeout } from 'node:timers/promises';
-import type { AdvertHistories, AdvertKey, AdvertRow } from '../ports/advert-histories.ts';
+import { checkedJson } from '../contract/checks.ts';
+import { advertRow } from '../contract/rows.ts';
+import type { AdvertHistories, AdvertKey } from '../ports/advert-histories.ts';
 import type { Store } from './file/store.ts';
-
-interface Row {
-  readonly version: number;
-  readonly sequence: number;
-  readonly status: string | null;
-  readonly envelope: string | null;
-  readonly written_by: string | null;
-  readonly position: string;
-  readonly owed: number;
-  readonly tries: number | null;
-  readonly missing_since: number | null;
-}
 
 /** Rows read or removed at once; a bridge that runs in another process gets its turn in the pause after a removal. */
 const rowsAtOnce = 1_000;
 const pauseMs = 20;
 
-const columns = 'version, sequence, status, envelope, written_by, position, owed, tries, missing_since';
-
 /** Advert histories in the state file; a read or a write costs the same with a million adverts. */
 export function createAdvertHistories(store: Store) {
-  const select = store.prepare(`SELECT ${columns} FROM advert_histories WHERE key = ?`);
+  const select = store.prepare('SELECT row FROM advert_histories WHERE key = ?');
   const insert = store.prepare(
-    `INSERT INTO advert_histories (${columns}, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
+    'INSERT INTO advert_histories (row, version, key) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING',
   );
   const update = store.prepare(
-    `UPDATE advert_histories SET (${columns}) = (?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE key = ? AND version = ?`,
+    'UPDATE advert_histories SET row = ?, version = ? WHERE key = ? AND version = ?',
   );
-  const latestPage = createLatestPages(store);
   const removeSome = store.prepare(
     `DELETE FROM advert_histories WHERE id IN
      (SELECT id FROM advert_histories WHERE key >= ? AND key < ? LIMIT ${rowsAtOnce})`,
   );
+  const latestPage = createLatestPages(store);
 
   const histories: AdvertHistories = {
     async read(key) {
-      const row = store.read(() => select.get(keyOf(key))) as Row | undefined;
-      return row && fromRow(row);
+      const found = store.read(() => select.get(keyOf(key))) as { row: string } | undefined;
+      return found && checkedJson(advertRow, found.row, `history of advert ${keyOf(key)}`);
     },
     write(key, row) {
-      const values = valuesOf(row);
+      const text = JSON.stringify(row);
       return store.write(() => {
         const { changes } =
           row.version === 1
-            ? insert.run(...values, keyOf(key))
-            : update.run(...values, keyOf(key), row.version - 1);
+            ? insert.run(text, row.version, keyOf(key))
+            : update.run(text, row.version, keyOf(key), row.version - 1);
         return changes === 1;
       });
     },
@@ -88,7 +76,8 @@ interface LatestPage {
  */
 export function createLatestPages(store: Store) {
   const select = store.prepare(
-    `SELECT key, envelope FROM advert_histories WHERE key > ? AND key < ? ORDER BY key LIMIT ${rowsAtOnce}`,
+    `SELECT key, row ->> 'envelope' AS envelope FROM advert_histories
+     WHERE key > ? AND key < ? ORDER BY key LIMIT ${rowsAtOnce}`,
   );
   return (history: string, after = `${history}/`): LatestPage | undefined => {
     // '0' is the character after '/': the end of the keys that begin with `history/`.
@@ -100,31 +89,3 @@ export function createLatestPages(store: Store) {
 
 const keyOf = ({ partnerAccount, generation, advertId }: AdvertKey): string =>
   `${partnerAccount}/${generation}/${advertId}`;
-
-const valuesOf = (row: AdvertRow) =>
-  [
-    row.version,
-    row.sequence,
-    row.status,
-    row.envelope ?? null,
-    row.by ?? null,
-    row.position,
-    row.owed ? 1 : 0,
-    row.tries ?? null,
-    row.missingSince ?? null,
-  ] as const;
-
-function fromRow(row: Row): AdvertRow {
-  const { version, sequence, status, position } = row;
-  return {
-    version,
-    sequence,
-    status,
-    position,
-    owed: row.owed === 1,
-    ...(row.envelope === null ? {} : { envelope: row.envelope }),
-    ...(row.written_by === null ? {} : { by: row.written_by }),
-    ...(row.tries === null ? {} : { tries: row.tries }),
-    ...(row.missing_since === null ? {} : { missingSince: row.missing_since }),
-  };
-}

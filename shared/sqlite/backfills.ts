@@ -3,7 +3,7 @@ import type { Versioned } from '../ports/partner-accounts.ts';
 import type { Documents } from './file/documents.ts';
 import type { Store } from './file/store.ts';
 
-/** Progress of backfills in the state file; the queue counts what it accepts, so the books are left alone. */
+/** Progress of backfills in the state file. The queue counts what it accepts, so this does not touch the books. */
 export function createBackfills(store: Store, documents: Documents): Backfills {
   const get = (key: BackfillKey): Versioned<BackfillProgress> | undefined => {
     const text = documents.get(nameOf(key));

@@ -1,80 +1,60 @@
-import type { Books } from '../domain/books.ts';
-import { emptyBooks } from '../domain/books.ts';
+import { type Books, emptyBooks } from '../domain/books.ts';
 import type { BookKeeper } from '../ports/books.ts';
 import type { Store } from './file/store.ts';
 
-export type Counts = Partial<Record<keyof Omit<Books, 'redelivered'>, number>>;
+export type Counts = Partial<Omit<Books, 'redelivered'>>;
 
-interface Row {
-  readonly listed: number;
-  readonly events: number;
-  readonly unchanged: number;
-  readonly coalesced: number;
-  readonly unavailable: number;
-  readonly dead_lettered: number;
-  readonly in_flight: number;
-}
-
-const columns = [
-  'listed',
-  'events',
-  'unchanged',
-  'coalesced',
-  'unavailable',
-  'dead_lettered',
-  'in_flight',
-] as const;
+/** Columns of the table `books`, by the figure that each holds. */
+const columns = {
+  listed: 'listed',
+  events: 'events',
+  unchanged: 'unchanged',
+  coalesced: 'coalesced',
+  unavailable: 'unavailable',
+  deadLettered: 'dead_lettered',
+  inFlight: 'in_flight',
+} as const satisfies Record<keyof Counts, string>;
+const figures = Object.keys(columns) as (keyof Counts)[];
+const columnNames = Object.values(columns);
 
 export type EmbeddedBooks = ReturnType<typeof createBooks>;
 
-/** The books in the state file: counted in the transaction that does what is counted. */
+/** The books in the state file; what is counted is counted in the transaction in which it happens. */
 export function createBooks(store: Store) {
-  const select = store.prepare(`SELECT ${columns} FROM books WHERE partner_account = ? AND generation = ?`);
-  const selectDepth = store.prepare('SELECT sum(in_flight) AS depth FROM books WHERE partner_account = ?');
-  const selectWaiting = store.prepare('SELECT sum(in_flight) AS depth FROM books');
-  const selectLetters = store.prepare('SELECT count(*) AS letters FROM dead_letters');
-  const upsert = store.prepare(
-    `INSERT INTO books (${columns}, partner_account, generation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET ${columns.map((column) => `${column} = ${column} + excluded.${column}`)}`,
+  const select = store.prepare(
+    `SELECT ${figures.map((figure) => `${columns[figure]} AS ${figure}`)} FROM books
+     WHERE partner_account = ? AND generation = ?`,
   );
-
-  /** Adds to the entry. To be called within a write of the store. */
-  function add(partnerAccount: string, generation: number, counts: Counts): void {
-    const { listed = 0, events = 0, unchanged = 0, coalesced = 0, unavailable = 0 } = counts;
-    const { deadLettered = 0, inFlight = 0 } = counts;
-    upsert.run(
-      listed,
-      events,
-      unchanged,
-      coalesced,
-      unavailable,
-      deadLettered,
-      inFlight,
-      partnerAccount,
-      generation,
-    );
-  }
+  const selectDepth = store.prepare(
+    'SELECT ifnull(sum(in_flight), 0) AS depth FROM books WHERE partner_account = ?',
+  );
+  const selectQueue = store.prepare(
+    `SELECT (SELECT ifnull(sum(in_flight), 0) FROM books) AS waiting,
+       (SELECT count(*) FROM dead_letters) AS deadLetters`,
+  );
+  const upsert = store.prepare(
+    `INSERT INTO books (partner_account, generation, ${columnNames}) VALUES (?, ?, ${columnNames.map(() => '?')})
+     ON CONFLICT DO UPDATE SET ${columnNames.map((column) => `${column} = ${column} + excluded.${column}`)}`,
+  );
 
   const keeper: BookKeeper = {
     async read(partnerAccount, generation) {
-      const row = store.read(() => select.get(partnerAccount, generation)) as Row | undefined;
-      if (!row) return emptyBooks;
-      const { dead_lettered: deadLettered, in_flight: inFlight, ...rest } = row;
-      return { ...rest, deadLettered, inFlight };
+      const row = store.read(() => select.get(partnerAccount, generation)) as Books | undefined;
+      return row ? { ...row } : emptyBooks;
     },
-    queue: async () =>
-      store.read(() => ({
-        waiting: depthOf(selectWaiting.get()),
-        deadLetters: (selectLetters.get() as { letters: number }).letters,
-      })),
+    queue: async () => ({
+      ...(store.read(() => selectQueue.get()) as { waiting: number; deadLetters: number }),
+    }),
   };
 
   return {
-    add,
     keeper,
-    /** Messages of the partner account in the queue, of all its generations. */
-    depth: (partnerAccount: string): number => store.read(() => depthOf(selectDepth.get(partnerAccount))),
+    /** Adds to the figures of a generation. To be called within a write of the store. */
+    add(partnerAccount: string, generation: number, counts: Counts): void {
+      upsert.run(partnerAccount, generation, ...figures.map((figure) => counts[figure] ?? 0));
+    },
+    /** Messages of the partner account in the queue or parked, of all its generations. */
+    depth: (partnerAccount: string): number =>
+      (store.read(() => selectDepth.get(partnerAccount)) as { depth: number }).depth,
   };
 }
-
-const depthOf = (row: unknown): number => (row as { depth: number | null }).depth ?? 0;

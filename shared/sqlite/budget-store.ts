@@ -6,7 +6,7 @@ import type { Store } from './file/store.ts';
 
 const documentName = 'budget';
 
-/** The rate budget in the state file: one for all processes, and a pause outlives them. */
+/** The rate budget in the state file: shared by all processes, and a pause outlives them. */
 export function createBudgetStore(store: Store, documents: Documents): BudgetStore {
   function current(): BudgetState {
     const text = documents.get(documentName);
@@ -37,7 +37,7 @@ export function createBudgetStore(store: Store, documents: Documents): BudgetSto
         return before;
       }),
     async recover() {
-      // Every success of the client comes by here, and most have nothing to end.
+      // Called after every successful request; most have nothing to end, and a read is cheaper than a write.
       const { suspect, pauseReason, pausedUntilMs } = store.read(current);
       if (suspect === undefined && pauseReason === undefined && pausedUntilMs === 0) return;
       await store.write(() => put(recovered(current())));

@@ -1,6 +1,5 @@
-import { type ChangedAdvert, type MessageRead, maxReceiveCount, messageIn } from '../contract/messages.ts';
-import { MessageGroups, messageGroupOf, type Queued } from '../domain/queue/message-groups.ts';
-import { positionOf } from '../domain/queue/position.ts';
+import { type ChangedAdvert, maxReceiveCount } from '../contract/messages.ts';
+import { MessageGroups } from '../domain/queue/message-groups.ts';
 import { movedLetter } from '../domain/queue/receive-limit.ts';
 import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
 import type { DeadLetters } from '../ports/dead-letters.ts';
@@ -8,28 +7,21 @@ import type { Delivery, Inbox, ReceiveOptions, Settlement, Settler, Verdict } fr
 import type { Counts, EmbeddedBooks } from './books.ts';
 import type { EmbeddedDeadLetters } from './dead-letters.ts';
 import type { Store } from './file/store.ts';
-import type { EmbeddedParked } from './parked-messages.ts';
-import { createMessages, type MessageRow } from './queue/messages.ts';
+import type { EmbeddedParkedMessages } from './parked-messages.ts';
+import { createMessages } from './queue/messages.ts';
+import { deliveryOf, type QueuedRow, queuedOf, receiptOf } from './queue/queued-row.ts';
 
 export interface QueueParts {
   readonly store: Store;
   readonly books: EmbeddedBooks;
   readonly deadLetters: EmbeddedDeadLetters;
-  readonly parked: EmbeddedParked;
+  readonly parked: EmbeddedParkedMessages;
   readonly clock: { now(): number };
   /** A message received more often is moved to the dead letters instead of being handed out again. Default 1,000. */
   readonly maxReceives?: number;
 }
 
 export type EmbeddedQueue = ChangedAdvertsQueue & DeadLetters & Inbox & Settler;
-
-interface QueuedRow extends Queued {
-  readonly group: string;
-  readonly partnerAccount: string;
-  readonly generation: number;
-  readonly sentAt: number;
-  readonly read: MessageRead;
-}
 
 /** As long as SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
@@ -48,7 +40,7 @@ const readAtOnce = 250;
  * handed out. What a worker has in hand is in memory alone: it ends with the process. So only one process may receive and
  * settle (run-lock.ts); any may send.
  */
-export function createQueue(parts: QueueParts): EmbeddedQueue {
+export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
   const { store, books, deadLetters, parked, clock, maxReceives = maxReceiveCount } = parts;
   const messages = createMessages(store);
   const rememberCall = store.prepare(
@@ -178,32 +170,6 @@ export function createQueue(parts: QueueParts): EmbeddedQueue {
     },
   };
 }
-
-function queuedOf(row: MessageRow): QueuedRow {
-  const read = messageIn(row.body);
-  return {
-    // A body that is no message has a group of its own.
-    group: 'message' in read ? messageGroupOf(read.message) : `#${row.sequence_number}`,
-    partnerAccount: row.partner_account,
-    generation: row.generation,
-    sequenceNumber: row.sequence_number,
-    sentAt: row.sent_at,
-    receives: row.receives,
-    read,
-    handedOut: false,
-    ...(row.visible_at === null ? {} : { visibleAt: row.visible_at }),
-  };
-}
-
-const receiptOf = ({ sequenceNumber, receives }: QueuedRow): string => `${sequenceNumber}:${receives}`;
-
-const deliveryOf = (queued: QueuedRow): Delivery => ({
-  id: receiptOf(queued),
-  ...queued.read,
-  position: positionOf(String(queued.sequenceNumber), queued.receives),
-  receives: queued.receives,
-  sentAt: queued.sentAt,
-});
 
 function countsOf(verdict: Exclude<Verdict, { kind: 'retry' }>): Counts {
   switch (verdict.kind) {

@@ -11,6 +11,7 @@ interface Row {
 }
 
 export interface LetterQuery {
+  /** Default: of all. */
   readonly partnerAccount?: string;
   /** Default 100. */
   readonly limit?: number;
@@ -18,38 +19,36 @@ export interface LetterQuery {
 
 export type EmbeddedDeadLetters = ReturnType<typeof createDeadLetters>;
 
-/** Dead letters in the state file, with the entry of the books that each is counted in. */
+/** Dead letters in the state file, each with the generation whose books count it. */
 export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { now(): number }) {
   const messages = createMessages(store);
   const insert = store.prepare(
     'INSERT INTO dead_letters (partner_account, generation, letter) VALUES (?, ?, ?)',
   );
-  const selectSome = store.prepare('SELECT id, letter FROM dead_letters ORDER BY id LIMIT ?');
-  const selectOfAccount = store.prepare(
-    'SELECT id, letter FROM dead_letters WHERE partner_account = ? ORDER BY id LIMIT ?',
+  const selectSome = store.prepare(
+    'SELECT id, letter FROM dead_letters WHERE ?1 IS NULL OR partner_account = ?1 ORDER BY id LIMIT ?2',
   );
-  const selectCount = store.prepare('SELECT count(*) AS letters FROM dead_letters');
   const select = store.prepare('SELECT * FROM dead_letters WHERE id = ?');
   const remove = store.prepare('DELETE FROM dead_letters WHERE id = ?');
   const selectGeneration = store.prepare(
-    'SELECT max(generation) AS generation FROM feeds WHERE partner_account = ?',
+    'SELECT ifnull(max(generation), 0) AS generation FROM feeds WHERE partner_account = ?',
   );
 
   const rowOf = (id: string) => select.get(Number(id)) as Row | undefined;
   const letterOf = ({ letter }: Pick<Row, 'letter'>): DeadLetter => JSON.parse(letter) as DeadLetter;
 
-  /** To be called within a write of the store. */
+  /** To be called within a write of the store, which also counts it. */
   function add(letter: DeadLetter, partnerAccount: string, generation: number): void {
     insert.run(partnerAccount, generation, JSON.stringify(letter));
   }
 
-  // A letter names only the partner account: it counts for the generation that is being polled.
+  // The letter names only the partner account: it counts for the generation that is being polled.
   function addMalformed(letter: DeadLetter): void {
-    const partnerAccount = letter.partnerAccount ?? '';
-    const row = selectGeneration.get(partnerAccount) as { generation: number | null };
-    add(letter, partnerAccount, row.generation ?? 0);
-    const { count = 1 } = letter;
-    books.add(partnerAccount, row.generation ?? 0, { listed: count, deadLettered: count });
+    const { partnerAccount, count = 1 } = letter;
+    const account = partnerAccount ?? '';
+    const { generation } = selectGeneration.get(account) as { generation: number };
+    add(letter, account, generation);
+    books.add(account, generation, { listed: count, deadLettered: count });
   }
 
   function redriveNow(id: string): 'redriven' | 'unknown' | 'nothing-to-send' {
@@ -66,24 +65,18 @@ export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { n
   return {
     add,
     sendMalformed: (letters: readonly DeadLetter[]): Promise<void> =>
-      store.write(() => {
-        for (const letter of letters) addMalformed(letter);
-      }),
+      store.write(() => letters.forEach(addMalformed)),
 
     /** Oldest first. */
     async list({
       partnerAccount,
       limit = 100,
     }: LetterQuery = {}): Promise<{ id: string; letter: DeadLetter }[]> {
-      const rows = store.read(() =>
-        partnerAccount === undefined ? selectSome.all(limit) : selectOfAccount.all(partnerAccount, limit),
-      ) as unknown as Row[];
+      const rows = store.read(() => selectSome.all(partnerAccount ?? null, limit)) as unknown as Row[];
       return rows.map((row) => ({ id: String(row.id), letter: letterOf(row) }));
     },
 
-    count: async (): Promise<number> => store.read(() => (selectCount.get() as { letters: number }).letters),
-
-    /** Takes the letter out for good; the books go on counting it as dead-lettered. */
+    /** Removes the letter for good; the books go on counting it as dead-lettered. @returns undefined for an unknown one */
     take: (id: string): Promise<DeadLetter | undefined> =>
       store.write(() => {
         const row = rowOf(id);
@@ -91,7 +84,7 @@ export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { n
         return row && letterOf(row);
       }),
 
-    /** Puts its message at the end of its group and out of the books' dead-lettered, in one transaction. */
+    /** Sends the letter's message again, at the end of the queue; it counts as in flight instead of dead-lettered. */
     redrive: (id: string) => store.write(() => redriveNow(id)),
   };
 }

@@ -14,7 +14,7 @@ interface Row {
   readonly leased_until: number | null;
 }
 
-/** Feed states in the state file. What a page repeats goes into the books in the transaction that stores its cursor. */
+/** Feed states in the state file. IDs that a page repeats are counted in the transaction that stores its cursor. */
 export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates {
   const selectAll = store.prepare('SELECT partner_account, feed, state FROM feeds');
   const select = store.prepare(
@@ -24,12 +24,13 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
     `INSERT OR REPLACE INTO feeds (partner_account, feed, generation, state, fence, holder, leased_until)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
   );
-  const ours = 'partner_account = ? AND feed = ? AND fence = ? AND leased_until > ?';
+  // The lease that the caller took is still in force.
+  const isHeld = 'partner_account = ? AND feed = ? AND fence = ? AND leased_until > ?';
   const renew = store.prepare(
-    `UPDATE feeds SET state = json_patch(state, ?), leased_until = ? WHERE ${ours} RETURNING generation`,
+    `UPDATE feeds SET state = json_patch(state, ?), leased_until = ? WHERE ${isHeld} RETURNING generation`,
   );
   const free = store.prepare(
-    `UPDATE feeds SET state = json_patch(state, ?), holder = NULL, leased_until = NULL WHERE ${ours}`,
+    `UPDATE feeds SET state = json_patch(state, ?), holder = NULL, leased_until = NULL WHERE ${isHeld}`,
   );
   const removeAll = store.prepare('DELETE FROM feeds WHERE partner_account = ?');
 
@@ -70,7 +71,7 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
     advance: (key, fence, { counts: { repeated }, lastSuccess, ...progress }, nowMs, leaseMs) =>
       store.write(() => {
         // Without a `lastSuccess` the stored one stays.
-        const patch = JSON.stringify({ ...well, resyncing: null, ...progress, lastSuccess });
+        const patch = JSON.stringify({ ...noFault, resyncing: null, ...progress, lastSuccess });
         const leasedUntil = leaseMs === 'ended' ? null : nowMs + leaseMs;
         const row = renew.get(patch, leasedUntil, key.partnerAccount, key.feed, fence, nowMs);
         if (!row) return false;
@@ -83,8 +84,8 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
 
     release: (key, fence, { unasked, ...end }, nowMs) =>
       store.write(() => {
-        const turn = unasked && { lastPolled: unasked.lastPolled ?? null };
-        const patch = JSON.stringify({ ...well, ...turn, ...end });
+        const lastPolled = unasked && { lastPolled: unasked.lastPolled ?? null };
+        const patch = JSON.stringify({ ...noFault, ...lastPolled, ...end });
         free.run(patch, key.partnerAccount, key.feed, fence, nowMs);
       }),
 
@@ -98,13 +99,13 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
 const stateOf = ({ partner_account, feed, state }: Row): FeedState =>
   checkedJson(rows.feedState, state, `state of feed ${partner_account}/${feed}`);
 
-/** Takes what was wrong with the feed out of its state. @see https://sqlite.org/json1.html#jpatch */
-const well = { fault: null, faultKind: null, needsPerson: null, pausedUntil: null };
+/** A JSON patch that removes a fault from the state. @see https://sqlite.org/json1.html#jpatch */
+const noFault = { fault: null, faultKind: null, needsPerson: null, pausedUntil: null };
 
 const isLeased = (row: Row, nowMs: number): boolean => row.leased_until !== null && row.leased_until > nowMs;
 
-// A feed registered anew must not give out the fences of its former life: a poller of then may still be at work. A
-// million for each second of the generation's number is more than can have been given out in between.
+// The fences of a feed that is registered again must not repeat those it had before: a poller of then may still be at
+// work. A million for each second that the generation counts is more than can have been given out in between.
 const firstFence = (generation: number): number => generation * 1_000_000;
 
 const byWaiting = (a: FeedState, b: FeedState): number =>

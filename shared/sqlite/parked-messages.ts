@@ -1,25 +1,25 @@
 import type { ParkedMessages } from '../ports/parked-messages.ts';
 import type { Store } from './file/store.ts';
 
-/** Messages in one transaction: others wait for it. */
-const portion = 250;
+/** Messages put back in one transaction: few, for other writes wait meanwhile. */
+const releasedAtOnce = 250;
 
-export type EmbeddedParked = ReturnType<typeof createParked>;
+export type EmbeddedParkedMessages = ReturnType<typeof createParkedMessages>;
 
 /**
- * Messages that wait outside the queue, in the state file. They stay in flight in the books. Parking one is part of the
- * transaction that takes it out of the queue, releasing one of that which puts it back, so nothing is ever in both.
+ * Messages parked outside the queue, in the state file; the books count them as in flight. A message is parked in the
+ * transaction that removes it from the queue, and released in the one that puts it back, so that it is never in both.
  */
-export function createParked(store: Store, clock: { now(): number }) {
+export function createParkedMessages(store: Store, clock: { now(): number }) {
   const take = store.prepare(
     `INSERT INTO parked (sequence_number, partner_account, generation, body)
      SELECT sequence_number, partner_account, generation, body FROM messages WHERE sequence_number = ?`,
   );
-  // Name after name: each is found in the index, however many messages it has.
+  // One name after another: each is found in the index, however many messages it has.
   const selectNext = store.prepare(
     'SELECT min(partner_account) AS name FROM parked WHERE partner_account > ?',
   );
-  // As new messages, for their age and receives begin anew.
+  // As new messages: their age and their receive count begin again.
   const putBack = store.prepare(
     `INSERT INTO messages (partner_account, generation, body, sent_at, receives)
      SELECT partner_account, generation, body, ?, 0 FROM parked
@@ -44,7 +44,7 @@ export function createParked(store: Store, clock: { now(): number }) {
     async release(partnerAccount, { most, deadlineMs }) {
       let released = 0;
       while (released < most && clock.now() < deadlineMs) {
-        const limit = Math.min(portion, most - released);
+        const limit = Math.min(releasedAtOnce, most - released);
         const changes = await store.write(() => {
           putBack.run(clock.now(), partnerAccount, limit);
           return Number(remove.run(partnerAccount, limit).changes);
@@ -58,7 +58,7 @@ export function createParked(store: Store, clock: { now(): number }) {
 
   return {
     ...parked,
-    /** Copies a message out of the queue. To be called within a write of the store that removes it there. */
+    /** Copies a message out of the queue. To be called within the write of the store that removes it there. */
     keep: (sequenceNumber: number): void => void take.run(sequenceNumber),
   };
 }

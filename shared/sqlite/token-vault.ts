@@ -1,14 +1,12 @@
-import { applicationOfText, pairOfText, textOfApplication, textOfPair } from '../domain/secret-text.ts';
-import type { Application, ApplicationSecret } from '../ports/application-secret.ts';
+import { pairOfText, textOfPair } from '../domain/secret-text.ts';
 import type { TokenVault } from '../ports/token-vault.ts';
-import type { Documents } from './file/documents.ts';
 import type { Store } from './file/store.ts';
 
-// A refresh token that the service has replaced is worthless: the new one waits for the disk.
+// Once the service has given a new refresh token, the old one is worthless: without the new one the account is lost.
 const durable = { durable: true };
 
-/** Token pairs in the state file; their versions rise over all partner accounts and never come back. */
-export function createVault(store: Store): TokenVault {
+/** Token pairs in the state file; versions rise across all partner accounts and are never given twice. */
+export function createTokenVault(store: Store): TokenVault {
   const select = store.prepare('SELECT version, pair FROM token_pairs WHERE partner_account = ?');
   const replace = store.prepare('INSERT OR REPLACE INTO token_pairs (partner_account, pair) VALUES (?, ?)');
   const remove = store.prepare('DELETE FROM token_pairs WHERE partner_account = ?');
@@ -25,19 +23,5 @@ export function createVault(store: Store): TokenVault {
     async remove(partnerAccount) {
       await store.write(() => remove.run(partnerAccount), durable);
     },
-  };
-}
-
-const documentName = 'application';
-
-/** The application's credentials in the state file. */
-export function createApplicationSecret(documents: Documents) {
-  const secret: ApplicationSecret = {
-    read: async () => applicationOfText((await documents.read(documentName)) ?? ''),
-  };
-  return {
-    ...secret,
-    write: (application: Application): Promise<void> =>
-      documents.write(documentName, textOfApplication(application), durable),
   };
 }

@@ -1,6 +1,6 @@
 import type { Store, WriteOptions } from './store.ts';
 
-/** Single texts under a name: settings, the application's credentials, the rate budget. */
+/** Single texts by name: settings, the application's credentials, the rate budget. */
 export type Documents = ReturnType<typeof createDocuments>;
 
 export function createDocuments(store: Store) {
@@ -9,7 +9,7 @@ export function createDocuments(store: Store) {
     'INSERT INTO documents (name, text) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET text = excluded.text',
   );
 
-  /** To be called within a read or a write of the store. */
+  // To be called within a read or a write of the store.
   const get = (name: string): string | undefined => (select.get(name) as { text: string } | undefined)?.text;
   const put = (name: string, text: string): void => {
     upsert.run(name, text);

@@ -2,29 +2,29 @@ import { type Stats, statSync } from 'node:fs';
 import { stateFileIn } from './state-file.ts';
 
 /**
- * What others on this machine could have done with the state of `dir`, before it is opened: opening makes the file
- * private, and says nothing of what was before.
+ * Finds out whether other users of this machine had access to the state in `dir`. To be called before it is opened, which
+ * makes the file private.
  *
- * @returns a warning for a person, or undefined when the state is its owner's alone, or not there yet
+ * @returns a warning for a person; undefined when only the owner has access, or nothing exists yet
  */
 export function exposureOf(dir: string): string | undefined {
-  // Modes say nothing there.
+  // Windows does not protect files by their mode.
   if (process.platform === 'win32') return undefined;
   const isOpen = (found: Stats | undefined, bits: number) => found !== undefined && (found.mode & bits) !== 0;
   const file = stateFileIn(dir);
   if (isOpen(statOf(file), 0o044)) {
     return (
-      `Warning: others on this machine could read ${file}, which holds the tokens. It is its owner's alone from now on. ` +
-      'If they may have looked, have the client secret replaced and connect each partner account again.'
+      `Warning: other users of this machine could read ${file}, which contains the tokens. From now on only its owner can. ` +
+      'If somebody may have read it, have the client secret replaced and connect each partner account again.'
     );
   }
   if (isOpen(statOf(dir), 0o022)) {
-    return `Warning: others on this machine can replace what is in ${dir}, which holds the tokens: chmod 700 ${dir}`;
+    return `Warning: other users of this machine can replace the files in ${dir}, which contain the tokens. Prevent it: chmod 700 ${dir}`;
   }
   return undefined;
 }
 
-/** Whatever keeps it from being looked at, opening it says so in its own words. */
+/** Without an error for what cannot be looked at: opening it will give one. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

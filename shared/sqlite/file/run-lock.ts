@@ -10,27 +10,28 @@ import { guarded, StateError } from './state-error.ts';
 import { openStateFile, stateFileIn } from './state-file.ts';
 
 export interface RunInfo {
-  /** The command line, to be shown to whoever wants to run a second one. */
+  /** The command line, shown to a person who starts a second run. */
   readonly command: string;
   readonly startedAt: string;
 }
 
 export interface RunLock {
-  /** Under this name the run takes feed leases and refresh locks: those of a dead run are known by it. */
-  readonly holder: string;
   release(): void;
 }
 
 const documentName = 'run';
-const holderPrefix = 'run-';
+const runPrefix = 'run-';
+
+/** A name under which a run takes leases and locks: those of a run that died are recognized and freed by the next one. */
+export const newRunId = (): string => `${runPrefix}${randomUUID()}`;
 
 /**
- * Makes this process the only one that runs the bridge of `dir`, until it releases the lock or dies, however it dies:
- * the lock is one of the operating system's on `DIR/run.lock`, held by an open transaction.
+ * Makes this process the only one that runs the bridge of `dir`, until it releases the lock or dies, however it dies: an
+ * open transaction on `DIR/run.lock` holds a lock of the operating system.
  *
- * What an earlier run had in hand is free at once: messages, leases of feeds, refresh locks.
+ * What an earlier run held is free at once: messages, leases of feeds, refresh locks.
  *
- * @throws {StateError} `state-in-use`, naming the run that has it
+ * @throws {StateError} `state-in-use`, naming the run that holds it
  * @see https://sqlite.org/lockingv3.html
  */
 export function takeRunLock(dir: string, info: RunInfo): RunLock {
@@ -51,7 +52,7 @@ export function takeRunLock(dir: string, info: RunInfo): RunLock {
     lock.close();
     throw error;
   }
-  return { holder: `${holderPrefix}${randomUUID()}`, release: () => lock.close() };
+  return { release: () => lock.close() };
 }
 
 function lockFile(dir: string): DatabaseSync {
@@ -69,15 +70,15 @@ function lockFile(dir: string): DatabaseSync {
   }
 }
 
-/** What a dead run left in hand in the file. Messages that it had in hand are free with its death. */
+/** Frees leases and locks of a run that died. Its messages need nothing: only its memory knew who had them. */
 function freeWhatWasHeld(db: DatabaseSync): void {
   db.exec('UPDATE feeds SET holder = NULL, leased_until = NULL WHERE holder IS NOT NULL');
   const rows = db.prepare('SELECT account FROM partner_accounts').all() as { account: string }[];
   const update = db.prepare('UPDATE partner_accounts SET version = version + 1, account = ? WHERE name = ?');
   for (const row of rows) {
     const { refreshing, ...account } = JSON.parse(row.account) as PartnerAccount;
-    // A `connect` may be refreshing right now: only runs hold under this prefix.
-    if (refreshing?.holder.startsWith(holderPrefix)) update.run(JSON.stringify(account), account.name);
+    // Only runs hold under this prefix; a `connect` may be refreshing right now.
+    if (refreshing?.holder.startsWith(runPrefix)) update.run(JSON.stringify(account), account.name);
   }
 }
 
@@ -98,30 +99,29 @@ function inUse(dir: string, cause: StateError): StateError {
     db.prepare('SELECT text FROM documents WHERE name = ?').get(documentName),
   ) as { text: string } | undefined;
   db.close();
-  const who = row ? shownHolder(row.text) : 'one that is just starting';
-  return new StateError('state-in-use', `${dir} is in use by another run: ${who}. Stop that one first`, {
+  const who = row ? shownHolder(row.text) : 'it is just starting';
+  return new StateError('state-in-use', `${dir} is in use by another run: ${who}. Stop that run first`, {
     cause,
   });
 }
 
-/** How much of a holder's own words is shown. */
 const maxShownChars = 200;
 
-/** The words of another process, which may be of another version, or damaged. */
+/** Written by another process, which may be of another version; so it may have any contents. */
 function shownHolder(text: string): string {
   try {
     const { pid, startedAt, command } = JSON.parse(text) as Holder;
     const words = `pid ${pid} since ${startedAt} (${command})`;
     return printableLine(words.length > maxShownChars ? `${words.slice(0, maxShownChars)}…)` : words);
   } catch {
-    return 'one that did not say who it is';
+    return 'it did not say who it is';
   }
 }
 
 /**
  * Whether a bridge runs on `dir` now.
  *
- * @throws {StateError} when somebody else has a hand in the folder
+ * @throws {StateError} when another user controls the folder (ownership.ts)
  */
 export function isRunning(dir: string): boolean {
   const file = path.join(dir, 'run.lock');
@@ -129,7 +129,7 @@ export function isRunning(dir: string): boolean {
   if (!existsSync(file)) return false;
   const lock = new DatabaseSync(file, { timeout: 0 });
   try {
-    // Shared, so that it is in nobody's way.
+    // A shared lock, which does not keep a run from starting.
     lock.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
     return false;
   } catch {

@@ -81,21 +81,13 @@ CREATE TABLE dead_letters (
   generation INTEGER NOT NULL,
   letter TEXT NOT NULL
 ) STRICT;
-CREATE INDEX dead_letters_of_account ON dead_letters (partner_account);
 
 -- Rows are long: WITHOUT ROWID would store them in the index of the key, few to a page.
 CREATE TABLE advert_histories (
   id INTEGER PRIMARY KEY,
   key TEXT NOT NULL UNIQUE,
   version INTEGER NOT NULL,
-  sequence INTEGER NOT NULL,
-  status TEXT,
-  envelope TEXT,
-  written_by TEXT,
-  position TEXT NOT NULL,
-  owed INTEGER NOT NULL,
-  tries INTEGER,
-  missing_since INTEGER
+  row TEXT NOT NULL
 ) STRICT;
 
 -- A webhook's secret, and how many of its events were dropped unsent.

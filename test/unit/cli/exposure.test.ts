@@ -12,7 +12,9 @@ describe('a state folder that others can reach', () => {
     expect((await run('run --until-idle')).stderr).not.toContain('Warning');
 
     chmodSync(file, 0o640);
-    expect((await run('run --until-idle')).stderr).toContain(`others on this machine could read ${file}`);
+    expect((await run('run --until-idle')).stderr).toContain(
+      `other users of this machine could read ${file}`,
+    );
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect((await run('run --until-idle')).stderr).not.toContain('Warning');
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createAdvertHistories } from '../../../shared/sqlite/advert-histories.ts';
 import { createBooks } from '../../../shared/sqlite/books.ts';
-import { createQueue } from '../../../shared/sqlite/changed-adverts-queue.ts';
+import { createChangedAdvertsQueue } from '../../../shared/sqlite/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/sqlite/dead-letters.ts';
 import { openStateFile, stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { createStore } from '../../../shared/sqlite/file/store.ts';
-import { createParked } from '../../../shared/sqlite/parked-messages.ts';
+import { createParkedMessages } from '../../../shared/sqlite/parked-messages.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
@@ -30,8 +30,8 @@ describe('the plans of queries', () => {
     };
     const books = createBooks(listening);
     const deadLetters = createDeadLetters(listening, books, Date);
-    const parked = createParked(listening, Date);
-    createQueue({ store: listening, books, deadLetters, parked, clock: Date });
+    const parked = createParkedMessages(listening, Date);
+    createChangedAdvertsQueue({ store: listening, books, deadLetters, parked, clock: Date });
     createAdvertHistories(listening);
 
     const costly = [...asked].flatMap((sql) =>

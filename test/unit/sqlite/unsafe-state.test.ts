@@ -209,8 +209,8 @@ describe('what another run has stored of itself', () => {
       JSON.stringify({ ...info, pid: 1, command: `a\u009b31m\u202e\nforged${'x'.repeat(5_000)}` }),
       /: pid 1 since 2026-11-20T12:00:00Z \(a\\u009b31m\\u202e\\u000aforgedx+…\)\. Stop/,
     ],
-    ['may be no JSON', '{"pid":', /: one that did not say who it is\. Stop/],
-    ['may be nothing', 'null', /: one that did not say who it is\. Stop/],
+    ['may be no JSON', '{"pid":', /: it did not say who it is\. Stop/],
+    ['may be nothing', 'null', /: it did not say who it is\. Stop/],
   ])('%s', (_case, text, message) => {
     const dir = prepared();
     const lock = takeRunLock(dir, info);

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../shared/domain/secret.ts';
+import { createApplicationSecret } from '../../../shared/sqlite/application-secret.ts';
 import { createDocuments } from '../../../shared/sqlite/file/documents.ts';
 import { openStateFile, stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { createStore } from '../../../shared/sqlite/file/store.ts';
-import { createApplicationSecret, createVault } from '../../../shared/sqlite/token-vault.ts';
+import { createTokenVault } from '../../../shared/sqlite/token-vault.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
@@ -34,7 +35,7 @@ function watched() {
 describe('credentials in the state file', () => {
   it('wait for the disk whenever they change: the service has forgotten the token that was replaced', async () => {
     const { store, commits } = watched();
-    const vault = createVault(store);
+    const vault = createTokenVault(store);
 
     await vault.write('main', pair);
     await vault.write('main', { ...pair, refreshToken: new Secret('newer') });

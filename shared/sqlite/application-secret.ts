@@ -1,0 +1,17 @@
+import { applicationOfText, textOfApplication } from '../domain/secret-text.ts';
+import type { Application, ApplicationSecret } from '../ports/application-secret.ts';
+import type { Documents } from './file/documents.ts';
+
+const documentName = 'application';
+
+/** The application's credentials in the state file. */
+export function createApplicationSecret(documents: Documents) {
+  const secret: ApplicationSecret = {
+    read: async () => applicationOfText((await documents.read(documentName)) ?? ''),
+  };
+  return {
+    ...secret,
+    write: (application: Application): Promise<void> =>
+      documents.write(documentName, textOfApplication(application), { durable: true }),
+  };
+}
