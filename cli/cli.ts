@@ -6,7 +6,7 @@ import type { AddCommand } from './shared/command.ts';
 import { type ExitCode, exitCodes, help, type Io, say } from './shared/io.ts';
 import { usageErrorOf } from './shared/usage.ts';
 
-/** In the order of the help. Each is a module of its own, loaded alone when it is the one that is asked for. */
+/** In the order of the help. Only the module of the command that is asked for is loaded. */
 const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['application', async () => (await import('./commands/application/application.ts')).addApplication],
   ['connect', async () => (await import('./commands/connect/connect.ts')).addConnect],
@@ -20,23 +20,22 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['dead-letters', async () => (await import('./commands/dead-letters/dead-letters.ts')).addDeadLetters],
   ['disconnect', async () => (await import('./commands/disconnect/disconnect.ts')).addDisconnect],
   ['sandbox', async () => (await import('./commands/sandbox/sandbox.ts')).addSandbox],
+  ['demo', async () => (await import('./commands/demo/demo.ts')).addDemo],
 ]);
 
-/** The command asked for; all of them where that is none, for the help and for the guess at what was meant. */
+/** The command asked for; without a known one all of them, for the help and for suggestions. */
 function asked([name = '']: readonly string[]): Promise<AddCommand[]> {
   const command = commands.get(name);
-  const isVersion = name === '-V' || name === '--version';
-  const needed = command ? [command] : isVersion ? [] : [...commands.values()];
-  return Promise.all(needed.map((load) => load()));
+  return Promise.all((command ? [command] : [...commands.values()]).map((load) => load()));
 }
 
 /**
- * The command line. Never rejects: whatever goes wrong is said on standard error, in one message.
+ * The command line. Never rejects: standard error tells whatever goes wrong, in one message.
  *
  * @param argv without the program's own name
- * @returns the exit code (design §11)
+ * @returns the exit code
  */
-export async function runCli(argv: readonly string[], io: Io): Promise<number> {
+export async function runCli(argv: readonly string[], io: Io): Promise<ExitCode> {
   try {
     return await dispatch(argv, io);
   } catch (error) {
@@ -51,11 +50,11 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
   let ended: ExitCode = exitCodes.done;
   const program = new Command('advert-bridge')
     .description(
-      "Turns a partner service's change feed into events: one event for each change of an advert's status.",
+      "Publishes an event for each change of an advert's status that a partner service's feed shows.",
     )
-    .version(packageJson.version, '-V, --version', 'the version of Advert Bridge')
-    .helpOption('-h, --help', 'this text; after a command, that of the command')
-    .helpCommand('help [command]', 'the same: help on a command')
+    .version(packageJson.version, '-V, --version', 'show the version of Advert Bridge')
+    .helpOption('-h, --help', 'show this text, or the help of a command')
+    .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', programHelp);
   for (const add of await asked(argv)) {
     add(program, io, (exitCode) => {
@@ -68,7 +67,7 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
       .configureOutput({
         writeOut: (text) => help(io.stdout, text),
         writeErr: (text) => help(io.stderr, text),
-        // Its messages quote what was given, which may be a secret.
+        // Commander's messages quote what was given, which may be a secret.
         outputError: () => undefined,
       })
       .exitOverride((error) => {
@@ -86,8 +85,8 @@ const withSubcommands = (command: Command): readonly Command[] => [
 ];
 
 const programHelp = `
-Standard output carries data only; what is for people goes to standard error. Secrets are taken on standard input or
-from a file, never as an argument.
+Standard output carries data only; everything for people goes to standard error. Secrets are read from standard input or
+from a file, never taken as an argument.
 
 Exit codes: 0 done, 1 fault, 2 wrong usage or setting, 3 done with something left for a person.
 
@@ -102,12 +101,12 @@ Examples, with the embedded bridge and the sandbox service:
 function messageOf(error: unknown): string {
   if (error instanceof UsageError || error instanceof CommandError) return error.message;
   const { name, message } = error instanceof Error ? error : new Error(String(error));
-  return `unexpected ${name}: ${message.split('\n')[0]}. Run the same again with --stack-trace, and report it`;
+  return `unexpected ${name}: ${message.split('\n')[0]}. Run the command again with --stack-trace, and report it`;
 }
 
 function wantsStackTrace(argv: readonly string[], { DEBUG = '' }: Io['env']): boolean {
-  const named = DEBUG.split(/[\s,]+/).some((part) => ['*', '1', 'true', 'advert-bridge'].includes(part));
-  return named || argv.includes('--stack-trace');
+  const isNamed = DEBUG.split(/[\s,]+/).some((part) => ['*', '1', 'true', 'advert-bridge'].includes(part));
+  return isNamed || argv.includes('--stack-trace');
 }
 
 /** The stack of the error and of what caused it. */

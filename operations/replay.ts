@@ -4,19 +4,17 @@ import {
   type Archive,
   CancelReplayCommand,
   DescribeReplayCommand,
-  type DescribeReplayResponse,
   type EventBridgeClient,
   ListArchivesCommand,
   ListRulesCommand,
   StartReplayCommand,
 } from '@aws-sdk/client-eventbridge';
 import { eventBridgeClient } from '../shared/aws/clients.ts';
-import { toInstant } from '../shared/domain/clock.ts';
+import { systemClock, toInstant } from '../shared/domain/clock.ts';
 import { CommandError, UsageError } from './errors.ts';
-import { readStackOutputs } from './stack-outputs.ts';
+import type { StackOutputs } from './stack-outputs.ts';
 
 export interface ReplayRequest {
-  readonly stack: string;
   readonly fromMs: number;
   readonly toMs: number;
   /** Name or ARN of the subscriber's rule; `every`: all rules on the bus. */
@@ -25,45 +23,91 @@ export interface ReplayRequest {
   readonly archive: string | undefined;
 }
 
-export interface StartedReplay {
-  readonly name: string;
-  /** Why the replay may lack events. */
-  readonly warning: string | undefined;
+export interface ReplayProgress {
+  /** As EventBridge names it: `STARTING`, `RUNNING`, `COMPLETED` … */
+  readonly state: string;
+  readonly isOver: boolean;
+  /** Time of the event that was replayed last. */
+  readonly lastReplayed?: string | undefined;
+  readonly percent?: number | undefined;
 }
 
 const dayMs = 86_400_000;
+const lookMs = 2_000;
 const ruleArn = /^arn:[a-z-]+:events:[a-z0-9-]+:\d{12}:rule\/.+$/;
 
 /** Starts, follows and cancels replays on the bus of a stack; call `close` when done. */
-export async function openReplays(stack: string) {
-  const { eventBusArn, eventBusName } = await readStackOutputs(stack);
+export function openReplays({ eventBusArn, eventBusName }: StackOutputs) {
   const client = eventBridgeClient();
 
-  async function start({ fromMs, toMs, rule, archive: named }: ReplayRequest): Promise<StartedReplay> {
-    const archive = await archiveOf(client, eventBusArn, named);
-    const filter = typeof rule === 'string' ? [await ruleOf(client, eventBusName, rule)] : undefined;
-    const name = `advert-bridge-${toInstant(Date.now()).replace(/\D/g, '')}-${randomBytes(3).toString('hex')}`;
-    await client.send(
-      new StartReplayCommand({
-        ReplayName: name,
-        Description: 'advert-bridge replay',
-        EventSourceArn: archiveArnOf(eventBusArn, archive),
-        EventStartTime: new Date(fromMs),
-        EventEndTime: new Date(toMs),
-        Destination: { Arn: eventBusArn, ...(filter ? { FilterArns: filter } : {}) },
-      }),
-    );
-    return { name, warning: warningOf(archive, fromMs) };
+  async function describe(name: string): Promise<ReplayProgress & { readonly reason: string | undefined }> {
+    const found = await client
+      .send(new DescribeReplayCommand({ ReplayName: name }))
+      .catch((cause: unknown) => {
+        if (!(cause instanceof Error) || cause.name !== 'ResourceNotFoundException') throw cause;
+        throw new CommandError(`there is no replay ${name}`, { cause });
+      });
+    const { State: state = 'STARTING', StateReason: reason } = found;
+    const [first, last, at] = [found.EventStartTime, found.EventEndTime, found.EventLastReplayedTime];
+    return {
+      state,
+      isOver: state !== 'STARTING' && state !== 'RUNNING',
+      reason,
+      lastReplayed: at?.toISOString(),
+      percent:
+        first &&
+        last &&
+        at &&
+        Math.max(0, Math.min(100, Math.floor((100 * (+at - +first)) / (+last - +first)))),
+    };
   }
 
   return {
-    start,
-    describe: (name: string): Promise<DescribeReplayResponse> =>
-      client.send(new DescribeReplayCommand({ ReplayName: name })).catch((cause: unknown) => {
-        if (!(cause instanceof Error) || cause.name !== 'ResourceNotFoundException') throw cause;
-        throw new CommandError(`there is no replay ${name}`, { cause });
-      }),
-    cancel: (name: string) => client.send(new CancelReplayCommand({ ReplayName: name })),
+    /** @returns its name, and why it may lack events */
+    async start({ fromMs, toMs, rule, archive: named }: ReplayRequest) {
+      const archive = await archiveOf(client, eventBusArn, named);
+      const filter = typeof rule === 'string' ? [await ruleOf(client, eventBusName, rule)] : undefined;
+      const name = `advert-bridge-${toInstant(Date.now()).replace(/\D/g, '')}-${randomBytes(3).toString('hex')}`;
+      await client.send(
+        new StartReplayCommand({
+          ReplayName: name,
+          Description: 'advert-bridge replay',
+          EventSourceArn: eventBusArn.replace(/:event-bus\/.*$/, `:archive/${archive.ArchiveName}`),
+          EventStartTime: new Date(fromMs),
+          EventEndTime: new Date(toMs),
+          Destination: { Arn: eventBusArn, ...(filter ? { FilterArns: filter } : {}) },
+        }),
+      );
+      return { name, warning: warningOf(archive, fromMs) };
+    },
+
+    /**
+     * Follows a replay to its end.
+     *
+     * @returns undefined when `signal` was aborted before: the replay goes on
+     * @throws {CommandError} when it failed or was cancelled
+     */
+    async untilEnded(name: string, signal: AbortSignal, onProgress: (progress: ReplayProgress) => void) {
+      for (;;) {
+        const progress = await describe(name);
+        onProgress(progress);
+        if (progress.state === 'COMPLETED') return progress;
+        if (progress.isOver) {
+          const reason = progress.reason ? `: ${progress.reason}` : '';
+          throw new CommandError(`replay ${name} ended early (${progress.state.toLowerCase()}${reason})`);
+        }
+        if (signal.aborted) return undefined;
+        await systemClock.sleep(lookMs, signal);
+      }
+    },
+
+    /** Ends a replay that is not over. @returns how it was before */
+    async cancel(name: string): Promise<ReplayProgress> {
+      const progress = await describe(name);
+      if (!progress.isOver) await client.send(new CancelReplayCommand({ ReplayName: name }));
+      return progress;
+    },
+
     close: () => client.destroy(),
   };
 }
@@ -73,59 +117,56 @@ async function archiveOf(
   eventBusArn: string,
   named: string | undefined,
 ): Promise<Archive> {
-  const all: Archive[] = [];
-  for (let from: string | undefined; ; ) {
-    const { Archives = [], NextToken } = await client.send(
-      new ListArchivesCommand({ EventSourceArn: eventBusArn, NextToken: from }),
-    );
-    all.push(...Archives);
-    if (!NextToken) break;
-    from = NextToken;
-  }
+  const all = await everyPage(async (NextToken) => {
+    const page = await client.send(new ListArchivesCommand({ EventSourceArn: eventBusArn, NextToken }));
+    return { items: page.Archives, next: page.NextToken };
+  });
   const names = all.map(({ ArchiveName }) => ArchiveName).join(', ');
-  if (named !== undefined) {
-    const found = all.find(({ ArchiveName }) => ArchiveName === named);
-    if (found) return found;
-    throw new CommandError(`the bus has no archive of that name. Its archives: ${names || 'none'}`);
-  }
-  const [only, ...others] = all;
-  if (!only) {
+  const [found, ...others] =
+    named === undefined ? all : all.filter(({ ArchiveName }) => ArchiveName === named);
+  if (!found) {
     throw new CommandError(
-      `the bus ${eventBusArn} has no archive, so there is nothing to replay. Deploy the stack again with \`npx cdk deploy\``,
+      all.length > 0
+        ? `the bus has no archive of that name. Its archives: ${names}`
+        : `the bus ${eventBusArn} has no archive, so there is nothing to replay. Deploy the stack again with \`npx cdk deploy\``,
     );
   }
   if (others.length > 0)
     throw new UsageError(`the bus has several archives: give one with --archive: ${names}`);
-  return only;
+  return found;
 }
-
-const archiveArnOf = (eventBusArn: string, { ArchiveName }: Archive): string =>
-  eventBusArn.replace(/:event-bus\/.*$/, `:archive/${ArchiveName}`);
 
 async function ruleOf(client: EventBridgeClient, EventBusName: string, rule: string): Promise<string> {
   if (ruleArn.test(rule)) return rule;
-  const rules = await rulesOf(client, EventBusName);
+  const rules = await everyPage(async (NextToken) => {
+    const page = await client.send(new ListRulesCommand({ EventBusName, NextToken }));
+    return { items: page.Rules, next: page.NextToken };
+  });
   const found = rules.find(({ Name }) => Name === rule);
   if (found?.Arn && found.State !== 'DISABLED') return found.Arn;
-  if (found)
-    throw new CommandError(`rule ${rule} is disabled: nothing would reach its subscriber. Enable it first`);
+  if (found) {
+    throw new CommandError(
+      `rule ${rule} is disabled, so nothing would reach its subscriber. Enable it first`,
+    );
+  }
   const names = rules.filter(({ ManagedBy }) => !ManagedBy).map(({ Name }) => Name);
   throw new CommandError(
-    `there is no rule of that name on bus ${EventBusName}. Its rules: ${names.join(', ') || 'none'}. One of another AWS ` +
-      'account is given by its ARN',
+    `there is no rule of that name on bus ${EventBusName}. Its rules: ${names.join(', ') || 'none'}. Give a rule of ` +
+      'another AWS account by its ARN',
   );
 }
 
-async function rulesOf(client: EventBridgeClient, EventBusName: string) {
-  const rules = [];
-  for (let from: string | undefined; ; ) {
-    const { Rules = [], NextToken } = await client.send(
-      new ListRulesCommand({ EventBusName, NextToken: from }),
-    );
-    rules.push(...Rules);
-    if (!NextToken) return rules;
-    from = NextToken;
-  }
+async function everyPage<T>(
+  pageAfter: (token: string | undefined) => Promise<{ items: T[] | undefined; next: string | undefined }>,
+): Promise<T[]> {
+  const all: T[] = [];
+  let token: string | undefined;
+  do {
+    const { items = [], next } = await pageAfter(token);
+    all.push(...items);
+    token = next;
+  } while (token);
+  return all;
 }
 
 function warningOf({ RetentionDays = 0, CreationTime }: Archive, fromMs: number): string | undefined {
@@ -134,7 +175,7 @@ function warningOf({ RetentionDays = 0, CreationTime }: Archive, fromMs: number)
     return `the archive keeps events for ${RetentionDays} days: those before ${toInstant(keptSince)} are gone`;
   }
   if (CreationTime && fromMs < CreationTime.getTime()) {
-    return `the archive was made at ${CreationTime.toISOString()}: there are no events from before`;
+    return `the archive was made at ${CreationTime.toISOString()}: it has no earlier events`;
   }
   return undefined;
 }

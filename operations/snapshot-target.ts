@@ -17,30 +17,28 @@ const queueArn = /^arn:[a-z-]+:sqs:([a-z0-9-]+):(\d{12}):([A-Za-z0-9_-]{1,80}(?:
 const busArn = /^arn:[a-z-]+:events:([a-z0-9-]+):(\d{12}):event-bus\/([A-Za-z0-9._/-]{1,256})$/;
 const queueUrl = /^https?:\/\/[^/]+\/\d{12}\/[A-Za-z0-9_-]{1,80}(\.fifo)?$/;
 
-export const expectedTarget =
-  '--to: expected the URL or ARN of an SQS queue, or the ARN of an event bus, such as ' +
-  'arn:aws:sqs:eu-central-1:111122223333:search-adverts';
-
-/** @throws {UsageError} when it is none */
-export function checkTarget(to: string): void {
-  if (![queueArn, busArn, queueUrl].some((pattern) => pattern.test(to))) throw new UsageError(expectedTarget);
+/** @throws {UsageError} when `to` is no queue and no bus */
+export function checkedTarget(to = ''): string {
+  if ([queueArn, busArn, queueUrl].some((pattern) => pattern.test(to))) return to;
+  throw new UsageError(
+    '--to: expected the URL or ARN of an SQS queue, or the ARN of an event bus, such as ' +
+      'arn:aws:sqs:eu-central-1:111122223333:search-adverts',
+  );
 }
 
-/** @throws {UsageError} when it is none of a subscriber's own */
+/** @throws {UsageError} when `to` is the bridge's own queue or bus */
 export async function openTarget(to: string, outputs: StackOutputs): Promise<SnapshotTarget> {
   const bus = busArn.exec(to);
   if (bus) return busTarget(to, bus[1] ?? '', outputs);
   const [, region, owner, name] = queueArn.exec(to) ?? [];
   const client = new SQSClient({ maxAttempts: 4, ...(region === undefined ? {} : { region }) });
-  const url =
-    name === undefined
-      ? to
-      : ((await client.send(new GetQueueUrlCommand({ QueueName: name, QueueOwnerAWSAccountId: owner })))
-          .QueueUrl ?? to);
+  const byName = () =>
+    client.send(new GetQueueUrlCommand({ QueueName: name, QueueOwnerAWSAccountId: owner }));
+  const url = name === undefined ? to : ((await byName()).QueueUrl ?? to);
   const pathOf = (queue: string) => URL.parse(queue)?.pathname;
   if ([outputs.queueUrl, outputs.deadLetterQueueUrl].some((own) => pathOf(own) === pathOf(url))) {
     client.destroy();
-    throw new UsageError("--to: that is the bridge's own queue. Give one of the subscriber's");
+    throw new UsageError("--to: this is the bridge's own queue. Give a queue of the subscriber");
   }
   return queueTarget(client, url, outputs.eventBusArn);
 }
@@ -48,7 +46,7 @@ export async function openTarget(to: string, outputs: StackOutputs): Promise<Sna
 function busTarget(to: string, region: string, { eventBusArn }: StackOutputs): SnapshotTarget {
   if (to === eventBusArn) {
     throw new UsageError(
-      "--to: that is the bridge's own bus, where every subscriber would get it. Give a queue or a bus of the subscriber's",
+      "--to: this is the bridge's own bus, where every subscriber would get the events. Give a queue or a bus of the subscriber",
     );
   }
   const client = new EventBridgeClient({ maxAttempts: 4, region });
@@ -91,8 +89,8 @@ function queueTarget(client: SQSClient, url: string, bus: string): SnapshotTarge
 }
 
 /**
- * The event as EventBridge would have put it into the queue. Its `id` is made from the `eventId`, so that it is the same
- * each time.
+ * The event as EventBridge would have put it into the queue. Its `id` is derived from the `eventId`, so that a repeated
+ * snapshot sends the same.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/ref/overiew-event-structure.html
  */
@@ -104,7 +102,7 @@ function asDelivered(
   const hash = digest(event.detail.metadata.eventId);
   const id = [8, 4, 4, 4, 12].map((length, part) => hash.slice(part * 12, part * 12 + length)).join('-');
   const { source, 'detail-type': detailType, time, resources, detail } = event;
-  return JSON.stringify({
+  const parts = {
     version: '0',
     id,
     'detail-type': detailType,
@@ -114,7 +112,8 @@ function asDelivered(
     region,
     resources,
     detail,
-  });
+  };
+  return JSON.stringify(parts);
 }
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');

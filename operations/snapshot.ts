@@ -1,7 +1,7 @@
 /** Sends every advert's latest event, as it was recorded, to one subscriber. */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
-import { dynamoDbClient } from '../shared/aws/clients.ts';
+import type { Table } from '../shared/aws/dynamodb/conditional-write.ts';
 import { latestEvents } from '../shared/aws/latest-events.ts';
 import { createPartnerAccounts } from '../shared/aws/partner-accounts.ts';
 import { linesOf } from '../shared/domain/text/printable-lines.ts';
@@ -9,18 +9,25 @@ import type { PartnerAccounts } from '../shared/ports/partner-accounts.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import { CommandError } from './errors.ts';
 import { openTarget } from './snapshot-target.ts';
-import { readStackOutputs } from './stack-outputs.ts';
+import type { StackOutputs } from './stack-outputs.ts';
 import { unknownAccount } from './unknown-account.ts';
 
 export interface SnapshotOptions {
   /** Only this partner account's. */
   readonly name: string | undefined;
   readonly signal: AbortSignal;
-  /** Told how many were sent so far. */
+  /** Told how many events were sent so far. */
   readonly onSent: (sent: number) => void;
 }
 
-/** The generation of each partner account meant: events of forgotten ones are nobody's any more. */
+/** A stack, as far as a snapshot reads it. */
+export interface SnapshotSource {
+  readonly outputs: StackOutputs;
+  readonly feedStateTable: Table;
+  readonly advertStatusTable: Table;
+}
+
+/** The current generation of each partner account meant: events of earlier generations are not sent. */
 async function generationsOf(
   accounts: Pick<PartnerAccounts, 'list'>,
   name: string | undefined,
@@ -32,38 +39,38 @@ async function generationsOf(
 }
 
 /**
- * From a stack to a queue or bus. May be done again: the events are the same.
+ * Sends from a stack to a queue or bus. May be repeated: the events are the same.
  *
  * @returns how many were sent
  */
-export async function snapshotStack(stack: string, to: string, options: SnapshotOptions): Promise<number> {
-  const outputs = await readStackOutputs(stack);
-  const client = dynamoDbClient();
+export async function snapshotStack(
+  { outputs, feedStateTable, advertStatusTable }: SnapshotSource,
+  to: string,
+  { name, signal, onSent }: SnapshotOptions,
+): Promise<number> {
   const target = await openTarget(to, outputs);
   try {
-    const accounts = createPartnerAccounts({ client, name: outputs.feedStateTableName });
-    const generations = await generationsOf(accounts, options.name);
+    const generations = await generationsOf(createPartnerAccounts(feedStateTable), name);
     let sent = 0;
-    for await (const events of latestEvents({ client, name: outputs.advertStatusTableName }, generations)) {
-      if (options.signal.aborted) break;
+    for await (const events of latestEvents(advertStatusTable, generations)) {
+      if (signal.aborted) break;
       const refused = await target.send(events);
       if (refused > 0) {
         throw new CommandError(
-          `${refused} of ${events.length} events were not accepted, after ${sent} that were. Do the same again: ` +
-            'they are the same events, and what was sent twice has the same eventId',
+          `${refused} of ${events.length} events were not accepted, after ${sent} that were. Run the command again: ` +
+            'the events are the same, and one that is sent twice has the same eventId',
         );
       }
       sent += events.length;
-      options.onSent(sent);
+      onSent(sent);
     }
     return sent;
   } finally {
     target.close();
-    client.destroy();
   }
 }
 
-/** From an embedded bridge to standard output, one event a line. */
+/** Writes from an embedded bridge to standard output, one event a line. @returns how many were written */
 export async function snapshotToLines(
   state: EmbeddedState,
   output: Writable,
@@ -87,7 +94,7 @@ export async function snapshotToLines(
   return sent;
 }
 
-/** From an embedded bridge into the outbox of a webhook, from where a run sends them. */
+/** Puts the events into the outbox of a webhook, from where a run sends them. @returns how many were put there */
 export async function snapshotToOutbox(
   state: EmbeddedState,
   webhook: string,

@@ -1,5 +1,113 @@
-import type { Command } from 'commander';
-import type { ExitCode, Io } from './io.ts';
+import { type Command, Option } from 'commander';
+import type * as v from 'valibot';
+import { stackName } from '../../shared/contract/names.ts';
+import { type ExitCode, give, type Io, say } from './io.ts';
+import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs } from './options.ts';
+import { type LocalTarget, localTarget, type Target, targetOf } from './target.ts';
 
-/** Adds a command to the program; `end` is told the exit code when its work is done. */
+/** Adds a command to the program; `end` is told the exit code when the command has done its work. */
 export type AddCommand = (program: Command, io: Io, end: (exitCode: ExitCode) => void) => Command;
+
+/**
+ * Which bridge a command is for: `any` takes --local or --stack; `localOnly` needs --local, and says why when it is missing;
+ * `none` has nothing to do with a bridge.
+ */
+type Where = 'any' | 'none' | { readonly localOnly: string };
+type TargetFor<W extends Where> = W extends 'any' ? Target : W extends 'none' ? undefined : LocalTarget;
+
+export interface CommandSpec<W extends Where, O extends OptionSpecs, A extends v.GenericSchema> {
+  readonly name: string;
+  /** For the list of commands. */
+  readonly summary: string;
+  readonly description: string;
+  /** Shown below the options: what else there is to know, and examples. */
+  readonly more: string;
+  readonly where: W;
+  /** `syntax` is `<NAME>` where it is required, `[NAME]` where it is not, `<NAME...>` for several. */
+  readonly argument?: { readonly syntax: string; readonly help: string; readonly schema: A };
+  readonly options?: O;
+  /** Without the option --json. */
+  readonly isWithoutJson?: boolean;
+}
+
+/** A command line, checked. */
+export interface Call<T, O, A> {
+  readonly io: Io;
+  readonly target: T;
+  readonly argument: A;
+  readonly options: O;
+  readonly json: boolean;
+  /** Gives the result: with --json `data` as JSON on standard output, else `lines` for a person. */
+  report(data: unknown, ...lines: readonly string[]): void;
+}
+
+/**
+ * A command whose command line is checked as a whole before `run` is called.
+ *
+ * @param run resolves with the exit code; what it throws is explained on standard error
+ */
+export function defineCommand<
+  const W extends Where,
+  const O extends OptionSpecs,
+  A extends v.GenericSchema = v.GenericSchema,
+>(
+  spec: CommandSpec<W, O, A>,
+  run: (call: Call<TargetFor<W>, Checked<O>, v.InferOutput<A>>) => Promise<ExitCode>,
+): AddCommand {
+  const { argument, options = {} as O, where } = spec;
+  const argumentName = argument?.syntax.replace(/[^A-Z]/g, '') ?? '';
+  return (program, io, end) => {
+    const command = program
+      .command(spec.name)
+      .summary(spec.summary)
+      .description(spec.description)
+      .addHelpText('after', `\n${spec.more}`);
+    if (argument) command.argument(argument.syntax, argument.help);
+    addOptions(command, options);
+    addTargetOptions(command, where);
+    if (!spec.isWithoutJson) addOptions(command, { json: flag('the result as JSON on standard output') });
+    return command.action(async (...given: unknown[]) => {
+      const values: Readonly<Record<string, unknown>> = { ...command.opts(), argument: given[0] };
+      const schemas = Object.entries(options).map(([name, { schema }]) => [name, schema]);
+      const checked = checkedOptions(
+        { ...Object.fromEntries(schemas), ...(argument && { argument: argument.schema }) },
+        values,
+        { argument: argumentName },
+      ) as Record<string, unknown>;
+      const json = values.json === true;
+      const exitCode = await run({
+        io,
+        json,
+        target: targetFor(where, values) as TargetFor<W>,
+        argument: checked.argument as v.InferOutput<A>,
+        options: checked as Checked<O>,
+        report(data, ...lines) {
+          if (json) give(io, data);
+          else for (const line of lines) say(io, line);
+        },
+      });
+      end(exitCode);
+    });
+  };
+}
+
+function targetFor(where: Where, { local, stack }: Readonly<Record<string, unknown>>): Target | undefined {
+  if (where === 'none') return undefined;
+  return where === 'any' ? targetOf({ local, stack }) : localTarget(local, where.localOnly);
+}
+
+function addTargetOptions(command: Command, where: Where): void {
+  if (where === 'none') return;
+  if (where !== 'any') {
+    command.option('--local <DIR>', 'the folder that keeps the state of the embedded bridge (required)');
+    return;
+  }
+  command
+    .option('--local <DIR>', 'the embedded bridge whose state is in the folder DIR')
+    .addOption(
+      new Option(
+        '--stack <NAME>',
+        `the deployed bridge: its CloudFormation stack (default: ${stackName}, where --local is not given)`,
+      ).conflicts('local'),
+    );
+}

@@ -1,5 +1,13 @@
-import { CommandError } from '../../operations/errors.ts';
+import { CommandError, UsageError } from '../../operations/errors.ts';
 import { ask, type Io } from './io.ts';
+
+/** @throws {UsageError} where nobody can be asked about something that cannot be undone */
+export function requireTerminal({ stdin }: Io, what: string): void {
+  if (stdin.isTTY) return;
+  throw new UsageError(
+    `${what} cannot be undone, and there is no terminal to ask: add --yes if you are sure`,
+  );
+}
 
 /**
  * Asks a person before something that cannot be undone.

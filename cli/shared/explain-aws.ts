@@ -1,4 +1,4 @@
-/** What AWS, or the way to it, said. Told by name, so that no module of the SDK is loaded for it. */
+/** What AWS, or the network on the way to it, answered. Recognized by name, so that no module of the SDK is loaded for it. */
 
 interface AwsError {
   readonly name: string;
@@ -9,51 +9,31 @@ interface AwsError {
 
 const local = 'For an embedded bridge give --local DIR';
 
-const wrongCredentials = new Set([
-  'ExpiredToken',
-  'ExpiredTokenException',
-  'UnrecognizedClientException',
-  'InvalidClientTokenId',
-  'InvalidSignatureException',
-  'SignatureDoesNotMatch',
-  'IncompleteSignature',
-  'MissingAuthenticationToken',
-  'MissingAuthenticationTokenException',
-  'AuthFailure',
-]);
-
-const unreachable = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ETIMEDOUT',
-  'EPIPE',
-]);
+const wrongCredentials =
+  /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|MissingAuthenticationToken|AuthFailure|TokenProviderError)/;
+const unreachable = /^(ECONN|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE)/;
 
 /** @returns undefined for an error that has nothing to do with AWS */
 export function explainAws(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  const { name, message, code, $metadata } = error as AwsError;
+  const { name, message, code = '', $metadata } = error as AwsError;
   if (name === 'CredentialsProviderError') {
     return `no AWS credentials were found (${message.split('\n')[0]}). Sign in, or set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. ${local}`;
   }
-  if (name === 'TokenProviderError' || wrongCredentials.has(name)) {
-    return `AWS refused the credentials (${name}): they have run out, or are wrong. Sign in again, for example with \`aws sso login\``;
+  if (wrongCredentials.test(name)) {
+    return `AWS refused the credentials (${name}): they have expired, or are wrong. Sign in again, for example with \`aws sso login\``;
   }
   if (/^Region is missing/.test(message)) {
     return `no AWS region is set. Set AWS_REGION, such as AWS_REGION=eu-central-1. ${local}`;
   }
   if (/^AccessDenied/.test(name)) return `AWS denies it: ${message}`;
-  if (name === 'TimeoutError' || (code !== undefined && unreachable.has(code))) {
+  if (name === 'TimeoutError' || unreachable.test(code)) {
     const endpoint = process.env.AWS_ENDPOINT_URL;
     return endpoint
-      ? `AWS cannot be reached at ${endpoint} (${code ?? name}). Is AWS_ENDPOINT_URL right, and is something listening there?`
-      : `AWS cannot be reached (${code ?? name}). See to the network and to AWS_REGION`;
+      ? `AWS cannot be reached at ${endpoint} (${code || name}). Is AWS_ENDPOINT_URL right, and is something listening there?`
+      : `AWS cannot be reached (${code || name}). Check the network and AWS_REGION`;
   }
-  // The stage's own error says what to do; any other answer of AWS has its request's metadata.
+  // A function's own error says what to do; every other answer of AWS has its request's metadata.
   if (name === 'FunctionError') return message;
   return $metadata === undefined ? undefined : `AWS answered ${name}: ${message}`;
 }

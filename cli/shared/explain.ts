@@ -1,5 +1,4 @@
 /** What went wrong, as one message for a person that says what to do. */
-
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { secretNames } from '../../shared/contract/names.ts';
@@ -10,8 +9,8 @@ import { commandFor, type Target } from './target.ts';
 
 export interface Place {
   readonly target: Target;
-  /** Where the partner service is, as far as this command knows. */
-  readonly baseUrl?: string;
+  /** Where the partner service is; undefined until the command knows it. */
+  baseUrl?: string | undefined;
 }
 
 /** `error`, met while working on the bridge at `place`, as one whose message says what to do. */
@@ -31,12 +30,13 @@ function messageOf(error: unknown, place: Place): string | undefined {
 
 /** @param message names a place and its flaws, as that of a {@link ShapeError} */
 export function explainShape(message: string, { target }: Place): string {
-  const again = message.startsWith(`secret ${secretNames.partnerAccountPrefix}`)
-    ? `Connect the partner account again: \`${commandFor(target, 'connect NAME')}\``
-    : message.startsWith(`secret ${secretNames.application}`)
-      ? `Store the application's credentials (again): \`${applicationCommand(target)}\``
-      : 'It was left as it is';
-  return `${message}. ${again}`;
+  if (message.startsWith(`secret ${secretNames.partnerAccountPrefix}`)) {
+    return `${message}. Connect the partner account again: \`${commandFor(target, 'connect NAME')}\``;
+  }
+  if (message.startsWith(`secret ${secretNames.application}`)) {
+    return `${message}. Store the application's credentials (again): \`${applicationCommand(target)}\``;
+  }
+  return `${message}. Nothing was changed`;
 }
 
 export const applicationCommand = (target: Target): string =>
@@ -45,46 +45,45 @@ export const applicationCommand = (target: Target): string =>
     `application${target.kind === 'local' ? ' --base-url URL' : ''} --client-id ID --client-secret-stdin`,
   );
 
+/** Sends a user through the consent page again. */
+export const connectCommand = (target: Target, name: string): string =>
+  commandFor(target, `connect ${name} --open`);
+
 function explainFault(fault: PartnerError, place: Place): string {
   const explain = explanations[fault.code];
   return explain ? explain(fault, place) : `the partner service answered: ${fault.message}`;
 }
 
-type Explain = (fault: PartnerError, place: Place) => string;
-
-const connectCommand = ({ target }: Place): string => `\`${commandFor(target, 'connect NAME')}\``;
-
-const explanations: Partial<Record<FaultKind, Explain>> = {
-  'grant-rejected': (_fault, place) =>
-    'the partner service refused the refresh token: it was used up, revoked, not used for a month, or is of another ' +
-    `application. Have the user authorize again: ${connectCommand(place)}`,
+const explanations: Partial<Record<FaultKind, (fault: PartnerError, place: Place) => string>> = {
+  'grant-rejected': (_fault, { target }) =>
+    'the partner service refused the refresh token: it was used up, revoked, not used for a month, or belongs to another ' +
+    `application. Have the user authorize again: \`${commandFor(target, 'connect NAME')}\``,
   'client-rejected': (_fault, { target }) =>
     'the partner service refused the client ID or the client secret. Store the right ones: ' +
     `\`${applicationCommand(target)}\``,
   'scope-refused': (fault) =>
-    `the scope does not suffice: ${fault.message}. Have the user authorize the whole scope, or require less ` +
+    `the user granted too little: ${fault.message}. Have the user allow the whole scope, or require less ` +
     '(setting requiredScope, --required-scope)',
   'other-user': (fault) =>
     `another user authorized than the one whose adverts are known under this name: ${fault.message}. Connect that user ` +
-    'under another NAME, or give this one to that user with --new-user, which begins anew; if it is the same user after ' +
+    'under another NAME, or give this NAME to that user with --new-user, which begins anew. If it is the same user after ' +
     'all, add --same-user',
   'account-busy': (fault) => fault.message,
   'generation-over': (fault) =>
-    `${fault.message}: the name was given to another user, or forgotten, meanwhile. Give the command again for the new one`,
-  'scope-insufficient': (fault) => `the token's scope does not suffice: ${fault.message}`,
+    `${fault.message}: meanwhile the name was given to another user, or forgotten. Give the command again`,
+  'scope-insufficient': (fault) => `the token's scope is too small: ${fault.message}`,
   'wrong-path': (fault, place) =>
-    `there is no partner service at ${urlOf(place)} (${fault.message}). Is the base URL right? ${baseUrlAdvice(place)}`,
+    `there is no partner service at ${urlOf(place)} (${fault.message}). ${baseUrlAdvice(place)}`,
   transient: (fault, place) =>
     `the partner service at ${urlOf(place)} cannot be reached, or does not answer as it should: ${fault.message}. ` +
-    `Is it up, and is the base URL right? ${baseUrlAdvice(place)}`,
+    `Is it up? ${baseUrlAdvice(place)}`,
   'rate-limited': (fault) => `the partner service asks for fewer requests: ${waitOf(fault)}`,
-  paused: (fault) => `no request is sent now, since the partner service asked for a pause: ${waitOf(fault)}`,
+  paused: (fault) => `nothing is sent now, since the partner service asked for a pause: ${waitOf(fault)}`,
   forbidden: (fault) =>
     `the partner service forbids the request (${fault.message}): it may block this address for a while`,
   'contract-broken': (fault, place) =>
-    `the partner service at ${urlOf(place)} answers in another form than agreed: ${fault.message}. Is the base URL right? ` +
-    baseUrlAdvice(place),
-  'invalid-request': (fault) => `the partner service takes the request for wrong: ${fault.message}`,
+    `the partner service at ${urlOf(place)} answers in another form than agreed: ${fault.message}. ${baseUrlAdvice(place)}`,
+  'invalid-request': (fault) => `the partner service rejects the request as invalid: ${fault.message}`,
   'request-refused': (fault) => `the partner service refuses the request: ${fault.message}`,
   'malformed-state': (fault, place) => explainShape(fault.message, place),
 };
@@ -93,11 +92,11 @@ const urlOf = ({ baseUrl, target }: Place): string =>
   baseUrl ?? (target.kind === 'stack' ? `the base URL of stack ${target.stack}` : 'its base URL');
 
 const baseUrlAdvice = ({ target }: Place): string =>
-  target.kind === 'local'
-    ? `It is set by \`${commandFor(target, 'application --base-url URL …')}\``
-    : 'It is the setting partnerBaseUrl of the stack';
+  'Is the base URL right? ' +
+  (target.kind === 'local'
+    ? `Set it with \`${commandFor(target, 'application --base-url URL …')}\``
+    : 'It is the setting partnerBaseUrl of the stack');
 
-function waitOf(fault: PartnerError): string {
-  const seconds = Math.ceil((fault.retryAfterMs ?? 0) / 1000);
-  return seconds > 0 ? `try again in ${seconds} s` : 'try again in a while';
+function waitOf({ retryAfterMs = 0 }: PartnerError): string {
+  return retryAfterMs > 0 ? `try again in ${Math.ceil(retryAfterMs / 1000)} s` : 'try again in a while';
 }

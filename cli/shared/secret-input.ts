@@ -6,41 +6,39 @@ import type { Io } from './io.ts';
 export interface SecretSource {
   /** As a person knows it, such as `client secret`. */
   readonly what: string;
-  /** Its options' common beginning, such as `--client-secret`. */
+  /** What its options begin with, such as `--client-secret`. */
   readonly option: string;
-  readonly fromStdin?: boolean;
-  readonly file?: string;
+  readonly fromStdin: boolean;
+  readonly file: string | undefined;
   /** Name of an environment variable, for commands that take one. */
-  readonly env?: string;
+  readonly env?: string | undefined;
 }
 
 const maxBytes = 16_384;
 
 /**
- * A secret from standard input or from a file, without the newline at its end.
+ * A secret from standard input, a file or an environment variable, without the newline at its end.
  *
  * @throws {UsageError} when it is given in no way, in two ways, or standard input is a terminal
  * @throws {CommandError} when it is empty, too long, of several lines, or the file cannot be read
  */
-export async function readSecret(io: Io, source: SecretSource): Promise<Secret> {
-  const { what, option, fromStdin = false, file, env } = source;
-  checkSecretSource(source);
+export async function readSecret(
+  io: Io,
+  { what, option, fromStdin, file, env }: SecretSource,
+): Promise<Secret> {
+  if ([fromStdin, file !== undefined, env !== undefined].filter(Boolean).length !== 1) {
+    throw new UsageError(
+      `give the ${what} in one of two ways: ${option}-stdin (on standard input) or ${option}-file FILE`,
+    );
+  }
   if (fromStdin && io.stdin.isTTY) {
     throw new UsageError(
-      `${option}-stdin reads the ${what} from standard input, which is this terminal, where it would show. ` +
+      `${option}-stdin reads the ${what} from standard input, which is this terminal and would show it. ` +
         `Pipe it in (\`… ${option}-stdin < FILE\`), or give ${option}-file FILE`,
     );
   }
-  const text =
-    env !== undefined
-      ? (io.env[env] ?? '')
-      : file === undefined
-        ? await readAll(io.stdin, what)
-        : await readAllOf(file, what);
-  const secret = text
-    .replace(/^\uFEFF/, '')
-    .replace(/\r?\n$/, '')
-    .trim();
+  const text = env === undefined ? await readInput(io, file, what) : (io.env[env] ?? '');
+  const secret = text.replace(/^\uFEFF/, '').trim();
   const from = env === undefined ? (file ?? 'standard input') : `environment variable ${env}`;
   if (secret === '')
     throw new CommandError(`the ${what} is empty: ${from} holds nothing. Nothing was stored`);
@@ -50,35 +48,26 @@ export async function readSecret(io: Io, source: SecretSource): Promise<Secret> 
   return new Secret(secret);
 }
 
-/** @throws {UsageError} unless the secret is given in exactly one way */
-export function checkSecretSource({ what, option, fromStdin = false, file, env }: SecretSource): void {
-  const ways = [fromStdin, file !== undefined, env !== undefined].filter(Boolean);
-  if (ways.length !== 1) {
-    throw new UsageError(
-      `the ${what} is needed, in one of two ways: ${option}-stdin (on standard input) or ${option}-file FILE`,
-    );
+async function readInput({ stdin }: Io, file: string | undefined, what: string): Promise<string> {
+  if (file !== undefined) {
+    const text = await readTextFile(file, what);
+    if (text.length > maxBytes) throw tooLong(what);
+    return text;
   }
+  let bytes = Buffer.alloc(0);
+  for await (const chunk of stdin) {
+    bytes = Buffer.concat([bytes, Buffer.from(chunk)]);
+    if (bytes.length > maxBytes) throw tooLong(what);
+  }
+  return bytes.toString('utf8');
 }
 
-async function readAll(stream: AsyncIterable<Uint8Array | string>, what: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of stream) {
-    chunks.push(Buffer.from(chunk));
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw tooLong(what);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-async function readAllOf(file: string, what: string): Promise<string> {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+/** @throws {CommandError} naming the file and the system's reason */
+export const readTextFile = (file: string, what: string): Promise<string> =>
+  readFile(file, 'utf8').catch((cause: unknown) => {
     const { code } = cause as NodeJS.ErrnoException;
     throw new CommandError(`the file of the ${what} cannot be read (${code}): ${file}`, { cause });
   });
-  if (text.length > maxBytes) throw tooLong(what);
-  return text;
-}
 
 const tooLong = (what: string) =>
   new CommandError(

@@ -1,40 +1,33 @@
-import { type Command, Option } from 'commander';
 import { UsageError } from '../../operations/errors.ts';
 import { stackName } from '../../shared/contract/names.ts';
 
-/** Which bridge is meant. */
-export type Target =
-  | { readonly kind: 'local'; readonly dir: string }
-  | { readonly kind: 'stack'; readonly stack: string };
-
-export interface TargetOptions {
-  readonly local?: string;
-  readonly stack?: string;
+export interface LocalTarget {
+  readonly kind: 'local';
+  readonly dir: string;
 }
-
-/** The options that say which bridge a command is for. */
-export function withTarget(command: Command): Command {
-  return command
-    .addOption(new Option('--local <DIR>', 'the embedded bridge whose state is in the folder DIR'))
-    .addOption(
-      new Option(
-        '--stack <NAME>',
-        `the deployed bridge: its CloudFormation stack (default: ${stackName}, where --local is not given)`,
-      ).conflicts('local'),
-    );
+export interface StackTarget {
+  readonly kind: 'stack';
+  readonly stack: string;
 }
+/** Which bridge is meant: the embedded one whose state is in a folder, or a deployed stack. */
+export type Target = LocalTarget | StackTarget;
 
-/** The option that every command but `run` has. */
-export const withJson = (command: Command): Command =>
-  command.option('--json', 'the result as JSON on standard output');
-
-/** @throws {UsageError} for an empty name */
-export function targetOf({ local, stack = stackName }: TargetOptions): Target {
-  if (local === '') throw new UsageError('--local: expected the folder of an embedded bridge');
-  if (!/^[A-Za-z][A-Za-z0-9-]{0,127}$/.test(stack)) {
-    throw new UsageError('--stack: expected the name of a CloudFormation stack, such as AdvertBridge');
+/** @throws {UsageError} for an empty or impossible name */
+export function targetOf({ local, stack = stackName }: { local?: unknown; stack?: unknown }): Target {
+  if (local !== undefined) return localTarget(local, '');
+  if (typeof stack === 'string' && /^[A-Za-z][A-Za-z0-9-]{0,127}$/.test(stack)) {
+    return { kind: 'stack', stack };
   }
-  return local === undefined ? { kind: 'stack', stack } : { kind: 'local', dir: local };
+  throw new UsageError('--stack: expected the name of a CloudFormation stack, such as AdvertBridge');
+}
+
+/** @param why said when --local is missing. @throws {UsageError} when it is missing or empty */
+export function localTarget(dir: unknown, why: string): LocalTarget {
+  if (dir === undefined) {
+    throw new UsageError(`--local DIR is needed: the folder of the embedded bridge. ${why}`);
+  }
+  if (dir === '') throw new UsageError('--local: expected the folder of an embedded bridge');
+  return { kind: 'local', dir: String(dir) };
 }
 
 /** A command line that a person can copy, for the same bridge. */
@@ -42,6 +35,10 @@ export function commandFor(target: Target, command: string): string {
   if (target.kind === 'local') return `advert-bridge ${command} --local ${quoted(target.dir)}`;
   return `advert-bridge ${command}${target.stack === stackName ? '' : ` --stack ${target.stack}`}`;
 }
+
+/** What a person does next, once adverts are in the queue: the embedded bridge has to run, a stack does by itself. */
+export const nextLine = (target: Target, partnerAccount: string): string =>
+  `Next: \`${commandFor(target, target.kind === 'local' ? 'run' : `status ${partnerAccount}`)}\``;
 
 const quoted = (text: string): string =>
   /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

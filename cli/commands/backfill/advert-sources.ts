@@ -1,27 +1,28 @@
 /** Where a backfill's IDs come from. */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { text as textOf } from 'node:stream/consumers';
 import { CommandError } from '../../../operations/errors.ts';
 import { advertIdPattern } from '../../../shared/contract/checks.ts';
 import type { AdvertSource } from '../../../shared/ports/advert-source.ts';
 import type { BackfillKey } from '../../../shared/ports/backfills.ts';
-import type { CatchUp } from '../../shared/catch-up.ts';
 import type { Io } from '../../shared/io.ts';
+import { readTextFile } from '../../shared/secret-input.ts';
+import type { CatchUp } from '../../targets/ports/catch-up.ts';
 
 export interface ListPaging {
-  /** `page`: pages are numbered from 1; `offset`: how many adverts stand before; `none`: one page with all. */
+  /** `page`: pages are numbered from 1; `offset`: the number of adverts before the page; `none`: one page has all. */
   readonly style: 'page' | 'offset' | 'none';
   readonly pageSize: number;
-  readonly positionParameter?: string;
-  readonly limitParameter?: string;
+  readonly positionParameter?: string | undefined;
+  readonly limitParameter?: string | undefined;
 }
 
-/** For one page, waiting for its turn in the rate budget included. */
+/** For one page, including the wait for its turn in the rate budget. */
 const pageMs = 5 * 60_000;
 
 /**
- * The partner service's advert list, inactive adverts included. How it is paged is assumed (partner-api.md §4.2): it
- * ends with an empty page, for a page may be shorter than was asked for.
+ * The partner service's advert list, inactive adverts included. The service does not document how the list is paged
+ * (docs/partner-api.md). A page may be shorter than was asked for, so only an empty page ends the list.
  */
 export function listSource(
   { lister, poll }: Pick<CatchUp, 'lister' | 'poll'>,
@@ -52,12 +53,12 @@ const idsAtOnce = 100;
 const maxFlaws = 10;
 
 /**
- * IDs of a file, one a line; `-` is standard input.
+ * The IDs of a file, one a line; `-` is standard input.
  *
  * @throws {CommandError} when it cannot be read, or something in it is no ID: nothing is listed then
  */
 export async function fileSource(io: Io, file: string): Promise<AdvertSource & { readonly total: number }> {
-  const text = file === '-' ? await readAll(io) : await readNamed(file);
+  const text = file === '-' ? await textOf(io.stdin) : await readTextFile(file, 'IDs');
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const wrong = lines.flatMap((line, index) =>
     line === '' || advertIdPattern.test(line) ? [] : [index + 1],
@@ -66,11 +67,11 @@ export async function fileSource(io: Io, file: string): Promise<AdvertSource & {
     const more = wrong.length > maxFlaws ? ` and ${wrong.length - maxFlaws} more` : '';
     throw new CommandError(
       `${file === '-' ? 'standard input' : file} has to hold one advert ID of 1 to 20 digits on each line. ` +
-        `Others are on line ${wrong.slice(0, maxFlaws).join(', ')}${more}. Nothing was listed`,
+        `Something else is on line ${wrong.slice(0, maxFlaws).join(', ')}${more}. Nothing was listed`,
     );
   }
   const ids = [...new Set(lines.filter((line) => line !== ''))];
-  if (ids.length === 0) throw new CommandError('there is no advert ID in it: nothing was listed');
+  if (ids.length === 0) throw new CommandError('there is no advert ID in the file: nothing was listed');
   const hash = createHash('sha256').update(ids.join('\n')).digest('hex').slice(0, 16);
   return {
     name: `ids ${hash}`,
@@ -80,21 +81,4 @@ export async function fileSource(io: Io, file: string): Promise<AdvertSource & {
       return data.length === 0 ? undefined : { data, next: position + data.length };
     },
   };
-}
-
-async function readAll({ stdin }: Io): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stdin) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-async function readNamed(file: string): Promise<string> {
-  return readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new CommandError(
-      `the file of IDs cannot be read (${(cause as NodeJS.ErrnoException).code}): ${file}`,
-      {
-        cause,
-      },
-    );
-  });
 }

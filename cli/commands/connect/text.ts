@@ -1,53 +1,79 @@
 import type { ConnectedAccount } from '../../../shared/contract/connect.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';
-import { type Io, say } from '../../shared/io.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
+import { defaultPort, loopbackRedirect } from './authorize/redirect-uri.ts';
 
-/** Tells a person what was connected. @param isQuiet the account was given as JSON: only what is left to do is told */
-export function tellConnected(
-  io: Io,
+export const more = `Without a refresh token the user authorizes in a browser: the command listens on 127.0.0.1, prints an address of the
+partner service, and connects when the browser comes back from there. The partner service sends a browser back only to a
+Callback URL that is registered for the application: register ${loopbackRedirect(defaultPort)}, or give
+the one that is registered with --redirect-uri, or another --port. --paste is for a machine without a browser, and for a
+Callback URL that is not on loopback: you paste the address that the browser ends at.
+
+A cursor and a history belong to one user. --new-user begins a new generation: no cursor, no history and no token of the
+user before is used any more, and subscribers see it by \`generation\`. \`disconnect NAME --forget\` followed by
+\`connect NAME\` does the same, and removes what there was.
+
+Exit codes: 0 connected; 1 denied, refused or too late (nothing is stored); 2 wrong usage; 3 connected, but the first
+request for the feed failed.
+
+Examples:
+  advert-bridge connect main --open                            (the deployed stack)
+  advert-bridge connect main --local .advert-bridge --redirect-uri http://127.0.0.1:9000/back
+  advert-bridge connect main --paste --redirect-uri https://example.org/callback
+  advert-bridge connect main --local .advert-bridge --refresh-token-stdin < refresh-token.txt
+  advert-bridge connect main --open --new-user                 (another user, under the same name)
+  advert-bridge connect main --refresh-token-file refresh-token.txt --since 2026-11-20T12:00:00Z`;
+
+export const futureText = (since: string): string =>
+  `Note: ${since} lies in the future by this machine's clock; changes before it are not seen.`;
+
+export const redrivenText = (letters: number): string =>
+  `${letters} of its dead letters are back in the queue.`;
+
+/** What a person wants to know of a connected account. */
+export function connectedLines(
   target: Target,
-  account: ConnectedAccount,
-  { since, isQuiet }: { readonly since: string | undefined; readonly isQuiet: boolean },
-): void {
-  const { partnerAccount, isNew, userUnverified, feed } = account;
-  if (!isQuiet) {
-    for (const line of connectedLines(account, since)) say(io, line);
-    if (target.kind === 'local') say(io, `Next: \`${commandFor(target, 'run')}\``);
-  }
-  if (userUnverified !== undefined) {
-    say(
-      io,
-      `Note: it could not be told whether this is the user of before: ${userUnverified}. If it is another one by mistake, ` +
-        `connect again as the right user; if on purpose: \`${commandFor(target, `connect ${partnerAccount} --new-user`)}\`, ` +
-        'so that nothing of the user before is used any more.',
-    );
-  }
-  if (feed.kind === 'read') return;
-  say(
-    io,
-    `The first request for its feed failed (${feed.fault}): ${printableLine(feed.reason)}. Its credentials are stored${isNew ? ' and its feed is registered' : ''}; ` +
-      `polling tries again, and \`${commandFor(target, `status ${partnerAccount}`)}\` says how it goes.`,
-  );
-}
-
-function connectedLines(account: ConnectedAccount, since: string | undefined): string[] {
-  const { partnerAccount, scope, tokenExpiresAt, isNew, feed } = account;
-  const detail = `scope ${scope === '' ? 'not told' : printableLine(scope)}, token until ${tokenExpiresAt}`;
+  { partnerAccount, scope, tokenExpiresAt, isNew, feed }: ConnectedAccount,
+  since: string | undefined,
+): string[] {
+  const detail = `scope ${scope === '' ? 'unknown' : printableLine(scope)}, token until ${tokenExpiresAt}`;
   const lines = isNew
     ? [`Connected ${partnerAccount} (${detail}).`]
-    : [`Connected ${partnerAccount} again (${detail}). Reading goes on from the kept cursor.`];
+    : [`Connected ${partnerAccount} again (${detail}). Reading continues from the kept cursor.`];
   if (!isNew && since !== undefined) {
     lines.push(
-      '--since was left aside: it is for a new name. To begin anew: --new-user, or disconnect with --forget before.',
+      '--since was ignored: it is for a new name. To begin anew add --new-user, or disconnect with --forget before.',
     );
   }
   if (feed.kind === 'read') {
-    const count = `${feed.listed}${feed.hasMore ? ' or more' : ''}`;
+    const changed = `${feed.listed}${feed.hasMore ? ' or more' : ''}`;
+    const adverts = feed.listed === 1 && !feed.hasMore ? 'advert has' : 'adverts have';
     lines.push(
-      feed.listed === 0
-        ? 'Its feed answers: no advert has changed lately.'
-        : `Its feed answers: ${count} ${feed.listed === 1 && !feed.hasMore ? 'advert has' : 'adverts have'} changed lately.`,
+      `Its feed answers: ${feed.listed === 0 ? 'no advert has' : `${changed} ${adverts}`} changed lately.`,
+    );
+  }
+  if (target.kind === 'local') lines.push(`Next: \`${commandFor(target, 'run')}\``);
+  return lines;
+}
+
+/** What is left for a person; said beside JSON, too. */
+export function leftLines(
+  target: Target,
+  { partnerAccount, isNew, userUnverified, feed }: ConnectedAccount,
+): string[] {
+  const lines: string[] = [];
+  if (userUnverified !== undefined) {
+    lines.push(
+      `Note: the bridge could not find out whether this is the same user as before: ${userUnverified}. If it is another ` +
+        'one by mistake, connect again as the right user; if on purpose, begin anew, so that nothing of the user before is ' +
+        `used any more: \`${commandFor(target, `connect ${partnerAccount} --new-user`)}\``,
+    );
+  }
+  if (feed.kind === 'failed') {
+    lines.push(
+      `The first request for its feed failed (${feed.fault}): ${printableLine(feed.reason)}. Its credentials are stored` +
+        `${isNew ? ' and its feed is registered' : ''}; polling tries again, and ` +
+        `\`${commandFor(target, `status ${partnerAccount}`)}\` shows how it goes.`,
     );
   }
   return lines;

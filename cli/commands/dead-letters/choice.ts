@@ -1,19 +1,19 @@
 /** Which dead letters a command line means. */
 
-import { CommandError, UsageError } from '../../../operations/errors.ts';
+import { UsageError } from '../../../operations/errors.ts';
 import { unknownAccount } from '../../../operations/unknown-account.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
-import type { Bridge, LetterChoice } from '../../shared/bridge.ts';
-import { checkedOptions } from '../../shared/check-options.ts';
-import { commandFor, type Target } from '../../shared/target.ts';
+import { checkedOptions } from '../../shared/options.ts';
+import type { LettersAndAccounts } from '../../targets/needs.ts';
+import type { LetterChoice } from '../../targets/ports/stored-letters.ts';
 
-/** A row of the embedded bridge's, or a MessageId of SQS. */
+/** The number of a row in an embedded bridge, or an SQS MessageId. */
 const idPattern = /^([1-9]\d{0,14}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 /**
  * The words as IDs, each once.
  *
- * @throws {UsageError} without repeating what is none
+ * @throws {UsageError} when one is no ID; it is not repeated
  */
 export function idsOf(words: readonly string[]): readonly string[] {
   if (words.every((word) => idPattern.test(word))) return [...new Set(words)];
@@ -21,33 +21,21 @@ export function idsOf(words: readonly string[]): readonly string[] {
 }
 
 /**
- * IDs or the NAME of one partner account. What has an ID's form is an ID, unless it stands where only a NAME can.
+ * IDs, or the NAME of one partner account. A word in the form of an ID is an ID, unless only a NAME can stand there.
  *
  * @throws {CommandError} for a NAME that neither the bridge nor a letter knows
  */
 export async function chooseLetters(
-  bridge: Bridge,
+  { letters, accounts }: LettersAndAccounts,
   given: { readonly words: readonly string[] } | { readonly name: string },
 ): Promise<LetterChoice> {
   const words = 'words' in given ? given.words : [];
   if (words.length > 1 || words.some((word) => idPattern.test(word))) return { ids: idsOf(words) };
   const named = 'name' in given ? given.name : words[0];
   const { name } = checkedOptions({ name: partnerAccountName }, { name: named }, { name: 'NAME' });
-  const known = await bridge.names();
-  if (known.includes(name)) return { partnerAccount: name };
+  const known = (await accounts.list()).map((account) => account.name);
   // Letters outlive an account that was forgotten.
-  const { letters } = await bridge.deadLetters.list({ partnerAccount: name });
-  if (letters.length === 0) throw unknownAccount(known);
+  const isKnown = known.includes(name) || (await letters.list({ partnerAccount: name })).letters.length > 0;
+  if (!isKnown) throw unknownAccount(known);
   return { partnerAccount: name };
-}
-
-export function unknownLetters(ids: readonly string[], target: Target, unseen: number): CommandError {
-  const list = `\`${commandFor(target, 'dead-letters list')}\``;
-  const hidden =
-    unseen > 0
-      ? `. About ${unseen} cannot be seen now, perhaps because somebody else is looking at them: try again in five minutes`
-      : '';
-  return new CommandError(
-    `no dead letter ${ids.join(', ')}: perhaps it was put back or dropped already. ${list} shows those that are there${hidden}`,
-  );
 }

@@ -1,14 +1,51 @@
-/** Dead letters for a person. What the feed listed is not trusted on a terminal. */
+/** Dead letters for a person. Text that came from the feed is made printable first. */
 import { printableLine as printable } from '../../../shared/domain/text/printable.ts';
-import type { LetterList, StoredLetter } from '../../shared/bridge.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import { count } from '../../shared/wording.ts';
+import type {
+  LetterChoice,
+  LetterList,
+  LetterOutcome,
+  StoredLetter,
+} from '../../targets/ports/stored-letters.ts';
+
+/** Help below the options, of `dead-letters` and of each of its commands. */
+export const examples = {
+  all: `Examples:
+  advert-bridge dead-letters list --local .advert-bridge
+  advert-bridge dead-letters list main --json   (the deployed stack)
+  advert-bridge dead-letters show 12 --local .advert-bridge
+  advert-bridge dead-letters redrive main --local .advert-bridge
+  advert-bridge dead-letters drop 12 13 --yes --local .advert-bridge`,
+
+  list: `Exit code 3 means that there are some: they are left for a person.
+
+Examples:
+  advert-bridge dead-letters list --local .advert-bridge
+  advert-bridge dead-letters list main --json   (the deployed stack)`,
+
+  show: `Examples:
+  advert-bridge dead-letters show 12 --local .advert-bridge
+  advert-bridge dead-letters show 3f0a6c1e-9d55-4f4e-8c1c-0f2d7a1b2c3d --json   (the deployed stack)`,
+
+  redrive: `May be repeated: a message that is back in the queue is no dead letter any more. A word in the form of an ID is taken for an
+ID. Exit code 3 means that some letters have nothing to send, and stay for a person.
+
+Examples:
+  advert-bridge dead-letters redrive 12 13 --local .advert-bridge
+  advert-bridge dead-letters redrive main --local .advert-bridge
+  advert-bridge dead-letters redrive --all   (the deployed stack)`,
+
+  drop: `Examples:
+  advert-bridge dead-letters drop 12 --local .advert-bridge
+  advert-bridge dead-letters drop 3f0a6c1e-9d55-4f4e-8c1c-0f2d7a1b2c3d --yes   (the deployed stack)`,
+} as const;
 
 /** Rows of the table; `--json` gives all. */
 const maxRows = 50;
 const widestAdvert = 24;
 
-/** One line a letter, then what can be done. */
+/** One line for each letter, then what can be done. */
 export function lettersText({ letters, unseen }: LetterList, target: Target): string {
   const lines = letters.length === 0 ? ['No dead letters.'] : table(letters.slice(0, maxRows));
   if (letters.length > maxRows) {
@@ -17,19 +54,48 @@ export function lettersText({ letters, unseen }: LetterList, target: Target): st
   if (unseen > 0) lines.push(unseenText(unseen));
   if (letters.length > 0) {
     const command = (words: string) => `\`${commandFor(target, `dead-letters ${words}`)}\``;
-    const redrives = `When the cause is mended: ${command('redrive ID')} or ${command('redrive --all')}. `;
+    const redrives = `When the cause is fixed: ${command('redrive ID')} or ${command('redrive --all')}. `;
     lines.push(
-      `One of them whole: ${command('show ID')}. ${letters.some(({ letter }) => letter.message) ? redrives : ''}` +
-        `What nobody needs: ${command('drop ID')}.`,
+      `All of one letter: ${command('show ID')}. ${letters.some(({ letter }) => letter.message) ? redrives : ''}` +
+        `To remove one: ${command('drop ID')}.`,
     );
   }
   return lines.join('\n');
 }
 
-/** SQS's count may lag by a minute, so nothing more certain can be said. */
-export const unseenText = (unseen: number): string =>
-  `About ${count(unseen)} more cannot be seen now: somebody else is looking at them, or they stand behind letters of ` +
-  'the same advert. Try again in five minutes.';
+/** "About", for SQS's count may lag by a minute. */
+const unseenText = (unseen: number): string =>
+  `About ${count(unseen)} more cannot be seen now: another command reads them, or they stand behind letters of the same ` +
+  'advert. Try again in five minutes.';
+
+export function unknownLettersText(ids: readonly string[], target: Target, unseen: number): string {
+  const hidden =
+    unseen > 0
+      ? `. About ${count(unseen)} cannot be seen now, perhaps because another command reads them: try again in five minutes`
+      : '';
+  return (
+    `no dead letter ${ids.join(', ')}: perhaps it was put back or dropped already. ` +
+    `\`${commandFor(target, 'dead-letters list')}\` shows those that exist${hidden}`
+  );
+}
+
+export function redrivenLines(
+  { done, nothingToSend, unseen }: LetterOutcome,
+  { ids }: LetterChoice,
+  unknown: readonly string[],
+): string[] {
+  const lines = done.length > 0 || unknown.length === 0 ? [`${wereText(done)} put back into the queue.`] : [];
+  if (nothingToSend.length > 0) {
+    lines.push(
+      `Left, because they have nothing to send: ${nothingToSend.join(', ')}. Drop them when you have looked at them.`,
+    );
+  }
+  if (ids === undefined && unseen > 0) lines.push(unseenText(unseen));
+  return lines;
+}
+
+export const wereText = ({ length }: readonly string[]): string =>
+  length === 1 ? '1 dead letter was' : `${count(length)} dead letters were`;
 
 function table(letters: readonly StoredLetter[]): string[] {
   const rows = [
@@ -51,12 +117,12 @@ function table(letters: readonly StoredLetter[]): string[] {
   );
 }
 
-/** All that the letter says. */
+/** All that one letter says. */
 export function letterText({ id, letter }: StoredLetter, target: Target): string {
   const { partnerAccount, advertId, fault, reason, at, receives, message } = letter;
   const next = message
-    ? `When the cause is mended: \`${commandFor(target, `dead-letters redrive ${id}`)}\``
-    : `There is nothing to send again. When it has been looked at: \`${commandFor(target, `dead-letters drop ${id}`)}\``;
+    ? `When the cause is fixed: \`${commandFor(target, `dead-letters redrive ${id}`)}\``
+    : `It has nothing to send again. When you have looked at it: \`${commandFor(target, `dead-letters drop ${id}`)}\``;
   const lines = [
     `dead letter ${id}`,
     `  partner account: ${partnerAccount ?? 'not known'}`,
@@ -76,7 +142,7 @@ export function letterText({ id, letter }: StoredLetter, target: Target): string
   return [...lines, next].join('\n');
 }
 
-/** A letter stands for all malformed IDs of a page, and names the first of them as its advert. */
+/** One letter stands for all malformed IDs of a page, and names the first of them as its advert. */
 const othersOf = ({ count: ids = 1 }: StoredLetter['letter']): string =>
   ids > 1 ? ` and ${count(ids - 1)} more` : '';
 

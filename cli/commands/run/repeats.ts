@@ -1,35 +1,35 @@
 import type { Fields, Observer } from '../../../shared/ports/observer.ts';
 
-/** The same trouble is news again after this. */
-const newsAgainMs = 60_000;
+/** The same warning is logged again after this. */
+const repeatMs = 60_000;
 
 export interface RepeatOptions {
-  /** Whether a feed that cannot be read, or a token that cannot be refreshed, is told at all. */
+  /** Whether a feed that cannot be read, or a token that cannot be refreshed, is logged at all. */
   readonly accountFaults: boolean;
   readonly now?: () => number;
 }
 
-/** What goes wrong with every request for a while is told once a minute, with how often it was not told. */
+/** Logs what goes wrong with every request only once a minute, with how often it was left out in between. */
 export function withoutRepeats(
   observer: Observer,
   { accountFaults, now = Date.now }: RepeatOptions,
 ): Observer {
-  const told = new Map<string, { readonly at: number; untold: number }>();
+  const logged = new Map<string, { readonly at: number; leftOut: number }>();
 
   const at =
     (level: 'warn' | 'error') =>
     (message: string, fields: Fields = {}) => {
       if (!accountFaults && fields.fault !== undefined && fields.advertId === undefined) return;
-      // An error is about one advert; of warnings there may be one for each of thousands.
+      // An error concerns one advert; the same warning may come for thousands.
       const advertId = level === 'error' ? fields.advertId : '';
       const key = [message, fields.partnerAccount, fields.fault, advertId].join('\n');
-      const before = told.get(key);
-      if (before && now() - before.at < newsAgainMs) {
-        before.untold += 1;
+      const before = logged.get(key);
+      if (before && now() - before.at < repeatMs) {
+        before.leftOut += 1;
         return;
       }
-      told.set(key, { at: now(), untold: 0 });
-      observer[level](message, before?.untold ? { ...fields, repeatedSince: before.untold } : fields);
+      logged.set(key, { at: now(), leftOut: 0 });
+      observer[level](message, before?.leftOut ? { ...fields, repeatedSince: before.leftOut } : fields);
     };
 
   return { ...observer, warn: at('warn'), error: at('error') };

@@ -1,19 +1,18 @@
 /** The webhooks of one run of the embedded bridge. */
-
 import { createOutboxPublisher, publishWithAll } from '../../../embedded/publishers.ts';
-import { shownUrl, startDelivery, type Webhook } from '../../../embedded/webhooks/delivery.ts';
+import { startDelivery, type Webhook } from '../../../embedded/webhooks/delivery.ts';
 import { CommandError } from '../../../operations/errors.ts';
-import { type Clock, systemClock, toInstant } from '../../../shared/domain/clock.ts';
+import { type Clock, systemClock } from '../../../shared/domain/clock.ts';
 import type { EventPublisher } from '../../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../../shared/ports/observer.ts';
 import type { Outbox } from '../../../shared/sqlite/outbox.ts';
-import { commandFor, type Target } from '../../shared/target.ts';
-import { count } from '../../shared/wording.ts';
+import type { Target } from '../../shared/target.ts';
+import { noSecretText, undeliveredText } from './text.ts';
 
 /**
  * Each webhook with its stored secret.
  *
- * @throws {CommandError} for one without: an event that nobody can check is not sent
+ * @throws {CommandError} for a webhook without a secret: an event that nobody can verify is not sent
  */
 export function secretsOf(
   outbox: Pick<Outbox, 'secrets'>,
@@ -23,10 +22,7 @@ export function secretsOf(
   return urls.map((url) => {
     const secret = outbox.secrets.read(url);
     if (secret) return { url, secret };
-    throw new CommandError(
-      `no secret is stored for webhook ${shownUrl(url)}, and every event is signed. Make one, store it, and give the ` +
-        `same to the subscriber: \`${commandFor(target, `webhook ${shownUrl(url)} --secret-stdin`)}\``,
-    );
+    throw new CommandError(noSecretText(target, url));
   });
 }
 
@@ -39,13 +35,13 @@ export interface OutgoingOptions {
   readonly clock?: Clock;
 }
 
-/** Adverts whose events are on their way to one webhook at a time. */
+/** Events on their way to one webhook at a time, each of another advert. */
 const concurrency = 8;
 const lookMs = 50;
-/** When nothing has arrived for so long, a run until idle leaves the rest to the next one. */
+/** When nothing has arrived for this long, a run until idle leaves the rest to the next run. */
 const patienceMs = 60_000;
 
-/** Starts sending what waits for each; `events` is where the bridge publishes. */
+/** Starts sending what waits for each webhook; `events` is where the bridge publishes. */
 export function openWebhooks(
   webhooks: readonly Webhook[],
   { outbox, observer, retentionHours, lines, clock = systemClock }: OutgoingOptions,
@@ -79,17 +75,11 @@ export function openWebhooks(
     undelivered: (): string[] =>
       withCounts()
         .filter(({ waiting }) => waiting > 0)
-        .map(({ delivery, waiting, oldest = 0 }) => {
-          const { reason } = delivery.trouble() ?? {};
-          const because = reason === undefined ? '' : ` (${reason})`;
-          const oldestIs = `the oldest since ${toInstant(oldest)}`;
-          return (
-            `${count(waiting)} events wait for webhook ${shownUrl(delivery.url)}${because}, ${oldestIs}: ` +
-            `kept for ${count(retentionHours)} hours, and sent by the next run that has it.`
-          );
-        }),
+        .map(({ delivery: { url, trouble }, waiting, oldest = 0 }) =>
+          undeliveredText({ url, waiting, oldest, reason: trouble()?.reason }, retentionHours),
+        ),
 
-    /** Ends when what is on its way has ended; may be called again. */
+    /** Resolves when no event is on its way any more; may be called again. */
     stop: async (): Promise<void> => {
       await Promise.all(deliveries.map((delivery) => delivery.stop()));
     },

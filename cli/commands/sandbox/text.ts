@@ -1,5 +1,11 @@
 import type { Sandbox } from '../../../sandbox/server.ts';
 
+export const more = `The sandbox listens on 127.0.0.1 only, keeps everything in memory and ends with SIGINT or SIGTERM.
+
+Examples:
+  advert-bridge sandbox --port 4400
+  advert-bridge sandbox --port 0 --adverts 2500 --visibility-delay-ms 0 --json`;
+
 const folder = '.advert-bridge';
 
 /** What a person needs to use a running sandbox: its credentials, and commands to copy. */
@@ -19,15 +25,15 @@ export function sandboxText({
   client ID      ${clientId}
   client secret  ${clientSecret}
 ${users.map(({ name, refreshToken }) => `  refresh token  ${refreshToken} (of ${name})`).join('\n')}
-  control        ${url}/_sandbox/ (lists what can be done to it)
+  control        ${url}/_sandbox/ (lists what you can do with it)
 
 In another terminal:
 
   printf %s ${clientSecret} | ${bridge} application --local ${folder} --base-url ${url} \\
     --client-id ${clientId} --client-secret-stdin
 ${connects.join('\n')}
-  ${bridge} connect NAME --local ${folder} --open       (the same as a user: by the consent page, in a browser)
-  curl -s -d '{"count":5}' ${url}/_sandbox/adverts       (changes: 5 new adverts; in the feed after some seconds)
+  ${bridge} connect NAME --local ${folder} --open       (as a user: on the consent page, in a browser)
+  curl -s -d '{"count":5}' ${url}/_sandbox/adverts       (makes 5 new adverts; the feed shows them after some seconds)
   ${bridge} run --local ${folder} --until-idle
   ${bridge} status --local ${folder}`;
 }

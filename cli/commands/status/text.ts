@@ -1,16 +1,24 @@
 import type { AccountStatus, Status } from '../../../operations/status.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';
-import { applicationCommand } from '../../shared/explain.ts';
+import { applicationCommand, connectCommand } from '../../shared/explain.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import { booksText, count } from '../../shared/wording.ts';
 
-/** More of them are summed up. */
+export const more = `Exit code 3 means that something is left for a person: a stopped partner account, a feed that cannot be read until somebody
+acts, a refresh token that is about to expire, dead letters. More than 20 partner accounts are summed up, first those that
+need a person; --json has all of them.
+
+Examples:
+  advert-bridge status --local .advert-bridge
+  advert-bridge status main --json   (the deployed stack)`;
+
+/** More partner accounts than this are summed up. */
 const maxInFull = 20;
 
 /**
- * The status for a person: a few lines for each partner account, those first that need one, then the queue and what is to
- * be done. Of many partner accounts only what stands out.
+ * The status for a person: a few lines for each partner account, those that need somebody first, then the queue and what
+ * to do. Many partner accounts are summed up.
  */
 export function statusText(status: Status, target: Target, nowMs: number): string {
   const { partnerAccounts, queue, pausedUntil, circuit } = status;
@@ -39,16 +47,16 @@ const circuitText = (pausedUntil: string | null, seconds: number): string =>
 
 const byUrgency = (a: AccountStatus, b: AccountStatus): number => urgencyOf(b) - urgencyOf(a);
 
-/** Who needs a person, who waits, who failed last; the order by name stays among equals. */
+/** Accounts that need a person, then those that wait, then those that failed last; equals stay in order of name. */
 const urgencyOf = ({ needsPerson, state, reason }: AccountStatus): number => {
   if (needsPerson) return 3;
   return state === 'paused' ? 2 : Number(state === 'polling' && reason !== null);
 };
 
-/** How many are told of, of each kind. */
-const maxTold = 10;
+/** How many accounts of each kind are shown. */
+const maxShown = 10;
 
-/** What a person wants to know of a thousand: who needs one, who waits or fails, who is furthest behind, the sums. */
+/** Of a thousand accounts: those that need a person, those that wait or fail, the one furthest behind, the sums. */
 function crowdLines(accounts: readonly AccountStatus[], target: Target): string[] {
   const inState = (state: AccountStatus['state']) => accounts.filter((account) => account.state === state);
   const states = (['polling', 'paused', 'stopped'] as const).map(
@@ -59,30 +67,31 @@ function crowdLines(accounts: readonly AccountStatus[], target: Target): string[
   const behind = accounts
     .filter(({ state, lagSeconds }) => state === 'polling' && lagSeconds !== null)
     .toSorted((a, b) => (b.lagSeconds ?? 0) - (a.lagSeconds ?? 0));
+  const isCountedPerDelivery = accounts.some(({ redelivered }) => redelivered !== undefined);
   const sums = accounts.map(({ books, redelivered = 0 }) => ({ ...books, redelivered })).reduce(sumOf);
   return [
     `${count(accounts.length)} partner accounts: ${states.join(', ')}`,
     ...(urgent.length > 0 ? [`${count(urgent.length)} of them need a person:`] : []),
     ...urgent
-      .slice(0, maxTold)
+      .slice(0, maxShown)
       .flatMap((account) => [
         `  ${headLine(account)}`,
         ...forPerson(account, target).map((line) => `  ${line}`),
       ]),
     ...andMore(urgent),
     ...(unwell.length > 0 ? [`${count(unwell.length)} wait or fail for now:`] : []),
-    ...unwell.slice(0, maxTold).map((account) => `  ${headLine(account)}`),
+    ...unwell.slice(0, maxShown).map((account) => `  ${headLine(account)}`),
     ...andMore(unwell),
     ...behind
       .slice(0, 1)
       .map(({ name, lagSeconds }) => `furthest behind: ${name}, ${duration(lagSeconds ?? 0)}`),
-    `books: ${booksText(accounts.some(({ redelivered }) => redelivered !== undefined) ? { books: sums, redelivered: sums.redelivered } : { books: sums })}`,
+    `books: ${booksText(isCountedPerDelivery ? { books: sums, redelivered: sums.redelivered } : { books: sums })}`,
     `One of them in full: \`${commandFor(target, 'status NAME')}\`; all of them: \`${commandFor(target, 'status --json')}\``,
   ];
 }
 
 const andMore = ({ length }: readonly AccountStatus[]): string[] =>
-  length > maxTold ? [`  and ${count(length - maxTold)} more`] : [];
+  length > maxShown ? [`  and ${count(length - maxShown)} more`] : [];
 
 type Sums = AccountStatus['books'] & { readonly redelivered: number };
 
@@ -90,8 +99,6 @@ const sumOf = (a: Sums, b: Sums): Sums =>
   Object.fromEntries(
     Object.entries(a).map(([term, value]) => [term, value + b[term as keyof Sums]]),
   ) as unknown as Sums;
-
-const connectCommand = (target: Target, name: string): string => commandFor(target, `connect ${name} --open`);
 
 function accountLines(account: AccountStatus, target: Target): string[] {
   const { lastSuccess, lagSeconds, cursorResets } = account;
@@ -115,11 +122,11 @@ function tokenText({ state, tokenExpiresAt }: AccountStatus): string {
   return state === 'stopped' ? 'not used any more' : `until ${tokenExpiresAt}, then refreshed`;
 }
 
-/** What it is that somebody has to do, a line for each cause, with the command that mends it. */
+/** What somebody has to do: a line for each cause, with the command that fixes it. */
 function forPerson(account: AccountStatus, target: Target): string[] {
   const { name, state, attention, reason } = account;
   if (state === 'stopped' && attention.length === 0)
-    return [`  to go on: \`${connectCommand(target, name)}\``];
+    return [`  to connect it again: \`${connectCommand(target, name)}\``];
   return attention.map((cause) => {
     const tell = Object.hasOwn(sentences, cause) ? sentences[cause] : undefined;
     return `  ${tell ? tell(account, target) : `it cannot go on until somebody acts (${printableLine(reason ?? cause)})`}`;
@@ -133,7 +140,7 @@ const authorizeAgain: Sentence = ({ name }, target) =>
 const scopeLacking: Sentence = (account, target) =>
   `its user granted less than the bridge requires; ${authorizeAgain(account, target)}, with the whole scope`;
 const refusedToken: Sentence = (account, target) =>
-  `the service does not take its refresh token any more (withdrawn, used elsewhere, or unused for a month); ${authorizeAgain(account, target)}`;
+  `the service does not accept its refresh token any more (withdrawn, used elsewhere, or unused for a month); ${authorizeAgain(account, target)}`;
 
 const sentences: Readonly<Record<string, Sentence>> = {
   'refresh-token-rejected': refusedToken,
@@ -148,24 +155,24 @@ const sentences: Readonly<Record<string, Sentence>> = {
     const isApplication = reason?.includes(`secret ${secretNames.application}`) ?? false;
     return isApplication
       ? `the application's credentials are missing or damaged; store them: \`${applicationCommand(target)}\``
-      : `what is stored of it is damaged; if that is its secret: \`${connectCommand(target, name)}\``;
+      : `its stored data is damaged; if it is its secret: \`${connectCommand(target, name)}\``;
   },
   'wrong-path': (_account, target) =>
-    'there is no partner service at the base URL (a redirect, or a path it does not know); set the right one: ' +
+    'there is no partner service at the base URL (it answers with a redirect, or does not know the path); set the right one: ' +
     (target.kind === 'local'
       ? `\`${applicationCommand(target)}\``
       : '`npx cdk deploy -c partnerBaseUrl=URL`'),
   'token-answer-broken': ({ name }, target) =>
-    'the token endpoint gave an access token that cannot be sent; it is asked again. If that stays, ask the service, ' +
+    'the token endpoint gave an access token that cannot be sent; the bridge asks again. If this stays, ask the service, ' +
     `or authorize anew: \`${connectCommand(target, name)}\``,
   'feed-stuck': ({ name }, target) =>
-    'its cursor does not move, or is rejected again and again; the feed is tried every five minutes. If that stays, ask ' +
+    'its cursor does not move, or is rejected again and again; the bridge tries every five minutes. If this stays, ask ' +
     `the service, or read again from a time that it still knows: \`${commandFor(target, `resync ${name} --since TIME`)}\``,
   'feed-missing': ({ name }, target) =>
     'its feed is not registered as it should be, so it is not polled; ' +
     `connect it again: \`${connectCommand(target, name)}\``,
   'refresh-token-dying': ({ name, refreshTokenExpiresAt }, target) =>
-    `its refresh token was not used for weeks: it dies at ${refreshTokenExpiresAt}. Mend what keeps it from being ` +
+    `its refresh token was not used for weeks and expires at ${refreshTokenExpiresAt}. Fix what keeps it from being ` +
     `refreshed (the log of refresh-token says what), or \`${connectCommand(target, name)}\``,
 };
 

@@ -1,17 +1,9 @@
-/** Catching up on a deployed stack. Loads the AWS SDK, so it is imported only when it is meant. */
 import { randomUUID } from 'node:crypto';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
-import { readStackOutputs } from '../../../operations/stack-outputs.ts';
 import { createBackfills } from '../../../shared/aws/backfills.ts';
 import { createBookKeeper } from '../../../shared/aws/book-keeper.ts';
 import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
-import {
-  dynamoDbClient,
-  lambdaClient,
-  secretsManagerClient,
-  sqsClient,
-} from '../../../shared/aws/clients.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
@@ -21,31 +13,23 @@ import { systemClock } from '../../../shared/domain/clock.ts';
 import { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
 import { functionConfig } from '../../../shared/runtime/config.ts';
 import { drainLimits } from '../../../shared/runtime/limits.ts';
-import { type CatchUp, silent } from '../../shared/catch-up.ts';
-import type { Target } from '../../shared/target.ts';
+import { silentObserver } from '../../shared/silent-observer.ts';
+import type { CatchUp } from '../ports/catch-up.ts';
+import type { StackBridge } from './bridge.ts';
 
-/** The settings of the stack are where the drain has them; what is asked of the service goes through its rate budget. */
-export async function openDeployedCatchUp(target: Extract<Target, { kind: 'stack' }>): Promise<CatchUp> {
-  const outputs = await readStackOutputs(target.stack);
-  const clients = {
-    dynamoDb: dynamoDbClient(),
-    sqs: sqsClient(),
-    secrets: secretsManagerClient(),
-    lambda: lambdaClient(),
-  };
+/** Catching up on a stack, with the settings that its drain has and within its rate budget. */
+export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
+  const { clients, outputs, feedStateTable: table, queue, deadLetterQueue, place, onClose } = bridge;
   const { Environment } = await clients.lambda.send(
     new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName }),
   );
   const config = functionConfig('drain', Environment?.Variables ?? {});
-  const table = { client: clients.dynamoDb, name: outputs.feedStateTableName };
-  const queue = { client: clients.sqs, url: outputs.queueUrl };
-  const deadLetterQueue = { client: clients.sqs, url: outputs.deadLetterQueueUrl };
-  const baseUrl = config.partnerBaseUrl;
+  place.baseUrl = config.partnerBaseUrl;
   const partner = createPartnerService({
-    baseUrl,
+    baseUrl: config.partnerBaseUrl,
     settings: config,
     budgetStore: createBudgetStore(table),
-    observer: silent,
+    observer: silentObserver,
     accounts: createPartnerAccounts(table),
     tokenReader: createTokenReader(clients.secrets),
     requester: createRefreshRequester({
@@ -53,9 +37,9 @@ export async function openDeployedCatchUp(target: Extract<Target, { kind: 'stack
       functionName: outputs.refreshTokenFunctionName,
     }),
   });
+  onClose(() => partner.client.close());
   const { accounts } = partner;
   const bookKeeper = createBookKeeper({ table, queue, deadLetterQueue });
-  const generationOf = async (name: string) => (await accounts.read(name))?.value.generation;
   return {
     accounts,
     backfills: createBackfills(table),
@@ -65,22 +49,18 @@ export async function openDeployedCatchUp(target: Extract<Target, { kind: 'stack
       reader: partner,
       queue: createChangedAdvertsQueue({
         queue,
-        // Whatever waits counts: a person's catching up stands back behind all others.
+        // Whatever waits counts, so that a command stands back behind live changes.
         maxWaiting: Number.POSITIVE_INFINITY,
-        inFlightOf: async (name) => (await bookKeeper.read(name, (await generationOf(name)) ?? 0)).inFlight,
+        inFlightOf: async (name) =>
+          (await bookKeeper.read(name, (await accounts.read(name))?.value.generation ?? 0)).inFlight,
       }),
       deadLetters: createDeadLetters({ queue: deadLetterQueue }),
-      observer: silent,
+      observer: silentObserver,
       clock: systemClock,
       newId: randomUUID,
       holder: `resync ${randomUUID()}`,
       settings: { overlapSeconds: config.overlapSeconds, ...drainLimits },
     },
     isDelivering: () => true,
-    place: { target, baseUrl },
-    close() {
-      partner.client.close();
-      for (const each of Object.values(clients)) each.destroy();
-    },
   };
 }

@@ -92,7 +92,7 @@ describe('connect', () => {
     });
     expect(again).toMatchObject({ exitCode: 0, stdout: '' });
     expect(again.stderr).toContain('Connected main again');
-    expect(again.stderr).toContain('--since was left aside');
+    expect(again.stderr).toContain('--since was ignored');
     const { partnerAccounts } = await status();
     expect(partnerAccounts).toMatchObject([
       { name: 'main', state: 'polling', generation: expect.any(Number) },

@@ -44,7 +44,7 @@ it('says nothing any more once it is muted', async () => {
   const { stream, written } = terminal(true);
   const progress = startProgress({ stderr: stream }, async () => 'busy');
 
-  progress.mute();
+  progress.stop();
   progress.output.write('trouble\n');
   await vi.advanceTimersByTimeAsync(5000);
 

@@ -5,10 +5,10 @@ import { Secret } from '../../../../shared/domain/secret.ts';
 /** 256 random bits, good for one authorization. @see https://www.rfc-editor.org/rfc/rfc6749#section-10.12 */
 export const newState = (): string => randomBytes(32).toString('base64url');
 
-/** As RFC 6749 §4.1.2 has codes, and no longer than a request line may be. */
+/** The characters that RFC 6749 §4.1.2 allows in a code; no longer than a request line may be. */
 const codePattern = /^[\x21-\x7e]{1,4096}$/;
 
-/** Codes that RFC 6749 §4.1.2.1 names; the document shows none. */
+/** The error codes of RFC 6749 §4.1.2.1; docs/partner-api.md shows none. */
 const refusals = new Map([
   ['access_denied', 'the access was not allowed: the user, or the partner service, denied it'],
   [
@@ -16,29 +16,32 @@ const refusals = new Map([
     'the partner service does not grant this application the scope that is asked for. Ask for less (setting ' +
       'requiredScope, --required-scope), or have the partner service allow more',
   ],
-  ['unauthorized_client', 'the partner service does not let this application ask for authorization this way'],
+  [
+    'unauthorized_client',
+    'the partner service does not allow this application to ask for authorization in this way',
+  ],
   ['unsupported_response_type', 'the partner service does not know the authorization-code flow'],
   [
     'invalid_request',
-    'the partner service takes the request for wrong: is the redirect URI a registered Callback URL?',
+    'the partner service rejects the request as invalid: is the redirect URI a registered Callback URL?',
   ],
-  ['server_error', 'the partner service had a fault of its own. Try again'],
+  ['server_error', 'the partner service had an internal fault. Try again'],
   ['temporarily_unavailable', 'the partner service cannot answer now. Try again in a while'],
 ]);
 
 /**
- * The one-time code in what the partner service sent back. Nothing of the answer but a known error code is repeated in
- * a message: anybody can lead a browser here, with any words.
+ * The one-time code in the partner service's answer. A message repeats nothing of the answer but a known error code:
+ * anybody can lead a browser here, with any words.
  *
  * @param expected the state that was sent
  * @throws {CommandError} when the answer is not to this request, is a refusal, or has no code
- * @see partner-api.md §5.3, authorization_code rules 3 and 5
+ * @see docs/partner-api.md, grant authorization_code
  */
 export function codeIn(query: URLSearchParams, expected: string): Secret {
   if (!isAnswerTo(query, expected)) {
     throw new CommandError(
-      'the answer does not belong to this request: its state is missing or another one. It may be of an earlier ' +
-        'attempt, or of somebody else. Nothing was stored; run connect again, and use the address that it prints',
+      'the answer does not belong to this request: its state is missing or different. It may belong to an ' +
+        'earlier attempt, or come from somebody else. Nothing was stored; run connect again, and use the address that it prints',
     );
   }
   const [error] = query.getAll('error');
@@ -52,7 +55,7 @@ export function codeIn(query: URLSearchParams, expected: string): Secret {
   return new Secret(code);
 }
 
-/** Whether `query` is of an answer to the request that was sent with the state `expected`: it has that state, once. */
+/** Whether `query` answers the request that was sent with the state `expected`: it has that state, once. */
 export function isAnswerTo(query: URLSearchParams, expected: string): boolean {
   const [state, ...others] = query.getAll('state');
   if (state === undefined || others.length > 0) return false;

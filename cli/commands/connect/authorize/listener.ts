@@ -4,35 +4,36 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../../../shared/domain/clock.ts';
 import { listenError } from '../../../shared/listen-error.ts';
+import { answered, nothingHere, notOurs, strangers } from './outcome.ts';
 import { type Outcome, pageHeaders, pageOf } from './page.ts';
 import { type ListenAt, loopbackRedirect } from './redirect-uri.ts';
 
 export interface CallbackListener {
-  /** What the partner service is to send the browser to. */
+  /** Where the partner service sends the browser to. */
   readonly redirectUri: string;
   /** The query of the first callback that {@link CallbackGuard.isAnswer} takes; never rejects. */
   readonly arrived: Promise<URLSearchParams>;
-  /** Shows what came of it to a browser that is waiting for it, and ends. Without a callback it just ends. */
+  /** Shows the outcome to a browser that waits for it, and stops listening. */
   finish(outcome: Outcome): Promise<void>;
 }
 
-/** Tells the answer of the partner service from whatever else leads a browser here. */
+/** Tells the answer of the partner service from other requests. */
 export interface CallbackGuard {
   isAnswer(query: URLSearchParams): boolean;
-  /** Told of each callback that was none. */
+  /** Called for each callback that is not the answer. */
   onStranger(): void;
 }
 
-/** For whoever opens a connection and says nothing. */
+/** For a client that opens a connection and sends nothing. */
 const silenceMs = 10_000;
 
-/** How long a browser that was sent to the result may take to ask for it. */
+/** How long a browser that was redirected to the result may take to ask for it. */
 const graceMs = 3_000;
 
 /**
- * Listens on loopback for one callback. Whatever else comes is answered with an error and changes nothing, however much of
- * it comes. The browser is sent on from it at once, so that the code is neither in the
- * address bar nor in the history while it is exchanged; the result waits for {@link CallbackListener.finish}.
+ * Listens on loopback for one callback; every other request is answered with an error and changes nothing. The browser is
+ * redirected at once, so that the code is neither in the address bar nor in the history while it is exchanged; the result
+ * page waits for {@link CallbackListener.finish}.
  *
  * @throws {CommandError} when the port cannot be listened on
  * @see https://www.rfc-editor.org/rfc/rfc8252#section-7.3
@@ -58,7 +59,7 @@ export async function listenForCallback(
     const asked = URL.parse(request.url ?? '', redirectUri);
     const isResult = asked?.pathname === resultPath && isTaken;
     if (request.headers.host?.toLowerCase() !== host) {
-      // A page of another site that has its name lead here would come with that name.
+      // A page of another site whose name resolves to this machine would send that name.
       show(response, 421, strangers);
     } else if (!asked || (asked.pathname !== pathname && !isResult)) {
       show(response, 404, nothingHere);
@@ -69,7 +70,7 @@ export async function listenForCallback(
       const outcome = await result.promise;
       show(response, outcome.kind === 'failed' ? 400 : 200, outcome);
     } else if (!isNavigation(request)) {
-      // What a page embeds, or a browser fetches ahead, is nobody's answer; the browser comes again for a person.
+      // A browser that embeds or prefetches the address comes again when a person opens it.
       show(response, 403, strangers);
     } else if (!guard.isAnswer(asked.searchParams)) {
       show(response, 400, notOurs);
@@ -106,7 +107,7 @@ async function listen(server: Server, { port, redirectUri }: ListenAt): Promise<
   return server.address() as AddressInfo;
 }
 
-/** Browsers say what a request is for; what says nothing is let through. @see https://www.w3.org/TR/fetch-metadata/ */
+/** Browsers name the purpose of a request; a request without one is let through. @see https://www.w3.org/TR/fetch-metadata/ */
 function isNavigation({ headers }: IncomingMessage): boolean {
   const destination = headers['sec-fetch-dest'];
   const purpose = headers['sec-purpose'] ?? headers.purpose;
@@ -121,27 +122,3 @@ function show(
 ): void {
   response.writeHead(status, { ...pageHeaders, ...headers }).end(pageOf(outcome));
 }
-
-const nothingHere: Outcome = {
-  kind: 'failed',
-  title: 'There is nothing here',
-  paragraphs: ['Use the address that the command in the terminal printed.'],
-};
-const strangers: Outcome = {
-  kind: 'failed',
-  title: 'This request is not taken',
-  paragraphs: ['Only a browser that the partner service sends back here is answered.'],
-};
-const notOurs: Outcome = {
-  kind: 'failed',
-  title: 'This answer does not belong to this request',
-  paragraphs: [
-    'Its state is missing or another one: it may be of an earlier attempt, or of somebody else. Nothing was changed.',
-    'The command in the terminal still waits. Use the address that it printed.',
-  ],
-};
-const answered: Outcome = {
-  kind: 'failed',
-  title: 'This was answered already',
-  paragraphs: ['Each authorization counts once. The terminal says what came of it.'],
-};

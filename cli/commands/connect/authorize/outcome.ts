@@ -17,10 +17,10 @@ export function connectedPage({ partnerAccount, isNew, feed }: ConnectedAccount)
     kind: 'done',
     title,
     paragraphs: [
-      'You allowed the access, the scope suffices, and the feed of changed adverts answers.',
+      'You allowed the access, the scope is sufficient, and the feed of changed adverts answers.',
       isNew
         ? 'From now on Advert Bridge reads which adverts change.'
-        : 'Reading goes on from where it had stopped.',
+        : 'Reading continues from where it had stopped.',
     ],
   };
 }
@@ -29,7 +29,7 @@ export function failedPage(partnerAccount: string, error: Error): Outcome {
   return {
     kind: 'failed',
     title: `${partnerAccount} is not connected`,
-    // Only what was written for a person; anything else may hold anything.
+    // Only messages that were written for a person: any other may contain anything.
     paragraphs: [
       error instanceof CommandError ? sentence(error.message) : 'Something unexpected went wrong.',
       'The terminal says the same. To try again, run the command again.',
@@ -39,3 +39,28 @@ export function failedPage(partnerAccount: string, error: Error): Outcome {
 
 const sentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+
+/** Answers to requests that are not the one that the command waits for. */
+export const nothingHere: Outcome = {
+  kind: 'failed',
+  title: 'There is nothing here',
+  paragraphs: ['Use the address that the command in the terminal printed.'],
+};
+export const strangers: Outcome = {
+  kind: 'failed',
+  title: 'This request is refused',
+  paragraphs: ['Only a browser that the partner service sends here gets an answer.'],
+};
+export const notOurs: Outcome = {
+  kind: 'failed',
+  title: 'This answer does not belong to this request',
+  paragraphs: [
+    'Its state is missing or different: it may belong to an earlier attempt, or come from somebody else. Nothing was changed.',
+    'The command in the terminal still waits. Use the address that it printed.',
+  ],
+};
+export const answered: Outcome = {
+  kind: 'failed',
+  title: 'This request was answered already',
+  paragraphs: ['Each authorization counts once. The terminal shows its outcome.'],
+};

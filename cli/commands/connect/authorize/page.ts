@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What came of it, for the person at the browser. Plain text; a command may stand between backticks. */
+/** The outcome, for the person at the browser. Plain text; a command may stand between backticks. */
 export interface Outcome {
   readonly kind: 'done' | 'attention' | 'failed';
   readonly title: string;
@@ -31,7 +31,7 @@ footer { margin-top: 1.5rem; color: var(--soft); font-size: .875rem; }
 @media (max-width: 30rem) { main { padding: 1.5rem; } }
 `;
 
-/** Nothing is loaded, run, framed or sent; the style by its hash, so that no other would be applied either. */
+/** Nothing is loaded, run, framed or sent; the style is named by its hash, so that no other style applies either. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
@@ -48,7 +48,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'cross-origin-opener-policy': 'same-origin',
-  // One page and it is over: a connection kept alive would only keep the command waiting.
+  // One page ends it: a connection kept alive would only keep the command waiting.
   connection: 'close',
 };
 

@@ -3,7 +3,7 @@ import { CommandError } from '../../../../operations/errors.ts';
 import type { Io } from '../../../shared/io.ts';
 
 /**
- * The first line on standard input that holds anything.
+ * The first line on standard input that is not blank.
  *
  * @returns undefined once `signal` is aborted
  * @throws {CommandError} when standard input ends without one
@@ -20,9 +20,9 @@ export async function pastedLine(io: Io, signal: AbortSignal): Promise<string | 
 }
 
 /**
- * The query of the address that a browser was led to, as a person copied it.
+ * The query of the address that a browser ended at, as a person copied it.
  *
- * @throws {CommandError} when it is another address; it is not repeated, for it may hold the code
+ * @throws {CommandError} when it is another address; the message does not repeat it, for it may contain the code
  */
 export function queryOf(pasted: string, redirectUri: string): URLSearchParams {
   const text = pasted.trim().replace(/^(["'<])(.*)(["'>])$/, '$2');
@@ -30,6 +30,6 @@ export function queryOf(pasted: string, redirectUri: string): URLSearchParams {
   const wanted = new URL(redirectUri);
   if (url?.origin === wanted.origin && url.pathname === wanted.pathname) return url.searchParams;
   throw new CommandError(
-    `what was pasted is not the address that the browser is led to: that one begins with ${redirectUri}. Nothing was stored; run connect again`,
+    `the pasted text is not the address that the browser ends at, which begins with ${redirectUri}. Nothing was stored; run connect again`,
   );
 }

@@ -1,32 +1,37 @@
 /** Where the partner service sends the user's browser back to: a registered Callback URL, or one based on it. */
-
+import * as v from 'valibot';
 import { UsageError } from '../../../../operations/errors.ts';
 import { isLoopback } from '../../../../shared/contract/settings.ts';
 
 /**
- * Fixed, for the partner service sends a browser back only to a Callback URL that is registered with it: this one, with
- * {@link callbackPath}, is the one to register.
+ * Fixed, for the partner service sends a browser back only to a registered Callback URL: the one to register has this port
+ * and {@link callbackPath}.
  */
 export const defaultPort = 8765;
 const callbackPath = '/callback';
 
-/** Where the command listens when a browser on this machine is led back. */
+/** Where the command listens for a browser on this machine. */
 export interface ListenAt {
   readonly port: number;
-  /** Given as such; with a port of 0 it is known once the listener has one. */
-  readonly redirectUri?: string;
+  /** Undefined: loopback with the port, which for port 0 is known once the listener has one. */
+  readonly redirectUri: string | undefined;
 }
 
 export const loopbackRedirect = (port: number): string => `http://127.0.0.1:${port}${callbackPath}`;
 
 const reserved = ['code', 'state', 'error'];
 
-/**
- * What is wrong with a redirect_uri, said as what it should be; undefined when nothing is.
- *
- * @see partner-api.md §5.3, authorization_code rule 1: no repeated `&`, no `#`
- */
-export function flawOf(redirectUri: string): string | undefined {
+/** A redirect_uri. The partner service takes none with a repeated `&` or a `#` (docs/partner-api.md). */
+export const redirectUrl = v.pipe(
+  v.string(),
+  v.rawCheck(({ dataset, addIssue }) => {
+    const flaw = dataset.typed ? flawOf(dataset.value) : undefined;
+    if (flaw !== undefined) addIssue({ message: flaw });
+  }),
+);
+
+/** What is wrong with a redirect_uri, said as what it should be; undefined when nothing is. */
+function flawOf(redirectUri: string): string | undefined {
   const url = /^[\x21-\x7e]{1,2000}$/.test(redirectUri) ? URL.parse(redirectUri) : null;
   if (!url || !['http:', 'https:'].includes(url.protocol)) {
     return 'expected a URL that is registered as a Callback URL, such as http://127.0.0.1:8765/callback';
@@ -40,14 +45,14 @@ export function flawOf(redirectUri: string): string | undefined {
   return taken === undefined ? undefined : `expected a URL without the parameter ${taken}`;
 }
 
-/** @throws {UsageError} when a browser cannot be led to a listener of this command */
-export function listenAt({ port, redirectUri }: { port?: number; redirectUri?: string }): ListenAt {
-  if (redirectUri === undefined) return { port: port ?? defaultPort };
+/** @throws {UsageError} when this command cannot listen at `redirectUri` */
+export function listenAt(port: number | undefined, redirectUri: string | undefined): ListenAt {
+  if (redirectUri === undefined) return { port: port ?? defaultPort, redirectUri };
   const url = new URL(redirectUri);
   if (url.protocol !== 'http:' || !isLoopback(url.hostname)) {
     throw new UsageError(
-      '--redirect-uri: this command can listen on loopback alone (http://127.0.0.1:PORT/PATH). With a Callback URL ' +
-        'elsewhere add --paste: the address that the browser ends at is pasted',
+      '--redirect-uri: this command can listen on loopback only (http://127.0.0.1:PORT/PATH). With a Callback URL ' +
+        'elsewhere add --paste, and paste the address that the browser ends at',
     );
   }
   return { port: port ?? Number(url.port || 80), redirectUri };

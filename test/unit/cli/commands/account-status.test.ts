@@ -148,7 +148,7 @@ it('says when a refresh token that is not used will die', async () => {
   const status = await statusOf({ account: { token: { ...token, usedAt: nowMs - 25 * dayMs } } });
 
   expect(statusText(status, { kind: 'local', dir: 'x' }, nowMs)).toContain(
-    'it dies at 2026-11-25T12:00:00.000Z',
+    'expires at 2026-11-25T12:00:00.000Z',
   );
 });
 
@@ -213,7 +213,7 @@ describe('what needs a person is told in a sentence of its own, with the command
       'a redirect',
       fault('wrong-path'),
       'wrong-path',
-      /base URL \(a redirect/,
+      /base URL \(it answers with a redirect/,
       '`advert-bridge application --base-url URL',
     ],
     [
@@ -234,7 +234,7 @@ describe('what needs a person is told in a sentence of its own, with the command
       'a token without use',
       { account: { token: { ...token, usedAt: nowMs - 25 * dayMs } } },
       'refresh-token-dying',
-      /not used for weeks: it dies at 2026-11-25/,
+      /not used for weeks and expires at 2026-11-25/,
       connectAgain,
     ],
     [

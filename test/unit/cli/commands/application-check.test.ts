@@ -10,7 +10,7 @@ it('application --check says whether the service takes the credentials, and keep
 
   expect(await check('sandbox-client-secret')).toMatchObject({
     exitCode: 0,
-    stderr: expect.stringContaining('The partner service takes them.'),
+    stderr: expect.stringContaining('The partner service accepts them.'),
   });
   expect(
     sandbox.control.journal.list().map(({ grantType, status: answered }) => [grantType, answered]),

@@ -100,7 +100,7 @@ describe('backfill', () => {
     const { stdout } = await run('backfill main --json');
 
     expect(stopped.exitCode).toBe(3);
-    expect(stopped.stderr).toContain('Stopped after 0 adverts. To go on: `advert-bridge backfill main');
+    expect(stopped.stderr).toContain('Stopped after 0 adverts. To continue: `advert-bridge backfill main');
     expect(paused.exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ end: 'done', listed: sandbox.control.truth().length });
     expect(await run('backfill main --pause')).toMatchObject({
@@ -129,8 +129,8 @@ describe('backfill', () => {
   });
 
   it.each([
-    ['main --ids -', '12\n../x\n', 1, 'Others are on line 2. Nothing was listed'],
-    ['main --ids -', '', 1, 'there is no advert ID in it'],
+    ['main --ids -', '12\n../x\n', 1, 'Something else is on line 2. Nothing was listed'],
+    ['main --ids -', '', 1, 'there is no advert ID in the file'],
     ['main --ids /nowhere', '', 1, 'cannot be read (ENOENT): /nowhere'],
     ['mian', '', 1, 'no such partner account. Known: main'],
     ['main --paging cursor', '', 2, '--paging: expected page, offset or none'],
@@ -159,13 +159,30 @@ describe('resync', () => {
 
     expect(ended).toMatchObject({
       exitCode: 0,
-      stderr: expect.stringContaining('3 adverts are looked at again'),
+      stderr: expect.stringContaining('3 adverts are fetched again'),
     });
     expect(told(events)).toEqual([
       { cause: 'resync', advertId: ids[0], status: 'active', previousStatus: 'new' },
     ]);
     // The one of the feed that came after is found unchanged: the cursor went on from where the resync ended.
     expect(await books()).toMatchObject({ listed: 7, events: 4, inFlight: 0 });
+  });
+
+  it('leaves out nothing that is still unread, however late the time', async () => {
+    const { sandbox, run, runUntilIdle } = await startConnected();
+    await runUntilIdle();
+    const unread = sandbox.control.createAdverts(2, { status: 'new' });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const since = new Date().toISOString();
+
+    const ended = await run(`resync main --since ${since} --json`);
+    const events = await runUntilIdle();
+
+    expect(ended.exitCode).toBe(0);
+    const result = JSON.parse(ended.stdout);
+    expect(result).toMatchObject({ partnerAccount: 'main', listed: 2, finished: true });
+    expect(Date.parse(result.since)).toBeLessThan(Date.parse(since));
+    expect(events.map(({ detail }) => detail.data.advertId).sort()).toEqual([...unread].sort());
   });
 
   it('leaves all as it was when the service refuses the time', async () => {

@@ -355,7 +355,7 @@ describe('the listener, while it waits', () => {
     expect(good).toMatchObject({ status: 200, html: expect.stringContaining('main is connected') });
     const { exitCode, stderr } = await ended;
     expect(exitCode).toBe(0);
-    expect(stderr.split('its state is missing or another one')).toHaveLength(2);
+    expect(stderr.split('its state is missing or different')).toHaveLength(2);
     expect(stderr).not.toContain('hunter2');
   });
 
@@ -446,9 +446,9 @@ describe('connect --paste', () => {
     [
       'another address',
       () => 'https://example.org/?code=hunter2\n',
-      'is not the address that the browser is led to',
+      'is not the address that the browser ends at',
     ],
-    ['no address', () => 'hunter2\n', 'is not the address that the browser is led to'],
+    ['no address', () => 'hunter2\n', 'is not the address that the browser ends at'],
     ['one without the state', (url: string) => url.replace(/&state=.*/, ''), 'its state is missing'],
   ])('says what is wrong with what is pasted, and does not repeat it: %s', async (_case, pasted, message) => {
     const { result, status } = await paste(pasted);

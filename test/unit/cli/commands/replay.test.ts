@@ -114,7 +114,7 @@ describe('replay', () => {
     const ended = await cli(`replay --from ${ago(2)} --to ${ago(1)} --rule OnAdvertChange`);
 
     expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(ended.stderr).toContain('ended before its time (failed: no permission)');
+    expect(ended.stderr).toContain('ended early (failed: no permission)');
   });
 
   it('leaves it running when it is asked to stop, and cancels it by its name', async () => {

@@ -150,12 +150,14 @@ describe('snapshot of a stack', () => {
     const ended = await cli(['snapshot', '--to', 'arn:aws:events:eu-west-1:444455556666:event-bus/search']);
 
     expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(ended.stderr).toContain('25 of 25 events were not accepted, after 0 that were. Do the same again');
+    expect(ended.stderr).toContain(
+      '25 of 25 events were not accepted, after 0 that were. Run the command again',
+    );
   });
 
   it.each([
-    [['--to', bus], 2, "that is the bridge's own bus"],
-    [['--to', 'https://sqs.example/000000000000/own.fifo'], 2, "that is the bridge's own queue"],
+    [['--to', bus], 2, "this is the bridge's own bus"],
+    [['--to', 'https://sqs.example/000000000000/own.fifo'], 2, "this is the bridge's own queue"],
     [['--to', 'search'], 2, '--to: expected the URL or ARN of an SQS queue'],
     [[], 2, '--to: expected the URL or ARN of an SQS queue'],
     [['mian', '--to', 'https://sqs.example/000000000000/search'], 1, 'no such partner account. Known: main'],

@@ -1,0 +1,19 @@
+import type { Books } from '../../../shared/domain/books.ts';
+import { booksText } from '../../shared/wording.ts';
+
+export const more = `Adverts change by themselves, and each change appears on standard output as one line of JSON, until Ctrl-C. All data is kept
+in a temporary folder and removed at the end.
+
+Examples:
+  advert-bridge demo
+  advert-bridge demo --changes 200     (200 changes, delivered and accounted for; exit code 0 only if the books balance)`;
+
+export const startText = (url: string, advertId: string | undefined, withinSeconds: number): string =>
+  `Sandbox partner service: ${url}/_sandbox/ (lists what you can do with it)
+Change an advert yourself:  curl -d '{"status":"sold"}' ${url}/_sandbox/adverts/${advertId}/status
+Events appear below within ${withinSeconds} seconds of a change. Ctrl-C ends the demo.\n`;
+
+export const closedText = '\nStandard output was closed before everything was delivered.';
+
+export const endText = (books: Books, isBalanced: boolean): string =>
+  `\nbooks: ${booksText({ books })}\n${isBalanced ? 'They balance.' : 'THEY DO NOT BALANCE.'}`;

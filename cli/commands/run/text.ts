@@ -1,0 +1,65 @@
+import { shownUrl } from '../../../embedded/webhooks/delivery.ts';
+import { toInstant } from '../../../shared/domain/clock.ts';
+import { commandFor, type Target } from '../../shared/target.ts';
+import { count } from '../../shared/wording.ts';
+
+export const more = `Every event is one line of JSON on standard output. On SIGTERM or SIGINT the run finishes what it is working on and ends with
+exit code 0. So it does when the reader of standard output goes away (\`| head -1\`); events that the reader did not take stay in
+the queue and are delivered by the next run. With --until-idle the exit code is 0, or 3 when something is dead-lettered, a
+partner account is stopped, or a webhook does not take its events.
+
+With --webhook events are stored first and then sent, signed by Standard Webhooks (\`advert-bridge webhook --help\`). The events of
+one advert are sent in order, each again with backoff until it arrives. A webhook that is down holds up no other. Events that
+wait when the run ends are kept, and sent by the next run with the same --webhook.
+
+Examples:
+  advert-bridge run --local .advert-bridge --until-idle > events.ndjson
+  advert-bridge run --local .advert-bridge --poll-seconds 5 --max-requests-per-second 50 --concurrency 20
+  advert-bridge run --local .advert-bridge --webhook https://example.org/adverts --webhook https://example.com/hook --stdout`;
+
+export const leftText = (target: Target): string =>
+  `Something is left for a person: \`${commandFor(target, 'status')}\` says what.`;
+
+export const nobodyConnectedText = (target: Target): string =>
+  `No partner account is connected. Connect one: \`${commandFor(target, 'connect NAME --refresh-token-stdin')}\``;
+
+/** What the partner accounts' books and the queue say together. */
+export interface Totals {
+  readonly events: number;
+  /** Changes that needed no event. */
+  readonly others: number;
+  readonly waiting: number;
+  readonly deadLetters: number;
+}
+
+/** What a run has done so far. */
+export function summaryText(before: Totals, now: Totals): string {
+  // A difference is negative only where an account was forgotten meanwhile.
+  const since = (term: 'events' | 'others') => count(Math.max(0, now[term] - before[term]));
+  return (
+    `${since('events')} events, ${since('others')} changes that needed none, ` +
+    `${count(now.waiting)} waiting, ${count(now.deadLetters)} dead-lettered`
+  );
+}
+
+export const noSecretText = (target: Target, url: string): string =>
+  `no secret is stored for webhook ${shownUrl(url)}, and every event is signed. Make a secret, store it, and give it to the ` +
+  `subscriber: \`${commandFor(target, `webhook ${shownUrl(url)} --secret-stdin`)}\``;
+
+export interface Undelivered {
+  readonly url: string;
+  readonly waiting: number;
+  readonly oldest: number;
+  readonly reason: string | undefined;
+}
+
+export function undeliveredText(
+  { url, waiting, oldest, reason }: Undelivered,
+  retentionHours: number,
+): string {
+  const because = reason === undefined ? '' : ` (${reason})`;
+  return (
+    `${count(waiting)} events wait for webhook ${shownUrl(url)}${because}, the oldest since ${toInstant(oldest)}: kept for ` +
+    `${count(retentionHours)} hours, and sent by the next run with this webhook.`
+  );
+}

@@ -1,0 +1,37 @@
+import { shownUrl } from '../../../embedded/webhooks/delivery.ts';
+import { commandFor, type Target } from '../../shared/target.ts';
+import { count } from '../../shared/wording.ts';
+
+export const more = `Every event is signed by Standard Webhooks (https://www.standardwebhooks.com): headers webhook-id (the eventId),
+webhook-timestamp and webhook-signature. The secret is whsec_ and 24 to 64 random bytes in Base64; the subscriber needs the
+same. A new secret replaces the one before, and signs the events that wait, too.
+
+Examples:
+  openssl rand -base64 32 > webhook-secret.txt
+  advert-bridge webhook https://example.org/adverts --local .advert-bridge --secret-file webhook-secret.txt
+  advert-bridge run --local .advert-bridge --webhook https://example.org/adverts
+  advert-bridge webhook --local .advert-bridge                      (shows what waits for each)
+  advert-bridge webhook https://example.org/adverts --local .advert-bridge --forget`;
+
+export const storedLines = (target: Target, url: string): string[] => [
+  `Stored the secret of ${shownUrl(url)}.`,
+  `Next: \`${commandFor(target, `run --webhook ${shownUrl(url)}`)}\``,
+];
+
+export const forgottenText = (url: string, events: number): string =>
+  `Forgot ${shownUrl(url)}, and ${count(events)} events that waited for it.`;
+
+interface Waiting {
+  readonly url: string;
+  readonly waiting: number;
+  readonly oldest: string | null;
+  readonly givenUp: number;
+}
+
+export function allLines(webhooks: readonly Waiting[]): string[] {
+  if (webhooks.length === 0) return ['No webhook is known.'];
+  return webhooks.map(({ url, waiting, oldest, givenUp }) => {
+    const since = oldest === null ? '' : ` (the oldest since ${oldest})`;
+    return `${shownUrl(url)}: ${count(waiting)} events wait${since}, ${count(givenUp)} were given up`;
+  });
+}

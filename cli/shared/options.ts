@@ -1,0 +1,110 @@
+/** The options of a command: how each is written, what the help says of it, and what its value has to be. */
+import { type Command, Option } from 'commander';
+import * as v from 'valibot';
+import { UsageError } from '../../operations/errors.ts';
+import { flawsOf } from '../../shared/contract/checks.ts';
+
+/** One option. Its key in {@link OptionSpecs} is its name in camel case: `pageSize` is `--page-size`. */
+export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
+  readonly help: string;
+  readonly schema: S;
+  /** What stands for the value in the help, such as `N`; absent: the option takes no value. */
+  readonly value?: string;
+  /** The option may be given several times: its value is a list. */
+  readonly repeatable?: boolean;
+}
+
+export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+export type Checked<O extends OptionSpecs> = { readonly [K in keyof O]: v.InferOutput<O[K]['schema']> };
+
+/** An option without a value: given or not. */
+export const flag = (help: string) => ({ help, schema: v.optional(v.boolean(), false) });
+
+/** An option with a value; a default of `schema` is shown in the help. */
+export const option = <const S extends v.GenericSchema>(value: string, help: string, schema: S) => ({
+  value,
+  help,
+  schema,
+});
+
+export const optionalText = v.optional(v.string());
+
+export function addOptions(command: Command, options: OptionSpecs): void {
+  for (const [key, { help, schema, value, repeatable }] of Object.entries(options)) {
+    const { default: standard } = schema as { readonly default?: unknown };
+    const isShown = typeof standard === 'string' || typeof standard === 'number';
+    const added = new Option(
+      value === undefined ? optionOf(key) : `${optionOf(key)} <${value}>`,
+      isShown ? `${help} (default: ${standard})` : help,
+    );
+    // Commander would store `--no-wait` as `wait: false`, under another key than its own.
+    added.negate = false;
+    command.addOption(
+      repeatable ? added.argParser((one: string, others: string[] = []) => [...others, one]) : added,
+    );
+  }
+}
+
+/**
+ * The values given, checked all together, so that one attempt shows every fault.
+ *
+ * @param names how each is written on the command line, where that is not its name in kebab case
+ * @throws {UsageError} naming each one that is wrong and what it should be; never what was given
+ */
+export function checkedOptions<const S extends v.ObjectEntries>(
+  entries: S,
+  given: Readonly<Record<string, unknown>>,
+  names: Readonly<Record<string, string>> = {},
+): v.InferOutput<v.ObjectSchema<S, undefined>> {
+  // A missing value is named like a wrong one, by what it should be.
+  const all = Object.fromEntries(Object.keys(entries).map((name) => [name, given[name]]));
+  const result = v.safeParse(v.object(entries), all);
+  if (result.success) return result.output;
+  const lines = flawsOf(result.issues).map(({ path, expected }) => {
+    // The path of a repeatable option ends with a number.
+    const name = path.replace(/\.\d+$/, '');
+    return `${names[name] ?? optionOf(name)}: ${expected}`;
+  });
+  throw new UsageError(
+    lines.length === 1 ? lines[0] : `${lines.length} options are wrong:\n  ${lines.join('\n  ')}`,
+  );
+}
+
+/** `pollSeconds` as it is written on the command line: `--poll-seconds`. */
+export const optionOf = (name: string): string =>
+  `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+/** A whole number, which an option gives as text. */
+export const wholeOption = (least: number, most: number, what = 'a whole number') => {
+  const expected = `expected ${what} from ${least} to ${most}`;
+  return v.pipe(
+    v.string(expected),
+    v.regex(/^\d{1,15}$/, expected),
+    v.transform(Number),
+    v.minValue(least, expected),
+    v.maxValue(most, expected),
+  );
+};
+
+const instantWithZone = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{1,3})?(Z|[+-]\d\d:\d\d)$/;
+
+const expectedMoment =
+  'expected a time with its zone, such as 2026-11-20T12:00:00Z or 2026-11-20T13:00:00+01:00';
+
+/** A time with its zone, converted to UTC; a time that is in UTC already stays as it was written. */
+export const momentOption = v.pipe(
+  v.string(expectedMoment),
+  v.check(isMoment, expectedMoment),
+  v.transform((text) => (text.endsWith('Z') ? text : new Date(text).toISOString())),
+);
+
+function isMoment(text: string): boolean {
+  const [, day = '', time = ''] = instantWithZone.exec(text) ?? [];
+  const asUtc = new Date(`${day}T${time}Z`);
+  // Date takes 30 February for 2 March.
+  return (
+    !Number.isNaN(asUtc.getTime()) &&
+    asUtc.toISOString().startsWith(`${day}T${time}`) &&
+    !Number.isNaN(Date.parse(text))
+  );
+}

@@ -1,0 +1,21 @@
+import { CommandError } from '../../operations/errors.ts';
+import { unknownAccount } from '../../operations/unknown-account.ts';
+import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
+import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import { commandFor, type Target } from '../shared/target.ts';
+
+/** @throws {CommandError} for a partner account that is not known, or whose feed and adverts cannot be read now */
+export async function connectedAccount(
+  accounts: Pick<PartnerAccounts, 'read' | 'list'>,
+  name: string,
+  target: Target,
+): Promise<PartnerAccount> {
+  const account = (await accounts.read(name))?.value;
+  if (!account) throw unknownAccount((await accounts.list()).map((known) => known.name));
+  const stop = stopOf(account);
+  if (!stop) return account;
+  throw new CommandError(
+    `partner account ${name} is stopped (${stop.reason}). Connect it again first: ` +
+      `\`${commandFor(target, `connect ${name} --refresh-token-stdin`)}\``,
+  );
+}

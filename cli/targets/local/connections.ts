@@ -1,0 +1,72 @@
+import { createLocalConnect } from '../../../embedded/connect.ts';
+import { UsageError } from '../../../operations/errors.ts';
+import type { BridgeSettings } from '../../../shared/contract/settings.ts';
+import { Secret } from '../../../shared/domain/secret.ts';
+import { silentObserver } from '../../shared/silent-observer.ts';
+import type { Applications, Connections, Disconnections } from '../ports/connections.ts';
+import { baseUrlOf, baseUrlSetting, type LocalBridge, settingsWith } from './bridge.ts';
+import { localLetters } from './stored-letters.ts';
+
+/** For all that one command asks of the service. */
+const serviceMs = 30_000;
+
+const deadline = () => ({ deadlineMs: Date.now() + serviceMs });
+
+export function localApplications(bridge: LocalBridge): Applications {
+  const { state, place } = bridge;
+  return {
+    async store({ clientId, clientSecret, baseUrl }) {
+      if (baseUrl === undefined)
+        throw new UsageError('--base-url URL is needed: where the partner service is');
+      await state.applicationSecret.write({ clientId: new Secret(clientId), clientSecret });
+      await state.settings.write(baseUrlSetting, baseUrl);
+      place.baseUrl = baseUrl;
+    },
+    check: () => service(bridge, baseUrlOf(bridge)).check(deadline()),
+  };
+}
+
+export function localConnections(bridge: LocalBridge, settings: Partial<BridgeSettings>): Connections {
+  const local = service(bridge, baseUrlOf(bridge), settings);
+  return {
+    authorizeUrl: async (request) => (await local.authorize(request)).url,
+    connect: (request) => local.connect(request, deadline()),
+    deadLetters: localLetters(bridge),
+  };
+}
+
+export function localDisconnections(bridge: LocalBridge): Disconnections {
+  const { partnerAccounts, advertHistories } = bridge.state;
+  // Nothing is asked of the service, wherever it is.
+  const local = service(bridge, bridge.place.baseUrl ?? 'https://localhost');
+
+  /** As long as the name is known all of this can be done again; `forget` removes the name last. */
+  async function removeHistories(name: string, generation: number): Promise<void> {
+    await advertHistories.remove(name, generation);
+    const letters = localLetters(bridge);
+    const { letters: all } = await letters.list({ partnerAccount: name });
+    const old = all.filter(({ letter }) => (letter.message?.generation ?? 0) <= generation);
+    await letters.drop({ ids: old.map(({ id }) => id) });
+  }
+
+  return {
+    names: async () => (await partnerAccounts.list()).map(({ name }) => name),
+    async disconnect(name, { forget }) {
+      if (!(await partnerAccounts.read(name))) return false;
+      return forget
+        ? local.forget(name, (generation) => removeHistories(name, generation))
+        : local.disconnect(name);
+    },
+  };
+}
+
+function service({ state, onClose }: LocalBridge, baseUrl: string, settings?: Partial<BridgeSettings>) {
+  const local = createLocalConnect({
+    state,
+    baseUrl,
+    settings: settingsWith(settings),
+    observer: silentObserver,
+  });
+  onClose(() => local.close());
+  return local;
+}

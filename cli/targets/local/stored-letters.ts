@@ -1,0 +1,34 @@
+import type { LetterChoice, StoredLetters } from '../ports/stored-letters.ts';
+import type { LocalBridge } from './bridge.ts';
+
+/** The dead letters in an embedded bridge's state. */
+export function localLetters({ state }: Pick<LocalBridge, 'state'>): StoredLetters {
+  const { deadLetters } = state;
+
+  async function list({ ids, partnerAccount }: LetterChoice) {
+    const narrowed = ids === undefined && partnerAccount !== undefined ? { partnerAccount } : {};
+    const all = await deadLetters.list({ ...narrowed, limit: Number.MAX_SAFE_INTEGER });
+    const wanted = ids && new Set(ids);
+    return { letters: wanted ? all.filter(({ id }) => wanted.has(id)) : all, unseen: 0 };
+  }
+
+  return {
+    list,
+
+    async redrive(choice) {
+      const [done, nothingToSend]: [string[], string[]] = [[], []];
+      for (const id of choice.ids ?? (await list(choice)).letters.map((letter) => letter.id)) {
+        const outcome = await deadLetters.redrive(id);
+        if (outcome === 'redriven') done.push(id);
+        if (outcome === 'nothing-to-send') nothingToSend.push(id);
+      }
+      return { done, nothingToSend, refused: [], unseen: 0 };
+    },
+
+    async drop({ ids }) {
+      const done: string[] = [];
+      for (const id of ids) if (await deadLetters.take(id)) done.push(id);
+      return { done, nothingToSend: [], refused: [], unseen: 0 };
+    },
+  };
+}

@@ -1,0 +1,47 @@
+/** What commands need of a bridge: each is loaded by itself, for the kind of bridge that is meant. */
+import type { StatusPorts } from '../../operations/status.ts';
+import type { BridgeSettings } from '../../shared/contract/settings.ts';
+import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import type { Need } from './open.ts';
+import type { CatchUp } from './ports/catch-up.ts';
+import type { Applications, Connections, Disconnections } from './ports/connections.ts';
+import type { StoredLetters } from './ports/stored-letters.ts';
+
+export const applications: Need<Applications> = {
+  local: async (bridge) => (await import('./local/connections.ts')).localApplications(bridge),
+  stack: async (bridge) => (await import('./stack/connections.ts')).stackApplications(bridge),
+};
+
+/** @param settings of an embedded bridge alone: a stack has its own */
+export const connections = (settings: Partial<BridgeSettings>): Need<Connections> => ({
+  local: async (bridge) => (await import('./local/connections.ts')).localConnections(bridge, settings),
+  stack: async (bridge) => (await import('./stack/connections.ts')).stackConnections(bridge),
+});
+
+export const disconnections: Need<Disconnections> = {
+  local: async (bridge) => (await import('./local/connections.ts')).localDisconnections(bridge),
+  stack: async (bridge) => (await import('./stack/connections.ts')).stackDisconnections(bridge),
+};
+
+export const statusPorts: Need<StatusPorts> = {
+  local: async ({ state }) => state,
+  stack: async (bridge) => (await import('./stack/status.ts')).stackStatusPorts(bridge),
+};
+
+export interface LettersAndAccounts {
+  readonly letters: StoredLetters;
+  readonly accounts: Pick<PartnerAccounts, 'list'>;
+}
+
+export const deadLetters: Need<LettersAndAccounts> = {
+  local: async (bridge) => ({
+    letters: (await import('./local/stored-letters.ts')).localLetters(bridge),
+    accounts: bridge.state.partnerAccounts,
+  }),
+  stack: async (bridge) => (await import('./stack/stored-letters.ts')).stackLetters(bridge),
+};
+
+export const catchUp: Need<CatchUp> = {
+  local: async (bridge) => (await import('./local/catch-up.ts')).localCatchUp(bridge),
+  stack: async (bridge) => (await import('./stack/catch-up.ts')).stackCatchUp(bridge),
+};

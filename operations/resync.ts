@@ -1,0 +1,89 @@
+/** Reads a feed again from a time on, as the drain reads it. */
+import { type PollDeps, pollFeed } from '../functions/drain/poll-feed.ts';
+import { toInstant } from '../shared/domain/clock.ts';
+import { advertsFeed } from '../shared/domain/feed.ts';
+import { knownSuccess } from '../shared/domain/last-success.ts';
+import { CommandError } from './errors.ts';
+
+export interface ResyncOptions {
+  /** Ends it after the current page. */
+  readonly signal: AbortSignal;
+  /** Told of each step. @param waitsFor what holds the next page up */
+  readonly onProgress: (listed: number, waitsFor: 'feed' | 'queue' | undefined) => void;
+}
+
+export interface Resynced {
+  /** Where reading began. */
+  readonly since: string;
+  readonly listed: number;
+  /** The feed was read to its end. */
+  readonly finished: boolean;
+}
+
+/** The bridge may be reading at this moment: its turn ends soon, a dead process's lease after a minute and a half. */
+const maxHeldMs = 120_000;
+const heldLookMs = 500;
+const backlogLookMs = 2_000;
+const pollMs = 10 * 60_000;
+
+/**
+ * Reads the feed of a partner account again from `requested`, or from where its unread part begins if that is earlier.
+ *
+ * @param requested ISO 8601 with time zone
+ * @throws {PartnerError} what the service answered; nothing has changed unless a page was accepted before
+ * @throws {CommandError} when the feed is not known, or the bridge does not stop reading it
+ */
+export async function resync(
+  poll: PollDeps,
+  partnerAccount: string,
+  requested: string,
+  { signal, onProgress }: ResyncOptions,
+): Promise<Resynced> {
+  const { clock } = poll;
+  const since = await withUnread(poll, partnerAccount, requested);
+  let listed = 0;
+  let isBegun = false;
+  let heldSince: number | undefined;
+  while (!signal.aborted) {
+    // After its first page a resync continues from the cursor that the page brought.
+    const report = await pollFeed(poll, advertsFeed, partnerAccount, {
+      deadlineMs: clock.now() + pollMs,
+      signal,
+      resync: isBegun ? {} : { since },
+    });
+    listed += report.listed;
+    isBegun ||= report.pages > 0;
+    if (report.end === 'up-to-date') return { since, listed, finished: true };
+    if (report.end === 'fault') throw report.fault;
+    if (report.end === 'unknown-feed') throw unknownFeed(partnerAccount);
+    const isHeld = report.end === 'held' || report.end === 'lease-lost';
+    onProgress(listed, isHeld ? 'feed' : report.end === 'backlog' ? 'queue' : undefined);
+    heldSince = isHeld ? (heldSince ?? clock.now()) : undefined;
+    if (heldSince !== undefined && clock.now() - heldSince > maxHeldMs) {
+      throw new CommandError('the bridge itself has been reading the feed for two minutes: try again later');
+    }
+    if (isHeld) await clock.sleep(heldLookMs, signal);
+    if (report.end === 'backlog') await clock.sleep(backlogLookMs, signal);
+  }
+  return { since, listed, finished: false };
+}
+
+/**
+ * `requested`, but never later than where the unread part of the feed begins: the page with the new `since` replaces the
+ * cursor, so that everything before it that was not read yet would be lost.
+ */
+async function withUnread(
+  { feedStates, clock, settings }: PollDeps,
+  partnerAccount: string,
+  requested: string,
+): Promise<string> {
+  const feeds = await feedStates.list(() => undefined);
+  const feed = feeds.find((each) => each.partnerAccount === partnerAccount && each.feed === advertsFeed.name);
+  if (!feed) throw unknownFeed(partnerAccount);
+  const success = feed.resyncing ? undefined : knownSuccess(feed.lastSuccess, clock.now());
+  const unread = success === undefined ? feed.since : toInstant(success - settings.overlapSeconds * 1000);
+  return Date.parse(unread) < Date.parse(requested) ? unread : requested;
+}
+
+const unknownFeed = (partnerAccount: string) =>
+  new CommandError(`the feed of ${partnerAccount} is not known: connect it again`);
