@@ -3,14 +3,15 @@ import { linesOf } from '../shared/domain/text/printable-lines.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Outbox } from '../shared/sqlite/outbox.ts';
 
-/** Standard output is closed: nobody takes the events any more. */
+/** Standard output is closed: no reader takes the events any more. */
 export class OutputClosedError extends Error {
   override readonly name = 'OutputClosedError';
   readonly code = 'output-closed';
 }
 
 /**
- * One event a line. Accepted when the stream has taken the line; lines of one moment go in one write.
+ * Publishes on a stream, one event a line. An event is accepted when the stream has taken its line; lines of one turn of the
+ * event loop are one write.
  *
  * @param onClosed called once when the reader is gone
  */
@@ -64,7 +65,7 @@ export function createOutboxPublisher(
   };
 }
 
-/** Publishes with each, one after the other: what the first refuses the others are not given. */
+/** Publishes with each in turn; an event that one refuses is not given to those after it. */
 export const publishWithAll = (publishers: readonly EventPublisher[]): EventPublisher => ({
   async publish(envelope) {
     for (const publisher of publishers) await publisher.publish(envelope);

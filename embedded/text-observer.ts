@@ -6,7 +6,7 @@ import type { Fields, Observer } from '../shared/ports/observer.ts';
 const levels = ['info', 'warn', 'error'] as const;
 export type Level = (typeof levels)[number];
 
-/** One line each on standard error: time, level, message, fields. Metrics are for AWS; `status` shows the books here. */
+/** Logs one line each: time, level, message, fields. Metrics are left out: `status` shows the books of an embedded bridge. */
 export function createTextObserver(output: Writable, least: Level): Observer {
   const at =
     (level: Level) =>
@@ -24,7 +24,7 @@ const textOf = (fields: Fields): string =>
     .map(([name, value]) => ` ${name}=${plain(value)}`)
     .join('');
 
-/** Errors as their message: a stack trace helps nobody who runs the bridge. */
+/** Errors by their message: a stack trace does not help a person who runs the bridge. */
 function plain(value: unknown): string {
   if (value instanceof Error) return JSON.stringify(value.message);
   return typeof value === 'string' && /^[\w./:-]+$/.test(value) ? value : JSON.stringify(value);

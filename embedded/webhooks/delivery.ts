@@ -11,9 +11,9 @@ export interface DeliveryDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly observer: Observer;
-  /** Events on their way to one webhook at a time, each of another advert. */
+  /** Events sent to one webhook at a time, each of another advert. */
   readonly concurrency: number;
-  /** How long an event waits for its webhook before it is given up. */
+  /** How long an event is kept for its webhook before it is given up. */
   readonly retentionMs: number;
   readonly send?: typeof sendToWebhook;
 }
@@ -25,11 +25,11 @@ export interface Webhook {
 
 export interface WebhookDelivery {
   readonly url: string;
-  /** Something was put into the outbox. */
+  /** Looks into the outbox at once: something was stored. */
   wake(): void;
-  /** Why nothing arrives; undefined when the last attempt was fine. */
+  /** Why nothing arrives; undefined when the last attempt was accepted. */
   trouble(): Trouble | undefined;
-  /** Ends when what is on its way has ended. */
+  /** Sends nothing more; resolves when the attempts under way have ended. */
   stop(): Promise<void>;
 }
 
@@ -37,23 +37,26 @@ export interface Trouble {
   readonly reason: string;
   /** Since when nothing has arrived, ms since 1970. */
   readonly since: number;
-  /** Nothing more is sent in this run. */
+  /** The subscriber wants no more events: nothing more is sent in this run. */
   readonly gone: boolean;
 }
 
-/** One event's own: from a second or so to a quarter of an hour between two attempts. */
+/** Between two attempts at one event: from about a second to a quarter of an hour. */
 const eventBackoff = { baseMs: 2_000, capMs: 15 * 60_000 };
-/** The whole subscriber's, after attempts that failed in a row: short, so that it gets its events soon after it is back. */
+/** After failed attempts in a row, for the whole subscriber: short, so that it gets its events soon after it is back. */
 const subscriberBackoff = { baseMs: 1_000, capMs: 60_000 };
-/** Retention is looked after this often, and so is what another process has put in. */
+/** Full jitter may come to nothing. */
+const minimumWaitMs = 500;
+/** How often old events are given up, and events that another process stored are found. */
 const longestLookMs = 5_000;
 
 /**
- * Sends what the outbox holds for one webhook: the events of one advert one after the other, each when the one before
- * has arrived; others beside them. What fails is sent again, with full jitter, until its retention ends.
+ * Sends the events that the outbox holds for one webhook. Those of one advert are sent one after the other, each when the
+ * one before has arrived; adverts do not wait for one another. An event that fails is sent again until its retention ends.
  */
 export function startDelivery({ url, secret }: Webhook, deps: DeliveryDeps): WebhookDelivery {
   const { outbox, clock, random, observer, concurrency, retentionMs, send = sendToWebhook } = deps;
+  const webhook = shownUrl(url);
   const stopping = new AbortController();
   const inHand = new Map<number, Promise<void>>();
   let wakeUp = new AbortController();
@@ -62,33 +65,36 @@ export function startDelivery({ url, secret }: Webhook, deps: DeliveryDeps): Web
   let pausedUntil = 0;
 
   const wake = () => wakeUp.abort();
-  const webhook = shownUrl(url);
 
-  async function deliver(event: Outgoing): Promise<void> {
-    const { number, eventId, envelope, attempts } = event;
+  async function deliver({ number, eventId, envelope, attempts }: Outgoing): Promise<void> {
     const headers = signedHeaders(secret, eventId, envelope, clock.now());
     const attempt = await send({ url, headers, body: envelope, nowMs: clock.now() });
     if (attempt.kind === 'delivered') {
-      if (trouble && !trouble.gone) observer.info('the webhook takes events again', { webhook });
-      if (!trouble?.gone) trouble = undefined;
-      failedInARow = 0;
-      pausedUntil = 0;
+      noteSuccess();
       await outbox.delivered(number);
       return;
     }
-    noteTrouble(attempt, eventId);
-    const ownWaitMs = backoffMs(attempts + 1, { ...eventBackoff, random });
+    noteFailure(attempt, eventId);
     const askedMs = attempt.kind === 'failed' ? (attempt.retryAfterMs ?? 0) : 0;
-    // Full jitter may come to nothing; where the subscriber named the time, that is the time.
-    await outbox.failed(number, clock.now() + Math.max(askedMs, ownWaitMs, minimumWaitMs));
+    const waitMs = Math.max(askedMs, backoffMs(attempts + 1, { ...eventBackoff, random }), minimumWaitMs);
+    await outbox.failed(number, clock.now() + waitMs);
   }
 
-  function noteTrouble(attempt: Exclude<Attempt, { kind: 'delivered' }>, eventId: string): void {
+  function noteSuccess(): void {
+    // An attempt that was under way when another was answered with 410.
+    if (trouble?.gone) return;
+    if (trouble) observer.info('the webhook takes events again', { webhook });
+    trouble = undefined;
+    failedInARow = 0;
+    pausedUntil = 0;
+  }
+
+  function noteFailure(attempt: Exclude<Attempt, { kind: 'delivered' }>, eventId: string): void {
     const { reason } = attempt;
     if (trouble?.gone) return;
     if (attempt.kind === 'gone') {
       trouble = { reason, since: clock.now(), gone: true };
-      observer.error('the webhook is gone: nothing more is sent there in this run; its events are kept', {
+      observer.error('the webhook is gone: this run sends it nothing more, and its events are kept', {
         webhook,
         reason,
       });
@@ -102,16 +108,16 @@ export function startDelivery({ url, secret }: Webhook, deps: DeliveryDeps): Web
     pausedUntil = Math.max(pausedUntil, clock.now() + waitMs);
   }
 
-  function begin(): void {
+  function sendDue(): void {
     if (trouble?.gone || clock.now() < pausedUntil) return;
-    // While nothing arrives one is enough to find out whether it does again.
+    // While nothing arrives, one attempt is enough to find out whether it does again.
     const room = (trouble ? 1 : concurrency) - inHand.size;
     if (room <= 0) return;
     const due = outbox.due(url, inHand.size + room).filter(({ number }) => !inHand.has(number));
     for (const event of due.slice(0, room)) {
       const work = deliver(event)
         .catch((error: unknown) =>
-          observer.error('what came of an event for a webhook could not be stored', { error }),
+          observer.error('the result of sending an event to a webhook could not be stored', { error }),
         )
         .then(() => {
           inHand.delete(event.number);
@@ -129,26 +135,26 @@ export function startDelivery({ url, secret }: Webhook, deps: DeliveryDeps): Web
       webhook,
       events,
     });
-    // Perhaps there are more than go in one transaction.
+    // There may be more than fit into one transaction.
     wake();
   }
 
   function waitMs(): number {
     if (trouble?.gone || inHand.size >= concurrency) return longestLookMs;
     const due = Math.max(outbox.nextDue(url) ?? Number.POSITIVE_INFINITY, pausedUntil);
-    // What is due and in hand wakes us when it ends.
+    // An event that is due and being sent wakes this loop when it ends.
     if (inHand.size > 0 && due <= clock.now()) return longestLookMs;
     return Math.min(longestLookMs, Math.max(0, due - clock.now()));
   }
 
   async function run(): Promise<void> {
-    // If it cannot be written, what was put off waits.
+    // Where that cannot be written, postponed events wait.
     await outbox.makeAllDue(url).catch(() => undefined);
     while (!stopping.signal.aborted) {
       wakeUp = new AbortController();
       try {
         await giveUpOld();
-        begin();
+        sendDue();
         await clock.sleep(waitMs(), wakeUp.signal);
       } catch (error) {
         observer.error('the outbox of a webhook could not be read', { webhook, error });
@@ -171,9 +177,7 @@ export function startDelivery({ url, secret }: Webhook, deps: DeliveryDeps): Web
   };
 }
 
-const minimumWaitMs = 500;
-
-/** A URL as it may stand in a log: what a query holds may be a secret. */
+/** A URL as it may stand in a log: its query may contain a secret. */
 export function shownUrl(url: string): string {
   const { origin, pathname, search } = new URL(url);
   return `${origin}${pathname}${search === '' ? '' : '?…'}`;

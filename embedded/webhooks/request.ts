@@ -1,15 +1,15 @@
 import { retryAfterMs } from '../../shared/partner-api/http/retry-after.ts';
 
-/** What came of one attempt. */
+/** The result of one attempt. */
 export type Attempt =
   | { readonly kind: 'delivered' }
-  /** The subscriber wants no more of it: 410. */
+  /** The subscriber wants no more events: it answered 410. */
   | { readonly kind: 'gone'; readonly reason: string }
   | {
       readonly kind: 'failed';
-      /** In words, without anything that the subscriber wrote. */
+      /** In words, without any text of the subscriber's. */
       readonly reason: string;
-      /** Whether any other event would fail alike. */
+      /** `subscriber`: any other event would fail, too. */
       readonly blames: 'subscriber' | 'event';
       readonly retryAfterMs?: number;
     };
@@ -23,10 +23,10 @@ export interface WebhookRequest {
 
 /** From connecting to the last byte of the answer. */
 export const attemptTimeoutMs = 15_000;
-/** The answer says nothing but its status; what is longer is not read to its end, and its connection is closed. */
+/** Only the status of an answer counts; a longer one is not read to its end, and its connection is closed. */
 const maxAnswerBytes = 16_384;
 
-/** Sends one event; never rejects. Redirects are not followed: who gets the events is for the operator to say. */
+/** Sends one event; never rejects. Redirects are not followed, for the operator decides who gets the events. */
 export async function sendToWebhook({ url, headers, body, nowMs }: WebhookRequest): Promise<Attempt> {
   const timeout = AbortSignal.timeout(attemptTimeoutMs);
   try {
@@ -37,7 +37,7 @@ export async function sendToWebhook({ url, headers, body, nowMs }: WebhookReques
       redirect: 'manual',
       signal: timeout,
     });
-    await readAway(answer);
+    await readToEnd(answer);
     return attemptOf(answer, nowMs);
   } catch (error) {
     const reason = timeout.aborted ? `no answer within ${attemptTimeoutMs / 1000} s` : reasonOf(error);
@@ -45,8 +45,8 @@ export async function sendToWebhook({ url, headers, body, nowMs }: WebhookReques
   }
 }
 
-/** So that the connection can serve again. */
-async function readAway({ body }: Response): Promise<void> {
+/** So that the connection can be used again. */
+async function readToEnd({ body }: Response): Promise<void> {
   let bytes = 0;
   for await (const chunk of body ?? []) {
     bytes += chunk.length;
@@ -66,7 +66,7 @@ function attemptOf({ status, ok, headers }: Response, nowMs: number): Attempt {
   return {
     kind: 'failed',
     reason: `it answered ${status}${meaningOf(status)}`,
-    // What is wrong with the address or the secret is wrong for all events; any other 4xx is about the one sent.
+    // A wrong address or secret is wrong for all events; any other 4xx is about this event.
     blames: status >= 500 || blamesSubscriber.has(status) || status < 400 ? 'subscriber' : 'event',
     ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
   };
@@ -78,14 +78,15 @@ function meaningOf(status: number): string {
   if (status >= 300 && status < 400) {
     return ': redirects are not followed. Give the address that it points to as --webhook';
   }
-  if (status === 401 || status === 403) return ': it refuses the signature. Has it the same secret?';
-  if (status === 404 || status === 405) return ': nothing takes events at this address. Is it right?';
+  if (status === 401 || status === 403)
+    return ': it refuses the signature. Check that it has the same secret';
+  if (status === 404 || status === 405) return ': nothing takes events at this address. Check the address';
   if (status === 413) return ': the event is too large for it';
   if (status === 429) return ': it asks for fewer events';
   return '';
 }
 
-/** By the codes of Node and OpenSSL, which fetch puts into the cause. */
+/** By the codes of Node and OpenSSL, which `fetch` gives as the cause. */
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing is listening there',
   ECONNRESET: 'it broke the connection',
@@ -96,9 +97,9 @@ const reasons: Readonly<Record<string, string>> = {
   ENETUNREACH: 'it cannot be reached',
   ETIMEDOUT: 'it cannot be reached',
   UND_ERR_CONNECT_TIMEOUT: 'it cannot be reached',
-  CERT_HAS_EXPIRED: 'its certificate has run out',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by nobody who is trusted',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is signed by nobody who is trusted',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not signed by a trusted authority',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not signed by a trusted authority',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate cannot be verified',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
 };

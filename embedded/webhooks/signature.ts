@@ -1,4 +1,4 @@
-/** How a subscriber knows that an event is the bridge's, and its own. @see https://www.standardwebhooks.com */
+/** The signature by which a subscriber knows that the bridge sent an event, and to it. @see https://www.standardwebhooks.com */
 import { createHmac } from 'node:crypto';
 import { Secret } from '../../shared/domain/secret.ts';
 
@@ -15,13 +15,13 @@ const maxBytes = 64;
 export function webhookSecret(given: Secret): Secret | undefined {
   const text = given.reveal().replace(new RegExp(`^${prefix}`), '');
   const key = Buffer.from(text, 'base64');
-  // Buffer takes anything for Base64 and leaves out what is none.
+  // Buffer skips characters that are not Base64, so the text is compared with what it made of it.
   const isBase64 = key.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '');
   if (!isBase64 || key.length < minBytes || key.length > maxBytes) return undefined;
   return new Secret(prefix + key.toString('base64'));
 }
 
-/** The headers that go with an event, signed for this attempt. @param secret as {@link webhookSecret} gives it */
+/** The headers of one attempt to send an event. @param secret as {@link webhookSecret} returns it */
 export function signedHeaders(secret: Secret, id: string, body: string, nowMs: number) {
   const timestamp = String(Math.floor(nowMs / 1000));
   const key = Buffer.from(secret.reveal().slice(prefix.length), 'base64');

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { pollForEver, pollUntilIdle } from '../../../embedded/poller.ts';
 import type { DrainReport } from '../../../functions/drain/drain.ts';
-import { emptyBooks } from '../../../shared/domain/books.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
@@ -44,7 +43,6 @@ function runUntilIdle(rounds: readonly DrainReport[], waiting: (now: number) => 
       observer,
       pollSeconds: 60,
       bookKeeper: {
-        read: async () => emptyBooks,
         queue: async () => ({ waiting: waiting(clock.now() - startedAt), deadLetters: 0 }),
       },
       pausedUntil: async () => 0,

@@ -1,0 +1,58 @@
+import { type Clock, toInstant } from '../shared/domain/clock.ts';
+import { PartnerError } from '../shared/domain/faults.ts';
+import type { BookKeeper } from '../shared/ports/books.ts';
+import type { Observer } from '../shared/ports/observer.ts';
+
+export interface QueueWatchDeps {
+  readonly clock: Clock;
+  readonly observer: Observer;
+  readonly bookKeeper: Pick<BookKeeper, 'queue'>;
+  /** Until when the service asked the whole bridge not to send anything, ms since 1970. */
+  readonly pausedUntil: () => Promise<number>;
+  /** Messages of stopped partner accounts: the queue counts as empty without them. */
+  readonly waitingForStopped: () => Promise<number>;
+}
+
+const lookMs = 20;
+/** Messages that come back again and again, while no other is settled, are left to a person after this. */
+const stuckMs = 120_000;
+
+/** Watches for a run until idle whether the queue becomes empty. */
+export function createQueueWatch(deps: QueueWatchDeps) {
+  const { clock, observer, bookKeeper, pausedUntil, waitingForStopped } = deps;
+  let last = { left: -1, at: clock.now() };
+  let warnedOf = 0;
+
+  /** Whether the service has asked for a pause that is not over; each is logged once. */
+  async function isPaused(): Promise<boolean> {
+    const until = await pausedUntil();
+    if (until <= clock.now()) return false;
+    if (until !== warnedOf) observer.warn('the service asked for a pause', { until: toInstant(until) });
+    warnedOf = until;
+    return true;
+  }
+
+  /** Waits until the queue is empty, or a moment has come, or the messages that are left fail again and again. */
+  async function untilEmpty(
+    signal: AbortSignal,
+    untilMs: number,
+  ): Promise<'empty' | 'poll-due' | 'stopped' | PartnerError> {
+    for (; !signal.aborted; await clock.sleep(lookMs, signal)) {
+      const { waiting } = await bookKeeper.queue();
+      const left = waiting === 0 ? 0 : waiting - (await waitingForStopped());
+      if (left <= 0) return 'empty';
+      if (clock.now() >= untilMs) return 'poll-due';
+      if (left !== last.left || (await isPaused())) last = { left, at: clock.now() };
+      if (clock.now() - last.at >= stuckMs) return stuck(left);
+    }
+    return 'stopped';
+  }
+
+  return { isPaused, untilEmpty };
+}
+
+const stuck = (left: number): PartnerError =>
+  new PartnerError(
+    'transient',
+    `${left} messages fail again and again; they stay in the queue for the next run`,
+  );
