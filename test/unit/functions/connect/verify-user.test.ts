@@ -35,10 +35,76 @@ describe('connect on a known name', () => {
     const before = await stored();
     listing(['900', '901']);
 
-    await expect(again()).rejects.toMatchObject({ code: 'other-user' });
+    await expect(again()).rejects.toMatchObject({
+      code: 'other-user',
+      message: 'of what changed since 2026-11-20T11:55:00.000Z no advert is known under main',
+    });
 
     expect(await stored()).toBe(before);
     expect((await world.account())?.stop).toBeUndefined();
+  });
+
+  it('refuses another user also where all that was published is that an advert is gone', async () => {
+    const gone = await createWorld();
+    gone.service.remove('1');
+    await gone.round();
+    await gone.handleBatch();
+    gone.clock.advance(60_000);
+    await gone.handleBatch();
+    expect(await gone.books()).toMatchObject({ events: 0, unavailable: 1 });
+    gone.service.feedPage = async () => ({ page: { data: ['900'], hasMore: false } });
+
+    const request = { partnerAccount: 'main', code: new Secret('code-1') };
+    await expect(gone.connect.connect(request, gone.options())).rejects.toMatchObject({ code: 'other-user' });
+  });
+
+  it('knows the user by any advert of the page, however many new ones stand before it', async () => {
+    const newOnes = Array.from({ length: 250 }, (_, index) => `${9_000 + index}`);
+    listing([...newOnes, '1']);
+
+    expect((await again()).userUnverified).toBeUndefined();
+  });
+
+  it('asks with what it was given, of its own feed, and for no longer than ten seconds', async () => {
+    const connectOther = {
+      partnerAccount: 'a-first',
+      code: new Secret('code'),
+      since: '2020-01-01T00:00:00Z',
+    };
+    await world.connect.connect(connectOther, world.options());
+    const asked: unknown[] = [];
+    world.service.feedPage = async (token, { since, limit }, { partnerAccount, deadlineMs }) => {
+      const leftMs = deadlineMs - world.clock.now();
+      asked.push([token.reveal(), since, limit, partnerAccount, leftMs]);
+      return { page: { data: ['1'], hasMore: false } };
+    };
+
+    await again();
+    const request = { partnerAccount: 'main', code: new Secret('code-1') };
+    await world.connect.connect(request, { deadlineMs: world.clock.now() + 3_000 });
+
+    expect(asked).toEqual([
+      ['access-3', '2026-11-20T11:55:00.000Z', 1000, 'main', 10_000],
+      ['access-3', '2026-11-20T11:55:00.000Z', 1000, 'main', 10_000],
+      ['access-4', '2026-11-20T11:55:00.000Z', 1000, 'main', 3_000],
+      ['access-4', '2026-11-20T11:55:00.000Z', 1000, 'main', 3_000],
+    ]);
+  });
+
+  it('cannot tell by a feed that was never read to its end', async () => {
+    listing(['900'], true);
+    const { feedStates } = world.connectDeps;
+    const { connect } = createConnect({
+      ...world.connectDeps,
+      feedStates: {
+        ...feedStates,
+        list: async () => (await feedStates.list()).map(({ lastSuccess: _lastSuccess, ...feed }) => feed),
+      },
+    });
+
+    const connected = await connect({ partnerAccount: 'main', code: new Secret('code-1') }, world.options());
+
+    expect(connected.userUnverified).toMatch(/too little/);
   });
 
   it('takes a word for it that the user is the same', async () => {
@@ -72,6 +138,8 @@ describe('connect on a known name', () => {
 
     expect(await again()).toMatchObject({ isNew: false, userUnverified: expect.stringMatching(reason) });
     expect(await stored()).not.toBe(before);
+    const told = world.observer.lines.filter(({ fields }) => fields?.error instanceof PartnerError);
+    expect(told).toHaveLength(_case === 'the feed does not answer' ? 1 : 0);
   });
 
   describe('whose feed has listed more than a page since it was connected', () => {
@@ -107,7 +175,8 @@ describe('connect on a known name', () => {
 
       expect(connected).toMatchObject({ isNew: false });
       expect(connected.userUnverified).toBeUndefined();
-      expect(asked).toHaveLength(2);
+      const nineDaysAgo = new Date(world.clock.now() - 9 * dayMs).toISOString();
+      expect(asked).toEqual([nineDaysAgo, expect.any(String)]);
     });
 
     it('takes the same user when the stored last success lies in the future, and so says nothing', async () => {
@@ -162,7 +231,11 @@ describe('connect on a known name', () => {
       world.service.change('900', 'active');
       await world.round();
       listingByTime();
-      changes = [{ id: '900', daysAgo: 1 }];
+      // However often it is listed.
+      changes = [
+        { id: '900', daysAgo: 1 },
+        { id: '900', daysAgo: 1 },
+      ];
 
       expect((await again()).userUnverified).toMatch(/too little/);
     });

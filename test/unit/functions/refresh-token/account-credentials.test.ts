@@ -334,6 +334,50 @@ describe('a refresh', () => {
   });
 
   it.each([
+    ['with another token ends a pause', 'access-new', false],
+    ['with the same token leaves a pause as it is', 'access-1', true],
+  ] as const)('only so that the refresh token lives on, %s', async (_case, access_token, stays) => {
+    const pause = { until: world.clock.now() + 60_000, reason: 'token-rejected-again', attempts: 3 };
+    await change('main', (account) => ({ ...account, pause }));
+    answer({ access_token });
+
+    expect(await refresh({ because: 'unused' })).toEqual({ kind: 'renewed' });
+
+    expect((await world.account())?.pause).toEqual(stays ? pause : undefined);
+  });
+
+  it('of a paused account is put off for any other reason, until the very end of the pause', async () => {
+    const pause = { until: world.clock.now() + 60_000, reason: 'token-rejected-again', attempts: 3 };
+    await change('main', (account) => ({ ...account, pause }));
+
+    for (const because of ['token-rejected', 'expired'] as const)
+      expect(await refresh({ because })).toEqual({
+        kind: 'paused',
+        untilMs: pause.until,
+        reason: 'token-rejected-again',
+      });
+    expect(world.service.grants).toEqual([]);
+    world.clock.advance(60_000);
+    expect(await refresh({ because: 'expired' })).toEqual({ kind: 'renewed' });
+  });
+
+  it('publishes at once what it finds owed: that the account goes on, with the pair that is there', async () => {
+    const stop = { reason: 'refresh-token-rejected', tokenVersion: await version(), at: '' };
+    const pair = (await world.state.vault.read('main'))?.pair;
+    if (!pair) throw new Error('no pair');
+    await change('main', (account) => ({ ...account, stop }));
+    const newer = await world.state.vault.write('main', pair);
+
+    expect(await refresh({ because: 'stopped' })).toEqual({ kind: 'renewed' });
+
+    expect(world.published()).toMatchObject([
+      { 'detail-type': 'PartnerAuthorizationRestored', detail: { data: { reason: 'connected-again' } } },
+    ]);
+    expect(await version()).toBe(newer);
+    expect(world.service.grants).toEqual([]);
+  });
+
+  it.each([
     ['transient', 'warn', 0],
     ['client-rejected', 'error', 1],
   ] as const)('that fails as %s says so with its reason', async (code, level, attention) => {

@@ -55,8 +55,46 @@ describe('refresh-token', () => {
     expect(await refresh()).toEqual({ kind: 'renewed' });
 
     expect(await stored()).toEqual({ access: 'access-new', refresh: 'refresh-new', scope: 'v2 read write' });
-    expect((await world.account())?.token).toMatchObject({ expiresAt: world.clock.now() + dayMs });
+    expect((await world.account())?.token).toEqual({
+      version: (await world.state.vault.read('main'))?.version,
+      expiresAt: world.clock.now() + dayMs,
+      usedAt: world.clock.now(),
+    });
     expect((await world.account())?.refreshing).toBeUndefined();
+  });
+
+  it('counts the lifetime from before the request, and the use from its answer', async () => {
+    const { requestTokens } = world.service;
+    const endpoint = {
+      requestTokens: async (...call: Parameters<typeof requestTokens>) => {
+        const received = await requestTokens(...call);
+        return { ...received, receivedAt: received.sentAt + 3_000 };
+      },
+    };
+    const slow = createRefreshToken({ ...world.tokenDeps, endpoint });
+    const request = {
+      partnerAccount: 'main',
+      rejectedVersion: await version(),
+      because: 'expired',
+    } as const;
+    answer({ expires_in: 60 });
+    const sentAt = world.clock.now();
+
+    await slow.refresh(request, world.options());
+
+    expect((await world.account())?.token).toMatchObject({
+      expiresAt: sentAt + 60_000,
+      usedAt: sentAt + 3_000,
+    });
+  });
+
+  it('says which version it stored', async () => {
+    await refresh();
+
+    expect(world.observer.lines.at(-1)).toMatchObject({
+      level: 'info',
+      fields: { partnerAccount: 'main', tokenVersion: await version() },
+    });
   });
 
   it('keeps what the answer leaves out', async () => {
@@ -267,10 +305,14 @@ describe('refresh-token', () => {
         await put('by hand');
         answer({});
 
+        world.clock.advance(60_000);
+
         expect(await sweep()).toEqual({ refreshed: ['main'], failed: [] });
+        expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
         await sweep();
 
         expect(types()).toEqual(['PartnerAuthorizationRequired', 'PartnerAuthorizationRestored']);
+        expect(Date.parse(world.published()[1]?.time ?? '')).toBe(world.clock.now());
         expect(await world.round()).toMatchObject({ stopped: [], polls: [{ end: 'up-to-date' }] });
       });
 
