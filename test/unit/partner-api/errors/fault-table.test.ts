@@ -107,6 +107,75 @@ describe('the fault table', () => {
     expect(faultTable.filter((row) => !reached.includes(row))).toEqual([]);
   });
 
+  /** What each code means, asked of the API and of the token endpoint; undefined: nothing there, so the status decides. */
+  const codes: readonly (readonly [
+    code: string,
+    api: FaultKind | undefined,
+    token: FaultKind | undefined,
+  ])[] = [
+    ['invalid_grant', undefined, 'grant-rejected'],
+    ['invalid_client', undefined, 'client-rejected'],
+    ['unauthorized_client', undefined, 'client-rejected'],
+    ['invalid_scope', undefined, 'scope-refused'],
+    ['insufficient_scope', 'scope-insufficient', 'scope-refused'],
+    ['invalid_token', 'token-rejected', undefined],
+    ['expired_token', 'token-rejected', undefined],
+    ['token_expired', 'token-rejected', undefined],
+    ...['too_many_requests', 'rate_limit_exceeded', 'rate_limited', 'slow_down'].map(
+      (code) => [code, 'rate-limited', 'rate-limited'] as const,
+    ),
+    ...['invalid_version', 'unsupported_version', 'version_not_supported', 'version_required'].map(
+      (code) => [code, 'wrong-path', 'wrong-path'] as const,
+    ),
+    ...['validation_error', 'invalid_request', 'unsupported_grant_type'].map(
+      (code) => [code, 'invalid-request', 'invalid-request'] as const,
+    ),
+  ];
+
+  it('is tested with every code that it knows', () => {
+    const named = faultTable.flatMap((row) => row.codes ?? []);
+
+    expect(codes.map(([code]) => code).sort()).toEqual([...new Set(named)].sort());
+    expect(knownCodes).toEqual(new Set([...named, 'not_found', 'advert_not_found']));
+  });
+
+  it.each(codes)('knows the code %s, in any case, at 400, 409 and 422', (code, api, token) => {
+    for (const status of [400, 409, 422]) {
+      for (const written of [code, code.toUpperCase()]) {
+        for (const [endpoint, kind] of [['api', api] as const, ['token', token] as const]) {
+          const otherwise = status === 409 ? 'request-refused' : 'invalid-request';
+          expect(faultOf([endpoint, status, coded(written)]).code).toBe(kind ?? otherwise);
+        }
+      }
+    }
+  });
+
+  it.each(codes)('believes no %s in a redirect, nor, but for a rate, in a 5xx', (code, api) => {
+    for (const endpoint of ['api', 'token'] as const) {
+      expect(faultOf([endpoint, 399, coded(code)]).code).toBe('wrong-path');
+      const kind = api === 'rate-limited' ? 'rate-limited' : 'transient';
+      expect([500, 599].map((status) => faultOf([endpoint, status, coded(code)]).code)).toEqual([kind, kind]);
+    }
+  });
+
+  it.each<[FaultKind, (number | readonly [number, number])[]]>([
+    ['wrong-path', [[300, 399], 404, 405, 407, 410, 426]],
+    ['invalid-request', [400, 422]],
+    ['token-rejected', [401]],
+    ['forbidden', [403]],
+    ['transient', [408, 421, 425, [500, 700]]],
+    ['rate-limited', [429]],
+    ['request-refused', [402, 406, 409, [411, 420], 423, 424, 427, 428, [430, 499]]],
+  ])('takes an answer without a body for %s by its status alone', (kind, statuses) => {
+    const all = statuses.flatMap((range) =>
+      typeof range === 'number'
+        ? range
+        : Array.from({ length: range[1] - range[0] + 1 }, (_, index) => range[0] + index),
+    );
+
+    for (const status of all) expect([status, faultOf(['api', status, '']).code]).toEqual([status, kind]);
+  });
+
   it('reads the code in the header where the body has none', () => {
     const headers = { 'www-authenticate': 'Bearer realm="api", error="insufficient_scope"' };
 
