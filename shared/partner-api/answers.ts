@@ -12,7 +12,7 @@ import { PartnerError } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Answer } from './http/transport.ts';
 
-/** The list of adverts, each by its ID; assumed, for §4.2 shows neither its paging nor its shape. */
+/** The list of adverts, each by its ID; assumed, for partner-api.md §4.2 shows neither its paging nor its shape. */
 const advertList = v.object({ data: v.array(v.unknown()) });
 export type AdvertList = v.InferOutput<typeof advertList>;
 

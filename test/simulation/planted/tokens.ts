@@ -1,4 +1,4 @@
-/** Rules of tokens and of the rate budget (design §5 and §6), left out. */
+/** Rules of tokens and of the rate budget, left out. */
 
 import type { Replacement } from './mutants.ts';
 import { type PlantedFault, plantedSource, plantedWiring } from './planted-fault.ts';

@@ -56,7 +56,7 @@ const spoiled: Partial<Record<AnswerIncident, (random: Random) => Told>> = {
   'not-json': () => ({ status: 200, body: '{"data":' }),
 };
 
-/** How the service may say that it does not take a cursor: the document shows none (§4.1 rule 7). */
+/** How the service may say that it does not take a cursor: which is not known (partner-api.md §4.1 rule 7). */
 const rejections: readonly Told[] = [
   json(400, { code: 'validation_error', message: 'cursor' }),
   { status: 403, body: '' },
