@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { createAdvertHistories } from '../../shared/aws/advert-histories.ts';
 import { createApplicationSecret } from '../../shared/aws/application-secret.ts';
+import { readBooks } from '../../shared/aws/books.ts';
 import { dynamoDbClient, eventBridgeClient, secretsManagerClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
-import { readBooks } from '../../shared/aws/read-books.ts';
 import { createTokenVault } from '../../shared/aws/token-vault.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { readBooks } from '../../shared/aws/books.ts';
 import { createBudgetStore } from '../../shared/aws/budget-store.ts';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
-import { readBooks } from '../../shared/aws/read-books.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { drainLimits, scheduleMs } from '../../shared/runtime/limits.ts';

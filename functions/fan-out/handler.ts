@@ -1,11 +1,11 @@
 import type { SQSEvent } from 'aws-lambda';
 import { createAdvertHistories } from '../../shared/aws/advert-histories.ts';
-import { createBooks } from '../../shared/aws/books.ts';
+import { createBooksWriter } from '../../shared/aws/books.ts';
 import { createBudgetStore } from '../../shared/aws/budget-store.ts';
 import { dynamoDbClient, eventBridgeClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
-import { createBatchSettler } from '../../shared/aws/settler.ts';
+import { BatchSettler } from '../../shared/aws/settler.ts';
 import { deliveryOf } from '../../shared/aws/sqs/deliveries.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
@@ -34,10 +34,10 @@ const fanOut = createFanOut({
   random: Math.random,
   settings: { ...config, ...fanOutLimits },
 });
-const settler = createBatchSettler({
+const settler = new BatchSettler({
   queue,
   deadLetterQueue,
-  books: createBooks(table),
+  books: createBooksWriter(table),
   parking: createParkedMessages({ table, queue, deadLetterQueue, observer }),
   observer,
 });

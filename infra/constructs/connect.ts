@@ -36,7 +36,7 @@ export class Connect extends Construct {
     usesFeedState(this.function, feedState, {
       ...rateBudget,
       account: ['DeleteItem', 'GetItem', 'PutItem'],
-      feed: ['BatchWriteItem', 'GetItem', 'Query', 'UpdateItem'],
+      feed: ['BatchWriteItem', 'GetItem', 'PutItem', 'Query'],
       books: ['BatchWriteItem', 'GetItem', 'Query'],
     });
     // By its adverts the user of a partner account is known again.

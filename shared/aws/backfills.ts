@@ -1,6 +1,6 @@
 import type { BackfillProgress, Backfills } from '../ports/backfills.ts';
 import { booksItemKey } from './books.ts';
-import { readItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
+import { hasVersion, readItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
 import { numberIn } from './dynamodb/values.ts';
 
 /**
@@ -20,8 +20,7 @@ export function createBackfills(table: Table): Backfills {
       const { written } = await updateItem(table, booksItemKey(partnerAccount, generation), {
         set: { backfill: JSON.stringify(progress), backfillVersion: expected + 1 },
         ...(listed === 0 ? {} : { add: { listed } }),
-        condition: expected === 0 ? 'attribute_not_exists(#backfillVersion)' : '#backfillVersion = :expected',
-        ...(expected === 0 ? {} : { values: { expected } }),
+        ...hasVersion(expected, 'backfillVersion'),
       });
       return written;
     },

@@ -1,8 +1,9 @@
 import { systemClock } from '../domain/clock.ts';
 import { messageGroupOf } from '../domain/queue/message-groups.ts';
 import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
+import type { Edges } from './batches/batches.ts';
 import { countMessages } from './sqs/queue-counts.ts';
-import { type Edges, type Queue, sendBatches } from './sqs/send-batches.ts';
+import { type Queue, sendBatches } from './sqs/send-batches.ts';
 
 export interface ChangedAdvertsQueueOptions extends Edges {
   readonly queue: Queue;

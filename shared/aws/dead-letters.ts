@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { DeadLetter } from '../contract/messages.ts';
 import type { DeadLetters } from '../ports/dead-letters.ts';
-import { type Edges, type Outgoing, type Queue, sendBatches } from './sqs/send-batches.ts';
+import type { Edges } from './batches/batches.ts';
+import { type Outgoing, type Queue, sendBatches } from './sqs/send-batches.ts';
 
 /** A letter with what tells it from any other, such as the ID of the message that it is made from. */
 export interface Addressed {

@@ -6,28 +6,23 @@ import {
 import { backoffMs } from '../domain/backoff.ts';
 import { systemClock } from '../domain/clock.ts';
 import type { EventPublisher } from '../ports/event-publisher.ts';
-import type { Edges } from './sqs/send-batches.ts';
+import type { Edges } from './batches/batches.ts';
 
 export interface EventPublisherOptions extends Edges {
   readonly client: EventBridgeClient;
   readonly busName: string;
 }
 
-/** EventBridge takes ten entries in a call. */
-const entriesAtOnce = 10;
 /**
- * Of one call, by EventBridge's own way of counting. The quota is for an entry and was raised since; a call within the
- * old one for the sum fits whichever holds.
- *
- * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevent-size.html
+ * EventBridge takes ten entries in a call, of 256 KB together. An event is far below a tenth of that: a status has 256
+ * characters at most.
  */
-const bytesAtOnce = 256 * 1024;
+const entriesAtOnce = 10;
 const maxAttempts = 5;
 const backoff = { baseMs: 50, capMs: 1_000 };
 
 interface Waiting {
   readonly entry: PutEventsRequestEntry;
-  readonly bytes: number;
   /** One advert at most once in a call: what is in a call may arrive in any order. */
   readonly subject: string;
   attempts: number;
@@ -99,7 +94,7 @@ export function createEventPublisher(options: EventPublisherOptions): EventPubli
       new Promise((resolve, reject) => {
         const entry = entryOf(envelope, busName);
         const subject = entry.Resources?.join(' ') ?? '';
-        waiting.push({ entry, bytes: bytesOf(entry), subject, attempts: 0, resolve, reject });
+        waiting.push({ entry, subject, attempts: 0, resolve, reject });
         setImmediate(pump);
       }),
   };
@@ -117,33 +112,16 @@ function entryOf(envelope: string, busName: string): PutEventsRequestEntry {
   };
 }
 
-function bytesOf({
-  Source = '',
-  DetailType = '',
-  Resources = [],
-  Detail = '',
-}: PutEventsRequestEntry): number {
-  const timeBytes = 14;
-  return [Source, DetailType, Detail, ...Resources].reduce(
-    (sum, text) => sum + Buffer.byteLength(text),
-    timeBytes,
-  );
-}
-
-/** Takes what fits into one call, in order, each subject once. */
+/** Takes what goes into one call, in order, each subject once. */
 function take(waiting: Waiting[]): Waiting[] {
   const subjects = new Set<string>();
   const batch: Waiting[] = [];
-  let bytes = 0;
-  for (const event of [...waiting]) {
+  for (const event of waiting) {
     if (batch.length === entriesAtOnce) break;
-    if (subjects.has(event.subject) && event.subject !== '') continue;
+    if (event.subject !== '' && subjects.has(event.subject)) continue;
     subjects.add(event.subject);
-    // The first goes in any case: an event beyond the limit is for EventBridge to refuse.
-    if (batch.length > 0 && bytes + event.bytes > bytesAtOnce) continue;
     batch.push(event);
-    bytes += event.bytes;
-    waiting.splice(waiting.indexOf(event), 1);
   }
+  for (const event of batch) waiting.splice(waiting.indexOf(event), 1);
   return batch;
 }

@@ -2,7 +2,7 @@ import { checked, readRows } from '../contract/checks.ts';
 import * as rows from '../contract/rows.ts';
 import { feedStateTable } from '../contract/tables.ts';
 import type { FeedKey, FeedState, FeedStates, Lease } from '../ports/feed-states.ts';
-import { type Table, updateItem } from './dynamodb/conditional-write.ts';
+import { putItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
 import { deleteAll, queryAll } from './dynamodb/query.ts';
 import { fromItem, type Item, numberIn } from './dynamodb/values.ts';
 
@@ -35,28 +35,13 @@ export function createFeedStates(table: Table): FeedStates {
     },
 
     async register({ partnerAccount, feed, ...state }) {
-      await updateItem(table, feedItemKey({ partnerAccount, feed }), {
-        set: {
-          cursor: undefined,
-          resyncing: undefined,
-          lastSuccess: undefined,
-          lastPolled: undefined,
-          pausedUntil: undefined,
-          fault: undefined,
-          faultKind: undefined,
-          needsPerson: undefined,
-          holder: undefined,
-          leaseUntil: undefined,
-          ...state,
-          listed: 0,
-          repeated: 0,
-          malformed: 0,
-          // A fence never comes back, not even after the item was removed: a drain of then may still be at work.
-          fence: state.generation * fencesPerGeneration,
-        },
-        condition: `attribute_not_exists(#${pk}) OR #generation < :generation`,
-        values: { generation: state.generation },
-      });
+      const { generation } = state;
+      // A fence never comes back, not even after the item was removed: a drain of then may still be at work.
+      const fence = generation * fencesPerGeneration;
+      const item = { ...state, ...{ listed: 0, repeated: 0, malformed: 0 }, fence };
+      const condition = `attribute_not_exists(#${pk}) OR #generation < :generation`;
+      const isNew = { condition, values: { generation } };
+      await putItem(table, feedItemKey({ partnerAccount, feed }), item, isNew);
     },
 
     async acquire(key, holder, nowMs, leaseMs, listed): Promise<Lease | undefined> {
@@ -121,22 +106,17 @@ export function createFeedStates(table: Table): FeedStates {
   };
 }
 
+/** What a feed's item holds beside its state: keys, lease and counters. */
+const besideState = new Set([
+  ...[pk, sk, 'writeMark', 'fence', 'holder', 'leaseUntil'],
+  ...['listed', 'malformed', 'repeated'],
+]);
+
 /** @throws {ShapeError} */
 function stateOf(item: Item): FeedState {
   const name = item[sk]?.S ?? '';
   const place = `state of feed ${name}`;
-  const {
-    [pk]: _kind,
-    [sk]: _name,
-    writeMark: _mark,
-    fence: _fence,
-    holder: _holder,
-    leaseUntil: _leaseUntil,
-    listed: _listed,
-    malformed: _malformed,
-    repeated: _repeated,
-    ...state
-  } = fromItem(item, place);
+  const fields = Object.entries(fromItem(item, place)).filter(([field]) => !besideState.has(field));
   const [partnerAccount, feed] = name.split('/');
-  return checked(rows.feedState, { ...state, partnerAccount, feed }, place);
+  return checked(rows.feedState, { ...Object.fromEntries(fields), partnerAccount, feed }, place);
 }

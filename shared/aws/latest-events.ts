@@ -1,7 +1,6 @@
-import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { paginateScan } from '@aws-sdk/client-dynamodb';
 import { advertStatusTable } from '../contract/tables.ts';
 import type { Table } from './dynamodb/conditional-write.ts';
-import type { Item } from './dynamodb/values.ts';
 
 const { partitionKey: pk } = advertStatusTable;
 
@@ -16,15 +15,15 @@ export async function* latestEvents(
   table: Table,
   generations: ReadonlyMap<string, number>,
 ): AsyncGenerator<string[]> {
-  for (let from: Item | undefined; ; ) {
-    const { Items = [], LastEvaluatedKey } = await table.client.send(
-      new ScanCommand({
-        TableName: table.name,
-        ProjectionExpression: '#pk, #envelope',
-        ExpressionAttributeNames: { '#pk': pk, '#envelope': 'envelope' },
-        ExclusiveStartKey: from,
-      }),
-    );
+  const pages = paginateScan(
+    { client: table.client },
+    {
+      TableName: table.name,
+      ProjectionExpression: '#pk, #envelope',
+      ExpressionAttributeNames: { '#pk': pk, '#envelope': 'envelope' },
+    },
+  );
+  for await (const { Items = [] } of pages) {
     yield Items.flatMap((item) => {
       const [partnerAccount = '', generation] = item[pk]?.S?.split('/') ?? [];
       const envelope = item.envelope?.S;
@@ -32,7 +31,5 @@ export async function* latestEvents(
         ? [envelope]
         : [];
     });
-    if (!LastEvaluatedKey) return;
-    from = LastEvaluatedKey;
   }
 }

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { systemClock, toInstant } from '../domain/clock.ts';
 import { messageGroupOf } from '../domain/queue/message-groups.ts';
 import type { Observer } from '../ports/observer.ts';
+import type { Edges } from './batches/batches.ts';
 import { sendDeadLetters } from './dead-letters.ts';
 import type { Table } from './dynamodb/conditional-write.ts';
 import { createParking, type Parking } from './parking/parking.ts';
 import { createParkingLot } from './parking/parking-lot.ts';
-import { type Edges, type Queue, sendBatches } from './sqs/send-batches.ts';
+import { type Queue, sendBatches } from './sqs/send-batches.ts';
 
 export interface ParkedMessagesOptions extends Edges {
   readonly table: Table;

@@ -4,7 +4,7 @@ import { partnerAccountRow } from '../contract/rows.ts';
 import { feedStateTable } from '../contract/tables.ts';
 import type { PartnerAccount } from '../domain/partner-account.ts';
 import type { PartnerAccounts } from '../ports/partner-accounts.ts';
-import { putItem, readItem, type Table } from './dynamodb/conditional-write.ts';
+import { hasVersion, putItem, readItem, type Table } from './dynamodb/conditional-write.ts';
 import { queryAll } from './dynamodb/query.ts';
 import { fromItem, type Item, numberIn } from './dynamodb/values.ts';
 
@@ -26,11 +26,7 @@ export function createPartnerAccounts(table: Table): PartnerAccounts {
 
     async write({ name, ...fields }, expected) {
       const item = { ...fields, version: Math.max(expected, firstVersion(fields)) + 1 };
-      const { written } =
-        expected === 0
-          ? await putItem(table, keyOf(name), item, `attribute_not_exists(#${pk})`)
-          : await putItem(table, keyOf(name), item, '#version = :expected', { expected });
-      return written;
+      return (await putItem(table, keyOf(name), item, hasVersion(expected))).written;
     },
 
     async remove(name) {

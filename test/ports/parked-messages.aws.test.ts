@@ -3,7 +3,7 @@ import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
-import { createBatchSettler } from '../../shared/aws/settler.ts';
+import { BatchSettler } from '../../shared/aws/settler.ts';
 import type { Queue } from '../../shared/aws/sqs/send-batches.ts';
 import { startDynamo, startSqs } from '../helpers/aws/emulators.ts';
 import { aMessage, anObserver } from '../helpers/aws/fixtures.ts';
@@ -26,7 +26,7 @@ parkedMessagesSuite('DynamoDB and SQS (dynalite, fauxqs)', async () => {
   const deadLetterQueue = sqs.createQueue();
   const { observer } = anObserver();
   const parked = createParkedMessages({ table, queue, deadLetterQueue, observer, clock });
-  const settler = createBatchSettler({
+  const settler = new BatchSettler({
     queue,
     deadLetterQueue,
     books: { add: async () => {} },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
-import { createBatchSettler } from '../../shared/aws/settler.ts';
+import { BatchSettler } from '../../shared/aws/settler.ts';
 import { startSqs } from '../helpers/aws/emulators.ts';
 import { anObserver } from '../helpers/aws/fixtures.ts';
 import { sqsInbox } from '../helpers/aws/sqs-inbox.ts';
@@ -41,7 +41,7 @@ changedAdvertsQueueSuite('SQS (fauxqs)', { controlsTime: false, countsOnAcceptan
       sleep: async () => {},
     },
   });
-  const settler = createBatchSettler({
+  const settler = new BatchSettler({
     queue,
     deadLetterQueue,
     books,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { createBackfills } from '../../../shared/aws/backfills.ts';
-import { createBookKeeper } from '../../../shared/aws/book-keeper.ts';
+import { createBookKeeper } from '../../../shared/aws/books.ts';
 import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';

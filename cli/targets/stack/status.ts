@@ -1,5 +1,5 @@
 import type { StatusPorts } from '../../../operations/status.ts';
-import { createBookKeeper } from '../../../shared/aws/book-keeper.ts';
+import { createBookKeeper } from '../../../shared/aws/books.ts';
 import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';

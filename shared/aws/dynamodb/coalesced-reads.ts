@@ -1,68 +1,66 @@
-import { type AttributeValue, BatchGetItemCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { backoffMs } from '../../domain/backoff.ts';
-import { type Clock, systemClock } from '../../domain/clock.ts';
+import { BatchGetItemCommand } from '@aws-sdk/client-dynamodb';
+import { batchesOf, type Edges, retryRest } from '../batches/batches.ts';
+import type { Table } from './conditional-write.ts';
 import type { Item } from './values.ts';
-
-interface Waiting {
-  readonly resolve: (item: Item | undefined) => void;
-  readonly reject: (error: unknown) => void;
-}
 
 /** DynamoDB gives at most 100 items for one call. */
 const keysAtOnce = 100;
-const maxAttempts = 6;
+const retries = { maxAttempts: 6, baseMs: 50, capMs: 1_000 };
+
+type Waiting = PromiseWithResolvers<Item | undefined>;
 
 /**
  * Strongly consistent reads by partition key. Those asked for before the event loop comes round go together in one
- * `BatchGetItem`; what it leaves unprocessed (throttling) is asked for again with backoff.
+ * `BatchGetItem`.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
  */
-export function coalescedReads(
-  { client, name: table }: { readonly client: DynamoDBClient; readonly name: string },
-  keyName: string,
-  { clock = systemClock, random = Math.random }: { clock?: Clock; random?: () => number } = {},
-) {
-  let waiting = new Map<string, Waiting[]>();
+export class CoalescedReads {
+  readonly #table: Table;
+  readonly #keyName: string;
+  readonly #edges: Edges;
+  #waiting = new Map<string, Waiting>();
 
-  function flush(): void {
-    const all = [...waiting];
-    waiting = new Map();
-    for (let start = 0; start < all.length; start += keysAtOnce) {
-      void fetchAll(new Map(all.slice(start, start + keysAtOnce)));
-    }
+  constructor(table: Table, keyName: string, edges: Edges = {}) {
+    this.#table = table;
+    this.#keyName = keyName;
+    this.#edges = edges;
   }
 
-  async function fetchAll(asked: Map<string, Waiting[]>): Promise<void> {
+  read(key: string): Promise<Item | undefined> {
+    if (this.#waiting.size === 0) setImmediate(() => this.#flush());
+    const waiting = this.#waiting.get(key) ?? Promise.withResolvers<Item | undefined>();
+    this.#waiting.set(key, waiting);
+    return waiting.promise;
+  }
+
+  #flush(): void {
+    for (const batch of batchesOf([...this.#waiting], keysAtOnce)) void this.#fetch(new Map(batch));
+    this.#waiting = new Map();
+  }
+
+  async #fetch(asked: ReadonlyMap<string, Waiting>): Promise<void> {
+    const { client, name } = this.#table;
+    const keyName = this.#keyName;
     try {
-      let keys = [...asked.keys()].map((key): Record<string, AttributeValue> => ({ [keyName]: { S: key } }));
-      for (let attempt = 1; ; attempt += 1) {
-        const { Responses, UnprocessedKeys } = await client.send(
-          new BatchGetItemCommand({ RequestItems: { [table]: { Keys: keys, ConsistentRead: true } } }),
-        );
-        for (const item of Responses?.[table] ?? []) settle(item[keyName]?.S ?? '', item);
-        keys = UnprocessedKeys?.[table]?.Keys ?? [];
-        const left = new Set(keys.map((key) => key[keyName]?.S));
-        for (const key of [...asked.keys()]) if (!left.has(key)) settle(key, undefined);
-        if (keys.length === 0) return;
-        if (attempt >= maxAttempts) throw new Error(`${keys.length} reads of ${table} were left unprocessed`);
-        await clock.sleep(backoffMs(attempt, { baseMs: 50, capMs: 1000, random }));
-      }
+      const unread = await retryRest(
+        [...asked.keys()],
+        async (keys) => {
+          const Keys = keys.map((key) => ({ [keyName]: { S: key } }));
+          const { Responses, UnprocessedKeys } = await client.send(
+            new BatchGetItemCommand({ RequestItems: { [name]: { Keys, ConsistentRead: true } } }),
+          );
+          for (const item of Responses?.[name] ?? []) asked.get(item[keyName]?.S ?? '')?.resolve(item);
+          const rest = (UnprocessedKeys?.[name]?.Keys ?? []).map((key) => key[keyName]?.S ?? '');
+          // A promise is resolved once: this is for those without an item.
+          for (const key of keys) if (!rest.includes(key)) asked.get(key)?.resolve(undefined);
+          return rest;
+        },
+        { ...retries, ...this.#edges },
+      );
+      if (unread.length > 0) throw new Error(`${unread.length} reads of ${name} were left unprocessed`);
     } catch (error) {
-      for (const { reject } of [...asked.values()].flat()) reject(error);
-    }
-
-    function settle(key: string, item: Item | undefined): void {
-      for (const { resolve } of asked.get(key) ?? []) resolve(item);
-      asked.delete(key);
+      for (const { reject } of asked.values()) reject(error);
     }
   }
-
-  return (key: string): Promise<Item | undefined> =>
-    new Promise((resolve, reject) => {
-      if (waiting.size === 0) setImmediate(flush);
-      const already = waiting.get(key);
-      if (already) already.push({ resolve, reject });
-      else waiting.set(key, [{ resolve, reject }]);
-    });
 }

@@ -18,14 +18,23 @@ export type Written =
   | { readonly written: true; readonly item?: Item }
   | { readonly written: false; readonly found?: Item };
 
-export interface Change {
+export interface Condition {
+  /** With `#name` for attributes and `:name` for `values`. */
+  readonly condition: string;
+  readonly values?: Readonly<Record<string, unknown>>;
+}
+
+export interface Change extends Partial<Condition> {
   /** Named attributes; those that are `undefined` are removed. */
   readonly set?: Readonly<Record<string, unknown>>;
   readonly add?: Readonly<Record<string, number>>;
-  /** With `#name` for attributes and `:name` for `values`. */
-  readonly condition?: string;
-  readonly values?: Readonly<Record<string, unknown>>;
 }
+
+/** That the item still has the version that was read; 0: that there is none yet. */
+export const hasVersion = (version: number, attribute = 'version'): Condition =>
+  version === 0
+    ? { condition: `attribute_not_exists(#${attribute})` }
+    : { condition: `#${attribute} = :expected`, values: { expected: version } };
 
 /** Who wrote last, by a mark of its own for every write. */
 const mark = 'writeMark';
@@ -85,8 +94,7 @@ export async function putItem(
   table: Table,
   key: Item,
   fields: Readonly<Record<string, unknown>>,
-  condition: string,
-  values?: Readonly<Record<string, unknown>>,
+  { condition, values }: Condition,
 ): Promise<Written> {
   const ours = newMark();
   return attempt(table, key, ours, async () => {

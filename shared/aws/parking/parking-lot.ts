@@ -2,6 +2,7 @@ import {
   ConditionalCheckFailedException,
   DeleteItemCommand,
   PutItemCommand,
+  paginateQuery,
   QueryCommand,
 } from '@aws-sdk/client-dynamodb';
 import { messageIn } from '../../contract/messages.ts';
@@ -25,31 +26,21 @@ const messageKey = (partnerAccount: string, place: string): Item => ({
  * each account that has some, all in one partition: so one query finds them.
  */
 export function createParkingLot(table: Table): ParkingLot & { count(): Promise<number> } {
-  const queryMessages = (
-    partnerAccount: string,
-    options: { Limit: number } | { Select: 'COUNT'; ExclusiveStartKey?: Item },
-  ) =>
-    table.client.send(
-      new QueryCommand({
-        TableName: table.name,
-        ConsistentRead: true,
-        KeyConditionExpression: '#pk = :account',
-        ExpressionAttributeNames: { '#pk': pk },
-        ExpressionAttributeValues: { ':account': { S: parkedMessagesOf(partnerAccount) } },
-        ...options,
-      }),
-    );
+  const messagesOf = (partnerAccount: string) => ({
+    TableName: table.name,
+    ConsistentRead: true,
+    KeyConditionExpression: '#pk = :account',
+    ExpressionAttributeNames: { '#pk': pk },
+    ExpressionAttributeValues: { ':account': { S: parkedMessagesOf(partnerAccount) } },
+  });
 
   const marked = async () => (await queryAll(table, parkedMarks)).map((item) => item[sk]?.S ?? '');
 
   async function countOf(partnerAccount: string): Promise<number> {
+    const pages = paginateQuery({ client: table.client }, { ...messagesOf(partnerAccount), Select: 'COUNT' });
     let count = 0;
-    for (let ExclusiveStartKey: Item | undefined; ; ) {
-      const page = await queryMessages(partnerAccount, { Select: 'COUNT', ExclusiveStartKey });
-      count += page.Count ?? 0;
-      if (!page.LastEvaluatedKey) return count;
-      ExclusiveStartKey = page.LastEvaluatedKey;
-    }
+    for await (const page of pages) count += page.Count ?? 0;
+    return count;
   }
 
   return {
@@ -75,7 +66,8 @@ export function createParkingLot(table: Table): ParkingLot & { count(): Promise<
     },
 
     async oldest(partnerAccount, limit) {
-      const { Items = [] } = await queryMessages(partnerAccount, { Limit: limit });
+      const query = new QueryCommand({ ...messagesOf(partnerAccount), Limit: limit });
+      const { Items = [] } = await table.client.send(query);
       return Items.map((item): ParkedMessage | UnreadableRow => ({
         place: item[sk]?.S ?? '',
         ...messageIn(item.body?.S ?? ''),

@@ -3,7 +3,8 @@ import {
   DeleteMessageBatchCommand,
   ReceiveMessageCommand,
 } from '@aws-sdk/client-sqs';
-import { inTens, messagesAtOnce, type Queue } from './send-batches.ts';
+import { batchesOf } from '../batches/batches.ts';
+import { messagesAtOnce, type Queue } from './send-batches.ts';
 
 /** A message of the dead-letter queue that nobody else sees for now. */
 export interface HeldLetter {
@@ -92,7 +93,7 @@ export async function remove(
   letters: readonly HeldLetter[],
 ): Promise<readonly HeldLetter[]> {
   const gone: HeldLetter[] = [];
-  for (const ten of inTens(letters)) {
+  for (const ten of batchesOf(letters, messagesAtOnce)) {
     const Entries = ten.map(({ receiptHandle }, index) => ({
       Id: String(index),
       ReceiptHandle: receiptHandle,
@@ -106,7 +107,7 @@ export async function remove(
 
 /** An entry that fails is shown again by its timeout. */
 async function showAgain({ client, url }: Queue, letters: readonly HeldLetter[]): Promise<void> {
-  for (const ten of inTens(letters)) {
+  for (const ten of batchesOf(letters, messagesAtOnce)) {
     const Entries = ten.map(({ receiptHandle }, index) => ({
       Id: String(index),
       ReceiptHandle: receiptHandle,

@@ -1,6 +1,6 @@
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
-import { createBatchSettler } from '../../../shared/aws/settler.ts';
+import { BatchSettler } from '../../../shared/aws/settler.ts';
 import { anObserver } from '../../helpers/aws/fixtures.ts';
 import { sqsInbox } from '../../helpers/aws/sqs-inbox.ts';
 import { changedAdvertsQueueSuite } from '../../ports/changed-adverts-queue.suite.ts';
@@ -33,7 +33,7 @@ changedAdvertsQueueSuite('SQS (MiniStack)', capabilities, async () => {
       sleep: async () => {},
     },
   });
-  const settler = createBatchSettler({
+  const settler = new BatchSettler({
     queue,
     deadLetterQueue,
     books,

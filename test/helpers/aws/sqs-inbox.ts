@@ -4,9 +4,10 @@ import {
   type Message,
   ReceiveMessageCommand,
 } from '@aws-sdk/client-sqs';
+import { batchesOf } from '../../../shared/aws/batches/batches.ts';
 import type { BatchSettler } from '../../../shared/aws/settler.ts';
 import { deliveryOf, type ReceivedRecord } from '../../../shared/aws/sqs/deliveries.ts';
-import { inTens, type Queue } from '../../../shared/aws/sqs/send-batches.ts';
+import { messagesAtOnce, type Queue } from '../../../shared/aws/sqs/send-batches.ts';
 import type { Delivery, Inbox, Settlement, Settler } from '../../../shared/ports/deliveries.ts';
 
 /** Does for a test what the event source mapping does on AWS: asks the queue, and deletes what is not reported. */
@@ -43,7 +44,7 @@ export function sqsInbox(queue: Queue, settler: BatchSettler): Inbox & Settler {
           else surplus.push(message);
         }
       }
-      for (const ten of inTens(surplus)) {
+      for (const ten of batchesOf(surplus, messagesAtOnce)) {
         await queue.client.send(
           new ChangeMessageVisibilityBatchCommand({
             QueueUrl: queue.url,
@@ -71,7 +72,8 @@ export function sqsInbox(queue: Queue, settler: BatchSettler): Inbox & Settler {
         receivedAt: Date.now(),
       });
       const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
-      for (const ten of inTens(batch.filter(({ messageId }) => !failed.has(messageId)))) {
+      const settled = batch.filter(({ messageId }) => !failed.has(messageId));
+      for (const ten of batchesOf(settled, messagesAtOnce)) {
         await queue.client.send(
           new DeleteMessageBatchCommand({
             QueueUrl: queue.url,

@@ -2,14 +2,14 @@
 import { beforeEach } from 'vitest';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
-import { createBooks } from '../../../shared/aws/books.ts';
+import { createBooksWriter } from '../../../shared/aws/books.ts';
 import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
-import { createBatchSettler } from '../../../shared/aws/settler.ts';
+import { BatchSettler } from '../../../shared/aws/settler.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
@@ -150,8 +150,8 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
         deadLetterQueue: letters.of('fanOut'),
         observer: anObserver().observer,
       };
-      const settler = createBatchSettler({
-        books: createBooks(table.of('fanOut')),
+      const settler = new BatchSettler({
+        books: createBooksWriter(table.of('fanOut')),
         ...fanOut,
         parking: createParkedMessages({ table: table.of('fanOut'), ...fanOut }),
       });
@@ -184,8 +184,8 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
     });
     const parkedBy = (by: 'drain' | 'fanOut') =>
       createParkedMessages({ table: table.of(by), clock, ...queuesOf(by) });
-    const settler = createBatchSettler({
-      books: createBooks(table.of('fanOut')),
+    const settler = new BatchSettler({
+      books: createBooksWriter(table.of('fanOut')),
       parking: parkedBy('fanOut'),
       ...queuesOf('fanOut'),
     });

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBackfills } from '../../../shared/aws/backfills.ts';
-import { createBookKeeper } from '../../../shared/aws/book-keeper.ts';
-import { booksItemKey, createBooks } from '../../../shared/aws/books.ts';
+import { booksItemKey, createBookKeeper, createBooksWriter } from '../../../shared/aws/books.ts';
 import { readItem } from '../../../shared/aws/dynamodb/conditional-write.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 
@@ -27,7 +26,7 @@ describe('the progress of backfills on DynamoDB', () => {
   it('is written with what was listed, once for each version, and outcomes balance it', async () => {
     const table = await dynamo.feedStateTable();
     const backfills = createBackfills(table);
-    const books = createBooks(table);
+    const books = createBooksWriter(table);
     const bookKeeper = createBookKeeper({
       table,
       queue: sqs.createQueue(),

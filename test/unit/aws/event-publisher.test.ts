@@ -76,17 +76,6 @@ describe('publishing events', () => {
     ]);
   });
 
-  it('keeps a call within 256 KB', async () => {
-    const large = (advertId: string) => {
-      const envelope = JSON.parse(anEnvelope(advertId));
-      envelope.detail.data.status = 'x'.repeat(100_000);
-      return JSON.stringify(envelope);
-    };
-    const { publish } = make();
-    await Promise.all(['1', '2', '3'].map((advertId) => publish(large(advertId))));
-    expect(calls().map((entries) => entries.length)).toEqual([2, 1]);
-  });
-
   it('sends again just the entries that failed inside an answer of 200', async () => {
     bus
       .on(PutEventsCommand)
@@ -160,36 +149,6 @@ describe('publishing events', () => {
     await expect(make().publish(anEnvelope())).rejects.toMatchObject({ code: 'TimeoutError', cause });
     bus.on(PutEventsCommand).callsFake(() => Promise.reject('no error'));
     await expect(make().publish(anEnvelope())).rejects.toMatchObject({ code: 'unknown' });
-  });
-
-  it('fills a call to its last byte, counted as EventBridge does', async () => {
-    const events = (excess: number) => {
-      const [one, two] = ['1', '2'].map((advertId) => JSON.parse(anEnvelope(advertId)));
-      one.detail.data.status = 'ż'.repeat(50_000);
-      // https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevent-size.html
-      const bytes = [one, two]
-        .flatMap((event) => [
-          event.source,
-          event['detail-type'],
-          JSON.stringify(event.detail),
-          ...event.resources,
-        ])
-        .reduce((sum, text) => sum + Buffer.byteLength(text), 2 * 14);
-      two.detail.data.status += 'x'.repeat(256 * 1024 - bytes + excess);
-      return [one, two].map((event) => JSON.stringify(event));
-    };
-    const { publish } = make();
-    await Promise.all(events(0).map(publish));
-    await Promise.all(events(1).map(publish));
-    expect(calls().map((entries) => entries.length)).toEqual([2, 1, 1]);
-  });
-
-  it('leaves an event that is too large for any call to EventBridge', async () => {
-    const large = JSON.parse(anEnvelope('1'));
-    large.detail.data.status = 'x'.repeat(300_000);
-    const { publish } = make();
-    await Promise.all([publish(JSON.stringify(large)), publish(anEnvelope('2'))]);
-    expect(calls().map((entries) => entries.length)).toEqual([1, 1]);
   });
 
   it('puts events without a subject side by side', async () => {

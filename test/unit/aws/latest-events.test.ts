@@ -5,6 +5,7 @@ import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import { latestEvents } from '../../../shared/aws/latest-events.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
 import { anEnvelope } from '../../helpers/aws/fixtures.ts';
+import { pagesOf } from '../../helpers/aws/pages.ts';
 
 const key = { partnerAccount: 'main', generation: 1_763_640_000, advertId: '1' };
 const row = (envelope?: string) => ({
@@ -58,33 +59,31 @@ describe('a table of several pages', () => {
     envelope: { S: anEnvelope(advertId) },
   });
   const from = (advertId: string) => ({ pk: { S: `main/${key.generation}/${advertId}` } });
-  const starts = () => mock.commandCalls(ScanCommand).map(({ args }) => args[0].input.ExclusiveStartKey);
 
   beforeEach(() => mock.reset());
 
   it('is read to its end for the latest events, each page from where the last one ended', async () => {
-    mock
-      .on(ScanCommand)
-      .resolvesOnce({ Items: [item('1')], LastEvaluatedKey: from('1') })
+    const { answer, starts } = pagesOf(
+      { Items: [item('1')], LastEvaluatedKey: from('1') },
       // A page may be empty though more follow.
-      .resolvesOnce({ LastEvaluatedKey: from('2') })
-      .resolves({ Items: [{}, item('3')] });
+      { LastEvaluatedKey: from('2') },
+      { Items: [{}, item('3')] },
+    );
+    mock.on(ScanCommand).callsFake(answer);
 
     const pages = await all(latestEvents(table, new Map([['main', key.generation]])));
 
     expect(pages).toEqual([[anEnvelope('1')], [], [anEnvelope('3')]]);
-    expect(starts()).toEqual([undefined, from('1'), from('2')]);
+    expect(starts).toEqual([undefined, from('1'), from('2')]);
   });
 
   it('is read to its end to forget a partner account, strongly consistent', async () => {
-    mock
-      .on(ScanCommand)
-      .resolvesOnce({ LastEvaluatedKey: from('1') })
-      .resolves({ Items: [{ pk: {} as never }] });
+    const { answer, starts } = pagesOf({ LastEvaluatedKey: from('1') }, { Items: [{ pk: {} as never }] });
+    mock.on(ScanCommand).callsFake(answer);
 
     await createAdvertHistories(table).remove('main', key.generation);
 
-    expect(starts()).toEqual([undefined, from('1')]);
+    expect(starts).toEqual([undefined, from('1')]);
     expect(mock.commandCalls(ScanCommand).map(({ args }) => args[0].input.ConsistentRead)).toEqual([
       true,
       true,

@@ -2,6 +2,7 @@ import { DeleteItemCommand, DynamoDBClient, QueryCommand } from '@aws-sdk/client
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createParkingLot } from '../../../shared/aws/parking/parking-lot.ts';
+import { pagesOf } from '../../helpers/aws/pages.ts';
 
 const dynamo = mockClient(DynamoDBClient);
 const lot = createParkingLot({ client: new DynamoDBClient({}), name: 't' });
@@ -11,19 +12,20 @@ beforeEach(() => dynamo.reset());
 
 describe('the parking lot on DynamoDB', () => {
   it('is counted page by page, of every marked account, strongly consistent', async () => {
-    dynamo
-      .on(QueryCommand)
-      .resolvesOnce({ Items: [{ pk: { S: 'x' }, sk: { S: 'main' } }] })
-      .resolvesOnce({ Count: 3, LastEvaluatedKey: start })
+    const { answer, starts } = pagesOf<object>(
+      { Items: [{ pk: { S: 'x' }, sk: { S: 'main' } }] },
+      { Count: 3, LastEvaluatedKey: start },
       // A page may be empty though more follow.
-      .resolvesOnce({ LastEvaluatedKey: start })
-      .resolves({ Count: 2 });
+      { LastEvaluatedKey: start },
+      { Count: 2 },
+    );
+    dynamo.on(QueryCommand).callsFake(answer);
     expect(await lot.count()).toBe(5);
     const [, ...counts] = dynamo.commandCalls(QueryCommand).map(({ args }) => args[0].input);
     expect(counts.map(({ Select, ConsistentRead }) => [Select, ConsistentRead])).toEqual(
       counts.map(() => ['COUNT', true]),
     );
-    expect(counts.map(({ ExclusiveStartKey }) => ExclusiveStartKey)).toEqual([undefined, start, start]);
+    expect(starts).toEqual([undefined, undefined, start, start]);
   });
 
   it('says what is wrong with a row that cannot be read', async () => {

@@ -1,7 +1,7 @@
 import { ChangeMessageVisibilityBatchCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createBatchSettler } from '../../../shared/aws/settler.ts';
+import { BatchSettler } from '../../../shared/aws/settler.ts';
 import { deliveryOf } from '../../../shared/aws/sqs/deliveries.ts';
 import type { Verdict } from '../../../shared/ports/deliveries.ts';
 import { aClock, aLetter, aMessage, anObserver } from '../../helpers/aws/fixtures.ts';
@@ -18,7 +18,7 @@ function make() {
   const clock = aClock(100_000);
   const parking = { park: vi.fn(async () => {}) };
   return {
-    settler: createBatchSettler({ queue, deadLetterQueue, books, observer, clock, parking }),
+    settler: new BatchSettler({ queue, deadLetterQueue, books, observer, clock, parking }),
     books,
     lines,
     parking,

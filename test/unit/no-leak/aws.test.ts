@@ -12,16 +12,15 @@ import { createRefreshToken } from '../../../functions/refresh-token/refresh-tok
 import { startSandbox } from '../../../sandbox/server.ts';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
-import { createBooks } from '../../../shared/aws/books.ts';
+import { createBooksWriter, readBooks } from '../../../shared/aws/books.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
-import { readBooks } from '../../../shared/aws/read-books.ts';
-import { createStoredLetters } from '../../../shared/aws/redrive.ts';
-import { createBatchSettler } from '../../../shared/aws/settler.ts';
+import { BatchSettler } from '../../../shared/aws/settler.ts';
+import { StoredLetters } from '../../../shared/aws/stored-letters.ts';
 import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
@@ -71,7 +70,7 @@ async function startBridge() {
   const edges = { clock, random: () => 0.5, newId: () => `id-${++ids}` };
   const accounts = createPartnerAccounts(table);
   const feedStates = createFeedStates(table);
-  const books = createBooks(table);
+  const books = createBooksWriter(table);
   const histories = createAdvertHistories(statusTable);
   const vault = createTokenVault(secretsManager, aReadersPolicy);
   const application = createApplicationSecret(secretsManager);
@@ -118,8 +117,8 @@ async function startBridge() {
     ...{ ...edges, accounts, histories, adverts: reader, events, observer, bridgePausedUntil },
     settings: { ...fanOutLimits, advertTries: 1, confirmUnavailableSeconds: 0 },
   });
-  const inbox = sqsInbox(queue, createBatchSettler({ queue, deadLetterQueue, books, observer, parking }));
-  const letters = createStoredLetters({ queue, deadLetterQueue, books });
+  const inbox = sqsInbox(queue, new BatchSettler({ queue, deadLetterQueue, books, observer, parking }));
+  const letters = new StoredLetters({ queue, deadLetterQueue, books });
 
   /** A round of the drain, then what it queued. */
   async function pass(): Promise<void> {

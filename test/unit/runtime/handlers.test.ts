@@ -1,6 +1,6 @@
 import type { Context, SQSEvent, SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createBookKeeper } from '../../../shared/aws/book-keeper.ts';
+import { createBookKeeper } from '../../../shared/aws/books.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aMessage } from '../../helpers/aws/fixtures.ts';

@@ -1,7 +1,7 @@
 import { BatchGetItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { coalescedReads } from '../../../../shared/aws/dynamodb/coalesced-reads.ts';
+import { CoalescedReads } from '../../../../shared/aws/dynamodb/coalesced-reads.ts';
 import { aClock } from '../../../helpers/aws/fixtures.ts';
 
 const dynamo = mockClient(DynamoDBClient);
@@ -13,9 +13,9 @@ beforeEach(() => dynamo.reset());
 describe('coalesced reads', () => {
   it('go together in one consistent call, each key once', async () => {
     dynamo.on(BatchGetItemCommand).resolves({ Responses: { t: [item('b'), item('a')] } });
-    const read = coalescedReads(table, 'pk');
+    const reads = new CoalescedReads(table, 'pk');
 
-    const found = await Promise.all([read('a'), read('b'), read('a'), read('c')]);
+    const found = await Promise.all([reads.read('a'), reads.read('b'), reads.read('a'), reads.read('c')]);
 
     expect(found).toEqual([item('a'), item('b'), item('a'), undefined]);
     const calls = dynamo.commandCalls(BatchGetItemCommand);
@@ -28,9 +28,9 @@ describe('coalesced reads', () => {
 
   it('are asked for a hundred at a time', async () => {
     dynamo.on(BatchGetItemCommand).resolves({});
-    const read = coalescedReads(table, 'pk');
+    const reads = new CoalescedReads(table, 'pk');
 
-    await Promise.all(Array.from({ length: 101 }, (_, index) => read(String(index))));
+    await Promise.all(Array.from({ length: 101 }, (_, index) => reads.read(String(index))));
 
     const asked = dynamo
       .commandCalls(BatchGetItemCommand)
@@ -44,9 +44,9 @@ describe('coalesced reads', () => {
       .resolvesOnce({ Responses: { t: [item('a')] }, UnprocessedKeys: { t: { Keys: [item('b')] } } })
       .resolves({ Responses: { t: [item('b')] } });
     const clock = aClock();
-    const read = coalescedReads(table, 'pk', { clock, random: () => 0.5 });
+    const reads = new CoalescedReads(table, 'pk', { clock, random: () => 0.5 });
 
-    expect(await Promise.all([read('a'), read('b')])).toEqual([item('a'), item('b')]);
+    expect(await Promise.all([reads.read('a'), reads.read('b')])).toEqual([item('a'), item('b')]);
 
     expect(dynamo.commandCalls(BatchGetItemCommand)[1]?.args[0].input.RequestItems?.t?.Keys).toEqual([
       item('b'),
@@ -60,9 +60,9 @@ describe('coalesced reads', () => {
       UnprocessedKeys: { t: { Keys: [item('b')] } },
     });
     const clock = aClock();
-    const read = coalescedReads(table, 'pk', { clock, random: () => 0.5 });
+    const reads = new CoalescedReads(table, 'pk', { clock, random: () => 0.5 });
 
-    const [a, b] = await Promise.allSettled([read('a'), read('b')]);
+    const [a, b] = await Promise.allSettled([reads.read('a'), reads.read('b')]);
 
     expect([a?.status, b?.status]).toEqual(['fulfilled', 'rejected']);
     expect(b).toMatchObject({ reason: { message: '1 reads of t were left unprocessed' } });
@@ -74,12 +74,12 @@ describe('coalesced reads', () => {
       .on(BatchGetItemCommand)
       .rejectsOnce(new Error('no route'))
       .resolves({ Responses: { t: [item('a')] } });
-    const read = coalescedReads(table, 'pk');
+    const reads = new CoalescedReads(table, 'pk');
 
-    const asked = await Promise.allSettled([read('a'), read('a'), read('b')]);
+    const asked = await Promise.allSettled([reads.read('a'), reads.read('a'), reads.read('b')]);
     expect(asked.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
 
-    expect(await read('a')).toEqual(item('a'));
+    expect(await reads.read('a')).toEqual(item('a'));
     expect(dynamo.commandCalls(BatchGetItemCommand)[1]?.args[0].input.RequestItems?.t?.Keys).toEqual([
       item('a'),
     ]);

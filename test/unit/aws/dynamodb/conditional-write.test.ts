@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { putItem, updateItem } from '../../../../shared/aws/dynamodb/conditional-write.ts';
+import { hasVersion, putItem, updateItem } from '../../../../shared/aws/dynamodb/conditional-write.ts';
 import type { Item } from '../../../../shared/aws/dynamodb/values.ts';
 
 const dynamo = mockClient(DynamoDBClient);
@@ -34,7 +34,7 @@ describe('a conditional write', () => {
     const standing = { ...key, holder: { S: 'somebody' }, writeMark: { S: 'theirs' } };
     dynamo.on(PutItemCommand).rejects(refusal(standing));
 
-    expect(await putItem(table, key, {}, 'attribute_not_exists(#pk)')).toEqual({
+    expect(await putItem(table, key, {}, hasVersion(0))).toEqual({
       written: false,
       found: standing,
     });
@@ -90,7 +90,7 @@ describe('a conditional write', () => {
       throw refusal(ReturnValuesOnConditionCheckFailure === 'ALL_OLD' ? Item : undefined);
     });
     for (const _again of [1, 2]) {
-      expect(await putItem(table, key, { a: 1 }, '#a = :a', { a: 0 })).toMatchObject({ written: true });
+      expect(await putItem(table, key, { a: 1 }, hasVersion(1))).toMatchObject({ written: true });
     }
     expect(marks.size).toBe(2);
   });

@@ -5,6 +5,7 @@ import { deleteAll, queryAll } from '../../../../shared/aws/dynamodb/query.ts';
 import { createFeedStates } from '../../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
 import { aClock } from '../../../helpers/aws/fixtures.ts';
+import { pagesOf } from '../../../helpers/aws/pages.ts';
 
 const dynamo = mockClient(DynamoDBClient);
 const table = { client: new DynamoDBClient({}), name: 't' };
@@ -31,17 +32,18 @@ describe('a list', () => {
   });
 
   it('is read page by page to its end, each page from where the last one ended', async () => {
-    dynamo
-      .on(QueryCommand)
-      .resolvesOnce({ Items: [item(1)], LastEvaluatedKey: item(1) })
+    const { answer, starts } = pagesOf(
+      { Items: [item(1)], LastEvaluatedKey: item(1) },
       // A page may be empty though more follow.
-      .resolvesOnce({ LastEvaluatedKey: item(2) })
-      .resolves({ Items: [item(3)] });
+      { LastEvaluatedKey: item(2) },
+      { Items: [item(3)] },
+    );
+    dynamo.on(QueryCommand).callsFake(answer);
 
     expect(await queryAll(table, 'feed')).toEqual([item(1), item(3)]);
 
     const calls = dynamo.commandCalls(QueryCommand).map(({ args }) => args[0].input);
-    expect(calls.map(({ ExclusiveStartKey }) => ExclusiveStartKey)).toEqual([undefined, item(1), item(2)]);
+    expect(starts).toEqual([undefined, item(1), item(2)]);
     expect(calls.map(({ ConsistentRead }) => ConsistentRead)).toEqual([true, true, true]);
   });
 });
@@ -51,7 +53,7 @@ describe('deleting many items', () => {
     dynamo.on(BatchWriteItemCommand).resolves({});
     const names = Array.from({ length: 51 }, (_, index) => index);
 
-    await deleteAll(table, names.map(item), aClock());
+    await deleteAll(table, names.map(item), { clock: aClock() });
 
     expect(sent()).toEqual([requests(...names.slice(0, 25)), requests(...names.slice(25, 50)), requests(50)]);
   });
@@ -65,7 +67,7 @@ describe('deleting many items', () => {
     const clock = aClock();
     vi.spyOn(Math, 'random').mockReturnValue(0.5);
 
-    await deleteAll(table, ['a', 'b', 'c'].map(item), clock);
+    await deleteAll(table, ['a', 'b', 'c'].map(item), { clock });
 
     expect(sent()).toEqual([requests('a', 'b', 'c'), requests('b', 'c'), requests('c')]);
     expect(clock.slept).toEqual([50, 100]);
@@ -74,7 +76,7 @@ describe('deleting many items', () => {
   it('fails, and says how much is left, when the table never takes it', async () => {
     dynamo.on(BatchWriteItemCommand).resolves({ UnprocessedItems: { t: requests('b') } });
 
-    await expect(deleteAll(table, ['a', 'b'].map(item), aClock())).rejects.toThrow(
+    await expect(deleteAll(table, ['a', 'b'].map(item), { clock: aClock() })).rejects.toThrow(
       '1 items of t were not written',
     );
     expect(sent()).toHaveLength(8);

@@ -1,8 +1,7 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createBookKeeper } from '../../../../shared/aws/book-keeper.ts';
-import { createBooks } from '../../../../shared/aws/books.ts';
+import { createBookKeeper, createBooksWriter } from '../../../../shared/aws/books.ts';
 import { sendDeadLetters } from '../../../../shared/aws/dead-letters.ts';
 import type { Table } from '../../../../shared/aws/dynamodb/conditional-write.ts';
 import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
@@ -50,7 +49,7 @@ beforeEach(async () => {
     ],
   });
   await createPartnerAccounts(table).write(partnerAccount(), 0);
-  await createBooks(table).add(name, generation, { deadLettered: 2 });
+  await createBooksWriter(table).add(name, generation, { deadLettered: 2 });
   const letters = [
     aLetter({ advertId: '11', message: aMessage('11') }),
     aLetter({ advertId: 'x', fault: 'malformed-id', message: null, at: '2026-11-20T13:00:00.000Z' }),

@@ -1,7 +1,6 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createBookKeeper } from '../../../shared/aws/book-keeper.ts';
-import { booksItemKey, createBooks } from '../../../shared/aws/books.ts';
+import { booksItemKey, createBookKeeper, createBooksWriter } from '../../../shared/aws/books.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createParkingLot } from '../../../shared/aws/parking/parking-lot.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
@@ -25,7 +24,7 @@ describe('the books on DynamoDB', () => {
       queue: sqs.createQueue(),
       deadLetterQueue: sqs.createQueue(),
     });
-    return { table, bookKeeper, books: createBooks(table), feedStates: createFeedStates(table) };
+    return { table, bookKeeper, books: createBooksWriter(table), feedStates: createFeedStates(table) };
   }
 
   it('balance: what is in flight is what was listed and has no outcome yet', async () => {
