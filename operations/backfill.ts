@@ -1,56 +1,53 @@
 /**
- * A backfill: looks at every advert of a list once, through the queue and the fan-out, like a change that the feed
- * named. So an advert that was never seen gets its first event, one whose status differs its next one, any other none.
+ * A backfill: sends every advert of a list once through the queue and the fan-out, like a change that the feed named. An
+ * advert that was never seen gets its first event, one whose status differs its next one, any other none.
  */
-import { advertIdPattern } from '../shared/contract/checks.ts';
-import type { ChangedAdvert } from '../shared/contract/messages.ts';
+import { type EnqueueDeps, enqueuePage } from '../functions/drain/enqueue-page.ts';
+import { idsOf } from '../functions/drain/page-ids.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
 import { PartnerError } from '../shared/domain/faults.ts';
-import type { AdvertSource, SourcePage } from '../shared/ports/advert-source.ts';
+import type { AdvertSource } from '../shared/ports/advert-source.ts';
 import type { BackfillKey, BackfillProgress, Backfills } from '../shared/ports/backfills.ts';
-import type { ChangedAdvertsQueue } from '../shared/ports/changed-adverts-queue.ts';
 
-export interface BackfillDeps {
+export interface BackfillDeps extends EnqueueDeps {
   readonly backfills: Backfills;
-  readonly queue: ChangedAdvertsQueue;
   readonly clock: Clock;
-  /** A fresh ID of at most 64 characters, never one given before. */
-  readonly newId: () => string;
   readonly settings: {
-    /** Name of the feed that the messages are as if from. */
+    /** Name of the feed that the messages pretend to come from. */
     readonly feed: string;
-    /** While so many messages of the partner account wait nothing is added: changes of the feed stand behind them. */
+    /** Nothing is added while more messages of the partner account wait: changes of the feed wait behind them. */
     readonly maxWaiting: number;
     /** Pause before the queue is looked at again. */
     readonly lookMs: number;
   };
-  /** Told of each step. */
-  readonly onProgress?: (progress: BackfillProgress, waiting: boolean) => void;
+  /** Called at each step. */
+  readonly onProgress?: (progress: BackfillProgress, isWaiting: boolean) => void;
 }
 
 export interface BackfillOptions {
-  /** Ends it after the page in hand; it can go on later. */
+  /** Stops after the current page; the backfill can be continued later. */
   readonly signal: AbortSignal;
-  /** Leaves an unfinished one aside and begins anew. */
+  /** Abandons an unfinished backfill and begins anew. */
   readonly restart: boolean;
 }
 
 export type BackfillResult = { readonly progress: BackfillProgress } & (
   | { readonly end: 'done' | 'stopped' | 'paused' }
-  /** Another process goes on with it, or has begun anew. */
+  /** Another process continues it, or has begun anew. */
   | { readonly end: 'taken-over' }
-  /** An unfinished one has another source. */
+  /** An unfinished backfill has another source. */
   | { readonly end: 'other-source' }
 );
 
-/** So many conflicts with `--pause` or another process are no accident. */
+/** So many conflicts in a row with `--pause` or another process are no accident. */
 const maxConflicts = 10;
 
 /**
- * Runs a backfill, or goes on with an unfinished one of the same source. A page's IDs go to the queue first, then the
- * progress is stored: after a crash in between the page is listed again, and its adverts are found unchanged.
+ * Runs a backfill, or continues an unfinished one of the same source. A page's IDs go to the queue first, then the
+ * progress is stored: after a crash in between the page is sent again, and its adverts are found unchanged.
  *
- * @throws {PartnerError} what the source throws, or `passing` when the queue did not accept everything; it can go on
+ * @throws {PartnerError} what the source throws, or `transient` when the queue did not accept everything; the backfill can
+ * be continued
  */
 export async function backfill(
   deps: BackfillDeps,
@@ -70,28 +67,37 @@ export async function backfill(
     if ((await queue.depth(key.partnerAccount)) > settings.maxWaiting) {
       onProgress(run.progress, true);
       await clock.sleep(settings.lookMs, signal);
-      // `--pause` is heard while waiting, too.
+      // Somebody may pause it while it waits.
       const stored = await deps.backfills.read(key);
       if (stored && stored.version !== run.version) return endOf(stored.value, run.progress);
       continue;
     }
     const page = await source.page(run.progress.position);
-    if (page && isRepeated(page, before)) {
+    if (page && isSame(page.data, before)) {
       throw new PartnerError(
         'contract-broken',
         'the advert list gave the same page again: it is paged in another way than assumed',
       );
     }
     before = page?.data ?? [];
-    const { ids, malformed } = sorted(page, seen);
-    await send(run, ids);
+    const found = idsOf(before);
+    const ids = found.ids.filter((id) => !seen.has(id));
+    for (const id of ids) seen.add(id);
+    if (ids.length > 0) {
+      // Malformed entries are no dead letters: the list does not say that they changed.
+      const listed = { ...found, ids, malformed: 0 };
+      await enqueuePage(deps, { ...key, feed: settings.feed }, listed, {
+        receivedAt: clock.now(),
+        cause: 'backfill',
+      });
+    }
     const { progress } = run;
     const next: BackfillProgress = {
       ...progress,
       state: page ? 'running' : 'done',
       position: page?.next ?? progress.position,
       listed: progress.listed + ids.length,
-      malformed: progress.malformed + malformed,
+      malformed: progress.malformed + found.malformed,
     };
     const stored = await store(run, next, ids.length);
     if (stored) return stored;
@@ -133,31 +139,7 @@ async function begin(
   throw new Error('too many others write the progress of this backfill');
 }
 
-/** @throws {PartnerError} when the queue did not accept everything; nothing may be stored then */
-async function send({ deps, key }: Run, ids: readonly string[]): Promise<void> {
-  const { clock, newId, queue, settings } = deps;
-  if (ids.length === 0) return;
-  // Fresh for each page read: the fan-out finds its own work again by the key.
-  const readId = newId();
-  const listedAt = toInstant(clock.now());
-  const refused = await queue.send(
-    ids.map(
-      (advertId): ChangedAdvert => ({
-        key: `${readId}:${advertId}`,
-        ...key,
-        feed: settings.feed,
-        advertId,
-        listedAt,
-        cause: 'backfill',
-        correlationId: readId,
-      }),
-    ),
-  );
-  if (refused.size === 0) return;
-  throw new PartnerError('transient', `the queue did not accept ${refused.size} of ${ids.length} messages`);
-}
-
-/** Stores the progress; where somebody else wrote, the page is counted all the same, for it is in the queue. */
+/** Stores the progress. After a conflict the page is counted all the same, for it is in the queue. */
 async function store(run: Run, next: BackfillProgress, listed: number): Promise<BackfillResult | undefined> {
   const { backfills } = run.deps;
   if (await backfills.write(run.key, next, run.version, listed)) {
@@ -170,7 +152,7 @@ async function store(run: Run, next: BackfillProgress, listed: number): Promise<
     if (!stored) break;
     const { value, version } = stored;
     const isOurs = value.id === run.progress.id && value.position === run.progress.position;
-    // Paused, it is at the page that was just sent; another process's own progress is not to be moved.
+    // A pause keeps the position of the page that was just sent; another process's own progress stays as it is.
     const merged = isOurs ? { ...next, state: next.state === 'done' ? next.state : value.state } : value;
     if (await backfills.write(run.key, merged, version, listed)) return endOf(merged, next);
   }
@@ -182,7 +164,7 @@ function endOf(stored: BackfillProgress, own: BackfillProgress): BackfillResult 
   return { end: 'taken-over', progress: stored };
 }
 
-/** Asks a backfill that is running to stop after the page in hand. @returns undefined when none is */
+/** Asks a running backfill to stop after its current page. @returns undefined when none is running */
 export async function pauseBackfill(
   backfills: Backfills,
   key: BackfillKey,
@@ -196,19 +178,5 @@ export async function pauseBackfill(
   throw new Error('too many others write the progress of this backfill');
 }
 
-/** The page's IDs that this run has not sent yet, and how many entries are none. */
-function sorted(page: SourcePage | undefined, seen: Set<string>) {
-  const ids: string[] = [];
-  let malformed = 0;
-  for (const entry of page?.data ?? []) {
-    if (typeof entry !== 'string' || !advertIdPattern.test(entry)) malformed += 1;
-    else if (!seen.has(entry)) {
-      seen.add(entry);
-      ids.push(entry);
-    }
-  }
-  return { ids, malformed };
-}
-
-const isRepeated = ({ data }: SourcePage, before: readonly unknown[]): boolean =>
-  data.length > 0 && data.length === before.length && data.every((entry, index) => entry === before[index]);
+const isSame = (page: readonly unknown[], before: readonly unknown[]): boolean =>
+  page.length > 0 && page.length === before.length && page.every((entry, index) => entry === before[index]);

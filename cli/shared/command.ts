@@ -15,14 +15,15 @@ export type AddCommand = (program: Command, io: Io, end: (exitCode: ExitCode) =>
 type Where = 'any' | 'none' | { readonly localOnly: string };
 type TargetFor<W extends Where> = W extends 'any' ? Target : W extends 'none' ? undefined : LocalTarget;
 
-export interface CommandSpec<W extends Where, O extends OptionSpecs, A extends v.GenericSchema> {
+export interface CommandSpec<O extends OptionSpecs, W extends Where, A extends v.GenericSchema> {
   readonly name: string;
   /** For the list of commands. */
   readonly summary: string;
   readonly description: string;
   /** Shown below the options: what else there is to know, and examples. */
   readonly more: string;
-  readonly where: W;
+  /** Default: `any`. */
+  readonly where?: W;
   /** `syntax` is `<NAME>` where it is required, `[NAME]` where it is not, `<NAME...>` for several. */
   readonly argument?: { readonly syntax: string; readonly help: string; readonly schema: A };
   readonly options?: O;
@@ -47,14 +48,14 @@ export interface Call<T, O, A> {
  * @param run resolves with the exit code; what it throws is explained on standard error
  */
 export function defineCommand<
-  const W extends Where,
   const O extends OptionSpecs,
+  const W extends Where = 'any',
   A extends v.GenericSchema = v.GenericSchema,
 >(
-  spec: CommandSpec<W, O, A>,
+  spec: CommandSpec<O, W, A>,
   run: (call: Call<TargetFor<W>, Checked<O>, v.InferOutput<A>>) => Promise<ExitCode>,
 ): AddCommand {
-  const { argument, options = {} as O, where } = spec;
+  const { argument, options = {} as O, where = 'any' } = spec;
   const argumentName = argument?.syntax.replace(/[^A-Z]/g, '') ?? '';
   return (program, io, end) => {
     const command = program

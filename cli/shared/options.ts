@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import * as v from 'valibot';
 import { UsageError } from '../../operations/errors.ts';
-import { flawsOf } from '../../shared/contract/checks.ts';
+import { flawsOf, partnerAccountName } from '../../shared/contract/checks.ts';
 
 /** One option. Its key in {@link OptionSpecs} is its name in camel case: `pageSize` is `--page-size`. */
 export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
@@ -28,6 +28,20 @@ export const option = <const S extends v.GenericSchema>(value: string, help: str
 });
 
 export const optionalText = v.optional(v.string());
+
+/** An option with any text as its value. */
+export const text = (value: string, help: string) => option(value, help, optionalText);
+
+/** An option with a whole number as its value, without a default. */
+export const optionalNumber = (help: string, least: number, most: number) =>
+  option('N', help, v.optional(wholeNumber(least, most)));
+
+/** An option with a whole number as its value, and a default. */
+export const number = (help: string, least: number, most: number, standard: number) =>
+  option('N', help, v.optional(wholeNumber(least, most), String(standard)));
+
+/** The argument of a command for one partner account. */
+export const nameArgument = { syntax: '<NAME>', help: 'the partner account', schema: partnerAccountName };
 
 export function addOptions(command: Command, options: OptionSpecs): void {
   for (const [key, { help, schema, value, repeatable }] of Object.entries(options)) {
@@ -74,9 +88,8 @@ export function checkedOptions<const S extends v.ObjectEntries>(
 export const optionOf = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** A whole number, which an option gives as text. */
-export const wholeOption = (least: number, most: number, what = 'a whole number') => {
-  const expected = `expected ${what} from ${least} to ${most}`;
+function wholeNumber(least: number, most: number) {
+  const expected = `expected a whole number from ${least} to ${most}`;
   return v.pipe(
     v.string(expected),
     v.regex(/^\d{1,15}$/, expected),
@@ -84,7 +97,7 @@ export const wholeOption = (least: number, most: number, what = 'a whole number'
     v.minValue(least, expected),
     v.maxValue(most, expected),
   );
-};
+}
 
 const instantWithZone = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{1,3})?(Z|[+-]\d\d:\d\d)$/;
 

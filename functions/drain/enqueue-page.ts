@@ -24,11 +24,10 @@ export interface EnqueueDeps {
  */
 export async function enqueuePage(
   { queue, deadLetters, observer, newId }: EnqueueDeps,
-  state: FeedState,
+  { partnerAccount, generation, feed }: Pick<FeedState, 'partnerAccount' | 'generation' | 'feed'>,
   found: PageIds,
   { receivedAt, cause }: { readonly receivedAt: number; readonly cause: Cause },
 ): Promise<void> {
-  const { partnerAccount, generation, feed } = state;
   // Fresh for every page read: fan-out knows its own writes by it, and a page that is read again may name newer changes.
   const readId = newId();
   const listedAt = toInstant(receivedAt);

@@ -3,7 +3,7 @@ import { UsageError } from '../../../operations/errors.ts';
 import { partnerBaseUrl } from '../../../shared/contract/settings.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
-import { checkedOptions, flag, option, optionalText } from '../../shared/options.ts';
+import { checkedOptions, flag, option, text } from '../../shared/options.ts';
 import { readSecret } from '../../shared/secret-input.ts';
 import { applications } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
@@ -23,11 +23,10 @@ export const addApplication = defineCommand(
       'Stores the credentials that the partner service gave the application. Given again, it replaces them; partner ' +
       'accounts stay connected.',
     more,
-    where: 'any',
     options: {
       clientId: option('ID', "the application's client ID (required)", clientId),
       clientSecretStdin: flag('read the client secret from standard input'),
-      clientSecretFile: option('FILE', 'read the client secret from FILE', optionalText),
+      clientSecretFile: text('FILE', 'read the client secret from FILE'),
       baseUrl: option(
         'URL',
         'where the partner service is (required with --local; a stack has it as a setting)',

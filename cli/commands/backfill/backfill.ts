@@ -1,12 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { backfill, pauseBackfill } from '../../../operations/backfill.ts';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
-import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import { advertsFeed } from '../../../shared/domain/feed.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
-import { flag, option, optionalText, wholeOption } from '../../shared/options.ts';
+import { flag, nameArgument, number, option, text } from '../../shared/options.ts';
 import { withProgress } from '../../shared/progress.ts';
 import { connectedAccount } from '../../targets/connected-account.ts';
 import { catchUp } from '../../targets/needs.ts';
@@ -30,10 +28,9 @@ export const addBackfill = defineCommand(
       'Fetches every advert of a partner account once: an advert that was never seen gets its first event, one whose ' +
       'status differs from its latest event its next one (cause "backfill"), any other none.',
     more,
-    where: 'any',
-    argument: { syntax: '<NAME>', help: 'the partner account', schema: partnerAccountName },
+    argument: nameArgument,
     options: {
-      ids: option('FILE', 'fetch the adverts of FILE, one ID a line; - is standard input', optionalText),
+      ids: text('FILE', 'fetch the adverts of FILE, one ID a line; - is standard input'),
       restart: flag('abandon an unfinished backfill and begin anew'),
       pause: flag('stop the backfill that is running elsewhere, after its current page'),
       paging: option(
@@ -41,11 +38,7 @@ export const addBackfill = defineCommand(
         'how the list is paged (assumed): page, offset or none',
         v.optional(v.picklist(['page', 'offset', 'none'], 'expected page, offset or none'), 'page'),
       ),
-      pageSize: option(
-        'N',
-        'adverts of one page of the list, 1–1000 (assumed)',
-        v.optional(wholeOption(1, 1000), '100'),
-      ),
+      pageSize: number('adverts of one page of the list, 1–1000 (assumed)', 1, 1000, 100),
       positionParameter: option(
         'NAME',
         'what the list calls page or offset (assumed; default: the same)',
@@ -77,10 +70,8 @@ export const addBackfill = defineCommand(
       const { end, progress } = await withProgress(io, (show) =>
         backfill(
           {
+            ...bridge.poll,
             backfills: bridge.backfills,
-            queue: bridge.poll.queue,
-            clock: bridge.poll.clock,
-            newId: () => randomUUID().replaceAll('-', ''),
             settings: {
               feed: advertsFeed.name,
               // Where nobody takes messages out, nobody waits behind them either.

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { UsageError } from '../../../operations/errors.ts';
-import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import type { ConnectedAccount } from '../../../shared/contract/connect.ts';
 import { bridgeSettings } from '../../../shared/contract/settings.ts';
 import { defineCommand } from '../../shared/command.ts';
@@ -10,10 +9,11 @@ import {
   type Checked,
   flag,
   momentOption,
+  nameArgument,
   option,
-  optionalText,
+  optionalNumber,
   optionOf,
-  wholeOption,
+  text,
 } from '../../shared/options.ts';
 import { readSecret } from '../../shared/secret-input.ts';
 import { connections } from '../../targets/needs.ts';
@@ -24,43 +24,37 @@ import { connectedLines, futureText, leftLines, more, redrivenText } from './tex
 
 const defaultTimeoutSeconds = 300;
 
+const { requiredScope, overlapSeconds, acceptLanguage } = bridgeSettings;
 /** Settings that a stack has itself. Without defaults, so that a stack is refused only what was really given. */
 const localSettings = {
   requiredScope: option(
     'SCOPES',
     'what must be granted (with --local; default: "v2 read write")',
-    v.optional(bridgeSettings.requiredScope.wrapped),
+    v.optional(requiredScope.wrapped),
   ),
   overlapSeconds: option(
     'N',
     'how far before now reading begins by default (with --local; default: 300)',
-    v.optional(bridgeSettings.overlapSeconds.wrapped),
+    v.optional(overlapSeconds.wrapped),
   ),
-  acceptLanguage: option(
-    'LANGUAGE',
-    'language of the partner service (with --local)',
-    bridgeSettings.acceptLanguage,
-  ),
+  acceptLanguage: option('LANGUAGE', 'language of the partner service (with --local)', acceptLanguage),
 };
 
+const callbackUrl = loopbackRedirect(defaultPort);
 /** For connecting with a browser: without meaning beside a refresh token. */
 const browserOptions = {
   open: flag('open the address in the browser of this machine'),
-  port: option(
-    'N',
-    `where to listen on 127.0.0.1; 0: any free port (default: ${defaultPort})`,
-    v.optional(wholeOption(0, 65_535)),
-  ),
+  port: optionalNumber(`where to listen on 127.0.0.1; 0: any free port (default: ${defaultPort})`, 0, 65_535),
   redirectUri: option(
     'URL',
-    `the registered Callback URL, or one based on it (default: ${loopbackRedirect(defaultPort)})`,
+    `the registered Callback URL, or one based on it (default: ${callbackUrl})`,
     v.optional(redirectUrl),
   ),
   paste: flag('do not listen: paste the address that the browser ends at'),
-  timeoutSeconds: option(
-    'N',
+  timeoutSeconds: optionalNumber(
     `how long to wait for the user (default: ${defaultTimeoutSeconds})`,
-    v.optional(wholeOption(1, 86_400, 'whole seconds')),
+    1,
+    86_400,
   ),
 };
 
@@ -69,7 +63,7 @@ const options = {
   sameUser: flag('for a known NAME: do not check whether the same user authorized'),
   newUser: flag('for a known NAME: give it to another user, and begin anew (--since TIME goes with it)'),
   refreshTokenStdin: flag('no browser: read the refresh token from standard input'),
-  refreshTokenFile: option('FILE', 'no browser: read the refresh token from FILE', optionalText),
+  refreshTokenFile: text('FILE', 'no browser: read the refresh token from FILE'),
   since: option(
     'TIME',
     'where reading of the feed begins, for a new NAME or user (default: a few minutes ago)',
@@ -89,12 +83,7 @@ export const addConnect = defineCommand(
       'credentials of the same user and puts its dead letters back into the queue; the cursor stays. Another user is ' +
       'refused where the feed shows it; --new-user gives NAME to another user.',
     more,
-    where: 'any',
-    argument: {
-      syntax: '<NAME>',
-      help: 'the name that the partner account has in events',
-      schema: partnerAccountName,
-    },
+    argument: { ...nameArgument, help: 'the name that the partner account has in events' },
     options,
   },
   async ({ io, target, argument: partnerAccount, options: given, report }) => {
@@ -103,12 +92,7 @@ export const addConnect = defineCommand(
     if (sameUser && newUser) {
       throw new UsageError('--same-user and --new-user contradict each other: leave one of them out');
     }
-    const user: UserChoice = {
-      partnerAccount,
-      ...(since !== undefined && { since }),
-      ...(sameUser && { sameUser }),
-      ...(newUser && { newUser }),
-    };
+    const user: UserChoice = { partnerAccount, since, sameUser, newUser };
     const isByBrowser = !refreshTokenStdin && refreshTokenFile === undefined;
     const connect = isByBrowser ? await byBrowser(io, user, given) : await byRefreshToken(io, user, given);
     if (since !== undefined && Date.parse(since) > Date.now()) say(io, futureText(since));

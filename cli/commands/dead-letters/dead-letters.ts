@@ -31,7 +31,6 @@ const addList = defineCommand(
     description:
       'Lists the dead letters with advert, partner account, fault, reason and time. Changes nothing.',
     more: examples.list,
-    where: 'any',
     argument: { syntax: '[NAME]', help: 'only those of this partner account', schema: optionalText },
   },
   async ({ target, argument: name, report }) => {
@@ -53,7 +52,6 @@ const addShow = defineCommand(
     summary: 'show all of one',
     description: 'Shows all that a dead letter says, its message included. Changes nothing.',
     more: examples.show,
-    where: 'any',
     argument: { syntax: '<ID>', help: 'as `list` shows it', schema: v.string() },
   },
   async ({ target, argument: word, report }) => {
@@ -76,7 +74,6 @@ const addRedrive = defineCommand(
       'Puts the messages back into the queue, behind those that wait for the same advert, so that each advert is ' +
       'fetched again. Do this when the cause is fixed.',
     more: examples.redrive,
-    where: 'any',
     argument: {
       syntax: '[ID...]',
       help: 'as `list` shows them; or one NAME: all of that partner account',
@@ -110,7 +107,6 @@ const addDrop = defineCommand(
     description:
       'Removes dead letters for good, after asking. Their adverts get no event until they change again.',
     more: examples.drop,
-    where: 'any',
     argument: { syntax: '<ID...>', help: 'as `list` shows them', schema: v.array(v.string()) },
     options: { yes: flag('do not ask') },
   },

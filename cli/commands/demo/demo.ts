@@ -1,6 +1,5 @@
-import * as v from 'valibot';
 import { defineCommand } from '../../shared/command.ts';
-import { option, wholeOption } from '../../shared/options.ts';
+import { optionalNumber } from '../../shared/options.ts';
 import { more } from './text.ts';
 
 export const addDemo = defineCommand(
@@ -11,11 +10,7 @@ export const addDemo = defineCommand(
     more,
     where: 'none',
     options: {
-      changes: option(
-        'N',
-        'make N changes, deliver them and account for them, instead of running until Ctrl-C',
-        v.optional(wholeOption(1, 1_000_000)),
-      ),
+      changes: optionalNumber('make N changes, account for them and end', 1, 1_000_000),
     },
     isWithoutJson: true,
   },

@@ -1,9 +1,8 @@
 import { unknownAccount } from '../../../operations/unknown-account.ts';
-import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { confirm, requireTerminal } from '../../shared/confirm.ts';
 import { exitCodes } from '../../shared/io.ts';
-import { flag } from '../../shared/options.ts';
+import { flag, nameArgument } from '../../shared/options.ts';
 import { disconnections } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
 import { disconnectedLines, forgetQuestion, more } from './text.ts';
@@ -16,8 +15,7 @@ export const addDisconnect = defineCommand(
       'Stops polling and removes the credentials. The cursor and the history stay, so that connecting again continues ' +
       'from there; with --forget they are removed too.',
     more,
-    where: 'any',
-    argument: { syntax: '<NAME>', help: 'the partner account', schema: partnerAccountName },
+    argument: nameArgument,
     options: {
       forget: flag('remove cursor, history and books as well (asks first)'),
       yes: flag('do not ask'),

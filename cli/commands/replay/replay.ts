@@ -3,7 +3,7 @@ import { UsageError } from '../../../operations/errors.ts';
 import type { ReplayRequest } from '../../../operations/replay.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
-import { checkedOptions, flag, momentOption, option, optionalText } from '../../shared/options.ts';
+import { checkedOptions, flag, momentOption, option, text } from '../../shared/options.ts';
 import { withProgress } from '../../shared/progress.ts';
 import { commandFor } from '../../shared/target.ts';
 import { withStack } from '../../targets/open.ts';
@@ -19,7 +19,6 @@ export const addReplay = defineCommand(
       "Sends what was published between two times again, from the bus's archive, to the subscriber of one rule. Only for " +
       'a deployed stack: an embedded bridge has no archive.',
     more,
-    where: 'any',
     options: {
       from: option('TIME', 'where it begins, with its time zone (required)', v.optional(momentOption)),
       to: option('TIME', 'where it ends (required)', v.optional(momentOption)),
@@ -27,7 +26,7 @@ export const addReplay = defineCommand(
       everyRule: flag('instead: to all subscribers'),
       archive: option('NAME', 'which archive, where the bus has several', nameOrArn),
       noWait: flag('do not wait until it ends'),
-      cancel: option('REPLAY', 'end a replay that was started before', optionalText),
+      cancel: text('REPLAY', 'end a replay that was started before'),
     },
   },
   async ({ io, target, options, report }) => {

@@ -1,9 +1,8 @@
 import { UsageError } from '../../../operations/errors.ts';
 import { resync } from '../../../operations/resync.ts';
-import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
-import { momentOption, option } from '../../shared/options.ts';
+import { momentOption, nameArgument, option } from '../../shared/options.ts';
 import { withProgress } from '../../shared/progress.ts';
 import { connectedAccount } from '../../targets/connected-account.ts';
 import { catchUp } from '../../targets/needs.ts';
@@ -17,8 +16,7 @@ export const addResync = defineCommand(
     description:
       "Reads a partner account's feed again from a time, and continues from there: for when changes may have been missed.",
     more,
-    where: 'any',
-    argument: { syntax: '<NAME>', help: 'the partner account', schema: partnerAccountName },
+    argument: nameArgument,
     options: { since: option('TIME', 'where reading begins, with its time zone (required)', momentOption) },
   },
   async ({ io, target, argument: name, options, report }) => {

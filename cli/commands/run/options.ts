@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { bridgeSettings, isLoopback } from '../../../shared/contract/settings.ts';
-import { flag, option, wholeOption } from '../../shared/options.ts';
+import { flag, number, option } from '../../shared/options.ts';
 
 /** Where events may be sent; written as the URL standard writes it, so that one webhook has one name. */
 export const webhookUrl = v.pipe(
@@ -43,16 +43,8 @@ export const runOptions = {
     'the longest pause that the partner service can ask for',
     settings.maxPauseSeconds,
   ),
-  concurrency: option(
-    'N',
-    'adverts fetched at the same time, 1–1000',
-    v.optional(wholeOption(1, 1000), '10'),
-  ),
-  advertTries: option(
-    'N',
-    'how often an advert is tried before its change is dead-lettered',
-    v.optional(wholeOption(1, 100), '5'),
-  ),
+  concurrency: number('adverts fetched at the same time, 1–1000', 1, 1000, 10),
+  advertTries: number('how often an advert is tried before its change is dead-lettered', 1, 100, 5),
   webhook: {
     ...option(
       'URL',
@@ -61,11 +53,7 @@ export const runOptions = {
     ),
     repeatable: true,
   },
-  webhookRetentionHours: option(
-    'N',
-    'how long events wait for a webhook that is down',
-    v.optional(wholeOption(1, 24 * 90), '72'),
-  ),
+  webhookRetentionHours: number('how long events wait for a webhook that is down', 1, 24 * 90, 72),
   stdout: flag('with --webhook: write the events to standard output as well'),
   untilIdle: flag('end when every feed is up to date and the queue is empty'),
   verbose: flag('say on standard error what is done, not just what goes wrong'),

@@ -1,8 +1,7 @@
-import * as v from 'valibot';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
 import { listenError } from '../../shared/listen-error.ts';
-import { option, wholeOption } from '../../shared/options.ts';
+import { number } from '../../shared/options.ts';
 import { more, sandboxText } from './text.ts';
 
 export const addSandbox = defineCommand(
@@ -15,23 +14,11 @@ export const addSandbox = defineCommand(
     where: 'none',
     options: {
       // Fixed, so that commands that were copied stay right.
-      port: option('N', 'where it listens; 0: any free port', v.optional(wholeOption(0, 65_535), '4400')),
-      adverts: option(
-        'N',
-        'how many adverts exist from the start',
-        v.optional(wholeOption(0, 1_000_000), '20'),
-      ),
-      latencyMs: option('N', 'how long each answer takes', v.optional(wholeOption(0, 600_000), '0')),
-      visibilityDelayMs: option(
-        'N',
-        'how long a change takes to show in the feed',
-        v.optional(wholeOption(0, 86_400_000), '3000'),
-      ),
-      accessTokenSeconds: option(
-        'N',
-        'how long an access token is valid',
-        v.optional(wholeOption(1, 31_536_000), '86400'),
-      ),
+      port: number('where it listens; 0: any free port', 0, 65_535, 4400),
+      adverts: number('how many adverts exist from the start', 0, 1_000_000, 20),
+      latencyMs: number('how long each answer takes', 0, 600_000, 0),
+      visibilityDelayMs: number('how long a change takes to show in the feed', 0, 86_400_000, 3000),
+      accessTokenSeconds: number('how long an access token is valid', 1, 31_536_000, 86400),
     },
   },
   async ({ io, options: { accessTokenSeconds, ...options }, report }) => {

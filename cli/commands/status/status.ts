@@ -14,7 +14,6 @@ export const addStatus = defineCommand(
     description:
       'Shows lag, last success, token expiry, stops, books and dead letters. For people on standard error.',
     more,
-    where: 'any',
     argument: { syntax: '[NAME]', help: 'only this partner account', schema: optionalText },
   },
   async ({ target, argument: name, report }) => {

@@ -4,7 +4,7 @@ import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
-import { flag, option, optionalText } from '../../shared/options.ts';
+import { flag, text } from '../../shared/options.ts';
 import { readSecret } from '../../shared/secret-input.ts';
 import { withLocal } from '../../targets/open.ts';
 import { webhookUrl } from '../run/options.ts';
@@ -22,8 +22,8 @@ export const addWebhook = defineCommand(
     argument: { syntax: '[URL]', help: 'where the events go', schema: v.optional(webhookUrl) },
     options: {
       secretStdin: flag('read the secret from standard input'),
-      secretFile: option('FILE', 'read the secret from FILE', optionalText),
-      secretEnv: option('NAME', 'read the secret from the environment variable NAME', optionalText),
+      secretFile: text('FILE', 'read the secret from FILE'),
+      secretEnv: text('NAME', 'read the secret from the environment variable NAME'),
       forget: flag('remove the secret, and what waits for the webhook'),
     },
   },

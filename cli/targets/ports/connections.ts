@@ -26,7 +26,7 @@ export interface Connections {
 /** Which user a partner account is given to. */
 export interface UserChoice {
   readonly partnerAccount: string;
-  readonly since?: string;
+  readonly since?: string | undefined;
   /** For a known name: takes it for granted that the same user authorized. */
   readonly sameUser?: boolean;
   /** Begins a new generation, with nothing of the user that a known name had. */

@@ -58,7 +58,7 @@ describe('wrong usage ends with 2 and one message', () => {
     ['connect main --local x --refresh-token-stdin --paste', '--paste is for connecting with a browser'],
     ['connect main --local x --port 65536', '--port: expected a whole number from 0 to 65535'],
     ['connect main --local x --paste --port 0', '--port: with --paste nothing listens'],
-    ['connect main --local x --timeout-seconds 0', '--timeout-seconds: expected whole seconds'],
+    ['connect main --local x --timeout-seconds 0', '--timeout-seconds: expected a whole number from 1'],
     ['connect main --local x --redirect-uri example', '--redirect-uri: expected a URL that is registered'],
     ['connect main --local x --redirect-uri http://example.org/a', '--redirect-uri: expected https'],
     ['connect main --local x --redirect-uri https://example.org/a', 'add --paste'],

@@ -11,6 +11,7 @@ import type { AdvertSource, SourcePage } from '../../../shared/ports/advert-sour
 import type { BackfillProgress, Backfills } from '../../../shared/ports/backfills.ts';
 import type { Versioned } from '../../../shared/ports/partner-accounts.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
+import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 
 const key = { partnerAccount: 'main', generation: 7 };
 
@@ -88,6 +89,8 @@ describe('a backfill', () => {
         },
         depth: async (partnerAccount) => (partnerAccount === 'main' ? depth() : Number.NaN),
       },
+      deadLetters: { sendMalformed: () => Promise.reject(new Error('a backfill has no dead letters')) },
+      observer: createRecordingObserver(),
       clock,
       newId: () => `id-${++ids}`,
       settings: { feed: 'adverts', maxWaiting: 100, lookMs: 5_000 },
@@ -148,10 +151,11 @@ describe('a backfill', () => {
   it('counts what is no advert ID, and sends an advert once however often it is listed', async () => {
     const { source } = listOf(['1', '../x', '1', 7], ['', '2', '1', null], ['x']);
 
-    expect(await run(source)).toMatchObject({ end: 'done', progress: { listed: 2, malformed: 5 } });
+    expect(await run(source)).toMatchObject({ end: 'done', progress: { listed: 3, malformed: 4 } });
 
-    expect(sentIds()).toEqual([['1'], ['2']]);
-    expect(progress.counted()).toBe(2);
+    // A number is an ID, as it is in the feed.
+    expect(sentIds()).toEqual([['1', '7'], ['2']]);
+    expect(progress.counted()).toBe(3);
   });
 
   it('stores nothing of a page that the queue did not take whole, and lists it again with fresh keys', async () => {
