@@ -7,17 +7,7 @@ import type { AdvertReader } from '../../shared/ports/advert-reader.ts';
 import type { Delivery } from '../../shared/ports/deliveries.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-
-export interface RetrySettings {
-  /** How often an advert-specific fault is tried before its message is dead-lettered. */
-  readonly advertTries: number;
-  /** How old a message may grow over transient faults, ms. */
-  readonly maxAgeMs: number;
-  /** A message received more often is given up. Default 300. */
-  readonly maxReceives?: number;
-  /** Waits for a known moment that are longer than this are spent outside the queue, ms. Default 60,000. */
-  readonly longestHiddenMs?: number;
-}
+import type { RetrySettings } from './redelivery.ts';
 
 export interface AdvertDeps {
   readonly histories: AdvertHistories;
@@ -40,6 +30,7 @@ export type Group = readonly [head: MessageDelivery, ...rest: MessageDelivery[]]
 
 /** Writes of a row that may conflict before it counts as contended beyond reason. */
 export const maxConflicts = 20;
+/** An advert without a history. */
 export const firstRow: AdvertRow = {
   sequence: 0,
   status: null,
@@ -54,7 +45,7 @@ export const keyOf = ({ partnerAccount, generation, advertId }: ChangedAdvert): 
   advertId,
 });
 
-/** Every write raises the version and pays what was owed, unless it says otherwise. */
+/** Every write raises the version; unless `change` says otherwise, nothing is owed after it. */
 export function nextRow(row: AdvertRow, position: Position, change: Partial<AdvertRow>): AdvertRow {
   const { tries: _tries, missingSince: _missingSince, ...kept } = row;
   return { ...kept, owed: false, ...change, position, version: row.version + 1 };

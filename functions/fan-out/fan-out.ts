@@ -6,19 +6,20 @@
  */
 import { metrics } from '../../shared/contract/names.ts';
 import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
-import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
+import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
+import type { ViewedAccounts } from '../../shared/partner-api/tokens/account-views.ts';
 import type { Delivery, Outcome, Settlement } from '../../shared/ports/deliveries.ts';
-import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
-import { type AdvertDeps, firstRow, type Group } from './advert.ts';
-import { afterFault, giveUp, park } from './after-fault.ts';
+import type { AdvertDeps, Group } from './advert.ts';
+import { afterFault } from './after-fault.ts';
+import { pagesOf } from './batch-log.ts';
 import { byAdvert, type DeliveryGroup } from './by-advert.ts';
-import { malformedLetter } from './dead-letter.ts';
+import { deadLetterOf } from './dead-letter.ts';
+import { deadLetterOldest, park } from './leave-queue.ts';
 import { defaultLongestHiddenMs, defaultMaxReceives, sendBack } from './redelivery.ts';
 import { settleAdvert } from './settle-advert.ts';
 
 export interface FanOutDeps extends AdvertDeps {
-  readonly accounts: PartnerAccounts;
+  readonly accounts: Pick<ViewedAccounts, 'read' | 'seen'>;
   /** Until when nobody sends, as the shared rate budget says now; ms since 1970, 0 when nothing was asked for. */
   readonly bridgePausedUntil: () => Promise<number>;
   readonly settings: AdvertDeps['settings'] & {
@@ -32,131 +33,133 @@ export interface HandleOptions {
   readonly deadlineMs: number;
 }
 
-/** How long what is known of a partner account is believed of messages that are older than it. */
-const accountViewMs = 5_000;
+/** How long a message stays away that is of a generation its partner account has not come to yet. */
+const generationAheadMs = 5_000;
 
-/** A look at a partner account: under way, or what came of it. */
-interface View {
-  readonly account: Promise<PartnerAccount | undefined>;
-  readonly beganAt: number;
-  /** The batch that it was begun for. */
-  readonly batch: number;
-}
+/** Rows of partner accounts, each read once for a batch that is in hand already. */
+type BatchAccounts = Map<string, Promise<PartnerAccount | undefined>>;
 
 /** The metric of each verdict that takes a message out of the queue without an outcome. */
 const countedAs = { 'dead-letter': 'deadLettered', park: 'parked' } as const;
 
 export function createFanOut(deps: FanOutDeps) {
-  const { clock, observer } = deps;
+  const { accounts, clock, observer, random, bridgePausedUntil } = deps;
   const {
     maxReceives = defaultMaxReceives,
     longestHiddenMs = defaultLongestHiddenMs,
     clockSkewMs = 1_000,
   } = deps.settings;
-  const views = new Map<string, View>();
-  let batches = 0;
 
   /**
-   * The partner account as it was when the message had been sent, or later: an older view may be of a generation or a stop
-   * that the message itself shows to be over. So a look is shared by messages that were in hand when it began, and by
-   * those sent before it began.
+   * The partner account as it was when the messages had been sent, or later: an older row may be of a generation or a stop
+   * that the message itself shows to be over.
    */
-  async function accountOf(group: Group, batch: number): Promise<PartnerAccount | undefined> {
+  function accountOf(group: Group, ofBatch: BatchAccounts): Promise<PartnerAccount | undefined> {
     const { partnerAccount: name, generation } = group[0].message;
     const sentAt = Math.max(...group.map((delivery) => delivery.sentAt));
-    const known = views.get(name);
-    if (
-      known &&
-      known.batch !== batch &&
-      known.beganAt - clockSkewMs > sentAt &&
-      clock.now() - known.beganAt < accountViewMs
-    ) {
-      const account = await known.account.catch(() => undefined);
-      if (account?.generation === generation) return account;
-    }
-    const own = views.get(name);
-    return (own?.batch === batch ? own : look(name, batch)).account;
+    const seen = accounts.seen(name);
+    if (seen && seen.askedAt - clockSkewMs > sentAt && seen.account?.generation === generation)
+      return Promise.resolve(seen.account);
+    const account = ofBatch.get(name) ?? accounts.read(name).then((read) => read?.value);
+    ofBatch.set(name, account);
+    return account;
   }
 
-  function look(name: string, batch: number): View {
-    const account = deps.accounts.read(name).then((read) => read?.value);
-    const view = { account, beganAt: clock.now(), batch };
-    views.set(name, view);
-    return view;
-  }
+  const isLong = (untilMs: number): boolean => untilMs - clock.now() > longestHiddenMs;
 
-  /** Whether the account's messages are to wait outside the queue, with nobody asking for them again and again. */
+  /** Whether the account's messages are to wait outside the queue. */
   function rests(account: PartnerAccount): boolean {
     const pause = pauseOf(account, clock.now());
     return stopOf(account) !== undefined || (pause !== undefined && isLong(pause.until));
   }
 
-  const isLong = (untilMs: number): boolean => untilMs - clock.now() > longestHiddenMs;
+  /**
+   * Whether messages that met the fault are to wait outside the queue, for a person or the end of a long pause. The drain
+   * goes by the same rows: otherwise it would release what is parked here, again and again.
+   */
+  async function mustWait({ message }: Group[0], fault: PartnerError): Promise<boolean> {
+    if (fault.policy.blames !== 'partner-account')
+      return (fault.retryAfterMs ?? 0) > longestHiddenMs && isLong(await bridgePausedUntil());
+    const account = (await accounts.read(message.partnerAccount))?.value;
+    return account?.generation === message.generation && rests(account);
+  }
 
-  /** Settles the deliveries of one advert, together. Never rejects: what went wrong is in the verdicts. */
-  async function handleGroup(group: Group, batch: number, options: HandleOptions): Promise<Settlement[]> {
-    const { partnerAccount, generation } = group[0].message;
-    if (group[0].receives > maxReceives) return giveUp(deps, group);
-    // By what is so now, and what the drain goes by too: else it would be put back and parked in turns.
-    const mustWait = async (fault: PartnerError): Promise<boolean> => {
-      if (fault.policy.blames === 'partner-account') {
-        const account = (await deps.accounts.read(partnerAccount))?.value;
-        return account?.generation === generation && rests(account);
-      }
-      return (fault.retryAfterMs ?? 0) > longestHiddenMs && isLong(await deps.bridgePausedUntil());
-    };
+  /** Settles the messages of one advert, together. Never rejects: what went wrong is in the verdicts. */
+  async function handleAdvertMessages(
+    group: Group,
+    ofBatch: BatchAccounts,
+    { deadlineMs }: HandleOptions,
+  ): Promise<Settlement[]> {
+    const [head] = group;
+    const { generation } = head.message;
+    if (head.receives > maxReceives) return giveUp(group);
     try {
-      const account = await accountOf(group, batch);
+      const account = await accountOf(group, ofBatch);
       if (!account || account.generation > generation) {
         return group.map((delivery) => ({ delivery, verdict: { kind: 'forgotten' } }));
       }
       if (account.generation < generation) {
         const message = `the message is of generation ${generation}, its partner account still of ${account.generation}`;
-        throw new PartnerError('transient', message, { retryAfterMs: accountViewMs });
+        throw new PartnerError('transient', message, { retryAfterMs: generationAheadMs });
       }
       if (rests(account)) return await park(deps, group);
-      return await settleAdvert(deps, group, options.deadlineMs, mustWait);
+      return await settleAdvert(deps, group, deadlineMs);
     } catch (error) {
-      return afterFault(deps, group, { row: firstRow, fault: asPartnerError(error), mustWait });
+      const fault = asPartnerError(error);
+      // Where that cannot be read, the messages wait in the queue, and the next delivery decides.
+      const isParked = await mustWait(head, fault).catch(() => false);
+      return isParked ? park(deps, group) : afterFault(deps, group, fault);
     }
   }
 
-  const settle = (group: DeliveryGroup, batch: number, options: HandleOptions): Promise<Settlement[]> => {
-    for (const { receives } of group) if (receives > 1) observer.count(metrics.redelivered, 1);
-    return areMessages(group) ? handleGroup(group, batch, options) : malformed(group);
-  };
-
-  async function malformed(group: DeliveryGroup): Promise<Settlement[]> {
-    return group.map((delivery) => {
-      const letter = malformedLetter(delivery, clock.now());
-      return { delivery, verdict: { kind: 'dead-letter', letter } };
-    });
+  /** For a message that came too often, before any work that may be what fails. Never rejects. */
+  async function giveUp(group: Group): Promise<Settlement[]> {
+    const [head] = group;
+    const fault = 'delivered-too-often';
+    const reason = `delivered ${head.receives} times without an end: fan-out crashes or runs out of time over it. Its log says more`;
+    const { partnerAccount, advertId } = head.message;
+    observer.error('message dead-lettered', { partnerAccount, advertId, fault, reason });
+    return deadLetterOldest(deps, group, deadLetterOf(head, { fault, reason }, clock.now()), 0);
   }
 
-  /** Settles one advert's deliveries (see {@link byAdvert}); the log hears of what goes wrong. Never rejects. */
+  async function settle(
+    group: DeliveryGroup,
+    ofBatch: BatchAccounts,
+    options: HandleOptions,
+  ): Promise<Settlement[]> {
+    for (const { receives } of group) if (receives > 1) observer.count(metrics.redelivered, 1);
+    return areMessages(group) ? handleAdvertMessages(group, ofBatch, options) : group.map(malformed);
+  }
+
+  /** For a body in the queue that is not of the contract: somebody else wrote it, or another version of the bridge did. */
+  function malformed(delivery: Delivery): Settlement {
+    const reason = delivery.flaw ?? 'the message is not of the contract';
+    const letter = deadLetterOf(delivery, { fault: 'malformed-message', reason }, clock.now());
+    return { delivery, verdict: { kind: 'dead-letter', letter } };
+  }
+
+  /** Settles one advert's deliveries (see {@link byAdvert}). Logs only what goes wrong. Never rejects. */
   async function handleAdvert(group: DeliveryGroup, options: HandleOptions): Promise<Settlement[]> {
-    batches += 1;
-    const settlements = await settle(group, batches, options);
+    const settlements = await settle(group, new Map(), options);
     countOutcomes(settlements);
     return settlements;
   }
 
   /** Settles a batch, its adverts side by side, with a line in the log. Never rejects. */
   async function handle(deliveries: readonly Delivery[], options: HandleOptions): Promise<Settlement[]> {
-    batches += 1;
-    const batch = batches;
+    const ofBatch: BatchAccounts = new Map();
     const { begun, putOff } = withoutRisk(byAdvert(deliveries));
-    const settled = await Promise.all(begun.map((group) => settle(group, batch, options)));
-    const settlements = [...settled.flat(), ...putOff.flatMap((group) => sendBack(group, 0, deps.random))];
+    const settled = await Promise.all(begun.map((group) => settle(group, ofBatch, options)));
+    const settlements = [...settled.flat(), ...putOff.flatMap((group) => sendBack(group, 0, random))];
     countOutcomes(settlements);
     // One line a batch: a line an advert would cost half of what its event does.
-    if (settlements.length > 0) observer.info('batch handled', { pages: linesOf(settlements) });
+    if (settlements.length > 0) observer.info('batch handled', { pages: pagesOf(settlements) });
     return settlements;
   }
 
   /**
-   * What was delivered too often has probably stood beside something that brings the function down before it settles its
-   * batch. So it leaves the queue alone, and the rest of the batch is not begun.
+   * A message that was delivered too often may have brought the function down, or one beside it has. So it leaves the queue
+   * alone, and the rest of the batch is not begun.
    */
   function withoutRisk(groups: readonly DeliveryGroup[]): {
     readonly begun: readonly DeliveryGroup[];
@@ -184,39 +187,6 @@ export function createFanOut(deps: FanOutDeps) {
 }
 
 export type FanOut = ReturnType<typeof createFanOut>;
-
-interface PageLine {
-  readonly partnerAccount?: string;
-  readonly correlationId?: string;
-  /** Advert IDs by what became of their messages. */
-  readonly adverts: Record<string, (string | undefined)[]>;
-  /** How often those were delivered that had been so before, by advert ID. */
-  readonly redelivered?: Record<string, number>;
-}
-
-/** What a log says of a batch: enough to follow each message from the page of the feed that named it to its event. */
-function linesOf(settlements: readonly Settlement[]): PageLine[] {
-  const pages = Map.groupBy(
-    settlements,
-    ({ delivery: { message } }) => `${message?.partnerAccount} ${message?.correlationId}`,
-  );
-  return [...pages.values()].map((page) => {
-    const { partnerAccount, correlationId } = page[0]?.delivery.message ?? {};
-    const adverts: PageLine['adverts'] = {};
-    for (const { delivery, verdict } of page) {
-      const became = verdict.kind === 'done' ? verdict.outcome : verdict.kind;
-      adverts[became] = [...(adverts[became] ?? []), delivery.message?.advertId];
-    }
-    const again = page.filter(({ delivery }) => delivery.receives > 1);
-    const redelivered = again.map(({ delivery }) => [delivery.message?.advertId ?? '', delivery.receives]);
-    return {
-      partnerAccount,
-      correlationId,
-      adverts,
-      ...(again.length > 0 ? { redelivered: Object.fromEntries(redelivered) } : {}),
-    };
-  });
-}
 
 const areMessages = (group: DeliveryGroup): group is Group =>
   group.every(({ message }) => message !== undefined);

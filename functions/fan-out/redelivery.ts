@@ -1,7 +1,21 @@
-/** How long messages that go back stay away, and when fan-out gives one up for having been delivered too often. */
+/**
+ * Where the delay of a redelivered message is decided, and when a message is given up. By the kind of fault, as
+ * `deadLettered` in shared/domain/faults.ts has it; `sendBack` makes the delay longer where a message was received often.
+ */
 import { backoffMs } from '../../shared/domain/backoff.ts';
-import type { PartnerError } from '../../shared/domain/faults.ts';
+import type { FaultPolicy, PartnerError } from '../../shared/domain/faults.ts';
 import type { Delivery, Settlement } from '../../shared/ports/deliveries.ts';
+
+export interface RetrySettings {
+  /** How often an advert-specific fault is tried before its message is dead-lettered. */
+  readonly advertTries: number;
+  /** How old a message may grow over transient faults, ms. */
+  readonly maxAgeMs: number;
+  /** A message received more often is given up. Default 300. */
+  readonly maxReceives?: number;
+  /** Waits for a known moment that are longer than this are spent outside the queue, ms. Default 60,000. */
+  readonly longestHiddenMs?: number;
+}
 
 /**
  * After so many receives fan-out dead-letters a message by itself, with *owed* written. Far more than the delays below
@@ -12,18 +26,60 @@ export const defaultMaxReceives = 300;
 /** What waits for a known moment longer than this does not wait in the queue: a hidden message cannot be called back. */
 export const defaultLongestHiddenMs = 60_000;
 
-/** Five tries of an advert-specific fault end within two minutes; a transient one is asked about less and less. */
-const advertBackoff = { baseMs: 2_000, capMs: 16_000 };
-const transientBackoff = { baseMs: 1_000, capMs: 300_000 };
+/** How often it has been attempted: `tries` over faults of the advert's own, `receives` whatever happened. */
+export interface Attempts {
+  readonly tries: number;
+  readonly receives: number;
+}
 
-/** How long to wait after a fault. What the service asked for is a lower bound, up to `longestHiddenMs`. */
+interface RetryPolicy {
+  readonly baseMs: number;
+  readonly capMs: number;
+  /** Tries are counted in the advert's row, and decide; otherwise the message's receives and its age do. */
+  readonly countsTries: boolean;
+}
+
+/** Five tries of an advert-specific fault end within two minutes; a transient one is retried less and less often. */
+const retryPolicies: Readonly<Record<FaultPolicy['deadLettered'], RetryPolicy>> = {
+  // Retried only while its dead letter cannot be written.
+  'at-once': { baseMs: 2_000, capMs: 16_000, countsTries: true },
+  'by-tries': { baseMs: 2_000, capMs: 16_000, countsTries: true },
+  'by-age': { baseMs: 1_000, capMs: 300_000, countsTries: false },
+};
+
+export const retryPolicyOf = ({ policy }: PartnerError): RetryPolicy => retryPolicies[policy.deadLettered];
+
+/** Whether the fault ends the message's life. */
+export function isGivenUp(
+  { policy }: PartnerError,
+  { tries }: Attempts,
+  ageMs: number,
+  { advertTries, maxAgeMs }: RetrySettings,
+): boolean {
+  switch (policy.deadLettered) {
+    case 'at-once':
+      return true;
+    case 'by-tries':
+      return tries >= advertTries;
+    case 'by-age':
+      return ageMs >= maxAgeMs;
+  }
+}
+
+export interface DelayOptions {
+  readonly longestHiddenMs?: number;
+  readonly random: () => number;
+}
+
+/** How long to wait after a fault, ms. What the service asked for is a lower bound, up to `longestHiddenMs`. */
 export function delayAfter(
   fault: PartnerError,
-  { attempt, longestHiddenMs, random }: { attempt: number; longestHiddenMs: number; random: () => number },
+  { tries, receives }: Attempts,
+  { longestHiddenMs = defaultLongestHiddenMs, random }: DelayOptions,
 ): number {
-  const backoff = fault.policy.deadLettered === 'by-age' ? transientBackoff : advertBackoff;
+  const { countsTries, ...backoff } = retryPolicyOf(fault);
   // Half of it is certain, so that a fault does not use up its tries at once.
-  const waitMs = backoffMs(attempt, { ...backoff, random: () => 0.5 + random() / 2 });
+  const waitMs = backoffMs(countsTries ? tries : receives, { ...backoff, random: () => 0.5 + random() / 2 });
   return Math.max(waitMs, Math.min(fault.retryAfterMs ?? 0, longestHiddenMs));
 }
 

@@ -1,78 +1,56 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import { advertEvent } from '../../shared/domain/advert-event.ts';
-import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
+import { PartnerError } from '../../shared/domain/faults.ts';
 import type { AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { Outcome, Settlement } from '../../shared/ports/deliveries.ts';
 import { type AdvertDeps, firstRow, type Group, keyOf, maxConflicts, nextRow } from './advert.ts';
-import { afterFault, type MustWait } from './after-fault.ts';
 import { sendBack } from './redelivery.ts';
 
-/** What one look at an advert came to; each names the row it leaves behind. */
-type Look =
+type AttemptResult =
+  /** Somebody else wrote the row in between. */
   | { readonly kind: 'conflict' }
+  /** The row has been written for a later delivery: this one has expired. */
   | { readonly kind: 'outdated' }
+  /** The service does not know the advert, which has to be confirmed after `delayMs`. */
   | { readonly kind: 'unconfirmed'; readonly delayMs: number }
   | { readonly kind: 'settled'; readonly outcome: Outcome };
-
-/** What the row was when it was read, for the dead letter that may follow. */
-interface Attempt {
-  row: AdvertRow;
-}
 
 /** An expired delivery's message is with another worker already: a moment later it is settled. */
 const outdatedDelayMs = 1_000;
 
 /**
- * Brings one advert's history up to date and says what becomes of its messages: they succeed or go back together.
- * Never rejects for a fault of the service, the tables or the bus: that becomes a verdict.
+ * Brings one advert's history up to date and decides what becomes of its messages: they succeed or go back together.
  *
- * @param mustWait whether the messages are to wait outside the queue after a fault
+ * @throws {PartnerError} or whatever tables and bus throw
  */
 export async function settleAdvert(
   deps: AdvertDeps,
   group: Group,
   deadlineMs: number,
-  mustWait: MustWait,
 ): Promise<Settlement[]> {
-  const { clock, random } = deps;
+  const { clock, random, settings } = deps;
   const head = group[0];
-  const attempt: Attempt = { row: firstRow };
-  try {
-    for (let conflicts = 0; conflicts < maxConflicts && clock.now() < deadlineMs; conflicts += 1) {
-      const look = await lookOnce(
-        deps,
-        group,
-        attempt,
-        Math.min(deadlineMs, clock.now() + deps.settings.fetchMs),
-      );
-      if (look.kind === 'outdated') return sendBack(group, outdatedDelayMs, random);
-      if (look.kind === 'unconfirmed') return sendBack(group, look.delayMs, random);
-      if (look.kind === 'settled') {
-        return group.map((delivery) => ({
-          delivery,
-          verdict: { kind: 'done', outcome: delivery === head ? look.outcome : 'coalesced' },
-        }));
-      }
+  for (let conflicts = 0; conflicts < maxConflicts && clock.now() < deadlineMs; conflicts += 1) {
+    const result = await attempt(deps, group, Math.min(deadlineMs, clock.now() + settings.fetchMs));
+    if (result.kind === 'outdated') return sendBack(group, outdatedDelayMs, random);
+    if (result.kind === 'unconfirmed') return sendBack(group, result.delayMs, random);
+    if (result.kind === 'settled') {
+      return group.map((delivery) => ({
+        delivery,
+        verdict: { kind: 'done', outcome: delivery === head ? result.outcome : 'coalesced' },
+      }));
     }
-    throw new PartnerError('transient', 'no time left for this advert', { retryAfterMs: outdatedDelayMs });
-  } catch (error) {
-    return await afterFault(deps, group, { row: attempt.row, fault: asPartnerError(error), mustWait });
   }
+  throw new PartnerError('transient', 'no time left for this advert', { retryAfterMs: outdatedDelayMs });
 }
 
-/** Read, publish what is owed, fetch, write, publish: in this order, for the reasons in the decision. */
-async function lookOnce(
-  deps: AdvertDeps,
-  group: Group,
-  attempt: Attempt,
-  fetchDeadlineMs: number,
-): Promise<Look> {
+/** Reads the row, publishes what is owed, fetches, writes, publishes: why in this order, says fan-out-protocol.md. */
+async function attempt(deps: AdvertDeps, group: Group, fetchDeadlineMs: number): Promise<AttemptResult> {
   const { histories, events } = deps;
   const { message, position } = group[0];
   const key = keyOf(message);
   // Always before the fetch: a status fetched earlier must not get a later sequence number.
   const row = (await histories.read(key)) ?? firstRow;
-  attempt.row = row;
   if (row.position > position) return { kind: 'outdated' };
 
   const ownMark = group.some((delivery) => delivery.message.key === row.by);
@@ -114,6 +92,7 @@ async function lookOnce(
 
 const outcomeOf = (status: string | null): Outcome => (status === null ? 'unavailable' : 'events');
 
+/** Faults or a missing advert are noted in it: a fine answer clears them. */
 const isTroubled = ({ tries, missingSince }: AdvertRow): boolean =>
   tries !== undefined || missingSince !== undefined;
 

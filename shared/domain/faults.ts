@@ -29,7 +29,7 @@ export const faultKinds = [
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
-interface Policy {
+export interface FaultPolicy {
   /** Whether one more attempt inside the same call may help. */
   readonly retryable: boolean;
   /** Whose fault it is, and so who else is not to suffer from it. */
@@ -41,12 +41,12 @@ interface Policy {
 }
 
 const policy = (
-  blames: Policy['blames'],
-  deadLettered: Policy['deadLettered'],
+  blames: FaultPolicy['blames'],
+  deadLettered: FaultPolicy['deadLettered'],
   { retryable = false, needsAttention = false } = {},
-): Policy => ({ blames, deadLettered, retryable, needsAttention });
+): FaultPolicy => ({ blames, deadLettered, retryable, needsAttention });
 
-export const faultPolicies: Readonly<Record<FaultKind, Policy>> = {
+export const faultPolicies: Readonly<Record<FaultKind, FaultPolicy>> = {
   /** No answer, a reset, a timeout, 5xx, a body that is not JSON. */
   transient: policy('service', 'by-age', { retryable: true }),
   /** 429. */
@@ -118,7 +118,7 @@ export class PartnerError extends Error {
     this.askedToWaitMs = details.askedToWaitMs;
   }
 
-  get policy(): Policy {
+  get policy(): FaultPolicy {
     return faultPolicies[this.code];
   }
 }

@@ -4,6 +4,7 @@ import { createFanOut } from '../../functions/fan-out/fan-out.ts';
 import { createRefreshToken } from '../../functions/refresh-token/refresh-token.ts';
 import type { AdvertEvent, Envelope } from '../../shared/contract/events.ts';
 import { Secret } from '../../shared/domain/secret.ts';
+import { ViewedAccounts } from '../../shared/partner-api/tokens/account-views.ts';
 import { createInMemoryEvents } from '../fakes/event-publisher.ts';
 import { createInMemoryState } from '../fakes/state.ts';
 import { createFakeService } from './fake-service.ts';
@@ -48,7 +49,7 @@ export async function createWorld() {
     settings,
   };
   const fanOutDeps = {
-    accounts,
+    accounts: new ViewedAccounts(accounts, clock),
     histories: state.advertHistories,
     adverts: service,
     events,

@@ -15,7 +15,7 @@ const retryMs = 500;
 /** A reading that takes longer than a view lasts is no use; it is tried once more. */
 const maxReads = 2;
 
-interface View {
+export interface AccountView {
   readonly account: PartnerAccount | undefined;
   /** When the reading began. */
   readonly askedAt: number;
@@ -34,7 +34,7 @@ interface Watch {
 export class ViewedAccounts implements PartnerAccounts {
   readonly #accounts: PartnerAccounts;
   readonly #clock: Clock;
-  readonly #views = new Map<string, View>();
+  readonly #views = new Map<string, AccountView>();
   readonly #readings = new Map<string, Promise<PartnerAccount | undefined>>();
   readonly #watches = new Map<string, Watch>();
 
@@ -86,7 +86,7 @@ export class ViewedAccounts implements PartnerAccounts {
   }
 
   /** The row as it stood at most {@link viewMaxAgeMs} ago, without waiting for it; undefined when none is known. */
-  seen(name: string): { readonly account: PartnerAccount | undefined } | undefined {
+  seen(name: string): AccountView | undefined {
     const known = this.#views.get(name);
     return known && this.#isFresh(known) ? known : undefined;
   }
@@ -136,12 +136,12 @@ export class ViewedAccounts implements PartnerAccounts {
     throw new PartnerError('transient', `the row of partner account ${name} cannot be read in time`);
   }
 
-  #remember(name: string, view: View): void {
+  #remember(name: string, view: AccountView): void {
     const known = this.#views.get(name);
     if (!known || known.askedAt <= view.askedAt) this.#views.set(name, view);
   }
 
-  #isFresh({ askedAt }: Pick<View, 'askedAt'>, maxAgeMs = viewMaxAgeMs): boolean {
+  #isFresh({ askedAt }: Pick<AccountView, 'askedAt'>, maxAgeMs = viewMaxAgeMs): boolean {
     return this.#clock.now() - askedAt <= maxAgeMs;
   }
 }

@@ -12,13 +12,13 @@ const inSettling = (
   ...replacements: readonly { readonly from: string; readonly to: string }[]
 ) => inFanOut(name, ...replacements.map((one) => ({ file: 'settle-advert.ts', ...one })));
 
-const inAfterFault = (
+const onLeaving = (
   name: string,
   ...replacements: readonly { readonly from: string; readonly to: string }[]
-) => inFanOut(name, ...replacements.map((one) => ({ file: 'after-fault.ts', ...one })));
+) => inFanOut(name, ...replacements.map((one) => ({ file: 'leave-queue.ts', ...one })));
 
 const observe = 'await observe(deps, message, fetchDeadlineMs)';
-const readRow = 'const row = (await histories.read(key)) ?? firstRow;\n  attempt.row = row;';
+const readRow = 'const row = (await histories.read(key)) ?? firstRow;';
 const publishAgain =
   'if ((row.owed || ownMark) && row.envelope !== undefined) await events.publish(row.envelope);';
 const markOwed =
@@ -32,7 +32,7 @@ export const plantedInFanOut: readonly PlantedFault[] = [
   ),
   inSettling('status-kept-over-conflict', {
     from: observe,
-    to: `((attempt as { kept?: Awaited<ReturnType<typeof observe>> }).kept ??= ${observe})`,
+    to: `((group as { kept?: Awaited<ReturnType<typeof observe>> }).kept ??= ${observe})`,
   }),
   inSettling('own-mark-ignored', { from: '(row.owed || ownMark) &&', to: 'row.owed &&' }),
   inSettling('no-fetch-after-own-mark', {
@@ -46,11 +46,11 @@ export const plantedInFanOut: readonly PlantedFault[] = [
       "publish(row.envelope.replace(row.by ?? '', message.key).replace('Z\"', '0Z\"'))",
     ),
   }),
-  inAfterFault('owed-left-out', {
+  onLeaving('owed-left-out', {
     from: markOwed,
     to: markOwed.replace('await markOwed(histories, head).catch(() => false)', 'true'),
   }),
-  inAfterFault('owed-only-on-redelivery', {
+  onLeaving('owed-only-on-redelivery', {
     from: markOwed,
     to: markOwed.replace('await', 'head.receives < 2 || await'),
   }),
@@ -60,7 +60,7 @@ export const plantedInFanOut: readonly PlantedFault[] = [
       entry,
       replacements: [
         {
-          file: 'after-fault.ts',
+          file: 'leave-queue.ts',
           from: 'nextRow(row, head.position, { owed: true })',
           to: '{ ...nextRow(row, head.position, { owed: true }), version: row.version }',
         },
@@ -86,11 +86,11 @@ export const plantedInFanOut: readonly PlantedFault[] = [
     from: "if (row.position > position) return { kind: 'outdated' };",
     to: '',
   }),
-  inAfterFault('no-position-fence-when-owed', {
+  onLeaving('no-position-fence-when-owed', {
     from: 'if (row.position > head.position) return false;',
     to: '',
   }),
-  inAfterFault('others-done-with-dead-letter', {
+  onLeaving('others-done-with-dead-letter', {
     from: '...sendBack(others, 0, random)',
     to: "...others.map((delivery) => ({ delivery, verdict: { kind: 'done', outcome: 'coalesced' } as const }))",
   }),

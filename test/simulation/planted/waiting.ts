@@ -33,7 +33,7 @@ export const plantedInWaiting: readonly PlantedFault[] = [
       folder,
       entry,
       replacements: [
-        { file: entry, from: 'if (group[0].receives > maxReceives)', to: 'if (group[0].receives > 1e9)' },
+        { file: entry, from: 'if (head.receives > maxReceives)', to: 'if (head.receives > 1e9)' },
       ],
     },
   ]),
@@ -43,9 +43,9 @@ export const plantedInWaiting: readonly PlantedFault[] = [
       entry,
       replacements: [
         {
-          file: 'after-fault.ts',
-          from: 'return deadLetterHead(deps, group, letter, 0);',
-          to: "return [{ delivery: group[0], verdict: { kind: 'dead-letter', letter } }, ...sendBack(group.slice(1), 0, deps.random)];",
+          file: 'fan-out.ts',
+          from: 'return deadLetterOldest(deps, group, deadLetterOf(head, { fault, reason }, clock.now()), 0);',
+          to: "const letter = deadLetterOf(head, { fault, reason }, clock.now());\n    return [{ delivery: head, verdict: { kind: 'dead-letter', letter } }, ...sendBack(group.slice(1), 0, random)];",
         },
       ],
     },
@@ -56,7 +56,7 @@ export const plantedInWaiting: readonly PlantedFault[] = [
       entry,
       replacements: [
         {
-          file: 'after-fault.ts',
+          file: 'leave-queue.ts',
           from: 'const mayLeave = !isRedelivered ||',
           to: 'const mayLeave = isRedelivered || true ||',
         },
@@ -69,7 +69,7 @@ export const plantedInWaiting: readonly PlantedFault[] = [
       entry,
       replacements: [
         {
-          file: 'after-fault.ts',
+          file: 'leave-queue.ts',
           from: "return group.map((delivery) => ({ delivery, verdict: { kind: 'park' } }));",
           to: 'return sendBack(group, 60_000, random);',
         },

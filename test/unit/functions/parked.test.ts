@@ -4,6 +4,7 @@ import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
+import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
 import type { Delivery } from '../../../shared/ports/deliveries.ts';
 import { changeAccount } from '../../../shared/ports/partner-accounts.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
@@ -252,7 +253,10 @@ describe('what is believed of a partner account', () => {
         return found;
       },
     };
-    const fanOut = createFanOut({ ...world.fanOutDeps, accounts });
+    const fanOut = createFanOut({
+      ...world.fanOutDeps,
+      accounts: new ViewedAccounts(accounts, world.clock),
+    });
     await world.connect.disconnect('main');
     await world.state.queue.send([message('1', world)]);
     const first = await world.state.queue.receive(many);
@@ -304,7 +308,10 @@ describe('what is believed of a partner account', () => {
     for (const id of ['1', '2', '3']) world.service.change(id, 'active');
     await world.round();
     const batch = await world.state.queue.receive(many);
-    await createFanOut({ ...world.fanOutDeps, accounts }).handle(batch, world.options());
+    await createFanOut({ ...world.fanOutDeps, accounts: new ViewedAccounts(accounts, world.clock) }).handle(
+      batch,
+      world.options(),
+    );
     expect(reads).toBe(1);
   });
 });

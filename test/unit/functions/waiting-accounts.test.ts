@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
+import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
@@ -26,13 +27,16 @@ async function latenciesBeside(
   const sentAt = new Map<string, number>();
   let received = 0;
   const fanOut = createFanOut({
-    accounts: {
-      ...state.partnerAccounts,
-      async read(name) {
-        await clock.sleep(5);
-        return state.partnerAccounts.read(name);
+    accounts: new ViewedAccounts(
+      {
+        ...state.partnerAccounts,
+        async read(name) {
+          await clock.sleep(5);
+          return state.partnerAccounts.read(name);
+        },
       },
-    },
+      clock,
+    ),
     histories: state.advertHistories,
     adverts: {
       async readAdvert() {

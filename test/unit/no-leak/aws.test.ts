@@ -114,7 +114,8 @@ async function startBridge() {
     settings: { ...drainLimits, overlapSeconds: 300, pollSeconds: 60 },
   });
   const fanOut = createFanOut({
-    ...{ ...edges, accounts, histories, adverts: reader, events, observer, bridgePausedUntil },
+    ...{ ...edges, histories, adverts: reader, events, observer, bridgePausedUntil },
+    accounts: new ViewedAccounts(accounts, clock),
     settings: { ...fanOutLimits, advertTries: 1, confirmUnavailableSeconds: 0 },
   });
   const inbox = sqsInbox(queue, new BatchSettler({ queue, deadLetterQueue, books, observer, parking }));

@@ -6,8 +6,10 @@ import { metrics } from '../../../../shared/contract/names.ts';
 import { type FaultKind, PartnerError } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { positionOf } from '../../../../shared/domain/queue/position.ts';
+import { ViewedAccounts } from '../../../../shared/partner-api/tokens/account-views.ts';
 import type { AdvertRow } from '../../../../shared/ports/advert-histories.ts';
 import type { Delivery } from '../../../../shared/ports/deliveries.ts';
+import type { PartnerAccounts } from '../../../../shared/ports/partner-accounts.ts';
 import { createInMemoryEvents } from '../../../fakes/event-publisher.ts';
 import { createManualClock } from '../../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
@@ -34,16 +36,17 @@ function setUp(change: Partial<FanOutDeps> = {}) {
     bridgePausedUntil: 0,
     answer: (): string => 'active',
   };
-  const deps: FanOutDeps = {
-    accounts: {
-      async read() {
-        state.looks += 1;
-        return state.account && { value: state.account, version: 1 };
-      },
-      list: async () => [],
-      write: async () => false,
-      remove: async () => undefined,
+  const accounts: PartnerAccounts = {
+    async read() {
+      state.looks += 1;
+      return state.account && { value: state.account, version: 1 };
     },
+    list: async () => [],
+    write: async () => false,
+    remove: async () => undefined,
+  };
+  const deps: FanOutDeps = {
+    accounts: new ViewedAccounts(accounts, clock),
     histories: {
       async read() {
         state.reads += 1;
@@ -95,7 +98,7 @@ function setUp(change: Partial<FanOutDeps> = {}) {
       throw new PartnerError(code, `told to be ${code}`, details);
     };
   };
-  return { clock, observer, events, state, deps, fanOut, delivery, handle, fail };
+  return { clock, observer, events, state, accounts, deps, fanOut, delivery, handle, fail };
 }
 let world: ReturnType<typeof setUp>;
 beforeEach(() => {
@@ -128,9 +131,11 @@ describe('what of a batch belongs together', () => {
 
 describe('the delay after a fault', () => {
   const delayOf = (code: FaultKind, attempt: number, random: number, retryAfterMs?: number) =>
-    delayAfter(new PartnerError(code, code, retryAfterMs === undefined ? {} : { retryAfterMs }), {
-      ...{ attempt, longestHiddenMs: minuteMs, random: () => random },
-    });
+    delayAfter(
+      new PartnerError(code, code, retryAfterMs === undefined ? {} : { retryAfterMs }),
+      { tries: attempt, receives: attempt },
+      { longestHiddenMs: minuteMs, random: () => random },
+    );
 
   it('grows to a quarter of a minute for a fault of the advert, to five minutes for a transient one', () => {
     const attempts = [1, 2, 3, 4, 5, 9, 10, 30];
@@ -368,14 +373,14 @@ describe('what the log says of a batch', () => {
 });
 
 describe('a partner account', () => {
-  it('is looked at once by adverts given one by one, while the look is younger than five seconds', async () => {
+  it('is read once for adverts given one by one, until the row is more than five seconds old', async () => {
     // The message is older than the look by more than what the clocks of queue and bridge may differ.
     const old = () => world.delivery({ sentAt: world.clock.now() - minuteMs });
     const { fanOut, state, clock } = world;
     const one = (delivery: Delivery) =>
       fanOut.handleAdvert([delivery], { deadlineMs: clock.now() + minuteMs });
     await one(old());
-    clock.advance(4_999);
+    clock.advance(5_000);
     await one(old());
     expect(state.looks).toBe(1);
     clock.advance(1);
@@ -419,7 +424,8 @@ describe('a partner account', () => {
       if (failures-- > 0) throw new Error('throttled');
       return state.account && { value: state.account, version: 1 };
     };
-    const fanOut = createFanOut({ ...world.deps, accounts: { ...world.deps.accounts, read } });
+    const accounts = new ViewedAccounts({ ...world.accounts, read }, clock);
+    const fanOut = createFanOut({ ...world.deps, accounts });
     const one = async () =>
       (await fanOut.handle([old()], { deadlineMs: clock.now() + minuteMs })).map(
         ({ verdict }) => verdict.kind,

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { ViewedAccounts } from '../../../../shared/partner-api/tokens/account-views.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
@@ -19,17 +20,20 @@ const faults: Record<string, (world: World) => Partial<FanOutDeps>> = {
   'a rate budget without a slot': (world) => failing(world, 'paused', 200),
   'a token that is not renewed': (world) => failing(world, 'token-rejected'),
   'a wrong path': (world) => failing(world, 'wrong-path'),
-  'an account that cannot be read': ({ accounts }) => ({
-    accounts: { ...accounts, read: () => Promise.reject(new Error('throttled')) },
+  'an account that cannot be read': ({ accounts, clock }) => ({
+    accounts: new ViewedAccounts({ ...accounts, read: () => Promise.reject(new Error('throttled')) }, clock),
   }),
-  'an account of an older generation than the message': ({ accounts }) => ({
-    accounts: {
-      ...accounts,
-      async read(name) {
-        const read = await accounts.read(name);
-        return read && { ...read, value: { ...read.value, generation: 1 } };
+  'an account of an older generation than the message': ({ accounts, clock }) => ({
+    accounts: new ViewedAccounts(
+      {
+        ...accounts,
+        async read(name) {
+          const read = await accounts.read(name);
+          return read && { ...read, value: { ...read.value, generation: 1 } };
+        },
       },
-    },
+      clock,
+    ),
   }),
   'a history that cannot be read': ({ state }) => ({
     histories: { ...state.advertHistories, read: () => Promise.reject(new Error('throttled')) },
@@ -152,7 +156,8 @@ describe('a message that was received 300 times', () => {
 
   it('is dead-lettered at the next, with a reason, before anything else is done with it', async () => {
     await crash(300);
-    const accounts = { ...world.accounts, read: () => Promise.reject(new Error('crashes')) };
+    const read = () => Promise.reject(new Error('crashes'));
+    const accounts = new ViewedAccounts({ ...world.accounts, read }, world.clock);
     const batch = await world.state.queue.receive(many);
 
     const settlements = await createFanOut({ ...world.fanOutDeps, accounts }).handle(batch, world.options());

@@ -1,0 +1,35 @@
+import type { Settlement } from '../../shared/ports/deliveries.ts';
+
+/** What became of the messages of one page of the feed, within a batch. */
+interface PageLine {
+  readonly partnerAccount?: string;
+  readonly correlationId?: string;
+  /** Advert IDs by what became of their messages. */
+  readonly adverts: Record<string, (string | undefined)[]>;
+  /** Receive counts of messages delivered before, by advert ID. */
+  readonly redelivered?: Record<string, number>;
+}
+
+/** Fields of a batch's log line: enough to follow each message from the page of the feed that named it to its event. */
+export function pagesOf(settlements: readonly Settlement[]): PageLine[] {
+  const pages = Map.groupBy(
+    settlements,
+    ({ delivery: { message } }) => `${message?.partnerAccount} ${message?.correlationId}`,
+  );
+  return [...pages.values()].map((page) => {
+    const { partnerAccount, correlationId } = page[0]?.delivery.message ?? {};
+    const adverts: PageLine['adverts'] = {};
+    for (const { delivery, verdict } of page) {
+      const became = verdict.kind === 'done' ? verdict.outcome : verdict.kind;
+      adverts[became] = [...(adverts[became] ?? []), delivery.message?.advertId];
+    }
+    const again = page.filter(({ delivery }) => delivery.receives > 1);
+    const redelivered = again.map(({ delivery }) => [delivery.message?.advertId ?? '', delivery.receives]);
+    return {
+      partnerAccount,
+      correlationId,
+      adverts,
+      ...(again.length > 0 ? { redelivered: Object.fromEntries(redelivered) } : {}),
+    };
+  });
+}
