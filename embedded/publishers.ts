@@ -49,8 +49,8 @@ export function createLinePublisher(output: Writable, onClosed: () => void): Eve
 }
 
 /**
- * Puts each event into the outbox of every webhook: accepted when it is stored there. delivery.ts sends it, so
- * that a subscriber that is down holds up nobody else.
+ * Publishes by storing each event in the outbox for every webhook. webhooks/delivery.ts sends it from there, so that a
+ * subscriber that is down delays nobody else.
  */
 export function createOutboxPublisher(
   outbox: Pick<Outbox, 'add'>,

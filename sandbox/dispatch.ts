@@ -26,7 +26,7 @@ interface Route {
 }
 
 const routes: readonly Route[] = [
-  // The advert first: it is asked for most. One segment, digits or not, is an advert's ID.
+  // The advert first, for it is requested most. Any single segment, digits or not, is taken for an ID.
   { pattern: /^\/api\/partner\/adverts\/([^/]+)$/, methods: { GET: 'advert' } },
   { pattern: /^\/api\/partner\/status\/adverts$/, methods: { GET: 'feed' } },
   { pattern: /^\/api\/partner\/adverts$/, methods: { GET: 'adverts', POST: 'create-advert' } },
@@ -43,7 +43,7 @@ export interface Target {
   readonly methods: readonly string[];
 }
 
-/** Names what a request is for. */
+/** Finds the endpoint that a request is for. */
 export function findTarget(method: string, path: string): Target {
   for (const { pattern, methods } of routes) {
     const match = pattern.exec(path);

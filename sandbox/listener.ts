@@ -10,8 +10,8 @@ import { fingerprint } from './state/tokens.ts';
 import type { World } from './state/world.ts';
 
 /**
- * The service's side of every connection: journal, faults, answer, latency, in this order.
- * @param onFault is told of errors of the sandbox itself, which answer 500
+ * Handles a request of the service: journal, faults, answer, latency, in this order.
+ * @param onFault called with errors of the sandbox itself, which answer 500
  */
 export function createServiceListener(
   world: World,
@@ -117,7 +117,7 @@ function realAnswer(world: World, request: ServiceRequest, target: Target, bodyT
   return answerRequest(world, request, target);
 }
 
-/** Faults of one user reach that user's token requests too, and the journal says whose they are. */
+/** Notes whose token request it is, for the journal and for faults of one user. */
 function noteTokenRequest(world: World, entry: JournalEntry, body: string): void {
   const fields = jsonObject(body);
   if (typeof fields?.grant_type === 'string') entry.grantType = fields.grant_type;

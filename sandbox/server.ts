@@ -11,7 +11,7 @@ import { type Application, createWorld } from './state/world.ts';
 
 export interface SandboxUser {
   readonly name: string;
-  /** A refresh token that is good from the start. Default: `sandbox-refresh-token-<name>`. */
+  /** A refresh token that is valid from the start. Default: `sandbox-refresh-token-<name>`. */
   readonly refreshToken?: string;
   /** Default: the application's allowed scope. */
   readonly scope?: string;
@@ -20,40 +20,40 @@ export interface SandboxUser {
 }
 
 export interface SandboxOptions {
-  /** Default 0: any free one. */
+  /** Default 0: any free port. */
   readonly port?: number;
   /** Where time comes from. Default: the machine. */
   readonly clock?: Clock;
   /** Default: unpredictable; with `seededRandom(n)` all tokens, statuses and random changes repeat. */
   readonly random?: Random;
-  /** Default: one, `main`. */
+  /** Default: one user, `main`. */
   readonly users?: readonly SandboxUser[];
   /** Default `sandbox-client`. */
   readonly clientId?: string;
   /** Default `sandbox-client-secret`. */
   readonly clientSecret?: string;
-  /** As the consent page shows it. Default `Advert Bridge`. */
+  /** Name on the consent page. Default `Advert Bridge`. */
   readonly applicationName?: string;
   /** Default `http://127.0.0.1:8765/callback`; see the assumption `loopbackPortMayDiffer`. */
   readonly callbackUrls?: readonly string[];
   /** Default `v2 read write`. */
   readonly allowedScope?: string;
-  /** Adverts each user has before the feed begins: not listed in it until they change. Default 20. */
+  /** Adverts that each user has before the feed begins; they are in the feed once they change. Default 20. */
   readonly adverts?: number;
-  /** IDs count up from here over all users. Default 1001; may exceed 2^53. */
+  /** IDs of all users count up from here. Default 1001; may exceed 2^53. */
   readonly firstAdvertId?: number | bigint | string;
-  /** How long after it was recorded a change appears in the feed. Default 3000; 0: at once. */
+  /** How long after it was recorded a change appears in the feed. Default 3000. */
   readonly visibilityDelayMs?: number;
-  /** How long every answer waits. Default 0. */
+  /** Delay of every answer. Default 0. */
   readonly latencyMs?: number;
   /** Default 86400. */
   readonly accessTokenLifetimeSeconds?: number;
-  /** How far back the feed goes. Default null: to its beginning. */
+  /** How far back the feed goes. Default null: to the beginning. */
   readonly retentionSeconds?: number | null;
   readonly assumptions?: AssumptionOverrides;
   /** Journal entries kept. Default 100,000. */
   readonly journalLimit?: number;
-  /** Told of errors of the sandbox itself, which answer 500. Default: written to standard error. */
+  /** Called with errors of the sandbox itself, which answer 500. Default: writes them to standard error. */
   readonly onFault?: (error: unknown) => void;
 }
 
@@ -72,8 +72,8 @@ export interface Sandbox {
 /**
  * Starts the sandbox partner service on 127.0.0.1.
  * @throws the listening error of `node:net`, for example EADDRINUSE
- * @throws {RangeError} for options that cannot be, such as a scope beyond the allowed one
- * @see partner-api.md; what it does not show: assumptions.ts
+ * @throws {RangeError} for impossible options, such as a scope beyond the allowed one
+ * @see docs/partner-api.md, and assumptions.ts for what is not known of the service
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const world = createWorld(

@@ -6,8 +6,8 @@ import { covers } from '../state/scope.ts';
 import type { World } from '../state/world.ts';
 
 /**
- * Lets a request to /api/partner in, or says why not: Authorization first, then Version, then scope (the order is
- * assumed, as are the answers).
+ * Checks a request to /api/partner: Authorization first, then Version, then scope (the order is assumed, and so are the
+ * answers).
  * @returns the user's account, or the refusal: 401 `invalid_token`, 400 `validation_error`, 403 `insufficient_scope`
  * @see partner-api.md §4, §5.1, §9
  */

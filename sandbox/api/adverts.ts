@@ -45,7 +45,7 @@ export function serveAdverts(world: World, account: PartnerAccount, request: Ser
 }
 
 /**
- * POST /api/partner/adverts: creates an advert from any JSON object; `title` and `price` are taken over. Fields and
+ * POST /api/partner/adverts: creates an advert from any JSON object; its `title` and `price` are used. Fields and
  * answer are assumed.
  * @see partner-api.md §4.4
  */
@@ -65,12 +65,12 @@ export function createAdvert(world: World, account: PartnerAccount, request: Ser
   return { status: answerStatus, body: `{"data":${advertJson(advert)}}` };
 }
 
-/** GET /api/partner/threads: no one ever writes to the sandbox's users. Shape assumed. @see partner-api.md §4.5 */
+/** GET /api/partner/threads: always empty, for nobody writes to the sandbox's users. Shape assumed. @see partner-api.md §4.5 */
 export function serveThreads(): Answer {
   return json(200, { data: [] });
 }
 
-/** By hand, because an ID beyond 2^53 is a number on the wire and cannot be one here. */
+/** Not by JSON.stringify: an ID is a number on the wire, and JavaScript has no exact numbers beyond 2^53. */
 function advertJson({ id, status, title, price }: Advert): string {
   return `{"id":${id},"status":${JSON.stringify(status)},"title":${JSON.stringify(title)},"price":${price}}`;
 }
@@ -78,12 +78,12 @@ function advertJson({ id, status, title, price }: Advert): string {
 function wholeNumber(
   request: ServiceRequest,
   name: string,
-  byDefault: number,
-  least: number,
+  defaultValue: number,
+  minimum: number,
 ): number | undefined {
   const text = single(request.query, name);
-  if (text === undefined) return byDefault;
-  return text !== null && /^\d{1,9}$/.test(text) && Number(text) >= least ? Number(text) : undefined;
+  if (text === undefined) return defaultValue;
+  return text !== null && /^\d{1,9}$/.test(text) && Number(text) >= minimum ? Number(text) : undefined;
 }
 
 function invalid(world: World, field: string): Answer {

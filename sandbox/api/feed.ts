@@ -23,21 +23,22 @@ export function serveFeed(world: World, account: PartnerAccount, request: Servic
   const limit = readLimit(world, single(request.query, 'limit'));
   if (limit === undefined) return invalid(world, 'limit', 'is not a whole number of at least 1');
   const cursor = single(request.query, 'cursor');
-  if (cursor === null) return invalid(world, 'cursor', 'is there more than once');
+  if (cursor === null) return invalid(world, 'cursor', 'was sent more than once');
 
   const oldestMs =
     settings.retentionSeconds === null
       ? Number.NEGATIVE_INFINITY
       : clock.now() - settings.retentionSeconds * 1000;
   const sinceCounts = cursor === undefined || settings.assumptions.sinceBeforeRetention === 'rejected-always';
-  if (sinceCounts && sinceMs < oldestMs) return invalid(world, 'since', 'is older than what the feed keeps');
+  if (sinceCounts && sinceMs < oldestMs)
+    return invalid(world, 'since', 'is older than the changes that the feed keeps');
 
   const binding = { partnerAccount: account.name, since, epoch: account.cursorEpoch };
   const bookmark: Bookmark | undefined =
     cursor === undefined
       ? { position: account.positionAfter(sinceMs), serial: 0 }
       : world.cursors.decode(binding, withoutEnding(cursor, cursorEnding(world)));
-  // A cursor is as good as for ever, until a change that it has not passed is kept no longer.
+  // A cursor stays valid until a change that it has not passed is no longer kept.
   if (bookmark === undefined || (account.changedAtMs(bookmark.position) ?? oldestMs) < oldestMs) {
     return rejectedCursor(world);
   }
@@ -51,7 +52,7 @@ export function serveFeed(world: World, account: PartnerAccount, request: Servic
   if (settings.assumptions.cursorChangesOnEmptyPage) world.cursorSerial += 1;
   const nextCursor =
     world.cursors.encode(binding, { position: end, serial: world.cursorSerial }) + cursorEnding(world);
-  // By hand, for speed: an ID is put between quotes as it is unless it was made up to be malformed.
+  // Without JSON.stringify for speed: only an ID that was made malformed on purpose needs escaping.
   const data = ids.map((id) => (/^\d+$/.test(id) ? `"${id}"` : JSON.stringify(id))).join(',');
   return {
     status: 200,

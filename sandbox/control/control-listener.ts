@@ -3,10 +3,10 @@ import { Input } from '../http/input.ts';
 import { jsonObject } from '../http/request.ts';
 import { type AnswerWriter, readBody } from '../http/wire.ts';
 import { type Answer, json } from '../state/answer.ts';
+import { advertRoutes } from './advert-routes.ts';
 import type { SandboxControl } from './control.ts';
 import type { ControlRoute } from './control-route.ts';
-import { advertRoutes } from './control-routes-of-adverts.ts';
-import { serviceRoutes } from './control-routes-of-service.ts';
+import { serviceRoutes } from './service-routes.ts';
 
 const prefix = '/_sandbox';
 
@@ -29,7 +29,7 @@ export function createControlListener(control: SandboxControl, writer: AnswerWri
         const found = routes.find(
           ({ route, pattern }) => route.method === incoming.method && pattern.test(path),
         );
-        if (found === undefined) answer = json(404, { error: `see GET ${prefix}/ for what there is` });
+        if (found === undefined) answer = json(404, { error: `no such endpoint: GET ${prefix}/ lists them` });
         else answer = run(found.route, control, found.pattern.exec(path)?.[1] ?? '', url.searchParams, body);
       }
       writer.send(response, answer);
@@ -58,7 +58,7 @@ function run(
 function index(): unknown {
   return {
     about:
-      'Control of the sandbox partner service. Bodies are JSON objects; `user` is by default the first one, or for truth, expire and invalidate everybody.',
+      'Control of the sandbox partner service. Bodies are JSON objects; `user` is the first one by default; for truth, expire and invalidate it is all users.',
     endpoints: controlRoutes.map(({ method, path, does, body }) => ({
       method,
       path: prefix + path,

@@ -1,7 +1,7 @@
 import type { Input } from '../http/input.ts';
 import type { SandboxControl } from './control.ts';
 
-/** What a control request came with. */
+/** One request to the control. */
 export interface ControlCall {
   readonly control: SandboxControl;
   readonly input: Input;
@@ -15,7 +15,7 @@ export interface ControlRoute {
   /** Below /_sandbox. */
   readonly path: string;
   readonly does: string;
-  /** An example of the body, with every field there is unless `fields` lists them. */
+  /** An example of the body, with every field that is allowed unless `fields` lists them. */
   readonly body?: Readonly<Record<string, unknown>>;
   readonly fields?: readonly string[];
   readonly run: (call: ControlCall) => unknown;

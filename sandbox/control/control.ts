@@ -9,7 +9,7 @@ import { pick, type Random } from '../state/random.ts';
 import { covers } from '../state/scope.ts';
 import { accountOf, addAdvert, type Settings, type World } from '../state/world.ts';
 
-/** An advert as it is, whatever anybody was told of it. */
+/** An advert as it is in the service, whatever the feed has shown of it. */
 export interface AdvertTruth {
   readonly id: string;
   readonly user: string;
@@ -31,13 +31,13 @@ export interface SettingsPatch extends Partial<Omit<Settings, 'assumptions'>> {
   readonly assumptions?: AssumptionOverrides;
 }
 
-/** Everything that can be done to a running sandbox behind the client's back. `user` is by default the first one. */
+/** Everything that can be done to a running sandbox other than by the service's own requests. `user` is the first one by default. */
 export interface SandboxControl {
   readonly clock: SandboxClock;
   readonly journal: Journal;
   readonly faults: FaultBook;
 
-  /** Adds a user; the refresh token is default `sandbox-refresh-token-<name>`. */
+  /** Adds a user. @param options `refreshToken` is `sandbox-refresh-token-<name>` by default */
   addUser(name: string, options?: { refreshToken?: string; scope?: string; adverts?: number }): void;
   users(): UserTruth[];
 
@@ -49,9 +49,9 @@ export interface SandboxControl {
   remove(advertId: string): void;
   /** Brings a removed advert back, by default with its last status. One change in the feed. */
   restore(advertId: string, status?: string): void;
-  /** So many changes of random adverts to random other statuses. @returns the IDs in order, repeats included */
+  /** Changes random adverts to random other statuses, `count` times. @returns the IDs in order, repeats included */
   changeRandomly(count: number, options?: { user?: string; random?: Random }): string[];
-  /** Puts any string in the feed as an ID, to see what a client does with it. */
+  /** Puts any string into the feed as an ID, to see what a client does with it. */
   listRaw(id: string, user?: string): void;
   advert(advertId: string): AdvertTruth | undefined;
   /** Every advert, removed ones included. @param user default: all users */
@@ -64,17 +64,17 @@ export interface SandboxControl {
 
   /** Forgets every cursor handed out so far. @param user default: all users */
   invalidateCursors(user?: string): void;
-  /** @param user default: all users and client tokens. @returns how many tokens ran out */
+  /** @param user default: all users and client tokens. @returns how many tokens expired */
   expireAccessTokens(user?: string): number;
   /** Withdraws what the user granted: refresh tokens give invalid_grant, access tokens 401. @returns how many grants */
   revoke(user?: string): number;
-  /** Every access and refresh token that there ever was, dead or alive. */
+  /** Every access and refresh token ever issued, valid or not. */
   issuedTokens(): string[];
   /** A refresh token as a fresh authorization of the user would give it. */
   issueRefreshToken(user?: string, scope?: string): string;
   /** A one-time code as the consent page would give it. */
   issueCode(options?: { user?: string; scope?: string; redirectUri?: string }): string;
-  /** The application gets another secret; the old one is refused from now on, what was granted stays. */
+  /** Replaces the application's secret; the old one is refused from now on, grants stay. */
   replaceClientSecret(clientSecret: string): void;
   /** Who answers on the consent page. */
   setConsent(mode: ConsentMode): void;

@@ -6,7 +6,7 @@ import type { FaultAction } from '../state/faults.ts';
 const defaultHugeBytes = 64 * 1024 * 1024;
 const chunk = Buffer.alloc(64 * 1024, 'a');
 
-/** The answer that a fault puts in the place of the real one; undefined for faults that are no answer at all. */
+/** The answer that a fault gives instead of the real one; undefined for faults that send no whole answer. */
 export function standInFor(fault: FaultAction): Answer | undefined {
   switch (fault.kind) {
     case 'status': {
@@ -34,7 +34,7 @@ export function isCarriedOut(fault: FaultAction): boolean {
   return fault.kind === 'lost-answer' || fault.kind === 'cut-off' || fault.kind === 'delay';
 }
 
-/** Plays what is no answer. @param answer of a request that was carried out */
+/** Plays a fault that sends no whole answer. @param answer of a request that was carried out */
 export function playOnWire(
   fault: FaultAction,
   response: ServerResponse,
@@ -59,7 +59,7 @@ export function playOnWire(
 function sendHalf(response: ServerResponse, writer: AnswerWriter, answer: Answer): void {
   const body = Buffer.from(answer.body);
   response.writeHead(answer.status, writer.head(answer, body.length));
-  // After the callback, or the half would be thrown away together with the connection.
+  // Destroyed in the callback: before that, the half would be lost together with the connection.
   response.write(body.subarray(0, body.length >> 1), () => response.destroy());
 }
 

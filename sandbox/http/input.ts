@@ -4,21 +4,21 @@ import { endpointNames, type Fault, faultKinds } from '../state/faults.ts';
 export class Input {
   readonly #fields: Record<string, unknown>;
 
-  /** @throws {RangeError} naming a field that is not among the known ones: most likely a typing error */
+  /** @throws {RangeError} naming a field that is not known, which is most likely a typing error */
   constructor(fields: Record<string, unknown>, known: readonly string[]) {
     const stray = Object.keys(fields).find((name) => !known.includes(name));
-    if (stray !== undefined) throw new RangeError(`there is no field named ${stray} here`);
+    if (stray !== undefined) throw new RangeError(`there is no field named ${stray}`);
     this.#fields = fields;
   }
 
-  /** @throws {RangeError} when it is there and no string */
+  /** @throws {RangeError} when it is given and no string */
   text(name: string): string | undefined {
     const value = this.any(name);
     if (value !== undefined && typeof value !== 'string') throw new RangeError(`${name} is not a string`);
     return value;
   }
 
-  /** A number of things. @throws {RangeError} when it is there and no whole number from 0 to 10 million */
+  /** @throws {RangeError} when it is given and no whole number from 0 to 10 million */
   count(name: string): number | undefined {
     const value = this.number(name);
     if (value !== undefined && !(Number.isInteger(value) && value >= 0 && value <= 10_000_000)) {
@@ -27,7 +27,7 @@ export class Input {
     return value;
   }
 
-  /** @throws {RangeError} when it is there and no finite number */
+  /** @throws {RangeError} when it is given and no finite number */
   number(name: string): number | undefined {
     const value = this.any(name);
     if (value === undefined) return undefined;
@@ -53,7 +53,7 @@ export function required<T>(name: string, value: T | undefined): T {
   return value;
 }
 
-/** A number in the query. @throws {RangeError} when it is there and no whole number */
+/** A number in the query. @throws {RangeError} when it is given and no whole number */
 export function queryCount(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;

@@ -10,13 +10,13 @@ export interface ServiceRequest {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly endpoint: EndpointName | null;
-  /** Of a path that names an advert; as written there. */
+  /** The ID in the path of an advert, as it was sent. */
   readonly advertId: string | null;
   /** The token sent, if the service ever issued it. */
   readonly accessToken: AccessToken | undefined;
 }
 
-/** @returns the parameter's only value; undefined when it is missing, null when it is there more than once */
+/** @returns the parameter's only value; undefined when it is missing, null when it was sent more than once */
 export function single(query: URLSearchParams, name: string): string | undefined | null {
   const values = query.getAll(name);
   return values.length > 1 ? null : values[0];

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Answer } from '../state/answer.ts';
 import type { Clock } from '../state/clock.ts';
 
-const maximumBodyBytes = 1_000_000;
+const maxBodyBytes = 1_000_000;
 
 /** Writes answers with a Date of the service's own clock. */
 export interface AnswerWriter {
@@ -36,7 +36,7 @@ export function createAnswerWriter(clock: Clock): AnswerWriter {
   };
 }
 
-/** @returns the body, or undefined when it is longer than the service reads (1 MB) or breaks off */
+/** @param done gets the body, or undefined when it is longer than the service reads (1 MB) or breaks off */
 export function readBody(request: IncomingMessage, done: (body: string | undefined) => void): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -48,10 +48,8 @@ export function readBody(request: IncomingMessage, done: (body: string | undefin
   };
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes <= maximumBodyBytes) chunks.push(chunk);
+    if (bytes <= maxBodyBytes) chunks.push(chunk);
   });
-  request.on('end', () =>
-    finish(bytes > maximumBodyBytes ? undefined : Buffer.concat(chunks).toString('utf8')),
-  );
+  request.on('end', () => finish(bytes > maxBodyBytes ? undefined : Buffer.concat(chunks).toString('utf8')));
   request.on('error', () => finish(undefined));
 }

@@ -8,8 +8,8 @@ import { isBasedOnCallback, withParameters } from './redirect-uri.ts';
 
 /**
  * GET /oauth/authorize/: the consent page, or at once the redirect where the sandbox was told to answer for the user;
- * POST: the user's decision. A bad client_id or redirect_uri gets an error page, for a redirect would lead a person
- * wherever the link's author wished.
+ * POST: the user's decision. A wrong client_id or redirect_uri gets an error page, for a redirect would take the person
+ * wherever the author of the link wants.
  * @see partner-api.md §4.7, §5.3
  */
 export function serveAuthorize(world: World, request: ServiceRequest): Answer {
@@ -32,11 +32,11 @@ export function serveAuthorize(world: World, request: ServiceRequest): Answer {
   return html(200, consentPage(application, consent.open(pending), asked));
 }
 
-/** @returns what to tell the person when it cannot be trusted where to send them back to */
+/** @returns a text for the person when the address to send them back to cannot be trusted */
 function readRequest(world: World, query: URLSearchParams): PendingConsent | string {
   const { application, settings } = world;
   const repeated = [...new Set(query.keys())].find((name) => query.getAll(name).length > 1);
-  if (repeated !== undefined) return `The parameter ${repeated} is there more than once.`;
+  if (repeated !== undefined) return `The parameter ${repeated} was sent more than once.`;
   if (query.get('client_id') !== application.clientId) return 'The client_id is missing or not known.';
 
   const sent = single(query, 'redirect_uri') || undefined;
@@ -56,7 +56,7 @@ function readRequest(world: World, query: URLSearchParams): PendingConsent | str
   };
 }
 
-/** Faults that the application itself is told of (assumed, as in RFC 6749 §4.1.2.1). */
+/** Errors that are sent to the application (assumed, as in RFC 6749 §4.1.2.1). */
 function refuse(world: World, query: URLSearchParams, pending: PendingConsent): Answer | undefined {
   if (query.get('response_type') !== 'code') return sendBack(pending, { error: 'unsupported_response_type' });
   if (!covers(world.application.allowedScope, pending.scope))
@@ -67,7 +67,8 @@ function refuse(world: World, query: URLSearchParams, pending: PendingConsent): 
 function decide(world: World, request: ServiceRequest): Answer {
   const form = new URLSearchParams(request.body);
   const pending = world.consent.take(form.get('request') ?? '');
-  if (pending === undefined) return html(400, errorPage('This page was answered already, or is too old.'));
+  if (pending === undefined)
+    return html(400, errorPage('This page has already been answered, or is too old.'));
   if (form.get('decision') !== 'allow') return deny(pending);
   const user = form.get('user') ?? '';
   return world.accounts.has(user)

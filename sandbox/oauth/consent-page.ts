@@ -8,15 +8,15 @@ const scopeMeanings: Readonly<Record<string, string>> = {
 
 interface Asked {
   readonly scopes: readonly string[];
-  /** Who can be logged in as; a choice is shown when there are several. */
+  /** Users that the person can log in as; a choice is shown when there are several. */
   readonly users: readonly string[];
-  /** Its host is shown: that is who gets the code. */
+  /** Its host is shown, for that is where the code goes. */
   readonly redirectUri: string;
 }
 
 /**
  * The page that asks a person for consent.
- * @param requestId goes back with the form; stands for everything the application asked
+ * @param requestId returns with the form, and stands for everything that the application asked for
  * @see partner-api.md §5.3, authorization_code rule 5
  */
 export function consentPage(

@@ -5,8 +5,8 @@ import { covers, scopeNames } from '../state/scope.ts';
 import type { Grant } from '../state/tokens.ts';
 import type { World } from '../state/world.ts';
 
-/** Thrown inside this module alone; the status and the code are what is answered. */
-class Refusal extends Error {
+/** Thrown and caught in this module; its status and code are answered. */
+class RefusedError extends Error {
   readonly status: number;
   readonly code: string;
 
@@ -25,14 +25,15 @@ class Refusal extends Error {
  */
 export function serveToken(world: World, request: ServiceRequest): Answer {
   try {
-    if (!isJson(request.headers)) throw new Refusal('invalid_request', 'The body must be application/json.');
+    if (!isJson(request.headers))
+      throw new RefusedError('invalid_request', 'The body must be application/json.');
     const fields = jsonObject(request.body);
-    if (fields === undefined) throw new Refusal('invalid_request', 'The body is not a JSON object.');
+    if (fields === undefined) throw new RefusedError('invalid_request', 'The body is not a JSON object.');
     checkClient(world, fields);
     const grantType = required(fields, 'grant_type');
     return tokenAnswer(world, grantFor(world, grantType, fields), grantType === 'refresh_token');
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof RefusedError)) throw error;
     const { status, code, message } = error;
     return errorAnswer(world.settings.assumptions.errorShapes.token, { status, code, message });
   }
@@ -42,7 +43,7 @@ function grantFor(world: World, grantType: string, fields: Record<string, unknow
   switch (grantType) {
     case 'refresh_token': {
       const grant = world.tokens.useRefreshToken(required(fields, 'refresh_token'));
-      if (grant === undefined) throw new Refusal('invalid_grant', 'The refresh token is not valid.');
+      if (grant === undefined) throw new RefusedError('invalid_grant', 'The refresh token is not valid.');
       return grant;
     }
     case 'authorization_code':
@@ -50,21 +51,21 @@ function grantFor(world: World, grantType: string, fields: Record<string, unknow
     case 'client_credentials':
       return world.tokens.openGrant(null, askedScope(fields, world.application.allowedScope));
     default:
-      throw new Refusal('unsupported_grant_type', 'The grant type is not known.');
+      throw new RefusedError('unsupported_grant_type', 'The grant type is not known.');
   }
 }
 
 function exchangeCode(world: World, fields: Record<string, unknown>): Grant {
-  // The scope is looked at first: a typing error in it should not cost the one-time code.
+  // The scope is checked first: a typing error in it should not use up the one-time code.
   const scope = optional(fields, 'scope');
   if (scope !== undefined) askedScope(fields, world.application.allowedScope);
   const issued = world.consent.takeCode(required(fields, 'code'));
   const ageMs = world.clock.now() - (issued?.issuedAtMs ?? 0);
   if (issued === undefined || ageMs >= world.settings.assumptions.authorizationCodeLifetimeSeconds * 1000) {
-    throw new Refusal('invalid_grant', 'The code is not known, was used or has expired.');
+    throw new RefusedError('invalid_grant', 'The code is not known, was used or has expired.');
   }
   if (issued.redirectUri !== undefined && required(fields, 'redirect_uri') !== issued.redirectUri) {
-    throw new Refusal('invalid_grant', 'The redirect_uri is not the one the code was issued for.');
+    throw new RefusedError('invalid_grant', 'The redirect_uri is not the one the code was issued for.');
   }
   return world.tokens.openGrant(issued.user, askedScope(fields, issued.scope));
 }
@@ -89,23 +90,23 @@ function checkClient(world: World, fields: Record<string, unknown>): void {
   const { clientId, clientSecret } = world.application;
   const sent = [required(fields, 'client_id'), required(fields, 'client_secret')];
   if (sent[0] !== clientId || sent[1] !== clientSecret) {
-    throw new Refusal('invalid_client', 'The client credentials are not valid.', 401);
+    throw new RefusedError('invalid_client', 'The client credentials are not valid.', 401);
   }
 }
 
-/** The scope asked for, default all of what is allowed. */
+/** The scope asked for; by default all that is allowed. */
 function askedScope(fields: Record<string, unknown>, allowed: string): string {
   const scope = optional(fields, 'scope');
   if (scope === undefined) return allowed;
   const names = scopeNames(scope);
   if (names.length === 0 || !covers(allowed, scope))
-    throw new Refusal('invalid_scope', 'The scope is not allowed.');
+    throw new RefusedError('invalid_scope', 'The scope is not allowed.');
   return names.join(' ');
 }
 
 function required(fields: Record<string, unknown>, name: string): string {
   const value = optional(fields, name);
-  if (value === undefined) throw new Refusal('invalid_request', `The field ${name} is required.`);
+  if (value === undefined) throw new RefusedError('invalid_request', `The field ${name} is required.`);
   return value;
 }
 
@@ -113,6 +114,7 @@ function optional(fields: Record<string, unknown>, name: string): string | undef
   const value = fields[name];
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value === 'number') return String(value);
-  if (typeof value !== 'string') throw new Refusal('invalid_request', `The field ${name} is not a string.`);
+  if (typeof value !== 'string')
+    throw new RefusedError('invalid_request', `The field ${name} is not a string.`);
   return value;
 }

@@ -1,4 +1,4 @@
-/** What a handler answers; the server adds Date, Content-Length and, unless told otherwise, application/json. */
+/** A handler's answer; the server adds Date, Content-Length and, unless it has a content type, application/json. */
 export interface Answer {
   readonly status: number;
   readonly body: string;

@@ -3,22 +3,24 @@
  * start or while the sandbox runs, so that a client can be tried against the other readings of the document.
  *
  * Assumed as well, and to be changed by injecting a fault (faults.ts) where another answer is wanted: Authorization is
- * checked before Version, Version before scope, scope before parameters; a missing or dead access token answers 401
- * `invalid_token`, too little scope and a client token 403 `insufficient_scope`; an unknown path answers 404 with HTML,
- * a wrong method 405; a parameter that is there twice is refused; the token endpoint's codes are those of RFC 6749
+ * checked before Version, Version before scope, scope before parameters; a missing or invalid access token answers 401
+ * `invalid_token`, too small a scope and a client token 403 `insufficient_scope`; an unknown path answers 404 with HTML,
+ * a wrong method 405; a repeated parameter is refused; the token endpoint's codes are those of RFC 6749
  * §5.2, with 401 for `invalid_client`; "based on a Callback URL" is the same origin and the same path or one below; a
  * new authorization leaves the user's earlier grants alone; the adverts that a user starts with are not in the feed.
  */
 
 /** The error bodies known from services of this kind; `none` is an empty body. */
-export type ErrorShape =
-  | 'flat-code'
-  | 'flat-error'
-  | 'oauth'
-  | 'nested'
-  | 'nested-in-data'
-  | 'typed'
-  | 'none';
+const errorShapes = [
+  'flat-code',
+  'flat-error',
+  'oauth',
+  'nested',
+  'nested-in-data',
+  'typed',
+  'none',
+] as const;
+export type ErrorShape = (typeof errorShapes)[number];
 
 export interface Assumptions {
   /** Assumed (§7 shows `validation_error` and a `message` for the feed, nothing else). */
@@ -35,7 +37,7 @@ export interface Assumptions {
   readonly cursorRejection: { readonly status: number; readonly body: unknown };
   /** Assumed (§8): a limit below 1 or not a whole number is refused, or read as the default of 100. */
   readonly badLimit: 'rejected' | 'default';
-  /** Assumed: with `rejected-always` an old `since` is refused even beside a cursor that is still good. */
+  /** Assumed: with `rejected-always` an old `since` is refused even with a cursor that is still valid. */
   readonly sinceBeforeRetention: 'rejected-without-cursor' | 'rejected-always';
   /** Assumed: whether nextCursor of an empty page differs from the cursor that was sent. */
   readonly cursorChangesOnEmptyPage: boolean;
@@ -58,7 +60,7 @@ export interface Assumptions {
     readonly defaultLimit: number;
     readonly maximumLimit: number;
   };
-  /** Assumed (§3 shows `active` alone): the statuses of made-up adverts and random changes. */
+  /** Assumed (§3 shows only `active`): the statuses of generated adverts and random changes. */
   readonly statuses: readonly string[];
   /** Assumed (§4.4): the status of an advert that was just posted, and the status code of the answer. */
   readonly createdAdvert: { readonly status: string; readonly answerStatus: number };
@@ -83,7 +85,7 @@ export interface RateLimit {
   readonly perMs: number;
   /** What a request over the limit answers: 429 with Retry-After, or 403 without an error code. */
   readonly status: 429 | 403;
-  /** How long everything is refused once the limit is passed. */
+  /** How long every request is refused once the limit is exceeded. */
   readonly blockMs: number;
 }
 
@@ -132,16 +134,6 @@ export const defaultAssumptions: Assumptions = {
   rateLimit: null,
 };
 
-const shapes: readonly unknown[] = [
-  'flat-code',
-  'flat-error',
-  'oauth',
-  'nested',
-  'nested-in-data',
-  'typed',
-  'none',
-];
-
 const choices: Readonly<Record<string, readonly unknown[]>> = {
   badLimit: ['rejected', 'default'],
   sinceBeforeRetention: ['rejected-without-cursor', 'rejected-always'],
@@ -149,18 +141,18 @@ const choices: Readonly<Record<string, readonly unknown[]>> = {
   removedAdvertStatus: [404, 410],
   refreshTokenDay: ['calendar', 'rolling'],
   supersededRefreshToken: ['same-day', 'never', 'always'],
-  'errorShapes.validation': shapes,
-  'errorShapes.authorization': shapes,
-  'errorShapes.notFound': shapes,
-  'errorShapes.token': shapes,
+  'errorShapes.validation': errorShapes,
+  'errorShapes.authorization': errorShapes,
+  'errorShapes.notFound': errorShapes,
+  'errorShapes.token': errorShapes,
   'listPaging.style': ['page', 'offset'],
 };
 
 const anything = new Set(['cursorRejection.body', 'rateLimit']);
 
 /**
- * Lays overrides over assumptions, one level deep.
- * @throws {RangeError} for a name or value that is none, so that a typing error does not pass for a switch
+ * Merges overrides into assumptions, one level deep.
+ * @throws {RangeError} for an unknown name or a value of the wrong kind
  */
 export function overrideAssumptions(base: Assumptions, overrides: AssumptionOverrides): Assumptions {
   return merge(base, overrides, defaultAssumptions, '') as Assumptions;

@@ -3,14 +3,14 @@ export interface Clock {
   now(): number;
 }
 
-/** The service's own clock: real time with an offset, or standing still until told otherwise. */
+/** The service's own clock: real time with an offset, or frozen. */
 export interface SandboxClock extends Clock {
   readonly frozen: boolean;
   /** Jumps to a moment (milliseconds since 1970); goes on running if it ran. */
   set(atMs: number): void;
   /** Moves by some milliseconds; goes on running if it ran. */
   advance(byMs: number): void;
-  /** Stands still at the present moment. */
+  /** Stops at the present moment. */
   freeze(): void;
   /** Runs with real time from the present moment on. */
   run(): void;

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import { type Random, randomToken } from './random.ts';
 
-/** An authorization request that passed every check and waits for the user's word. */
+/** An authorization request that passed every check and waits for the user's decision. */
 export interface PendingConsent {
   readonly scope: string;
   readonly redirectUri: string;
@@ -13,7 +13,7 @@ export interface PendingConsent {
 export interface IssuedCode {
   readonly user: string;
   readonly scope: string;
-  /** What the token request must repeat; undefined: nothing. */
+  /** The redirect_uri that the token request has to repeat; undefined: none. */
   readonly redirectUri: string | undefined;
   readonly issuedAtMs: number;
 }
@@ -23,7 +23,7 @@ export type ConsentMode = { mode: 'ask' } | { mode: 'allow'; user?: string } | {
 
 export interface ConsentDesk {
   mode: ConsentMode;
-  /** @returns the ID that the form sends back, good for one decision */
+  /** @returns the ID that the form sends back, valid for one decision */
   open(pending: PendingConsent): string;
   take(id: string): PendingConsent | undefined;
   issueCode(user: string, scope: string, redirectUri: string | undefined): string;
@@ -31,7 +31,8 @@ export interface ConsentDesk {
   takeCode(code: string): IssuedCode | undefined;
 }
 
-const maximumPending = 1000; // pages that nobody answered must not pile up
+/** Older pages that nobody answered are forgotten. */
+const maxPending = 1000;
 
 export function createConsentDesk(clock: Clock, random: Random): ConsentDesk {
   const pending = new Map<string, PendingConsent>();
@@ -42,7 +43,7 @@ export function createConsentDesk(clock: Clock, random: Random): ConsentDesk {
       const id = randomToken(random);
       pending.set(id, request);
       for (const oldest of pending.keys()) {
-        if (pending.size <= maximumPending) break;
+        if (pending.size <= maxPending) break;
         pending.delete(oldest);
       }
       return id;

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** What a cursor is bound to: sent with another `since` or by another user it is rejected. */
+/** A cursor is rejected when it is sent with another `since` or by another user. */
 export interface CursorBinding {
   readonly partnerAccount: string;
   /** The exact string of the query, not the moment it names. */
@@ -9,9 +9,9 @@ export interface CursorBinding {
 }
 
 export interface Bookmark {
-  /** How many entries of the user's change log lie behind the reader. */
+  /** How many entries of the user's change log have been read. */
   readonly position: number;
-  /** Makes two cursors of the same position differ, where that is asked for. */
+  /** Makes two cursors of the same position differ, if the assumptions want that. */
   readonly serial: number;
 }
 
@@ -25,7 +25,7 @@ const headBytes = 12;
 const signatureBytes = 15; // with the head a multiple of 3, so that base64url has one spelling
 
 /**
- * Cursors that need no memory: a position, signed together with what it is bound to.
+ * Makes cursors that need not be stored: a position, signed together with its binding.
  * @see partner-api.md §2.1, §4.1
  */
 export function createCursorCodec(key: string): CursorCodec {

@@ -46,18 +46,18 @@ export const faultKinds = [
   'delay',
 ] as const satisfies readonly FaultAction['kind'][];
 
-/** Which requests a fault meets; what is left out meets all. */
+/** The requests that a fault applies to; an absent field means all. */
 export interface FaultFilter {
   readonly endpoint?: EndpointName;
   readonly user?: string;
   readonly advertId?: string;
   /** Feed requests with (true) or without (false) a cursor. */
   readonly hasCursor?: boolean;
-  /** The fault strikes from the nth matching request on, counted from 1. Default 1. */
+  /** Played from the nth matching request on, counted from 1. Default 1. */
   readonly nth?: number;
-  /** How many times it strikes. Default: once with `nth`, else until it is removed. */
+  /** How many times it is played. Default: once with `nth`, else until it is removed. */
   readonly count?: number;
-  /** Chance that it strikes a matching request. Default 1. */
+  /** Chance that it is played for a matching request. Default 1. */
   readonly probability?: number;
 }
 
@@ -65,7 +65,7 @@ export type Fault = FaultFilter & FaultAction;
 
 export type StandingFault = Fault & {
   readonly id: number;
-  /** Requests matched so far, and those it struck. */
+  /** Requests that matched so far, and how many of them got the fault. */
   matched: number;
   struck: number;
 };
@@ -84,11 +84,11 @@ export interface FaultBook {
   /** @returns whether there was such a fault */
   remove(id: number): boolean;
   clear(): void;
-  /** The fault that strikes this request: the first one added of those that match. */
+  /** The fault to play for this request: of those that match, the one added first. */
   strike(request: FaultedRequest): StandingFault | undefined;
 }
 
-/** Faults to order. @see partner-api.md §7 for what little the document says of errors */
+/** The faults that the sandbox is to play. @see partner-api.md §7 */
 export function createFaultBook(random: Random): FaultBook {
   const standing = new Map<number, StandingFault>();
   let lastId = 0;

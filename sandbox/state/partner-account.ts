@@ -1,4 +1,4 @@
-/** What an advert was from some moment on; status null: the service no longer knows it. */
+/** An advert's status from a moment on; null: the service no longer knows it. */
 export interface HistoryEntry {
   readonly status: string | null;
   readonly atMs: number;
@@ -14,8 +14,8 @@ export interface Advert {
 }
 
 /**
- * One user of the service: the adverts, and the log of changes that the feed pages through. The log is two arrays
- * side by side, sorted by time, so that a page costs a binary search and a slice, however long the log.
+ * One user of the service: the adverts, and the log of changes that the feed shows page by page. The log is two parallel
+ * arrays, sorted by time, so that a page costs a binary search and a slice, however long the log is.
  */
 export class PartnerAccount {
   readonly name: string;
@@ -23,7 +23,7 @@ export class PartnerAccount {
   /** In the order of creation; removed ones included. */
   readonly inOrder: Advert[] = [];
   removedCount = 0;
-  /** Raised to forget every cursor handed out before. */
+  /** Raised to invalidate every cursor handed out before. */
   cursorEpoch = 0;
   readonly #changedAtMs: number[] = [];
   readonly #changedIds: string[] = [];
@@ -36,7 +36,7 @@ export class PartnerAccount {
     return this.#changedIds.length;
   }
 
-  /** @param listed false for adverts older than the feed: their creation is in the truth and not in the feed */
+  /** @param listed false for adverts older than the feed: it does not show their creation */
   add(
     id: string,
     fields: { status: string; title: string; price: number },
@@ -57,7 +57,7 @@ export class PartnerAccount {
     advert.history.push({ status, atMs: this.list(advert.id, atMs) });
   }
 
-  /** Appends an entry to the feed. @returns its time, never before the last one's: a clock set back does not reorder */
+  /** Appends an entry to the feed. @returns its time, never before that of the last entry, also when the clock was set back */
   list(id: string, atMs: number): number {
     const recordedAtMs = Math.max(atMs, this.#changedAtMs.at(-1) ?? atMs);
     this.#changedAtMs.push(recordedAtMs);

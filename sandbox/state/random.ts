@@ -5,7 +5,7 @@ export type Random = () => number;
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
-/** Unpredictable numbers, for a sandbox that was given no seed. */
+/** Unpredictable numbers, for a sandbox without a seed. */
 export const systemRandom: Random = () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
 
 /** The same numbers for the same seed (mulberry32). */

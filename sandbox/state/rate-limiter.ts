@@ -8,7 +8,7 @@ export interface RateLimiter {
 }
 
 /**
- * Counts by the machine's clock: a client that waits for real is to be judged by real time.
+ * Counts by the machine's clock, for a client really waits, whatever the service's clock says.
  * @see partner-api.md §8: limits exist, values and behaviour not shown
  */
 export function createRateLimiter(nowMs: () => number = () => performance.now()): RateLimiter {

@@ -8,9 +8,9 @@ const dayMs = 86_400_000;
 /** One month from the last use. @see partner-api.md §8 */
 const refreshTokenIdleMs = 2_592_000_000;
 
-/** What one authorization gave: an access token and a refresh token that follow one another. */
+/** The result of one authorization: an access token and a refresh token, each replaced by the next. */
 export interface Grant {
-  /** Null: the Client context of §5.3, which belongs to no user. */
+  /** Null: a client_credentials grant, which belongs to no user. */
   readonly user: string | null;
   readonly scope: string;
   access: AccessToken | undefined;
@@ -23,7 +23,7 @@ export interface AccessToken {
   readonly value: string;
   readonly grant: Grant;
   expiresAtMs: number;
-  /** Stands for the token in the journal. */
+  /** Identifies the token in the journal. */
   readonly fingerprint: string;
 }
 
@@ -51,24 +51,24 @@ export class TokenStore {
     this.#options = options;
   }
 
-  /** @param refreshToken a ready-made one; default: random */
+  /** @param refreshToken default: random */
   openGrant(user: string | null, scope: string, refreshToken?: string): Grant {
     const grant = { user, scope, lastUsedAtMs: this.#options.clock.now(), revoked: false } as Grant;
     this.#issueRefreshToken(grant, refreshToken);
     return grant;
   }
 
-  /** Every access and refresh token that there ever was. */
+  /** Every access and refresh token ever issued. */
   issued(): string[] {
     return [...this.#access.keys(), ...this.#refresh.keys()];
   }
 
-  /** Whose refresh token this is, dead or alive. */
+  /** Whose refresh token this is, valid or not. */
   ownerOfRefreshToken(value: string): string | null | undefined {
     return this.#refresh.get(value)?.grant.user;
   }
 
-  /** @returns the access token, also one that has run out; undefined when there never was such a one */
+  /** @returns the access token, also an expired one; undefined when it was never issued */
   accessToken(value: string): AccessToken | undefined {
     return this.#access.get(value);
   }
@@ -83,7 +83,8 @@ export class TokenStore {
     const nowMs = this.#options.clock.now();
     if (token === undefined || token.grant.revoked) return undefined;
     if (nowMs - token.grant.lastUsedAtMs >= refreshTokenIdleMs) return undefined;
-    if (token.supersededAtMs !== undefined && !this.#stillGood(token.supersededAtMs, nowMs)) return undefined;
+    if (token.supersededAtMs !== undefined && !this.#isStillValid(token.supersededAtMs, nowMs))
+      return undefined;
     return token.grant;
   }
 
@@ -104,7 +105,7 @@ export class TokenStore {
     return { access, refreshToken: grant.refresh.value, refreshTokenIsNew: grant.refresh !== before };
   }
 
-  /** Lets access tokens run out now. @param user default: everybody's. @returns how many were still good */
+  /** Lets access tokens expire now. @param user default: all users. @returns how many were still valid */
   expireAccessTokens(user?: string): number {
     let expired = 0;
     for (const token of this.#access.values()) {
@@ -115,7 +116,7 @@ export class TokenStore {
     return expired;
   }
 
-  /** Withdraws all that was granted for a user. @returns how many grants */
+  /** Withdraws all grants of a user. @returns how many */
   revoke(user: string): number {
     const grants = new Set<Grant>();
     for (const { grant } of this.#refresh.values())
@@ -138,7 +139,7 @@ export class TokenStore {
     this.#refresh.set(value, grant.refresh);
   }
 
-  #stillGood(supersededAtMs: number, nowMs: number): boolean {
+  #isStillValid(supersededAtMs: number, nowMs: number): boolean {
     const rule = this.#options.assumptions().supersededRefreshToken;
     return rule === 'always' || (rule === 'same-day' && this.#isSameDay(supersededAtMs, nowMs));
   }
@@ -149,7 +150,7 @@ export class TokenStore {
   }
 }
 
-/** Eight hex digits that tell tokens apart without giving them away. */
+/** Eight hex digits that tell tokens apart without revealing them. */
 export function fingerprint(secret: string): string {
   return createHash('sha256').update(secret).digest('hex').slice(0, 8);
 }

@@ -18,7 +18,7 @@ export interface Application {
   clientSecret: string;
   readonly name: string;
   readonly callbackUrls: readonly string[];
-  /** The closed set of scopes this partner may ask for, space separated. */
+  /** All scopes that this partner may ask for, separated by spaces. */
   readonly allowedScope: string;
 }
 
@@ -94,7 +94,7 @@ export function accountOf(world: World, user: string): PartnerAccount {
   return account;
 }
 
-/** @param listed false: it was there before the feed began */
+/** @param listed false: it existed before the feed began */
 export function addAdvert(
   world: World,
   account: PartnerAccount,

@@ -9,7 +9,7 @@ export const serviceRoutes: readonly ControlRoute[] = [
   {
     method: 'POST',
     path: '/clock',
-    does: 'sets (milliseconds since 1970, or ISO 8601), advances, freezes (true) or runs (false)',
+    does: 'sets the clock (milliseconds since 1970, or ISO 8601), advances it, freezes it (true) or lets it run (false)',
     body: { set: '2026-11-20T12:00:00Z', advanceMs: 1000, frozen: true },
     run: ({ control, input }) => {
       const set = input.any('set');
@@ -25,7 +25,7 @@ export const serviceRoutes: readonly ControlRoute[] = [
   {
     method: 'GET',
     path: '/journal',
-    does: 'the requests that arrived; ?since= the first index wanted, ?limit=',
+    does: 'the requests that arrived; ?since= the index of the first one wanted, ?limit=',
     run: ({ control: { journal }, query }) => {
       const entries = journal.list(queryCount(query, 'since'), queryCount(query, 'limit'));
       return { nextIndex: journal.nextIndex, entries };
@@ -133,7 +133,7 @@ export const serviceRoutes: readonly ControlRoute[] = [
   {
     method: 'POST',
     path: '/tokens/expire',
-    does: 'lets access tokens run out now',
+    does: 'lets access tokens expire now',
     body: { user: 'main' },
     run: ({ control, input }) => ({ expired: control.expireAccessTokens(input.text('user')) }),
   },
@@ -166,7 +166,7 @@ export const serviceRoutes: readonly ControlRoute[] = [
   {
     method: 'POST',
     path: '/consent',
-    does: 'lets a person answer the consent page (ask), or answers at once (allow, deny)',
+    does: 'decides who answers the consent page: a person (ask), or the sandbox at once (allow, deny)',
     body: { mode: 'allow', user: 'main' },
     run: ({ control, input }) => {
       const mode = input.text('mode');
