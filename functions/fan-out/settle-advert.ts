@@ -44,7 +44,7 @@ export async function settleAdvert(
   throw new PartnerError('transient', 'no time left for this advert', { retryAfterMs: outdatedDelayMs });
 }
 
-/** Reads the row, publishes what is owed, fetches, writes, publishes: why in this order, says fan-out-protocol.md. */
+/** Reads the row, publishes what is owed, fetches, writes, publishes: why in this order, says docs/decisions/0001-fan-out-protocol.md. */
 async function attempt(deps: AdvertDeps, group: Group, fetchDeadlineMs: number): Promise<AttemptResult> {
   const { histories, events } = deps;
   const { message, position } = group[0];
