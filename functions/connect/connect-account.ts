@@ -67,6 +67,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
   async function connect(request: ConnectRequest, options: CallOptions): Promise<ConnectedAccount> {
     const { partnerAccount: name } = request;
     const again = (holder: string) => exchange(request, { name, holder, isKnown: true }, options);
+    // Planted fault: connect-without-lock
     return exclusively(deps, name, options, again, () => connectFirst(request, options));
   }
 
@@ -115,6 +116,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     const registered = known ? await generationsOfFeeds(name) : [];
     const last = Math.max(known?.generation ?? 0, ...registered);
     // What is left of a generation that is being forgotten may be gone in a moment.
+    // Planted fault: forgotten-while-connected
     const isAnew = !known || newUser || known.stop?.forgetting;
     // It counts seconds, and is greater than any before under its name.
     const generation = isAnew ? Math.max(Math.floor(clock.now() / 1000), last + 1) : last;

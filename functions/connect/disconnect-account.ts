@@ -61,6 +61,7 @@ export function createDisconnect(deps: DisconnectDeps) {
     if (clock.now() < nextSecond) await clock.sleep(nextSecond - clock.now());
     await whenKnown(name, async () => {
       const account = (await accounts.read(name))?.value;
+      // Planted fault: forgotten-while-connected
       if (account && (account.generation !== generation || !account.stop?.forgetting)) {
         throw new PartnerError(
           'account-busy',
@@ -97,6 +98,7 @@ function disconnected(account: PartnerAccount, nowMs: number, isForgetting: bool
   const { token, pause: _pause, stop, ...rest } = account;
   const tokenVersion = token?.version ?? stop?.tokenVersion ?? '';
   const at = toInstant(nowMs);
+  // Planted fault: disconnect-forgets-stop
   const unanswered = isUnanswered(stop) ? { unanswered: true } : {};
   const forgetting = isForgetting ? { forgetting: true } : {};
   return { ...rest, stop: { reason: 'disconnected', tokenVersion, at, ...unanswered, ...forgetting } };

@@ -47,6 +47,7 @@ export async function acceptPage(
   const { feedStates, observer, clock, settings } = deps;
   const { page, receivedAt, startedOver, since } = read;
   const found = idsOf(page.data);
+  // Planted faults: cursor-before-sends, reset-before-sends
   await enqueuePage(deps, state, found, { receivedAt, cause });
   const progress = progressOf(state, read, found);
   const standstill = standstillAfter(state, read, progress.resetsInARow);
@@ -77,6 +78,7 @@ const progressOf = (
   cursor: page.nextCursor,
   resets: startedOver ? resets + 1 : resets,
   resetsInARow: startedOver ? resetsInARow + 1 : 0,
+  // Planted fault: last-success-of-any-page
   ...(page.hasMore ? resyncing && { resyncing } : { lastSuccess: serviceTime }),
   counts: { listed: ids.length + malformed, malformed, repeated },
 });

@@ -29,6 +29,7 @@ export async function enqueuePage(
   { receivedAt, cause }: { readonly receivedAt: number; readonly cause: Cause },
 ): Promise<void> {
   // Fresh for every page read: fan-out knows its own writes by it, and a page that is read again may name newer changes.
+  // Planted fault: key-from-cursor
   const readId = newId();
   const listedAt = toInstant(receivedAt);
   const about = { partnerAccount, feed, correlationId: readId };
@@ -49,6 +50,7 @@ export async function enqueuePage(
   );
   if (messages.length === 0) return;
   const refused = await queue.send(messages);
+  // Planted fault: refused-sends-ignored
   if (refused.size > 0) {
     const message = `the queue did not accept ${refused.size} of ${messages.length} messages`;
     throw new PartnerError('transient', message);

@@ -41,6 +41,7 @@ export async function readPage(
   }
   const restart = restartOf(state, overlapMs, nowMs);
   const received = await reader.readPage(partnerAccount, { feed, since: restart, limit: pageLimit }, options);
+  // Planted fault: old-since-after-reset
   return { ...received, since: restart, startedOver: true };
 }
 
@@ -49,6 +50,7 @@ export async function readPage(
  * where it began, for what it has not come to yet lies before the last success.
  */
 function restartOf({ since, lastSuccess, resyncing }: FeedState, overlapMs: number, nowMs: number): string {
+  // Planted faults: resync-starts-over-from-last-success, date-believed
   const success = resyncing ? undefined : knownSuccess(lastSuccess, nowMs);
   return success === undefined ? since : toInstant(success - overlapMs);
 }

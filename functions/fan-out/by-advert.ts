@@ -8,6 +8,7 @@ export function byAdvert(deliveries: readonly Delivery[]): DeliveryGroup[] {
   const groups = new Map<string, [Delivery, ...Delivery[]]>();
   for (const delivery of deliveries) {
     const { message, id } = delivery;
+    // Planted fault: settled-one-by-one
     const key = message ? `${message.partnerAccount}/${message.generation}/${message.advertId}` : id;
     const group = groups.get(key);
     if (group) group.push(delivery);

@@ -92,6 +92,7 @@ export function createFanOut(deps: FanOutDeps) {
   ): Promise<Settlement[]> {
     const [head] = group;
     const { generation } = head.message;
+    // Planted fault: no-giving-up
     if (head.receives > maxReceives) return giveUp(group);
     try {
       const account = await accountOf(group, ofBatch);
@@ -119,6 +120,7 @@ export function createFanOut(deps: FanOutDeps) {
     const reason = `delivered ${head.receives} times without an end: fan-out crashes or runs out of time over it. Its log says more`;
     const { partnerAccount, advertId } = head.message;
     observer.error('message dead-lettered', { partnerAccount, advertId, fault, reason });
+    // Planted fault: given-up-without-owed
     return deadLetterOldest(deps, group, deadLetterOf(head, { fault, reason }, clock.now()), 0);
   }
 

@@ -30,6 +30,7 @@ export async function deadLetterOldest(
   retryMs: number,
 ): Promise<Settlement[]> {
   const [head, ...others] = group;
+  // Planted faults: owed-left-out, owed-only-on-redelivery, others-done-with-dead-letter
   const owed = await markOwed(histories, head).catch(() => false);
   if (!owed) return sendBack(group, retryMs, random);
   return [{ delivery: head, verdict: { kind: 'dead-letter', letter } }, ...sendBack(others, 0, random)];
@@ -45,6 +46,7 @@ const parkRetryMs = 5_000;
  */
 export async function park({ histories, random }: LeaveDeps, group: Group): Promise<Settlement[]> {
   const isRedelivered = group.some(({ receives }) => receives > 1);
+  // Planted faults: parked-without-owed, stopped-wait-in-queue
   const mayLeave = !isRedelivered || (await markOwed(histories, group[0]).catch(() => false));
   if (!mayLeave) return sendBack(group, parkRetryMs, random);
   return group.map((delivery) => ({ delivery, verdict: { kind: 'park' } }));
@@ -55,6 +57,7 @@ async function markOwed(histories: AdvertHistories, head: MessageDelivery): Prom
   const key = keyOf(head.message);
   for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
     const row = (await histories.read(key)) ?? firstRow;
+    // Planted faults: no-position-fence-when-owed, owed-without-version
     if (row.position > head.position) return false;
     if (await histories.write(key, nextRow(row, head.position, { owed: true }))) return true;
   }

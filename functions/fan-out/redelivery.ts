@@ -80,6 +80,7 @@ export function delayAfter(
   const { countsTries, ...backoff } = retryPolicyOf(fault);
   // Half of it is certain, so that a fault does not use up its tries at once.
   const waitMs = backoffMs(countsTries ? tries : receives, { ...backoff, random: () => 0.5 + random() / 2 });
+  // Planted fault: delay-does-not-grow
   return Math.max(waitMs, Math.min(fault.retryAfterMs ?? 0, longestHiddenMs));
 }
 
@@ -105,6 +106,7 @@ export function sendBack(
 ): Settlement[] {
   return deliveries.map((delivery) => ({
     delivery,
+    // Planted fault: delay-does-not-grow
     verdict: { kind: 'retry', delayMs: Math.max(askedMs, minDelayMs(delivery.receives, random)) },
   }));
 }

@@ -50,6 +50,8 @@ async function attempt(deps: AdvertDeps, group: Group, fetchDeadlineMs: number):
   const { message, position } = group[0];
   const key = keyOf(message);
   // Always before the fetch: a status fetched earlier must not get a later sequence number.
+  // Planted faults: row-read-after-fetch, no-position-fence, own-mark-ignored, no-fetch-after-own-mark,
+  // repeat-made-anew, status-kept-over-conflict
   const row = (await histories.read(key)) ?? firstRow;
   if (row.position > position) return { kind: 'outdated' };
 
@@ -63,6 +65,7 @@ async function attempt(deps: AdvertDeps, group: Group, fetchDeadlineMs: number):
   if (row.sequence > 0 && observed.status === row.status) {
     const redelivered = group.some(({ receives }) => receives > 1);
     // Leaves a trace of this delivery, so that a late worker of an earlier one conflicts.
+    // Planted fault: no-trace-of-unchanged
     if ((redelivered || row.owed || isTroubled(row)) && !(await write({}))) return { kind: 'conflict' };
     return { kind: 'settled', outcome: ownMark ? outcomeOf(row.status) : 'unchanged' };
   }

@@ -28,6 +28,7 @@ export async function withRefreshLock<T>(
   const { accounts, clock, settings } = deps;
   const holder = deps.newId();
   const locked = await changeAccount(accounts, name, (now) => {
+    // Planted fault: no-single-flight
     const free = !now.refreshing || now.refreshing.until <= clock.now();
     const startedAt = clock.now();
     return free

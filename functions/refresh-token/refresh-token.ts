@@ -90,6 +90,7 @@ export function createRefreshToken(deps: RefreshDeps) {
 
     // Stored before anything else is done with it (I6); the verdicts on it come after.
     const pair = pairOf(received, current.pair) as TokenPair;
+    // Planted fault: told-before-stored
     const version = await vault.write(name, pair);
     warnOfType(received, name, observer);
     const isSame = pair.accessToken.equals(current.pair.accessToken);
@@ -150,6 +151,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     if (fault.code !== 'grant-rejected') return failed(name, fault);
     // Believed only after a second look: somebody may have connected the account in this very moment.
     const again = await vault.read(name);
+    // Planted fault: invalid-grant-believed
     if (again && again.version !== version) return { kind: 'renewed' };
     return stopAccount(name, 'refresh-token-rejected', version);
   }

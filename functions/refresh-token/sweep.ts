@@ -32,6 +32,7 @@ export function createSweep(deps: RefreshDeps, refresh: Refresh) {
   function reasonFor({ token }: PartnerAccount): 'expired' | 'unused' | undefined {
     if (!token) return undefined;
     if (clock.now() - token.usedAt >= usedWithinMs) return 'unused';
+    // Planted fault: sweep-leaves-expired
     return token.expiresAt <= clock.now() ? 'expired' : undefined;
   }
 
@@ -58,6 +59,7 @@ export function createSweep(deps: RefreshDeps, refresh: Refresh) {
       const { name, token } = account;
       await payOwedEvents(deps, account);
       const isStopped = stopOf(account) !== undefined;
+      // Planted fault: stop-outlives-its-version
       const because = isStopped ? 'stopped' : reasonFor(account);
       if (!token || !because) return;
       const isTime = clock.now() + minMs <= options.deadlineMs;

@@ -17,6 +17,7 @@ export function pairOf(
   { answer, sentAt, receivedAt }: ReceivedTokens,
   before: Partial<TokenPair>,
 ): TokenPair | undefined {
+  // Planted fault: old-refresh-token-kept
   const refreshToken = answer.refresh_token ? new Secret(answer.refresh_token) : before.refreshToken;
   const accessToken = answer.access_token ? new Secret(answer.access_token) : before.accessToken;
   if (!refreshToken || !accessToken) return undefined;

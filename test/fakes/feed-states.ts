@@ -17,6 +17,7 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
 
   function leased(key: FeedKey, fence: number, nowMs: number): Row | undefined {
     const row = rows.get(keyOf(key));
+    // Planted fault: lost-lease-writes
     return row?.lease && row.fence === fence && row.lease.untilMs > nowMs ? row : undefined;
   }
 
@@ -26,6 +27,7 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
     async register(state) {
       const row = rows.get(keyOf(state));
       if (row && row.state.generation >= state.generation) return;
+      // Planted fault: cursor-kept-for-new-user
       rows.set(keyOf(state), { state, fence: firstFence(state.generation) });
       books.opened(state.partnerAccount, state.generation);
     },
@@ -46,6 +48,7 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
 
     async advance(key, fence, { counts: { repeated }, lastSuccess, ...progress }, nowMs, leaseMs) {
       const row = leased(key, fence, nowMs);
+      // Planted fault: lost-lease-writes
       if (!row?.lease) return false;
       const { resyncing: _over, ...state } = wellOf(row.state);
       row.state = {

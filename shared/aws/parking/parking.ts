@@ -67,6 +67,7 @@ export function createParking({ lot, send, deadLetter, clock, keepMarkMs = 300_0
   return {
     /** Resolves when the messages are safe: only then may they leave the queue. */
     async park(parked: readonly ParkedMessage[]): Promise<void> {
+      // Planted fault: mark-after-messages
       // The marks first: messages without one would never be found.
       for (const name of new Set(parked.map(({ message }) => message.partnerAccount))) {
         await lot.mark(name, clock.now());
@@ -81,6 +82,7 @@ export function createParking({ lot, send, deadLetter, clock, keepMarkMs = 300_0
       // Before looking for messages: a mark renewed since may stand for some that are not seen here.
       const markedAt = await lot.markedAt(partnerAccount);
       if (markedAt === undefined) return 0;
+      // Planted faults: mark-removed-before-messages, young-mark-removed
       let released = 0;
       while (released < most && clock.now() < deadlineMs) {
         const rows = await lot.oldest(partnerAccount, Math.min(portion, most - released));

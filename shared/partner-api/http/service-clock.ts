@@ -26,6 +26,7 @@ export function createServiceClock(observer?: Observer) {
    */
   return function momentOf(date: string | undefined, nowMs: number): number {
     const dateMs = believedDate(date, nowMs);
+    // Planted fault: date-believed
     if (dateMs !== undefined) return Math.min(dateMs, nowMs);
     const claimedMs = httpTime(date, nowMs);
     if (claimedMs !== nowMs && !isWarned) {

@@ -108,6 +108,7 @@ export class Feedback {
       await this.#told(
         store.suspect(resource).then((before) => {
           view.saw({ ...before, suspect: resource });
+          // Planted fault: one-403-opens-circuit
           const differs = before.suspect !== undefined && before.suspect !== resource;
           return differs && before.pauseReason !== 'circuit' ? this.#openCircuit(resource) : undefined;
         }),
@@ -137,6 +138,7 @@ export class Feedback {
     // The store may have failed when it was to be told of an earlier pause.
     const longestMs = Math.max(untilMs, untoldMs);
     const note = view.found(longestMs);
+    // Planted fault: pause-not-shared
     return this.#told(store.pause(longestMs, reason), note);
   }
 

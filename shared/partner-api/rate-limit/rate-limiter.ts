@@ -131,6 +131,7 @@ class SharedRateLimiter implements RateLimiter {
   }
 
   answered(...[resource, fault, startedAtMs, isUndecided]: Parameters<RateLimiter['answered']>) {
+    // Planted fault: cursor-403-counted
     if (!isUndecided) return this.#feedback.answered(resource, fault, startedAtMs);
     if (this.#view.circuit && startedAtMs >= this.#view.circuitSinceMs) this.#undecidedTrial = resource;
     return undefined;

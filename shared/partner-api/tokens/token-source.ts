@@ -94,6 +94,7 @@ class SharedTokenSource implements TokenSource {
       beforeSend: () => {
         const seen = this.#accounts.seen(name);
         if (!seen) return this.#viewed(name, generation);
+        // Planted fault: version-not-compared
         if (allowed(name, generation, seen.account).token?.version === version) return undefined;
         throw new PartnerError(
           'token-rejected',
@@ -214,6 +215,7 @@ class SharedTokenSource implements TokenSource {
    */
   async #tokenOf(name: string, version: string | undefined): Promise<Kept | undefined> {
     const known = this.#kept.get(name);
+    // Planted fault: version-not-compared
     if (known && known.version === version) return known;
     let reading = this.#reads.get(name);
     if (!reading) {
@@ -265,6 +267,7 @@ class SharedTokenSource implements TokenSource {
 
 /** @throws {PartnerError} `generation-over`, `account-stopped` */
 function allowed(name: string, generation: number, account: PartnerAccount | undefined): PartnerAccount {
+  // Planted fault: generation-not-compared
   if (account?.generation !== generation) throw generationOverFault(name, generation);
   const stop = stopOf(account);
   if (stop) throw stoppedFault(name, stop.reason);

@@ -4,9 +4,14 @@ import type { UseCases, Wiring } from '../world/stages.ts';
 import { realUseCases } from '../world/use-cases.ts';
 import { mutant, type Replacement } from './mutants.ts';
 
-/** A rule left out. */
+/**
+ * A rule left out, to show that the simulation finds its absence. Where it changes the source, a comment there names it
+ * (`// Planted fault: <name>`): who changes that line carries the fault along.
+ */
 export interface PlantedFault {
   readonly name: string;
+  /** Where it changes the source; none for a fault in the wiring. */
+  readonly mutations: readonly Mutation[];
   readonly plant: () => Promise<SimulateOptions>;
 }
 
@@ -17,6 +22,7 @@ export const plantedWiring = (
   options: Partial<SimulateOptions> = {},
 ): PlantedFault => ({
   name,
+  mutations: [],
   plant: async () => ({ wiring: { useCases: realUseCases, ...wiring }, ...options }),
 });
 
@@ -30,6 +36,7 @@ export interface Mutation {
 /** A fault in the source. */
 export const plantedSource = (name: string, mutations: readonly Mutation[]): PlantedFault => ({
   name,
+  mutations,
   async plant() {
     const useCases: UseCases = { ...realUseCases };
     let createState: typeof createInMemoryState | undefined;

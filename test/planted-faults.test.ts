@@ -1,0 +1,52 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { plantedFaults } from './simulation/planted/planted.ts';
+
+const root = path.join(import.meta.dirname, '..');
+const textOf = (file: string) => readFileSync(path.join(root, file), 'utf8');
+/** A comment speaks for what stands so many lines below it. */
+const reach = 10;
+
+const places = plantedFaults.flatMap(({ name, mutations }) =>
+  mutations.flatMap(({ folder, replacements }) =>
+    replacements.map(({ file, from }) => ({ name, file: path.join(folder, file), from: from.trim() })),
+  ),
+);
+
+/** The names in `Planted fault: a` and `Planted faults: a, b`, which may go on in the next line of the comment. */
+const namedIn = (text: string): string[] =>
+  [...text.matchAll(/\/\/ Planted faults?: ([a-z0-9, \n/-]+?)(?=\n(?!\s*\/\/ [a-z0-9]+-))/g)].flatMap(
+    ([, names = '']) => names.split(/[,\s/]+/).filter((name) => name !== ''),
+  );
+
+describe('a line that a planted fault changes', () => {
+  it.each(places.map(({ name, file, from }) => [name, file, from]))(
+    'says so in a comment above it: %s in %s',
+    (name, file, from) => {
+      const before = textOf(file).split(from)[0] ?? '';
+      const above = before.split('\n').slice(-reach).join('\n');
+
+      expect(namedIn(`${above}\n`)).toContain(name);
+    },
+  );
+
+  it('is there for every comment', () => {
+    const files = execFileSync('git', ['grep', '-lE', '// Planted faults?:', '--', '*.ts'], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    const stray = files
+      .trim()
+      .split('\n')
+      .filter((file) => !file.startsWith('test/simulation/planted/'))
+      .flatMap((file) =>
+        namedIn(textOf(file))
+          .filter((name) => !places.some((place) => place.file === file && place.name === name))
+          .map((name) => `${file}: ${name}`),
+      );
+
+    expect(stray).toEqual([]);
+  });
+});
