@@ -1,4 +1,4 @@
-/** What pages, comments and messages point at is there: links with their anchors, paths, file names, sections, commands. */
+/** What pages, comments and messages point at is there: links with their anchors, paths, names of files and functions, sections, commands. */
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -99,12 +99,31 @@ const deadCommands = (text: string): (string | undefined)[] =>
     ...text.matchAll(/(?:(?:^|`)(?:npx )?advert-bridge|npm run (?:--silent )?bridge --) +([a-z][a-z-]*)\b/gm),
   ].map(([, name = '']) => (commands.includes(name) ? undefined : `advert-bridge has no command ${name}`));
 
+/** AWS's and CDK's, which no source of ours uses. */
+const foreignWords = ['StartMessageMoveTask', 'fromFunctionArn'];
+const sourceWords = new Set(
+  texts
+    .filter((file) => /\.(ts|cjs)$/.test(file))
+    .flatMap((file) => readFileSync(file, 'utf8').match(/\w+/g) ?? []),
+);
+
+/** Names in a page's code spans that look like a function's, a field's or a type's: `markOwed`, `PutEvents`. */
+function deadWords(text: string): (string | undefined)[] {
+  const spans = [...text.replaceAll(/```[\s\S]*?```/g, '').matchAll(/`([^`\n]+)`/g)].map(
+    ([, span = '']) => span,
+  );
+  const words = spans.flatMap((span) => span.match(/(?<![\w:-])(?:[a-z]+|[A-Z][a-z]+)[A-Z]\w*/g) ?? []);
+  return words.map((word) =>
+    sourceWords.has(word) || foreignWords.includes(word) ? undefined : `no source has the name ${word}`,
+  );
+}
+
 describe('what is pointed at is there', () => {
   it('in every page, comment and message', () => {
     const faults = texts.flatMap((file) => {
       const text = readFileSync(file, 'utf8');
       return [
-        ...(isPage(file) ? deadLinks(file, text) : []),
+        ...(isPage(file) ? [...deadLinks(file, text), ...deadWords(text)] : []),
         ...deadPaths(text),
         ...deadNames(file, text),
         ...deadSections(file, text),
@@ -156,6 +175,11 @@ describe('a reference that leads nowhere is found', () => {
       'a document that is not here',
       deadNames('x.ts', '/** @see no-such-page.md */'),
       'no file has the name no-such-page.md',
+    ],
+    [
+      'a function that is not there',
+      deadWords('`noSuchFunctionAnywhere`'),
+      'no source has the name noSuchFunctionAnywhere',
     ],
     ['a section of nothing', deadSections('x.ts', '// by §3'), '§3 of which document?'],
     [
