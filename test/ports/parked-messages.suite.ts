@@ -17,7 +17,7 @@ export interface ParkedSubject extends Cleaned {
   readonly now: () => number;
 }
 
-const many = { maxGroups: 10, maxPerGroup: 10, visibilityMs: 30_000 };
+const all = { maxGroups: 1_000, maxPerGroup: 10, visibilityMs: 30_000 };
 /** Longer than a mark is kept over its messages. */
 const longMs = 600_000;
 
@@ -28,7 +28,7 @@ export function parkedMessagesSuite(name: string, make: () => Promise<ParkedSubj
 
     async function received({ queue }: ParkedSubject): Promise<Delivery[]> {
       const taken: Delivery[] = [];
-      for (let some = await queue.receive(many); some.length > 0; some = await queue.receive(many)) {
+      for (let some = await queue.receive(all); some.length > 0; some = await queue.receive(all)) {
         taken.push(...some);
       }
       return taken;

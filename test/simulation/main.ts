@@ -1,7 +1,7 @@
 /** `npm run simulate`: runs seeds, and tells the story of the first that fails. */
 
 import { UsageError } from '../helpers/options.ts';
-import { addCounts, coverageTable } from './model/coverage.ts';
+import { addCounts, coverageTable, missingOf } from './model/coverage.ts';
 import { type Options, optionsOf, usage } from './options.ts';
 import { plantedFaults, seedsUntilFound } from './planted/planted.ts';
 import { measure, type Row, tableOf, writeTable } from './planted/table.ts';
@@ -12,8 +12,10 @@ import { realUseCases } from './world/use-cases.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-function progress(text: string): void {
+/** Overwrites one line on a terminal. Without a terminal, prints only what is worth a line of a log. */
+function progress(text: string, isLogged = false): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${text}\x1b[K`);
+  else if (isLogged) process.stderr.write(`${text}\n`);
 }
 
 async function runSeeds(
@@ -34,14 +36,18 @@ async function runSeeds(
       say(storyOf(await shrink(run, options), { isWhole: isTraced, command }));
       return 1;
     }
-    if (done % 100 === 99) progress(`${done + 1} of ${count} seeds, ${perMinute(done + 1)} a minute`);
+    if (done % 100 === 99) {
+      progress(`${done + 1} of ${count} seeds, ${perMinute(done + 1)} a minute`, done % 1_000 === 999);
+    }
   }
   progress('');
   if (isTraced) say((await simulate(from, { ...options, isTraced })).lines.join('\n'));
   if (isCounted) say(`${coverageTable(counts)}\n`);
   const range = count === 1 ? `seed ${from}` : `seeds ${from} to ${from + count - 1}`;
+  const missing = isCounted ? missingOf(counts) : [];
   say(`${range}: nothing violated, ${perMinute(count)} seeds a minute`);
-  return 0;
+  if (missing.length > 0) say(`Never occurred, so nothing was shown of it: ${missing.join('; ')}`);
+  return missing.length > 0 ? 1 : 0;
 }
 
 async function runTable(count: number): Promise<number> {

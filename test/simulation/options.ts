@@ -23,13 +23,14 @@ Runs the bridge's use cases over the in-memory ports with everything going wrong
   --from S         the first of them (1)
   --seed S         just this one; what it violates is told as a story, shrunk to what has to happen for it
   --trace          with --seed: the story with every line, also when nothing is violated
-  --coverage       how often each incident, and each branch of the protocol, occurred
+  --coverage       how often each incident, and each branch of the protocol, occurred; fails when one never did
   --planted NAMES  with planted faults, one after the other, each of which has to be found within N seeds (5000);
                    names separated by commas, or "all"
   --table          with --planted all: from five starting seeds each, and writes the table of docs/contribute/reliability.md
   --help           this text
 
-Exit codes: 0 nothing violated (with --planted: found), 1 violated (with --planted: not found), 2 usage.
+Exit codes: 0 nothing violated (with --planted: found), 1 violated (with --planted: not found; with --coverage: or something
+never occurred), 2 usage.
 `;
 
 /** @throws {UsageError} */

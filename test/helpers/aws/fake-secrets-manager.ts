@@ -11,7 +11,7 @@ import {
   RestoreSecretCommand,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { mockClient } from 'aws-sdk-client-mock';
+import { mockClient } from './mock-client.ts';
 
 export const aReadersPolicy = '{"Version":"2012-10-17","Statement":[]}';
 

@@ -1,8 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { replaceOnce } from './mutants.ts';
-import { plantedRules } from './rules.ts';
 
 /** A process of its own: sources changed for the occasion are imported by Node, not by vitest. */
 const simulateWith = (...args: string[]) =>
@@ -47,28 +45,6 @@ describe('the checker', () => {
     },
     60_000,
   );
-});
-
-describe('a planted fault', () => {
-  it('can be planted in the source as it is, and names the rule that it leaves out', () => {
-    const { stdout, stderr } = simulateWith('--planted', 'all', '--seeds', '1');
-
-    expect(stderr).toBe('');
-    expect(
-      stdout
-        .trim()
-        .split('\n')
-        .map((line) => line.split(' ')[0]),
-    ).toEqual(Object.keys(plantedRules));
-  }, 60_000);
-
-  it('is refused when the source it changes has changed', () => {
-    const replacement = { file: 'a.ts', from: 'b', to: 'c' };
-
-    expect(replaceOnce('abd', replacement)).toBe('acd');
-    expect(() => replaceOnce('aaa', replacement)).toThrow('a.ts: expected once, found 0 times: b');
-    expect(() => replaceOnce('bab', replacement)).toThrow('found 2 times');
-  });
 });
 
 describe('npm run simulate', () => {

@@ -1,10 +1,10 @@
 import { BatchGetItemCommand, DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import type { Item } from '../../../shared/aws/dynamodb/values.ts';
 import { positionOf } from '../../../shared/domain/queue/position.ts';
 import { anEnvelope } from '../../helpers/aws/fixtures.ts';
+import { mockClient } from '../../helpers/aws/mock-client.ts';
 
 const dynamo = mockClient(DynamoDBClient);
 const histories = createAdvertHistories({ client: new DynamoDBClient({}), name: 't' });

@@ -4,10 +4,10 @@ import {
   ResourceNotFoundException,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
+import { mockClient } from '../../helpers/aws/mock-client.ts';
 
 const mock = mockClient(SecretsManagerClient);
 const secret = createApplicationSecret(new SecretsManagerClient({}));

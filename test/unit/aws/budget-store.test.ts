@@ -4,10 +4,10 @@ import {
   GetItemCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
 import { aClock } from '../../helpers/aws/fixtures.ts';
+import { mockClient } from '../../helpers/aws/mock-client.ts';
 
 const dynamo = mockClient(DynamoDBClient);
 const make = () =>

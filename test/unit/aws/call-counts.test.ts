@@ -33,7 +33,7 @@ const units = ({ calls }: Invocations) => ({
 });
 
 describe.each([
-  [1, 1_000],
+  [1, 400],
   [3, 100],
 ])('with %i partner accounts and %i changes', (partnerAccounts, changes) => {
   let aws: Awaited<ReturnType<typeof startAws>>;

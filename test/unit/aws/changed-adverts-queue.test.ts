@@ -1,8 +1,8 @@
 import { GetQueueAttributesCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { aClock, aMessage } from '../../helpers/aws/fixtures.ts';
+import { mockClient } from '../../helpers/aws/mock-client.ts';
 
 const sqs = mockClient(SQSClient);
 const queue = { client: new SQSClient({}), url: 'https://queue' };

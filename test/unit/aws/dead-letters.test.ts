@@ -1,8 +1,8 @@
 import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { aClock, aLetter } from '../../helpers/aws/fixtures.ts';
+import { mockClient } from '../../helpers/aws/mock-client.ts';
 
 const sqs = mockClient(SQSClient);
 const queue = { client: new SQSClient({}), url: 'https://letters' };

@@ -1,10 +1,10 @@
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import { latestEvents } from '../../../shared/aws/latest-events.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
 import { anEnvelope } from '../../helpers/aws/fixtures.ts';
+import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { pagesOf } from '../../helpers/aws/pages.ts';
 
 const key = { partnerAccount: 'main', generation: 1_763_640_000, advertId: '1' };

@@ -1,7 +1,7 @@
 import { DeleteItemCommand, DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
-import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createParkingLot } from '../../../shared/aws/parking/parking-lot.ts';
+import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { pagesOf } from '../../helpers/aws/pages.ts';
 
 const dynamo = mockClient(DynamoDBClient);

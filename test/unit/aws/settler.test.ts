@@ -1,10 +1,10 @@
 import { ChangeMessageVisibilityBatchCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { BatchSettler } from '../../../shared/aws/settler.ts';
 import { deliveryOf } from '../../../shared/aws/sqs/deliveries.ts';
 import type { Verdict } from '../../../shared/ports/deliveries.ts';
 import { aClock, aLetter, aMessage, anObserver } from '../../helpers/aws/fixtures.ts';
+import { mockClient } from '../../helpers/aws/mock-client.ts';
 
 const sqs = mockClient(SQSClient);
 const client = new SQSClient({});

@@ -1,10 +1,10 @@
 import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { mockClient } from 'aws-sdk-client-mock';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { idsOf } from '../../../functions/drain/page-ids.ts';
 import { sendDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { aLetter } from '../../helpers/aws/fixtures.ts';
+import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { fixed, oddValue } from './nearly-right.ts';
 
 const queue = { client: new SQSClient({}), url: 'https://queue.example/1' };

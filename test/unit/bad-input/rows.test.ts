@@ -1,6 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
 import { BatchGetItemCommand, DynamoDBClient, GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
-import { mockClient } from 'aws-sdk-client-mock';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
@@ -14,6 +13,7 @@ import { Secret } from '../../../shared/domain/secret.ts';
 import type { AdvertHistories, AdvertRow } from '../../../shared/ports/advert-histories.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
+import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 import { createWorld } from '../../helpers/world.ts';

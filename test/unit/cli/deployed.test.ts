@@ -10,7 +10,6 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { GetQueueAttributesCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import type { Table } from '../../../shared/aws/dynamodb/conditional-write.ts';
@@ -18,6 +17,7 @@ import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { outputs } from '../../../shared/contract/names.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
+import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 import { cli } from './run-cli.ts';
 

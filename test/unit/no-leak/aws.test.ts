@@ -1,7 +1,6 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { mockClient } from 'aws-sdk-client-mock';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { answerConnect } from '../../../functions/connect/answer.ts';
 import { createConnect } from '../../../functions/connect/connect.ts';
@@ -30,6 +29,7 @@ import { drainLimits, fanOutLimits, refreshLimits } from '../../../shared/runtim
 import { createTelemetry } from '../../../shared/runtime/observer.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
+import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { sqsInbox } from '../../helpers/aws/sqs-inbox.ts';
 import { echoesOf, leaksIn, type Place } from '../../helpers/leaks.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';

@@ -1,8 +1,8 @@
 import { BatchGetItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CoalescedReads } from '../../../../shared/aws/dynamodb/coalesced-reads.ts';
 import { aClock } from '../../../helpers/aws/fixtures.ts';
+import { mockClient } from '../../../helpers/aws/mock-client.ts';
 
 const dynamo = mockClient(DynamoDBClient);
 const table = { client: new DynamoDBClient({}), name: 't' };

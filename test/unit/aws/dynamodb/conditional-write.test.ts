@@ -6,10 +6,10 @@ import {
   ThrottlingException,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { hasVersion, putItem, updateItem } from '../../../../shared/aws/dynamodb/conditional-write.ts';
 import type { Item } from '../../../../shared/aws/dynamodb/values.ts';
+import { mockClient } from '../../../helpers/aws/mock-client.ts';
 
 const dynamo = mockClient(DynamoDBClient);
 const table = { client: new DynamoDBClient({}), name: 't' };

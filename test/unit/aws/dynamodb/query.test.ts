@@ -1,10 +1,10 @@
 import { BatchWriteItemCommand, DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
-import { mockClient } from 'aws-sdk-client-mock';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { deleteAll, queryAll } from '../../../../shared/aws/dynamodb/query.ts';
 import { createFeedStates } from '../../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
 import { aClock } from '../../../helpers/aws/fixtures.ts';
+import { mockClient } from '../../../helpers/aws/mock-client.ts';
 import { pagesOf } from '../../../helpers/aws/pages.ts';
 
 const dynamo = mockClient(DynamoDBClient);

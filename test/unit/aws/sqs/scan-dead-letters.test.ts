@@ -4,9 +4,9 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type HeldLetter, remove, scanDeadLetters } from '../../../../shared/aws/sqs/scan-dead-letters.ts';
+import { mockClient } from '../../../helpers/aws/mock-client.ts';
 
 const sqs = mockClient(SQSClient);
 const queue = { client: new SQSClient({ region: 'eu-central-1' }), url: 'https://sqs.example/letters.fifo' };

@@ -1,5 +1,4 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBookKeeper, createBooksWriter } from '../../../../shared/aws/books.ts';
 import { sendDeadLetters } from '../../../../shared/aws/dead-letters.ts';
@@ -8,6 +7,7 @@ import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.t
 import { outputs } from '../../../../shared/contract/names.ts';
 import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { aLetter, aMessage } from '../../../helpers/aws/fixtures.ts';
+import { mockClient } from '../../../helpers/aws/mock-client.ts';
 import { partnerAccount } from '../../../helpers/records.ts';
 import { cli } from '../run-cli.ts';
 

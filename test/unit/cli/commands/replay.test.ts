@@ -7,9 +7,9 @@ import {
   ListRulesCommand,
   StartReplayCommand,
 } from '@aws-sdk/client-eventbridge';
-import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { outputs } from '../../../../shared/contract/names.ts';
+import { mockClient } from '../../../helpers/aws/mock-client.ts';
 import { cli } from '../run-cli.ts';
 
 const arn = (rest: string) => `arn:aws:events:eu-central-1:111122223333:${rest}`;

@@ -1,6 +1,5 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import { mockClient } from 'aws-sdk-client-mock';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createAdvertHistories } from '../../../../shared/aws/advert-histories.ts';
 import type { Table } from '../../../../shared/aws/dynamodb/conditional-write.ts';
@@ -8,6 +7,7 @@ import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.t
 import { outputs } from '../../../../shared/contract/names.ts';
 import { advertEvent } from '../../../../shared/domain/advert-event.ts';
 import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
+import { mockClient } from '../../../helpers/aws/mock-client.ts';
 import { changedAdvert, partnerAccount } from '../../../helpers/records.ts';
 import { startWebhook } from '../../../helpers/webhook-server.ts';
 import { startLocal } from '../local-bridge.ts';

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { childProcesses } from '../helpers/child-process.ts';
+import { replaceOnce } from './planted/mutants.ts';
+import { plantedRules } from './planted/rules.ts';
+
+/** A process of its own: sources changed for the occasion are imported by Node, not by vitest. */
+const start = childProcesses();
+
+describe('a planted fault', () => {
+  it('can be planted in the source as it is, and names the rule that it leaves out', async () => {
+    const planted = await start(`
+      import { plantedFaults } from './test/simulation/planted/planted.ts';
+      for (const fault of plantedFaults) await fault.plant();
+      console.log(JSON.stringify(plantedFaults.map(({ name }) => name)));
+    `);
+
+    expect(JSON.parse(planted.line).sort()).toEqual(Object.keys(plantedRules).sort());
+  }, 60_000);
+
+  it('is refused when the source it changes has changed', () => {
+    const replacement = { file: 'a.ts', from: 'b', to: 'c' };
+
+    expect(replaceOnce('abd', replacement)).toBe('acd');
+    expect(() => replaceOnce('aaa', replacement)).toThrow('a.ts: expected once, found 0 times: b');
+    expect(() => replaceOnce('bab', replacement)).toThrow('found 2 times');
+  });
+});
