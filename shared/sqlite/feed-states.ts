@@ -1,5 +1,5 @@
 import { checkedJson, readRows } from '../contract/checks.ts';
-import * as rows from '../contract/rows.ts';
+import { feedState } from '../contract/rows.ts';
 import type { FeedKey, FeedState, FeedStates } from '../ports/feed-states.ts';
 import type { EmbeddedBooks } from './books.ts';
 import type { Store } from './file/store.ts';
@@ -17,9 +17,7 @@ interface Row {
 /** Feed states in the state file. IDs that a page repeats are counted in the transaction that stores its cursor. */
 export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates {
   const selectAll = store.prepare('SELECT partner_account, feed, state FROM feeds');
-  const select = store.prepare(
-    'SELECT partner_account, feed, generation, state, fence, holder, leased_until FROM feeds WHERE partner_account = ? AND feed = ?',
-  );
+  const select = store.prepare('SELECT * FROM feeds WHERE partner_account = ? AND feed = ?');
   const replace = store.prepare(
     `INSERT OR REPLACE INTO feeds (partner_account, feed, generation, state, fence, holder, leased_until)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -97,7 +95,7 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
 
 /** @throws {ShapeError} */
 const stateOf = ({ partner_account, feed, state }: Row): FeedState =>
-  checkedJson(rows.feedState, state, `state of feed ${partner_account}/${feed}`);
+  checkedJson(feedState, state, `state of feed ${partner_account}/${feed}`);
 
 /** A JSON patch that removes a fault from the state. @see https://sqlite.org/json1.html#jpatch */
 const noFault = { fault: null, faultKind: null, needsPerson: null, pausedUntil: null };

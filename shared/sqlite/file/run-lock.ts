@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { PartnerAccount } from '../../domain/partner-account.ts';
 import { printableLine } from '../../domain/text/printable.ts';
 import { refuseForeignFolder } from './ownership.ts';
 import { preparePrivateFile } from './private-file.ts';
@@ -13,10 +12,6 @@ export interface RunInfo {
   /** The command line, shown to a person who starts a second run. */
   readonly command: string;
   readonly startedAt: string;
-}
-
-export interface RunLock {
-  release(): void;
 }
 
 const documentName = 'run';
@@ -34,7 +29,7 @@ export const newRunId = (): string => `${runPrefix}${randomUUID()}`;
  * @throws {StateError} `state-in-use`, naming the run that holds it
  * @see https://sqlite.org/lockingv3.html
  */
-export function takeRunLock(dir: string, info: RunInfo): RunLock {
+export function takeRunLock(dir: string, info: RunInfo): { release(): void } {
   const lock = lockFile(dir);
   try {
     const db = openStateFile(dir);
@@ -42,7 +37,8 @@ export function takeRunLock(dir: string, info: RunInfo): RunLock {
       guarded(stateFileIn(dir), () => {
         db.exec('BEGIN IMMEDIATE');
         freeWhatWasHeld(db);
-        writeHolder(db, { ...info, pid: process.pid });
+        const holder = JSON.stringify({ ...info, pid: process.pid } satisfies Holder);
+        db.prepare('INSERT OR REPLACE INTO documents (name, text) VALUES (?, ?)').run(documentName, holder);
         db.exec('COMMIT');
       });
     } finally {
@@ -73,24 +69,15 @@ function lockFile(dir: string): DatabaseSync {
 /** Frees leases and locks of a run that died. Its messages need nothing: only its memory knew who had them. */
 function freeWhatWasHeld(db: DatabaseSync): void {
   db.exec('UPDATE feeds SET holder = NULL, leased_until = NULL WHERE holder IS NOT NULL');
-  const rows = db.prepare('SELECT account FROM partner_accounts').all() as { account: string }[];
-  const update = db.prepare('UPDATE partner_accounts SET version = version + 1, account = ? WHERE name = ?');
-  for (const row of rows) {
-    const { refreshing, ...account } = JSON.parse(row.account) as PartnerAccount;
-    // Only runs hold under this prefix; a `connect` may be refreshing right now.
-    if (refreshing?.holder.startsWith(runPrefix)) update.run(JSON.stringify(account), account.name);
-  }
+  // Only locks of runs: a `connect` may be refreshing right now. A row that is not JSON is left for others to report.
+  db.prepare(
+    `UPDATE partner_accounts SET version = version + 1, account = json_remove(account, '$.refreshing')
+     WHERE iif(json_valid(account), account ->> '$.refreshing.holder', NULL) LIKE ?`,
+  ).run(`${runPrefix}%`);
 }
 
 interface Holder extends RunInfo {
   readonly pid: number;
-}
-
-function writeHolder(db: DatabaseSync, holder: Holder): void {
-  db.prepare('INSERT OR REPLACE INTO documents (name, text) VALUES (?, ?)').run(
-    documentName,
-    JSON.stringify(holder),
-  );
 }
 
 function inUse(dir: string, cause: StateError): StateError {

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { startWorkers } from '../../../embedded/workers.ts';
+import type { Delivery, Settlement } from '../../../shared/ports/deliveries.ts';
+import { createInMemoryQueue } from '../../fakes/changed-adverts-queue.ts';
+import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
+import { createRecordingObserver } from '../../helpers/recording-observer.ts';
+import { changedAdvert } from '../../helpers/records.ts';
+
+/** Workers over a queue with `adverts` messages, whose fan-out takes `handleMs` for each, in virtual time. */
+async function make({ adverts, handleMs = 100 }: { adverts: number; handleMs?: number }) {
+  const clock = createVirtualClock();
+  const begun = clock.now();
+  const queue = createInMemoryQueue({ clock });
+  const observer = createRecordingObserver();
+  const handled: string[] = [];
+  let inHand = 0;
+  let mostInHand = 0;
+  let refusals = 0;
+  await queue.send(
+    Array.from({ length: adverts }, (_, index) => changedAdvert({ advertId: String(index + 1) })),
+  );
+  const workers = startWorkers({
+    inbox: queue,
+    settler: {
+      async settle(settlements) {
+        if (refusals > 0) {
+          refusals -= 1;
+          throw new Error('not now');
+        }
+        await queue.settle(settlements);
+      },
+    },
+    fanOut: {
+      async handleAdvert(group: readonly Delivery[]): Promise<Settlement[]> {
+        inHand += 1;
+        mostInHand = Math.max(mostInHand, inHand);
+        handled.push(group[0]?.message?.advertId ?? '');
+        await clock.sleep(handleMs);
+        inHand -= 1;
+        return group.map((delivery) => ({ delivery, verdict: { kind: 'done', outcome: 'events' } }));
+      },
+    },
+    clock,
+    observer,
+    concurrency: 2,
+  });
+  return {
+    workers,
+    queue,
+    observer,
+    handled,
+    mostInHand: () => mostInHand,
+    refuse: (times: number) => {
+      refusals = times;
+    },
+    run: (ms: number) => clock.run(begun + ms),
+  };
+}
+
+describe('the workers', () => {
+  it('have twice as many adverts in hand as there are connections, until the queue is empty', async () => {
+    const { workers, queue, handled, mostInHand, run } = await make({ adverts: 10 });
+
+    await run(1_000);
+
+    expect(mostInHand()).toBe(4);
+    expect(handled).toHaveLength(10);
+    expect(await queue.depth('main')).toBe(0);
+    const stopped = workers.stop();
+    await run(2_000);
+    await stopped;
+  });
+
+  it('try to settle what was handled until that works, and handle it once', async () => {
+    const { workers, queue, handled, observer, refuse, run } = await make({ adverts: 1 });
+    refuse(3);
+
+    await run(60_000);
+
+    expect(handled).toEqual(['1']);
+    expect(await queue.depth('main')).toBe(0);
+    expect(observer.lines.map(({ message }) => message)).toEqual(
+      Array.from({ length: 3 }, () => 'what was handled could not be settled'),
+    );
+    const stopped = workers.stop();
+    await run(61_000);
+    await stopped;
+  });
+
+  it('begin nothing after they are stopped, and end when what is in hand is settled', async () => {
+    const { workers, queue, handled, run } = await make({ adverts: 10 });
+    await run(50);
+
+    const stopped = workers.stop();
+    await run(1_000);
+    await stopped;
+
+    expect(handled).toHaveLength(4);
+    expect(await queue.depth('main')).toBe(6);
+  });
+
+  it('look at a message that was sent later at once when they are woken', async () => {
+    const { workers, queue, handled, run } = await make({ adverts: 0 });
+    await run(10);
+    await queue.send([changedAdvert({ advertId: '1' })]);
+
+    workers.wake();
+    await run(11);
+
+    expect(handled).toEqual(['1']);
+    const stopped = workers.stop();
+    await run(1_000);
+    await stopped;
+  });
+});
