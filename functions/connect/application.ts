@@ -1,7 +1,7 @@
 /** What operators ask for that concerns the application, whose credentials stand in its secret. */
 import type { ConsentPage } from '../../shared/ports/token-endpoint.ts';
 import { createTokenRequests, type TokenRequestDeps } from '../refresh-token/token-requests.ts';
-import { scopeTold } from '../refresh-token/tokens.ts';
+import { grantedScope } from '../refresh-token/tokens.ts';
 
 export interface ApplicationDeps extends TokenRequestDeps {
   readonly consentPage: ConsentPage;
@@ -38,7 +38,7 @@ export function createApplicationTasks(deps: ApplicationDeps) {
      * @see partner-api.md §5.3, client_credentials
      */
     async check(options: { readonly deadlineMs: number }): Promise<{ scope: string }> {
-      return { scope: scopeTold(await requestTokens({ type: 'client_credentials', scope }, options)) };
+      return { scope: grantedScope(await requestTokens({ type: 'client_credentials', scope }, options)) };
     },
   };
 }

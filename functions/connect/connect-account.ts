@@ -18,11 +18,11 @@ import type { FeedStates } from '../../shared/ports/feed-states.ts';
 import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 import type { Grant } from '../../shared/ports/token-endpoint.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
-import { payOwedEvents, restored } from '../refresh-token/account-writes.ts';
+import { publishOwedEvents, restored } from '../refresh-token/account-writes.ts';
 import { releaseRefreshLock } from '../refresh-token/refresh-lock.ts';
 import type { CallOptions, RefreshDeps } from '../refresh-token/refresh-request.ts';
 import { createTokenRequests } from '../refresh-token/token-requests.ts';
-import { missingScopes, pairOf, warnOfType } from '../refresh-token/tokens.ts';
+import { missingScopes, pairOf, warnOfOddAnswer } from '../refresh-token/tokens.ts';
 import { exclusively } from './exclusive.ts';
 import { createUserVerification, type UserVerificationDeps } from './verify-user.ts';
 
@@ -93,7 +93,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
       const lacking = received.answer.access_token === undefined ? 'access_token' : 'refresh_token';
       throw new PartnerError('contract-broken', `the token endpoint returned no usable ${lacking}`);
     }
-    warnOfType(received, lock.name, observer);
+    warnOfOddAnswer(received, lock.name, observer);
     const recently = toInstant(received.serviceTime - settings.overlapSeconds * 1000);
     try {
       return await store(request, { pair, recently }, lock, options);
@@ -130,7 +130,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
       await feedStates.register({ partnerAccount: name, feed, generation, ...beginning });
     }
     // Last, for it is what makes the drain poll the feed.
-    await payOwedEvents(deps, await activate(lock, generation, version, pair));
+    await publishOwedEvents(deps, await activate(lock, generation, version, pair));
     observer.info('partner account connected', { partnerAccount: name, generation });
     return {
       partnerAccount: name,

@@ -1,7 +1,8 @@
 /** What `connect` asks of the service with an access token that it was just given. */
 import { advertIdPattern } from '../../shared/contract/checks.ts';
+import type { ConnectedAccount } from '../../shared/contract/connect.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
-import { asPartnerError, type FaultKind, PartnerError } from '../../shared/domain/faults.ts';
+import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
 import { advertsFeed, pageLimit } from '../../shared/domain/feed.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
@@ -21,11 +22,6 @@ export interface UserVerificationDeps {
   readonly observer: Observer;
   readonly settings: { readonly overlapSeconds: number };
 }
-
-/** What the first request for the feed brought. */
-export type FirstPage =
-  | { readonly kind: 'read'; readonly listed: number; readonly hasMore: boolean }
-  | { readonly kind: 'failed'; readonly fault: FaultKind; readonly reason: string };
 
 export interface Look {
   readonly partnerAccount: string;
@@ -51,7 +47,7 @@ export function createUserVerification(deps: UserVerificationDeps) {
     );
 
   /** Whether the feed answers; never throws, for the pair is stored by then and good or not by itself. */
-  async function firstPage(since: string, look: Look): Promise<FirstPage> {
+  async function firstPage(since: string, look: Look): Promise<ConnectedAccount['feed']> {
     try {
       const { page } = await pageSince(since, look);
       return { kind: 'read', listed: page.data.length, hasMore: page.hasMore };
@@ -78,13 +74,13 @@ export function createUserVerification(deps: UserVerificationDeps) {
     if (books.events + books.unavailable === 0 || !state) return 'no event of it was published so far';
     const since = recentlyRead(state);
     const listed = await listedSince(since, look);
-    if (listed instanceof Error) return untold(listed, look);
+    if (listed instanceof Error) return cannotTell(listed, look);
     if (await isAnyKnown({ partnerAccount, generation }, listed.ids)) return undefined;
     if (listed.ids.length === 0) return `its feed names no advert since ${since}`;
     // From its beginning to its end: its histories would have to be among them.
     if (since !== state.since || listed.hasMore) {
       const read = await listedBefore(state, listed.ids, look);
-      if (read instanceof Error) return untold(read, look);
+      if (read instanceof Error) return cannotTell(read, look);
       // What is under way or was given up has no history yet.
       if (new Set(read).size <= books.inFlight + books.deadLettered) {
         return 'its feed names too little of the time when it was read';
@@ -131,7 +127,7 @@ export function createUserVerification(deps: UserVerificationDeps) {
     }
   }
 
-  function untold(error: PartnerError, { partnerAccount }: Look): string {
+  function cannotTell(error: PartnerError, { partnerAccount }: Look): string {
     observer.info('not told whether the same user authorized', { partnerAccount, error });
     return `its feed did not answer: ${error.message}`;
   }

@@ -4,14 +4,12 @@
  */
 import type { StopReason } from '../../shared/contract/events.ts';
 import { authorizationEvent } from '../../shared/domain/advert-event.ts';
-import { type Clock, toInstant } from '../../shared/domain/clock.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
-import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
-import type { Observer } from '../../shared/ports/observer.ts';
-import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import { changeAccount } from '../../shared/ports/partner-accounts.ts';
+import type { RefreshDeps } from './refresh-request.ts';
 
 /** Waits for a person, and owes the event that says so; once for each token version. */
 export function stopped(
@@ -21,15 +19,8 @@ export function stopped(
   nowMs: number,
 ): PartnerAccount {
   if (stopOf(account)) return account;
-  const { name: partnerAccount, generation } = account;
-  const event = authorizationEvent('required', {
-    partnerAccount,
-    generation,
-    tokenVersion,
-    reason,
-    observedAt: nowMs,
-  });
-  return owing({ ...account, stop: { reason, tokenVersion, at: toInstant(nowMs) } }, JSON.stringify(event));
+  const stop = { reason, tokenVersion, at: toInstant(nowMs) };
+  return owing({ ...account, stop }, 'required', { reason, tokenVersion, observedAt: nowMs });
 }
 
 /**
@@ -40,15 +31,7 @@ export function restored(account: PartnerAccount, tokenVersion: string, nowMs: n
   if (account.stop?.tokenVersion === tokenVersion) return account;
   const { stop, pause: _pause, ...rest } = account;
   if (!isUnanswered(stop)) return rest;
-  const { name: partnerAccount, generation } = account;
-  const event = authorizationEvent('restored', {
-    partnerAccount,
-    generation,
-    tokenVersion,
-    reason: 'connected-again',
-    observedAt: nowMs,
-  });
-  return owing(rest, JSON.stringify(event));
+  return owing(rest, 'restored', { reason: 'connected-again', tokenVersion, observedAt: nowMs });
 }
 
 /** Knows of a newer pair, by which a stop ends; but one that a person asked for ends by `connect` alone. */
@@ -67,21 +50,20 @@ export function withToken(
 export const isUnanswered = (stop: PartnerAccount['stop']): boolean =>
   stop !== undefined && (stop.reason !== 'disconnected' || stop.unanswered === true);
 
-const owing = (account: PartnerAccount, envelope: string): PartnerAccount => ({
-  ...account,
-  owedEvents: [...(account.owedEvents ?? []), envelope],
-});
-
-interface AnnounceDeps {
-  readonly accounts: PartnerAccounts;
-  readonly events: EventPublisher;
-  readonly observer: Observer;
-  readonly clock: Clock;
+/** Owes the event of a change, until the bus has accepted it. */
+function owing(
+  account: PartnerAccount,
+  kind: 'required' | 'restored',
+  change: { readonly reason: string; readonly tokenVersion: string; readonly observedAt: number },
+): PartnerAccount {
+  const { name: partnerAccount, generation, owedEvents = [] } = account;
+  const envelope = JSON.stringify(authorizationEvent(kind, { partnerAccount, generation, ...change }));
+  return { ...account, owedEvents: [...owedEvents, envelope] };
 }
 
 /** Publishes what the account owes, oldest first. What the bus refuses stays owed, for the next sweep. */
-export async function payOwedEvents(
-  { accounts, events, observer }: AnnounceDeps,
+export async function publishOwedEvents(
+  { accounts, events, observer }: Pick<RefreshDeps, 'accounts' | 'events' | 'observer'>,
   account: PartnerAccount,
 ): Promise<void> {
   for (const envelope of account.owedEvents ?? []) {

@@ -12,12 +12,12 @@ import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import { changeAccount } from '../../shared/ports/partner-accounts.ts';
-import { payOwedEvents, stopped, withToken } from './account-writes.ts';
+import { publishOwedEvents, stopped, withToken } from './account-writes.ts';
 import { busy, withRefreshLock } from './refresh-lock.ts';
 import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-request.ts';
 import { createSweep } from './sweep.ts';
 import { createTokenRequests } from './token-requests.ts';
-import { missingScopes, pairOf, warnOfType } from './tokens.ts';
+import { missingScopes, pairOf, warnOfOddAnswer } from './tokens.ts';
 
 const busyMs = 500;
 /** Short at first: the service may only be slow to tell its own parts of a new token. */
@@ -38,25 +38,19 @@ export function createRefreshToken(deps: RefreshDeps) {
     }
   }
 
-  async function isCurrent(name: string, version: string): Promise<boolean> {
-    return (await vault.read(name))?.version === version;
-  }
-
-  async function isReplaced(name: string, version: string): Promise<boolean> {
-    const current = await vault.read(name);
-    return current !== undefined && current.version !== version;
-  }
+  const storedVersion = async (name: string) => (await vault.read(name))?.version;
 
   async function refreshOnce(request: TokenRefresh, options: CallOptions): Promise<RefreshOutcome> {
     const { partnerAccount: name, rejectedVersion } = request;
     const account = (await accounts.read(name))?.value;
     if (!account) return { kind: 'stopped', reason: `partner account ${name} is not connected` };
     const stop = stopOf(account);
-    if (stop && !(request.because === 'stopped' && (await isReplaced(name, stop.tokenVersion)))) {
-      return { kind: 'stopped', reason: stop.reason };
+    if (stop) {
+      const newer = request.because === 'stopped' ? await storedVersion(name) : undefined;
+      if (newer === undefined || newer === stop.tokenVersion) return { kind: 'stopped', reason: stop.reason };
     }
     // The account may not have been told of the newest secret (a crash in between), or not yet: the secret decides.
-    if (account.token?.version !== rejectedVersion && !(await isCurrent(name, rejectedVersion))) {
+    if (account.token?.version !== rejectedVersion && (await storedVersion(name)) !== rejectedVersion) {
       return { kind: 'renewed' };
     }
     const pause = pauseOf(account, clock.now());
@@ -78,7 +72,7 @@ export function createRefreshToken(deps: RefreshDeps) {
         ? undefined
         : withToken(now, current.version, current.pair, clock.now()),
     );
-    if (told) await payOwedEvents(deps, told);
+    if (told) await publishOwedEvents(deps, told);
     // Disconnected, or stopped, since it was looked at.
     const stop = told && stopOf(told);
     if (stop) return { kind: 'stopped', reason: stop.reason };
@@ -88,11 +82,11 @@ export function createRefreshToken(deps: RefreshDeps) {
     const received = await requestTokens(grant, options).catch(asPartnerError);
     if (received instanceof Error) return refused(name, current.version, received);
 
-    // Stored before anything else is done with it (I6); the verdicts on it come after.
+    // Stored before anything else is done with it; the verdicts on it come after.
     const pair = pairOf(received, current.pair) as TokenPair;
     // Planted fault: told-before-stored
     const version = await vault.write(name, pair);
-    warnOfType(received, name, observer);
+    warnOfOddAnswer(received, name, observer);
     const isSame = pair.accessToken.equals(current.pair.accessToken);
     return judge(name, version, pair, {
       // What has run out by our clock alone may come back with a moment left: the service has not rejected it.
@@ -116,20 +110,20 @@ export function createRefreshToken(deps: RefreshDeps) {
       if (pauseFor) return paused(told, pauseFor, now.pause?.attempts ?? 0);
       return keepsPause && now.pause ? { ...told, pause: now.pause } : told;
     });
-    if (account) await payOwedEvents(deps, account);
+    if (account) await publishOwedEvents(deps, account);
     if (missing.length > 0) {
       observer.error('the scope granted no longer suffices', { partnerAccount: name, missing });
       return { kind: 'stopped', reason: 'scope-insufficient' };
     }
     if (pauseFor && account?.pause) {
-      tellPause(name, pauseFor);
+      logPause(name, pauseFor);
       return { kind: 'paused', untilMs: account.pause.until, reason: account.pause.reason };
     }
     observer.info('token refreshed', { partnerAccount: name, tokenVersion: version });
     return { kind: 'renewed' };
   }
 
-  function tellPause(name: string, reason: string): void {
+  function logPause(name: string, reason: string): void {
     if (reason === sameAnswer) {
       observer.warn('the service returned the very token that it rejects', { partnerAccount: name });
       return;
@@ -167,7 +161,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     });
     if (!account || !stopOf(account)) return { kind: 'renewed' };
     observer.error('partner account stopped: it has to be connected again', { partnerAccount: name, reason });
-    await payOwedEvents(deps, account);
+    await publishOwedEvents(deps, account);
     return { kind: 'stopped', reason };
   }
 

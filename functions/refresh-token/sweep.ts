@@ -4,7 +4,7 @@ import type { RefreshOutcome } from '../../shared/contract/refresh-token.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { refreshTokenAlarmMs, stopOf } from '../../shared/domain/partner-account.ts';
-import { payOwedEvents } from './account-writes.ts';
+import { publishOwedEvents } from './account-writes.ts';
 import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-request.ts';
 
 export interface SweepReport {
@@ -57,7 +57,7 @@ export function createSweep(deps: RefreshDeps, refresh: Refresh) {
     const all = known.toSorted((a, b) => (a.token?.usedAt ?? 0) - (b.token?.usedAt ?? 0));
     await forEachConcurrent(all, atOnce, async (account) => {
       const { name, token } = account;
-      await payOwedEvents(deps, account);
+      await publishOwedEvents(deps, account);
       const isStopped = stopOf(account) !== undefined;
       // Planted fault: stop-outlives-its-version
       const because = isStopped ? 'stopped' : reasonFor(account);

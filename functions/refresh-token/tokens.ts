@@ -35,7 +35,7 @@ export function pairOf(
  * Says so where the answer is not as the document has it: a type other than bearer, which is sent as one all the same,
  * and fields that cannot be used, of which what was before stays. Never says what stands in them.
  */
-export function warnOfType(
+export function warnOfOddAnswer(
   { answer, unusable = [] }: ReceivedTokens,
   partnerAccount: string,
   observer: Observer,
@@ -64,7 +64,7 @@ const normalScope = (scope: string): string => scopesOf(scope).join(' ');
 const scopesOf = (scope: string): string[] => scope.split(/[\s+]+/).filter((part) => part !== '');
 
 /** The scope of an answer; empty where it tells none. */
-export const scopeTold = ({ answer }: ReceivedTokens): string => normalScope(answer.scope ?? '');
+export const grantedScope = ({ answer }: ReceivedTokens): string => normalScope(answer.scope ?? '');
 
 /** Which of the required scopes were not granted. A scope that nobody told us of counts as granted. */
 export function missingScopes(granted: string, required: string): string[] {

@@ -88,17 +88,23 @@ export const tokenAnswer = v.object({
 });
 export type TokenAnswer = v.InferOutput<typeof tokenAnswer>;
 
-const text = v.optional(v.string());
-const validation = v.optional(v.array(v.object({ field: text, title: text, detail: text, message: text })));
+/** What is wrong in a field that need not be there costs that field only: the code beside it still counts. */
+const text = v.fallback(v.optional(v.string()), undefined);
+const flaw = v.object({
+  field: v.optional(v.string()),
+  title: v.optional(v.string()),
+  detail: v.optional(v.string()),
+});
 const problem = v.object({
-  status: v.optional(v.union([v.number(), v.string()])),
+  status: v.fallback(v.optional(v.union([v.number(), v.string()])), undefined),
   title: text,
   detail: text,
   type: text,
   code: text,
   message: text,
-  validation,
+  validation: v.fallback(v.optional(v.array(flaw)), undefined),
 });
+export type Problem = v.InferOutput<typeof problem>;
 
 /**
  * The error bodies known for services of this kind; §7 shows only the code and the message field. They are told

@@ -1,4 +1,4 @@
-/** Successful answers, checked: what does not have the agreed shape is a fault, which names places, never contents. */
+/** Reads successful answers. One of another shape is a fault, whose message names places, never contents. */
 import * as v from 'valibot';
 import { checked, ShapeError } from '../contract/checks.ts';
 import {
@@ -20,7 +20,7 @@ export type AdvertList = v.InferOutput<typeof advertList>;
  * A page of the feed.
  *
  * @param limit how many entries were asked for: a page may not have more
- * @throws {PartnerError} `passing`, `contract-broken`
+ * @throws {PartnerError} `transient`, `contract-broken`
  * @see partner-api.md §2.1
  */
 export function pageIn(answer: Answer, what: string, limit: number): FeedPage {
@@ -35,7 +35,7 @@ export function pageIn(answer: Answer, what: string, limit: number): FeedPage {
  * The status of an advert.
  *
  * @param id the one asked for: a status of another advert must not be taken for its own
- * @throws {PartnerError} `passing`, `contract-broken`
+ * @throws {PartnerError} `transient`, `contract-broken`
  * @see partner-api.md §2.2
  */
 export function statusIn(answer: Answer, id: string, what: string): string {
@@ -46,7 +46,7 @@ export function statusIn(answer: Answer, id: string, what: string): string {
   throw broken(what, answer, 'data.id: expected the ID asked for');
 }
 
-/** Beyond 2^53 neighbouring IDs are the same number: only the digits as they were sent tell them apart. */
+/** Beyond 2^53 neighbouring IDs are one JavaScript number: only the digits as they were sent tell them apart. */
 const longIdIn = (answer: Answer): unknown =>
   (exactIds(answer) as { data?: { id?: unknown } } | undefined)?.data?.id;
 
@@ -57,7 +57,7 @@ function exactIds({ body = '' }: Answer): unknown {
   try {
     return JSON.parse(withoutMark(body), digits);
   } catch {
-    // Nested so deeply that a reviver cannot follow.
+    // Nested too deeply for a reviver.
     return undefined;
   }
 }
@@ -73,7 +73,7 @@ export type TokenField = keyof TokenAnswer;
  * Tokens: an access token, a refresh token or both. A scope that repeats a secret is unusable, for scopes are shown.
  *
  * @param secrets those of the request
- * @throws {PartnerError} `passing`, `contract-broken`
+ * @throws {PartnerError} `transient`, `contract-broken`
  * @see partner-api.md §2.3
  */
 export function tokensIn(answer: Answer, what: string, secrets: readonly Secret[]): TokensRead {
@@ -91,7 +91,7 @@ export function tokensIn(answer: Answer, what: string, secrets: readonly Secret[
   return { answer: read, unusable: fields.filter((field) => read[field] === undefined && isThere(field)) };
 }
 
-/** Shorter secrets stand in any text. */
+/** A shorter one occurs in any text by chance. */
 const minSecretChars = 4;
 
 /** Whether `text` holds one of the secrets, in any case, also percent-encoded. */
@@ -112,7 +112,7 @@ export function listIn(answer: Answer, what: string): AdvertList {
   return { data: data.map((entry, index) => idIn(exact?.data?.[index] ?? entry)) };
 }
 
-/** What stands in the list: an advert, or its ID; anything else stays as it is, for whoever counts it. */
+/** The ID of an entry, which is an advert or an ID; anything else stays as it is, to be counted. */
 function idIn(entry: unknown): unknown {
   const id = typeof entry === 'object' && entry !== null ? (entry as { id?: unknown }).id : entry;
   if (typeof id === 'string') return id;
@@ -133,7 +133,7 @@ function bodyAs<S extends v.GenericSchema<unknown, unknown>>(
   }
 }
 
-/** Some services begin a body with a byte order mark, which is no JSON. */
+/** Some services begin a body with a byte order mark, which is not JSON. */
 const withoutMark = (body: string): string => (body.charCodeAt(0) === 0xfeff ? body.slice(1) : body);
 
 function parsed(answer: Answer, what: string): unknown {

@@ -1,4 +1,4 @@
-/** One call: attempts, each with a connection, a turn in the rate budget and a time limit, until the deadline. */
+/** One call: attempts until the deadline, each with a connection, a slot of the rate budget and a time limit. */
 import { type BackoffOptions, backoffMs } from '../domain/backoff.ts';
 import type { Clock } from '../domain/clock.ts';
 import { PartnerError } from '../domain/faults.ts';
@@ -24,14 +24,14 @@ export interface CallRequest extends Asked {
   /** What the rate limiter knows it by. */
   readonly resource: string;
   readonly deadlineMs: number;
-  /** Faults that may be about a part of this request which the next one leaves out: they decide nothing for the rate limiter. */
+  /** Whether a fault may concern the cursor alone, which the next request leaves out: the rate limiter then waits for that. */
   readonly isUndecided?: (fault: PartnerError) => boolean;
-  /** Asked in the moment an attempt has its turn; see the client's options. */
+  /** Called when an attempt has its turn; see the client's options. */
   readonly beforeSend?: (() => Promise<unknown> | undefined) | undefined;
 }
 
 export interface Times {
-  /** When the attempt that was answered was sent, and when its answer was whole; by the bridge's clock. */
+  /** When the attempt was sent, and when its answer was complete; by the bridge's clock. */
   readonly sentAt: number;
   readonly receivedAt: number;
 }
@@ -45,7 +45,7 @@ export function createCaller(deps: CallerDeps) {
   const outOfTime = ({ what }: CallRequest) =>
     new PartnerError('transient', `${what}: no time left, not sent`);
 
-  /** A turn that cannot be used is lost, so that all others keep to the rate. */
+  /** A turn that cannot be used is given up, so that all others keep to the rate. */
   async function turnOf({ resource, deadlineMs, beforeSend }: CallRequest): Promise<void> {
     for (;;) {
       await rateLimiter.enter(resource, deadlineMs);
@@ -55,7 +55,7 @@ export function createCaller(deps: CallerDeps) {
     }
   }
 
-  /** Waits its turn and sends. A socket that died while it was idle costs a GET one more turn, not an attempt. */
+  /** Waits for its turn and sends. A socket that died while it was idle costs a GET another turn, not an attempt. */
   async function exchange(request: CallRequest): Promise<{ answer: Answer; sentAt: number }> {
     for (let secondSocket = false; ; secondSocket = true) {
       await turnOf(request);
@@ -88,14 +88,14 @@ export function createCaller(deps: CallerDeps) {
     const fault = outcome instanceof PartnerError ? outcome : undefined;
     const isUndecided = fault !== undefined && request.isUndecided?.(fault) === true;
     const noted = rateLimiter.answered(request.resource, fault, sentAt, isUndecided);
-    // Before the caller hears of it: a Lambda may be frozen as soon as it does.
+    // Before the caller has the answer: a Lambda may be frozen as soon as it has.
     if (noted) await noted;
     if (outcome instanceof PartnerError) throw outcome;
     return outcome;
   }
 
   /**
-   * Makes attempts until one is answered well, the policy is exhausted or the next one would come too late.
+   * Makes attempts until one succeeds, the policy allows no more, or the next one would come too late.
    *
    * @throws {PartnerError} of the last attempt
    */
@@ -135,6 +135,6 @@ function judge<T>(
   }
 }
 
-/** No jitter where the service named the time; a timer may be a millisecond early, and the rate limiter would still be closed. */
+/** No jitter where the service named the time. A millisecond more, for a timer may be early and the pause still hold. */
 const waitBefore = ({ retryAfterMs }: PartnerError, made: number, backoff: BackoffOptions): number =>
   retryAfterMs === undefined ? backoffMs(made, backoff) : retryAfterMs + 1;

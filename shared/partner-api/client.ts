@@ -97,7 +97,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   const call = createCaller({
     ...{ transport, rateLimiter, clock, random, concurrency, attemptTimeoutMs, maxPauseMs },
   });
-  const momentOf = createServiceClock(options.observer);
+  const serviceTimeOf = createServiceClock(options.observer);
 
   /** A GET under /api/partner; `path` without the query is what faults and the rate limiter call it by. */
   function get(token: Secret, path: string, query: string, options: CallOptions) {
@@ -119,7 +119,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
         (answer, { receivedAt }) => ({
           page: pageIn(answer, request.what, query.limit),
           receivedAt,
-          serviceTime: momentOf(answer.head.headers.date, receivedAt),
+          serviceTime: serviceTimeOf(answer.head.headers.date, receivedAt),
         }),
       );
     },
@@ -151,7 +151,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
         ...tokensIn(answer, what, secrets),
         sentAt,
         receivedAt,
-        serviceTime: momentOf(answer.head.headers.date, receivedAt),
+        serviceTime: serviceTimeOf(answer.head.headers.date, receivedAt),
       }));
     },
 

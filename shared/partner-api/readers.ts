@@ -1,4 +1,4 @@
-/** The client with the partner account's token looked after: what drain and fan-out read the service through. */
+/** Calls of the client with the partner account's token, which is renewed where the service rejects it. */
 
 import { PartnerError } from '../domain/faults.ts';
 import { advertsFeed } from '../domain/feed.ts';
@@ -36,8 +36,8 @@ type Send<T> = (token: Secret, options: CallOptions) => Promise<T>;
 type WithToken = <T>(whose: Whose, send: Send<T>) => Promise<T>;
 
 /**
- * Sends with the partner account's token, renews a rejected one and repeats the request once. A token of too small a
- * scope is handed back, which stops the partner account, and its request fails: no refresh widens a scope.
+ * Sends with the partner account's token; a rejected one is renewed and the request repeated once. A token whose scope is
+ * too small is handed back, which stops the partner account, and the request fails: no refresh widens a scope.
  */
 function sendWith(tokens: TokenSource): WithToken {
   return async ({ partnerAccount, generation, deadlineMs }, send) => {
@@ -49,7 +49,7 @@ function sendWith(tokens: TokenSource): WithToken {
       } catch (fault) {
         if (!(fault instanceof PartnerError)) throw fault;
         if (fault.code === 'scope-insufficient') {
-          // The verdict on this request stands, whatever comes of handing the token back.
+          // This request has failed, whatever comes of handing the token back.
           await tokens
             .renewed(partnerAccount, generation, version, fault.code, deadlineMs)
             .catch(() => undefined);

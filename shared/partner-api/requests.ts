@@ -8,7 +8,7 @@ import type { Application } from '../ports/application-secret.ts';
 import type { FeedQuery } from '../ports/feed-reader.ts';
 import type { AuthorizeQuery, Grant } from '../ports/token-endpoint.ts';
 
-/** Goes into User-Agent; a test keeps it equal to the version in package.json. */
+/** Sent in User-Agent; a test compares it with the version in package.json. */
 export const clientVersion = '0.1.0';
 
 export const paths = {

@@ -1,23 +1,23 @@
-/** Answers of the partner service, and their absence, as faults of the pipeline. The verdicts are in fault-table.ts. */
+/** Turns error answers of the partner service, and missing answers, into faults. The decisions are in fault-table.ts. */
 import { type FaultKind, PartnerError } from '../../domain/faults.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { retryAfterMs } from '../http/retry-after.ts';
 import type { Answer, NoAnswerError } from '../http/transport.ts';
 import { cleanText } from './clean-text.ts';
 import { type ErrorBody, readErrorBody } from './error-body.ts';
-import { type Endpoint, knownCodes, otherwise, rowFor } from './fault-table.ts';
+import { type Endpoint, knownCodes, rowFor, uncoveredKind } from './fault-table.ts';
 
-/** What a fault is told about the request; nothing of it is secret but the secrets, which are kept out. */
+/** What a fault may say about the request. */
 export interface Asked {
   /** Method and path without the query, such as `GET /api/partner/adverts/123`. */
   readonly what: string;
   readonly endpoint: Endpoint;
-  /** What the answer may echo and no message may hold. */
+  /** What the answer may echo, and no message may contain. */
   readonly secrets: readonly Secret[];
 }
 
 /**
- * The fault that an answer with a status other than 2xx stands for.
+ * The fault that an answer with a status other than 2xx means.
  *
  * @param maxWaitMs the longest wait that the fault may ask for. Default: what Retry-After may say
  * @see partner-api.md §7
@@ -30,7 +30,7 @@ export function faultOfAnswer(
 ): PartnerError {
   const { status, head } = answer;
   const body = withChallenge(readErrorBody(answer.body, knownCodes), head.headers['www-authenticate']);
-  const kind = rowFor(asked.endpoint, status, body)?.kind ?? otherwise;
+  const kind = rowFor(asked.endpoint, status, body)?.kind ?? uncoveredKind;
   const serviceCode = harmless(body.code, asked.secrets);
   const said = body.text === undefined ? '' : cleanText(body.text, asked.secrets);
   const asksToWait = kind === 'rate-limited' || status === 503;
@@ -51,11 +51,11 @@ function withChallenge(body: ErrorBody, header: string | undefined): ErrorBody {
   return code !== undefined && knownCodes.has(code) ? { ...body, code } : body;
 }
 
-/** A code may be an echo too; one that does not survive the cleaning is left out. */
+/** A code may be an echo, too; one that cleaning would change is left out. */
 const harmless = (code: string | undefined, secrets: readonly Secret[]): string | undefined =>
   code !== undefined && cleanText(code, secrets) === code ? code : undefined;
 
-/** The fault that a request without an answer stands for: always a passing one. */
+/** The fault that a request without an answer means: always a transient one. */
 export function faultOfSilence(error: NoAnswerError, { what }: Asked): PartnerError {
   const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
   return new PartnerError('transient', `${what}: ${error.message}${code ? ` (${code})` : ''}`, {
@@ -63,9 +63,9 @@ export function faultOfSilence(error: NoAnswerError, { what }: Asked): PartnerEr
   });
 }
 
-/** Statuses with which the service may say that it does not take a cursor: the document shows none (§4.1 rule 7). */
+/** Statuses that may mean a rejected cursor: the document does not show which (§4.1 rule 7). */
 const rejectionStatuses: ReadonlySet<number | undefined> = new Set([400, 403, 404, 409, 410, 422]);
-/** What these mean is known, and it is not the cursor. */
+/** Faults of those statuses whose meaning is known, and is not the cursor. */
 const otherMeanings: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'token-rejected',
   'scope-insufficient',

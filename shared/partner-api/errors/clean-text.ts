@@ -1,26 +1,26 @@
-/** Text of the service, made fit for logs and dead letters: it may echo what was sent, and hold anything else. */
+/** Makes the service's text fit for logs and dead letters: it may echo what was sent, and contain anything else. */
 
 import { withoutNamedValues, withoutSecrets } from '../../domain/redacted-text.ts';
 import { redacted, type Secret } from '../../domain/secret.ts';
 import { decodedText } from '../../domain/text/decoded-text.ts';
 
 const maxChars = 300;
-/** Much more than is kept; a hostile text is not worked through to its end. */
+/** Much more than is kept: a hostile text must not take long. */
 const maxCharsRead = 4_000;
-/** Of a text that is longer the end of what was read is left out, for it may be the beginning of a secret. */
+/** Where the text is longer, the end of what was read is left out: it may be the beginning of a secret. */
 const uncertainChars = 64;
 
 /** Control characters and white space of every kind. */
 const gaps = /[\p{Cc}\s]+/gu;
-/** What tokens are made of, and hardly any word is as long. */
+/** What tokens are made of; hardly any word is as long. */
 const longRun = /[\w.~+/=-]{20,}/g;
 
 const withoutTokens = (text: string): string =>
   text.replace(longRun, (run) => (/\d/.test(run) && /[A-Za-z]/.test(run) ? redacted : run));
 
 /**
- * One line of at most 300 characters, decoded (decoded-text.ts), without the given secrets, however they are written, and
- * without whatever else looks like one. Cut last, so that no secret is cut to what nobody recognizes.
+ * One line of at most 300 characters, decoded, without the given secrets, however they are written, and without
+ * whatever else looks like one. It is cut last, so that no secret is cut to something that is not recognized.
  *
  * @param secrets those of the request that was answered
  */

@@ -1,6 +1,6 @@
 /** Reads the body of an error answer, whatever its shape. Never throws. */
 import * as v from 'valibot';
-import { errorBodies } from '../../contract/partner-service.ts';
+import { errorBodies, type Problem } from '../../contract/partner-service.ts';
 
 export interface ErrorBody {
   /**
@@ -14,30 +14,15 @@ export interface ErrorBody {
   readonly text?: string;
 }
 
-interface Problem {
-  readonly code?: string;
-  readonly type?: string;
-  readonly title?: string;
-  readonly detail?: string;
-  readonly message?: string;
-  readonly status?: number | string;
-  readonly validation?: readonly {
-    readonly field?: string;
-    readonly title?: string;
-    readonly detail?: string;
-  }[];
-}
-
 /** @param knownCodes titles are for people, but some services put the code there: only a known one is taken for it */
 export function readErrorBody(body: string | undefined, knownCodes: ReadonlySet<string>): ErrorBody {
   const text = body?.replace(/^\ufeff/, '').trim();
   if (!text) return { shape: 'none' };
   if (text.startsWith('<')) return { shape: 'html' };
-  const value = parsed(text);
-  if (typeof value !== 'object' || value === null) return { shape: 'other' };
-  const problem = problemIn(value);
+  const problem = problemIn(parsed(text));
   if (!problem) return { shape: 'other' };
-  const code = [problem.code, problem.type, ifKnown(problem.title, knownCodes)].find(isCode);
+  const titleCode = knownCodes.has(problem.title?.toLowerCase() ?? '') ? problem.title : undefined;
+  const code = [problem.code, problem.type, titleCode].find(isCode);
   const said = sentence(problem, code);
   return {
     shape: 'own',
@@ -55,68 +40,34 @@ function parsed(text: string): unknown {
   }
 }
 
-function problemIn(value: object): Problem | undefined {
-  const nested = fit(errorBodies.nested, value);
-  const problem = nested?.data.error ?? fit(errorBodies.problem, value)?.error;
+function problemIn(value: unknown): Partial<Problem> | undefined {
+  const problem = fit(errorBodies.nested, value)?.data.error ?? fit(errorBodies.problem, value)?.error;
   if (problem) return isEmpty(problem) ? undefined : problem;
   const oauth = fit(errorBodies.oauth, value);
   // `{"status":404,"error":"Not Found","path":…}` is how web frameworks answer; a code has no spaces.
-  if (oauth) return isCode(oauth.error) ? { code: oauth.error, ...toMessage(oauth) } : undefined;
+  if (oauth) {
+    const { error: code, error_description, message } = oauth;
+    return isCode(code) ? { code, message: error_description ?? message } : undefined;
+  }
   const coded = fit(errorBodies.coded, value);
   return coded && isCode(coded.code) ? coded : undefined;
 }
 
-const toMessage = (body: { error_description?: string; message?: string }) => {
-  const message = body.error_description ?? body.message;
-  return message === undefined ? {} : { message };
-};
-
-/**
- * `value` in the shape of `schema`. What is wrong in a field that need not be there costs that field only: the code
- * beside it still counts.
- */
-function fit<S extends v.GenericSchema>(schema: S, value: object): v.InferOutput<S> | undefined {
-  const first = v.safeParse(schema, value);
-  if (first.success) return first.output;
-  // Each field once: a hostile body can have as many issues as it has bytes.
-  const paths = new Map(first.issues.map(fieldOf).map((path) => [path.join('.'), path]));
-  const second = v.safeParse(
-    schema,
-    [...paths.values()].reduce<object>((rest, path) => without(rest, path), value),
-  );
-  return second.success ? second.output : undefined;
+function fit<S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> | undefined {
+  const result = v.safeParse(schema, value);
+  return result.success ? result.output : undefined;
 }
 
-/** The field of a problem that an issue costs: of a flaw in `validation` all of it. */
-function fieldOf({
-  path = [],
-}: {
-  readonly path?: readonly { readonly key?: unknown }[] | undefined;
-}): string[] {
-  const keys = path.map(({ key }) => String(key));
-  const at = keys.indexOf('validation');
-  return at < 0 ? keys : keys.slice(0, at + 1);
-}
-
-/** A copy without the field at `path`; a fault deeper within a problem costs the problem's field. */
-function without(value: object, [key = '', ...rest]: readonly string[]): object {
-  const { [key]: child, ...others } = value as Record<string, unknown>;
-  const isField = rest.length === 0 || key === 'validation' || typeof child !== 'object' || child === null;
-  return isField ? others : { ...others, [key]: without(child, rest) };
-}
-
-const isEmpty = (problem: Problem): boolean =>
-  [problem.code, problem.type, problem.title, problem.detail, problem.message, problem.status].every(
-    (field) => field === undefined,
-  ) && !problem.validation?.length;
+const isEmpty = ({ validation = [], ...fields }: Problem): boolean =>
+  validation.length === 0 && Object.values(fields).every((field) => field === undefined);
 
 const isCode = (text: string | undefined): text is string =>
   text !== undefined && /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(text);
 
-const ifKnown = (title: string | undefined, known: ReadonlySet<string>) =>
-  title !== undefined && known.has(title.toLowerCase()) ? title : undefined;
-
-function sentence({ title, detail, message, validation = [] }: Problem, code: string | undefined): string {
+function sentence(
+  { title, detail, message, validation = [] }: Partial<Problem>,
+  code: string | undefined,
+): string {
   const flaws = validation.map((flaw) => [flaw.field, flaw.detail ?? flaw.title].filter(Boolean).join(': '));
   const parts = [title, detail, message, ...flaws].filter((part) => part && part !== code);
   return [...new Set(parts)].join('; ');

@@ -23,7 +23,7 @@ const errors = [[400, 599]] as const;
 const clientErrors = [[400, 499]] as const;
 
 export const faultTable: readonly FaultRow[] = [
-  // By code. A code in a redirect or a success is no verdict.
+  // By code. A code in a redirect decides nothing.
   { kind: 'grant-rejected', endpoint: 'token', statuses: clientErrors, codes: ['invalid_grant'] },
   {
     kind: 'client-rejected',
@@ -49,7 +49,7 @@ export const faultTable: readonly FaultRow[] = [
     statuses: errors,
     codes: ['too_many_requests', 'rate_limit_exceeded', 'rate_limited', 'slow_down'],
   },
-  // It concerns every request alike: no advert may be dead-lettered for it.
+  // Every request meets it alike, so no advert may be dead-lettered for it.
   {
     kind: 'wrong-path',
     statuses: clientErrors,
@@ -64,8 +64,8 @@ export const faultTable: readonly FaultRow[] = [
   // By status.
   { kind: 'wrong-path', statuses: [[300, 399], 405, 407, 426] },
   { kind: 'rate-limited', statuses: [429] },
-  // Without a code that says so, no refusal of the token endpoint is taken for a revocation: at most the application's
-  // own credentials are in doubt, which stops no partner account.
+  // Without a code that says so, the token endpoint has revoked nothing: at most the application's own credentials are
+  // wrong, which stops no partner account.
   { kind: 'client-rejected', endpoint: 'token', statuses: [401] },
   { kind: 'wrong-path', endpoint: 'token', statuses: [404, 410] },
   { kind: 'token-rejected', statuses: [401] },
@@ -73,15 +73,15 @@ export const faultTable: readonly FaultRow[] = [
   { kind: 'not-found', statuses: [404, 410], shapes: own },
   { kind: 'wrong-path', statuses: [404, 410] },
   { kind: 'transient', statuses: [408, 421, 425] },
-  // A page of something in front of the service: the service itself has not judged the request.
+  // A page of a proxy or firewall in front of the service, which itself has not seen the request.
   { kind: 'transient', statuses: clientErrors, shapes: ['html'] },
   { kind: 'invalid-request', statuses: [400, 422] },
   { kind: 'request-refused', statuses: clientErrors },
   { kind: 'transient', statuses: [[500, 599]] },
 ];
 
-/** What no row covers: statuses that HTTP does not have. */
-export const otherwise: FaultKind = 'transient';
+/** For what no row covers: statuses that HTTP does not have. */
+export const uncoveredKind: FaultKind = 'transient';
 
 /** Every code that a row knows. */
 export const knownCodes: ReadonlySet<string> = new Set([
@@ -90,7 +90,7 @@ export const knownCodes: ReadonlySet<string> = new Set([
   'advert_not_found',
 ]);
 
-/** The row that decides about an answer that is no success. */
+/** The row that decides about an error answer. */
 export function rowFor(endpoint: Endpoint, status: number, { shape, code }: ErrorBody): FaultRow | undefined {
   const lowerCode = code?.toLowerCase();
   return faultTable.find(

@@ -1,6 +1,6 @@
 /**
- * Hands out the connections, in order of asking. A request takes its connection before it takes its turn in the rate
- * budget: were it the other way round, requests waiting for a socket would leave in a burst when one comes free.
+ * Hands out the connections, first come, first served. A request takes its connection before its slot of the rate budget:
+ * the other way round, requests that wait for a connection would leave in a burst when one comes free.
  */
 export function createConnections(count: number) {
   let free = count;

@@ -1,14 +1,14 @@
 import { believedDate, httpTime } from './service-clock.ts';
 
-/** A day: what asks for more is taken for this, so that one mad answer does not stop the bridge for good. */
+/** A day: a longer wait counts as this, so that one mad answer does not stop the bridge for good. */
 const longestMs = 86_400_000;
 
 /**
  * How long `Retry-After` asks to wait, in milliseconds, at most a day.
  *
- * @param date the answer's own `Date`, which a date in `Retry-After` is reckoned from; `nowMs` is where there is none or
- * it is more than a day off
- * @returns undefined where there is none, it makes no sense, or it lies in the past: then backoff decides
+ * @param date the answer's own `Date`, from which a date in `Retry-After` counts; without one, or where it is more than a
+ * day off, `nowMs` does
+ * @returns undefined where there is no wait, or none that makes sense: then backoff decides
  * @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
  */
 export function retryAfterMs(

@@ -1,4 +1,4 @@
-/** Which attempts are made again inside one call. What is left after that is the queue's, and the next run's, to retry. */
+/** Which faults are retried inside one call. What still fails is retried by the queue, or by the next run. */
 import type { PartnerError } from '../../domain/faults.ts';
 import { NoAnswerError } from './transport.ts';
 
@@ -12,7 +12,7 @@ export interface RetryPolicy {
   readonly covers: (fault: PartnerError) => boolean;
 }
 
-/** Whatever passes. A GET changes nothing, so it may be sent any number of times. */
+/** Every transient fault. A GET changes nothing, so it may be sent any number of times. */
 export const getPolicy: RetryPolicy = {
   maxAttempts: 3,
   baseMs: 250,
@@ -23,7 +23,7 @@ export const getPolicy: RetryPolicy = {
 /**
  * Only what never left this machine. A token request whose answer is lost may have used up a one-time code, or rotated
  * the refresh token (partner-api.md §5.3 rule 3 returns the latest one again that day, but only suggests that for the old
- * one). So it is for the refresh-token stage to decide, which has recorded its try, and not for a loop in here.
+ * one). So the refresh-token stage decides, which has recorded its try.
  */
 export const tokenPolicy: RetryPolicy = {
   ...getPolicy,

@@ -1,7 +1,7 @@
-/** What the bridge believes of the service's clock, which it sees in the `Date` header of each answer. */
+/** The service's clock, as its `Date` headers show it, as far as the bridge believes them. */
 import type { Observer } from '../../ports/observer.ts';
 
-/** A time zone mistaken for UTC is off by half a day; what is off by more than a day is no clock at all. */
+/** A time zone mistaken for UTC is off by half a day; a clock that is off by more than a day tells nothing. */
 const maxOffMs = 86_400_000;
 
 /**
@@ -14,17 +14,17 @@ export function believedDate(date: string | undefined, nowMs: number): number | 
   return date !== undefined && Math.abs(dateMs - nowMs) <= maxOffMs ? dateMs : undefined;
 }
 
-/** Reads the service's clock; one for each process and service, for it warns only once of a `Date` that is off. */
+/** Reads the service's clock. One for each process, for it warns only once of a `Date` that is off. */
 export function createServiceClock(observer?: Observer) {
   let isWarned = false;
 
   /**
    * The moment, in milliseconds since 1970, from which reading may start so that it misses nothing after this answer:
-   * the earlier of its `Date` and the bridge's own clock. To read again does no harm, to skip changes does.
+   * the earlier of its `Date` and the bridge's own clock. Reading again does no harm, skipping changes does.
    *
    * @param nowMs when the answer arrived, by the bridge's clock; stands alone where `Date` is not believed
    */
-  return function momentOf(date: string | undefined, nowMs: number): number {
+  return function serviceTimeOf(date: string | undefined, nowMs: number): number {
     const dateMs = believedDate(date, nowMs);
     // Planted fault: date-believed
     if (dateMs !== undefined) return Math.min(dateMs, nowMs);

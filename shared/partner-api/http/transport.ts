@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange with the partner service: kept-alive sockets, a time limit, a size limit, no judgement. It stands
- * below every request of the bridge, so it makes one promise, one timer and no more objects than it must.
+ * One HTTP exchange with the partner service: kept-alive sockets, a time limit, a size limit. Every request goes through
+ * it, so it makes one promise, one timer and no more objects than it must.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
@@ -15,14 +15,14 @@ export interface WireRequest {
 
 export interface Answer {
   readonly status: number;
-  /** Read lazily: Node takes the headers apart only when somebody asks. */
+  /** Node parses the headers only when they are read. */
   readonly head: { readonly headers: IncomingHttpHeaders };
   /** Empty when there was none; `undefined` when it was larger than the limit and so not read. */
   readonly body: string | undefined;
 }
 
 export interface TransportOptions {
-  /** Scheme, host and port; what else stands in it is ignored. */
+  /** Scheme, host and port; the rest is ignored. */
   readonly origin: URL;
   /** Sockets at most. Each is opened when it is first needed, and kept. */
   readonly concurrency: number;
@@ -42,7 +42,7 @@ export type NoAnswer = 'timeout' | 'not-connected' | 'reset' | 'cut-off' | 'not-
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
   readonly code: NoAnswer;
-  /** The socket had served before and died without a word: closed by the service while the request was on its way. */
+  /** The socket had served before, and the service closed it while the request was on its way. */
   readonly wasStale: boolean;
 
   constructor(code: NoAnswer, { wasStale = false, cause }: { wasStale?: boolean; cause?: unknown } = {}) {
@@ -60,7 +60,7 @@ const texts: Readonly<Record<NoAnswer, string>> = {
   'not-http': 'the answer was not HTTP',
 };
 
-/** Codes with which a connection fails to come about: nothing of the request has left the machine. */
+/** Codes of a connection that was not made: nothing of the request has left the machine. */
 const connectCodes: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -71,11 +71,11 @@ const connectCodes: ReadonlySet<unknown> = new Set([
 
 /** Creates the transport; no connection is made yet. */
 export function createTransport({ origin, concurrency, maxAnswerBytes }: TransportOptions): Transport {
-  // An `import` of node:http reads all that it exports, WebSocket among it, for which Node loads its own copy of undici:
-  // 16 ms and 9 MB for nothing.
+  // An `import` of node:http would read all that it exports, also WebSocket, for which Node loads its own copy of undici:
+  // 16 ms and 9 MB.
   const scheme = process.getBuiltinModule(origin.protocol === 'https:' ? 'node:https' : 'node:http');
   const agent = new scheme.Agent({ keepAlive: true, maxSockets: concurrency, maxFreeSockets: concurrency });
-  // It knows one origin, and need not put a name together from thirty options four times a request.
+  // There is one origin: Node need not build a name from thirty options four times a request.
   agent.getName = () => origin.host;
   const host = origin.hostname.replace(/^\[|\]$/g, '');
   const { port } = origin;
@@ -84,8 +84,8 @@ export function createTransport({ origin, concurrency, maxAnswerBytes }: Transpo
     return new Promise((resolve, reject) => {
       const { method, path, headers, body } = wire;
       const request = scheme.request({
-        // A POST cannot be repeated, so it does not go on a socket that may have died while it was idle (in a frozen
-        // Lambda most have).
+        // A POST cannot be repeated, so it takes no socket that may have died while it was idle (in a frozen Lambda most
+        // have).
         agent: method === 'POST' ? false : agent,
         host,
         port,
@@ -144,7 +144,7 @@ function readBody(
 
 function noAnswer(error: NodeJS.ErrnoException, hadHead: boolean, reused: boolean): NoAnswerError {
   const { code } = error;
-  // Node puts the raw bytes of the answer into this error, and a token may be among them: so no cause.
+  // Node puts the raw bytes of the answer into this error, perhaps a token: so it is not kept as the cause.
   if (code?.startsWith('HPE_')) return new NoAnswerError('not-http');
   if (connectCodes.has(code)) return new NoAnswerError('not-connected', { cause: error });
   if (hadHead) return new NoAnswerError('cut-off', { cause: error });

@@ -33,7 +33,7 @@ export class BudgetView {
    *
    * @returns to be called with whether the store could be told; where it could not, the pause stands to its end
    */
-  found(untilMs: number): (isTold: boolean) => void {
+  noteOwnPause(untilMs: number): (isTold: boolean) => void {
     this.pausedUntilMs = Math.max(this.pausedUntilMs, untilMs);
     const own = { untilMs, hasFailed: false };
     this.#untold.add(own);
@@ -56,7 +56,7 @@ export class BudgetView {
    *
    * @param askedAtMs when it was asked; without it, it may not know yet what was found out here
    */
-  saw({ pausedUntilMs, pauseReason, suspect, nextSlotMs }: BudgetState, askedAtMs = 0): void {
+  update({ pausedUntilMs, pauseReason, suspect, nextSlotMs }: BudgetState, askedAtMs = 0): void {
     const now = this.#clock.now();
     const circuit = pauseReason === 'circuit';
     if (circuit && !this.circuit) this.circuitSinceMs = now;

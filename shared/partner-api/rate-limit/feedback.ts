@@ -23,7 +23,7 @@ const rateLimitedBackoff = { baseMs: 1_000, capMs: 60_000 };
  * Faults that the service itself has judged, so that the request was let in. Not among them: what a block, a proxy or a
  * broken service answers.
  */
-const letIn: ReadonlySet<FaultKind> = new Set<FaultKind>([
+const judgedByService: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'token-rejected',
   'scope-insufficient',
   'invalid-request',
@@ -57,7 +57,7 @@ export class Feedback {
     fault: PartnerError | undefined,
     startedAtMs: number,
   ): Promise<void> | undefined {
-    if (!fault || letIn.has(fault.code)) return this.#letIn(startedAtMs);
+    if (!fault || judgedByService.has(fault.code)) return this.#letIn(startedAtMs);
     if (fault.code === 'forbidden') return this.#forbidden(resource, startedAtMs);
     const asksToWait = fault.code === 'transient' && fault.retryAfterMs !== undefined;
     if (fault.code === 'rate-limited' || asksToWait) return this.#rateLimited(resource, fault, startedAtMs);
@@ -107,7 +107,7 @@ export class Feedback {
       if (view.circuit || view.suspect === resource) return;
       await this.#told(
         store.suspect(resource).then((before) => {
-          view.saw({ ...before, suspect: resource });
+          view.update({ ...before, suspect: resource });
           // Planted fault: one-403-opens-circuit
           const differs = before.suspect !== undefined && before.suspect !== resource;
           return differs && before.pauseReason !== 'circuit' ? this.#openCircuit(resource) : undefined;
@@ -137,7 +137,7 @@ export class Feedback {
       return undefined;
     // The store may have failed when it was to be told of an earlier pause.
     const longestMs = Math.max(untilMs, untoldMs);
-    const note = view.found(longestMs);
+    const note = view.noteOwnPause(longestMs);
     // Planted fault: pause-not-shared
     return this.#told(store.pause(longestMs, reason), note);
   }

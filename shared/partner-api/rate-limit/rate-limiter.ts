@@ -216,7 +216,7 @@ class SharedRateLimiter implements RateLimiter {
   }
 
   #look(): void {
-    void this.#ask(async (now) => this.#view.saw(await this.#store.read(), now));
+    void this.#ask(async (now) => this.#view.update(await this.#store.read(), now));
   }
 
   #reserve(): void {
@@ -228,7 +228,7 @@ class SharedRateLimiter implements RateLimiter {
         ...{ count, intervalMs: this.#intervalMs, nowMs, trialMs: this.#trialMs },
       });
       this.#storeMs = Math.min(maxStoreMs, Math.max(0, this.#clock.now() - now));
-      this.#view.saw(reservation.state, now);
+      this.#view.update(reservation.state, now);
       if (isTrial(reservation)) this.#startTrial(reservation);
       else this.#reserved.add(reservation.firstSlotMs, reservation.granted);
     });
@@ -263,7 +263,7 @@ class SharedRateLimiter implements RateLimiter {
     const { granted, firstSlotMs, state } = await asked.catch((error: unknown) =>
       Promise.reject(unreachable(error)),
     );
-    this.#view.saw(state);
+    this.#view.update(state);
     if (granted === 0) throw this.#pausedByService({ resource });
     if (firstSlotMs > deadlineMs) throw this.#tooLate({ resource }, firstSlotMs);
     await this.#sleepUntil(firstSlotMs);

@@ -23,10 +23,10 @@ describe('the moment of an answer', () => {
 
   it('comes with one warning for all Dates that are more than a day off', () => {
     const observer = createRecordingObserver();
-    const momentOf = createServiceClock(observer);
+    const serviceTimeOf = createServiceClock(observer);
 
-    for (const ms of [-25, 0, 25, 26]) momentOf(dateAt(nowMs + ms * hourMs), nowMs);
-    momentOf('yesterday', nowMs);
+    for (const ms of [-25, 0, 25, 26]) serviceTimeOf(dateAt(nowMs + ms * hourMs), nowMs);
+    serviceTimeOf('yesterday', nowMs);
 
     expect(observer.lines).toMatchObject([{ level: 'warn', fields: { offSeconds: -90_000 } }]);
   });
