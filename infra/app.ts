@@ -14,7 +14,7 @@ try {
   app.synth();
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;
-  // What is wrong is with the settings, not here: a stack trace would only bury the list.
+  // The fault is in the settings: a stack trace would only bury the list.
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 2;
 }

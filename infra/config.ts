@@ -13,7 +13,7 @@ export class SettingsError extends Error {
   constructor(faults: readonly string[]) {
     super(
       [
-        'The settings have faults. Settings are given as -c name=value, or under "context" in cdk.json.',
+        'Some settings are wrong. Give them as -c name=value, or under "context" in cdk.json:',
         ...faults.map((fault) => `  ${fault}`),
       ].join('\n'),
     );
@@ -38,7 +38,7 @@ export function readSettings(node: Node): StackSettings {
   }
   for (const key of Object.keys(node.getAllContext())) {
     const meant = settingLike(key);
-    if (meant) faults.set(key, `no such setting, ${meant} is probably meant`);
+    if (meant) faults.set(key, `there is no such setting. Did you mean ${meant}?`);
   }
   if (!result.success || faults.size > 0) {
     throw new SettingsError([...faults].map(([place, expected]) => `${place}: ${expected}`));

@@ -26,9 +26,9 @@ export class AdvertBridge extends Stack {
   constructor(scope: Construct, id: string, { settings }: AdvertBridgeProps) {
     const onAws = settings.target === 'aws';
     super(scope, id, {
-      description: 'Polls the change feed of a partner service and publishes what became of each advert',
+      description: 'Polls the change feed of a partner service and publishes the status changes of adverts',
       tags: { application: eventSource },
-      // Taking the stack away stops a product that other teams build on: on AWS that takes a second step.
+      // Other teams depend on its events, so on AWS deleting the stack takes a second step.
       terminationProtection: onAws,
     });
     const feedState = new DurableTable(this, 'FeedState', feedStateTable);
@@ -43,7 +43,7 @@ export class AdvertBridge extends Stack {
     const connect = new Connect(this, 'Connect', { settings, feedState, advertStatus, bus });
     refreshToken.application.readableBy(refreshToken.function, connect.function);
     const drain = new Drain(this, 'Drain', shared);
-    // Nothing runs unwatched.
+    // Nothing runs without its alarms.
     drain.schedule.node.addDependency(alarms);
     refreshToken.schedule.node.addDependency(alarms);
 

@@ -29,7 +29,7 @@ const state = {
 };
 const stage = createConnect({
   ...connectPorts(state, partnerClient(config, table)),
-  events: createEventPublisher({ client: eventBridgeClient(), busName: config.busName }),
+  events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
   observer,
   clock: systemClock,
   newId: randomUUID,

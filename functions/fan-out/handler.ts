@@ -27,7 +27,7 @@ const fanOut = createFanOut({
   accounts: partner.accounts,
   histories: createAdvertHistories({ client: dynamoDb, name: config.advertStatusTable }),
   adverts: partner,
-  events: createEventPublisher({ client: eventBridgeClient(), busName: config.busName }),
+  events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
   bridgePausedUntil: async () => (await budget.read()).pausedUntilMs,
   observer,
   clock: systemClock,

@@ -21,7 +21,7 @@ const stage = createRefreshToken({
   vault: createTokenUpdater(secrets),
   application: createApplicationSecret(secrets),
   endpoint: partnerClient(config, table),
-  events: createEventPublisher({ client: eventBridgeClient(), busName: config.busName }),
+  events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
   observer,
   clock: systemClock,
   random: Math.random,

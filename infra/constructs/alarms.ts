@@ -26,15 +26,19 @@ export interface AlarmsProps {
 }
 
 interface Watch {
+  /** The alarm's heading in the runbook. */
   readonly heading: (typeof alarms)[keyof typeof alarms];
-  /** Where several alarms share a heading of the runbook. */
+  /** Where several alarms share a heading. */
   readonly about?: string;
-  /** `high`: events are late or missing now. `medium`: within the day. */
-  readonly severity: 'high' | 'medium';
+  /** `high` (default): events are late or missing now. `medium`: within the day. */
+  readonly severity?: 'high' | 'medium';
+  /** For who is woken by it: what is the matter, and what that does to subscribers. */
   readonly says: string;
   readonly metric: IMetric;
-  readonly above: number;
-  readonly missing: TreatMissingData;
+  /** The alarm goes off above this. Default 0. */
+  readonly above?: number;
+  /** What no data means. Default: nothing is wrong, for most metrics are written only when not zero. */
+  readonly missing?: TreatMissingData;
 }
 
 const period = Duration.minutes(5);
@@ -46,71 +50,7 @@ const longestWait = Duration.hours(1);
 export class Alarms extends Construct {
   constructor(scope: Construct, id: string, { settings, changedAdverts }: AlarmsProps) {
     super(scope, id);
-    const { queue, deadLetters } = changedAdverts;
-    const longestLag = Duration.seconds(Math.max(period.toSeconds(), pollsMissed * settings.pollSeconds));
-    const { IGNORE, BREACHING, NOT_BREACHING } = TreatMissingData;
-    const watches: Watch[] = [
-      {
-        heading: alarms.deadLetters,
-        severity: 'medium',
-        says: 'Messages were given up: their adverts have no event until they are redriven.',
-        metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period, statistic: Stats.MAXIMUM }),
-        above: 0,
-        missing: IGNORE,
-      },
-      {
-        heading: alarms.noSuccessfulDrain,
-        severity: 'high',
-        says: `A feed was not read to its end for ${longestLag.toHumanString()}, or the drain does not run.`,
-        metric: bridgeMetric(metrics.feedLagSeconds, Stats.MAXIMUM),
-        above: longestLag.toSeconds(),
-        missing: BREACHING,
-      },
-      {
-        heading: alarms.partnerAccountStopped,
-        severity: 'high',
-        says: 'A partner account waits for a person to connect it again.',
-        metric: bridgeMetric(metrics.stoppedPartnerAccounts, Stats.MAXIMUM),
-        above: 0,
-        // Written while there are any; that the drain does not run is told by the alarm before this.
-        missing: NOT_BREACHING,
-      },
-      {
-        heading: alarms.needsAttention,
-        severity: 'high',
-        says: 'A fault that only a person can mend: the log says which.',
-        metric: bridgeMetric(metrics.needsAttention, Stats.SUM),
-        above: 0,
-        missing: NOT_BREACHING,
-      },
-      {
-        heading: alarms.needsAttention,
-        about: 'CircuitOpened',
-        severity: 'high',
-        says: 'The partner service blocks this address: nothing is sent for a while.',
-        metric: bridgeMetric(metrics.circuitOpened, Stats.SUM),
-        above: 0,
-        missing: NOT_BREACHING,
-      },
-      {
-        heading: alarms.pauseCapped,
-        severity: 'high',
-        says: 'The partner service asked for a longer pause than maxPauseSeconds: the bridge asks again earlier.',
-        metric: bridgeMetric(metrics.pauseCapped, Stats.SUM),
-        above: 0,
-        missing: NOT_BREACHING,
-      },
-      {
-        heading: alarms.needsAttention,
-        about: 'Backlog',
-        severity: 'high',
-        says: `A changed advert waits for ${longestWait.toHumanString()} or longer: the fan-out does not keep up.`,
-        metric: queue.metricApproximateAgeOfOldestMessage({ period, statistic: Stats.MAXIMUM }),
-        above: longestWait.toSeconds(),
-        missing: NOT_BREACHING,
-      },
-    ];
-    const all = watches.map((watch) => this.#alarm(watch));
+    const all = watchesOf(changedAdverts, settings.pollSeconds).map((watch) => this.#alarm(watch));
     if (settings.alarmEmail === undefined) return;
     const action = new SnsAction(new AlarmTopic(this, 'Mail', { email: settings.alarmEmail }).topic);
     for (const alarm of all) {
@@ -119,7 +59,7 @@ export class Alarms extends Construct {
     }
   }
 
-  #alarm({ heading, about, severity, says, metric, above, missing }: Watch): Alarm {
+  #alarm({ heading, about, severity = 'high', says, metric, above = 0, missing }: Watch): Alarm {
     const name = [heading, about].filter(Boolean).join('-');
     return new Alarm(this, name, {
       alarmName: `${Stack.of(this).stackName}-${name}`,
@@ -128,9 +68,58 @@ export class Alarms extends Construct {
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       threshold: above,
       evaluationPeriods: 1,
-      treatMissingData: missing,
+      treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
     });
   }
+}
+
+function watchesOf({ queue, deadLetters }: ChangedAdverts, pollSeconds: number): Watch[] {
+  const { MAXIMUM, SUM } = Stats;
+  const longestLag = Duration.seconds(Math.max(period.toSeconds(), pollsMissed * pollSeconds));
+  return [
+    {
+      heading: alarms.deadLetters,
+      severity: 'medium',
+      says: 'The bridge gave up on changed adverts. Subscribers do not hear of these changes until somebody redrives them.',
+      metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period, statistic: MAXIMUM }),
+      missing: TreatMissingData.IGNORE,
+    },
+    {
+      heading: alarms.noSuccessfulDrain,
+      says: `A feed has not been read to its end for ${longestLag.toHumanString()}, or the drain function does not run. Events are late.`,
+      metric: bridgeMetric(metrics.feedLagSeconds, MAXIMUM),
+      above: longestLag.toSeconds(),
+      missing: TreatMissingData.BREACHING,
+    },
+    {
+      heading: alarms.partnerAccountStopped,
+      says: 'A partner account is stopped: nothing of it is published until somebody connects it again.',
+      metric: bridgeMetric(metrics.stoppedPartnerAccounts, MAXIMUM),
+    },
+    {
+      heading: alarms.needsAttention,
+      says: "The bridge met a fault that it cannot mend by itself. The functions' logs say which.",
+      metric: bridgeMetric(metrics.needsAttention, SUM),
+    },
+    {
+      heading: alarms.needsAttention,
+      about: 'CircuitOpened',
+      says: 'The partner service blocks the bridge. The bridge sends nothing for a while, then tries one request. Events are late.',
+      metric: bridgeMetric(metrics.circuitOpened, SUM),
+    },
+    {
+      heading: alarms.pauseCapped,
+      says: 'The partner service asked for a pause longer than maxPauseSeconds. The bridge will ask again before that pause ends.',
+      metric: bridgeMetric(metrics.pauseCapped, SUM),
+    },
+    {
+      heading: alarms.needsAttention,
+      about: 'Backlog',
+      says: `A changed advert has waited in the queue for ${longestWait.toHumanString()} or longer: fan-out does not keep up. Events are late.`,
+      metric: queue.metricApproximateAgeOfOldestMessage({ period, statistic: MAXIMUM }),
+      above: longestWait.toSeconds(),
+    },
+  ];
 }
 
 /** As shared/runtime/observer.ts writes it: the `service` is the same for all functions. */

@@ -6,8 +6,8 @@ import { secretNames } from '../../shared/contract/names.ts';
 import type { BridgeFunction } from './bridge-function.ts';
 
 /**
- * The application's own credentials. Made without a value: there is none to be known here, none that a later deploy could
- * put over the one that a person has filled in, and its absence cannot be taken for one.
+ * The application's own credentials. The secret is made without a value: a person fills it in, and no later deploy can
+ * overwrite that.
  */
 export class ApplicationSecret {
   readonly #scope: Construct;
@@ -22,14 +22,13 @@ export class ApplicationSecret {
     this.#secret.applyRemovalPolicy(RemovalPolicy.RETAIN);
     Validations.of(this.#secret).acknowledge({
       id: 'AwsSolutions-SMG4',
-      reason:
-        'The partner service gives client secrets out by hand: there is nothing that could rotate this one.',
+      reason: 'The partner service gives out client secrets by hand, so nothing can rotate this one.',
     });
   }
 
   /**
-   * Lets these functions read it, and denies it to everybody else, whatever their own policies allow. Writing is left to
-   * those: it is done by a person's role, which no deploy knows (docs/decisions/0003-tokens.md).
+   * Lets these functions read it, and denies that to everybody else, whatever their own policies allow. Writing is done
+   * by a person, whose role no deploy knows: their own policy decides (docs/decisions/0003-tokens.md).
    *
    * @see https://docs.aws.amazon.com/secretsmanager/latest/userguide/auth-and-access_resource-policies.html
    */

@@ -12,6 +12,7 @@ import { Charset, LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import {
+  type EnvironmentName,
   environmentKeys,
   type FunctionName,
   functionEnvironments,
@@ -21,7 +22,7 @@ import type { StackSettings } from '../../shared/contract/settings.ts';
 const repository = join(import.meta.dirname, '../..');
 
 export interface BridgeFunctionProps {
-  /** Its name in the contract, which says what its environment holds. */
+  /** Its name in shared/contract/environment.ts, which says what its environment holds. */
   readonly name: FunctionName;
   readonly description: string;
   /** Path of the handler in the repository. */
@@ -33,9 +34,9 @@ export interface BridgeFunctionProps {
 }
 
 /**
- * A function of the bridge, with what all of them have in common. It starts with the settings that its contract lists
- * and with leave to write logs; everything else comes by `uses`, the variable that names a resource together
- * with the grant (grants.ts has those that several functions need).
+ * A function of the bridge, with what all of them have in common. It starts with the settings that its environment lists
+ * (shared/contract/environment.ts) and may write its own logs. Every resource comes by `knows`, the variable that names it,
+ * and `may`, the grant, side by side; grants.ts has the pairs that several functions need.
  */
 export class BridgeFunction extends Construct {
   readonly function: NodejsFunction;
@@ -70,7 +71,7 @@ export class BridgeFunction extends Construct {
       depsLockFilePath: join(repository, 'package-lock.json'),
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      // Enough: waiting for HTTP is nearly all that they do, and twice the memory is twice the price of waiting.
+      // Enough: the functions mostly wait for HTTP, and twice the memory is twice the price of waiting.
       memorySize: 256,
       timeout,
       role,
@@ -84,18 +85,18 @@ export class BridgeFunction extends Construct {
   }
 
   /** Gives the function the name of a resource in its environment. */
-  knows(key: keyof typeof environmentKeys, value: string): this {
+  knows(key: EnvironmentName, value: string): this {
     this.function.addEnvironment(environmentKeys[key], value);
     return this;
   }
 
-  /** Lets the function do something; `sid` says what for. */
+  /** Grants the function one statement; `sid` says what for. */
   may(sid: string, statement: Omit<PolicyStatementProps, 'sid' | 'effect'>): this {
     this.function.addToRolePolicy(new PolicyStatement({ sid, ...statement }));
     return this;
   }
 
-  /** Writes down why a finding of cdk-nag about the function's grants is as it has to be. */
+  /** Accepts a finding of cdk-nag about the function's grants, with the reason. */
   acknowledges(id: string, reason: string): this {
     Validations.of(this.role).acknowledge({ id, reason });
     return this;
@@ -104,14 +105,10 @@ export class BridgeFunction extends Construct {
 
 /** The values of those settings that the function's contract lists. */
 function environmentOf(name: FunctionName, settings: StackSettings): Record<string, string> {
-  const wanted = Object.keys(functionEnvironments[name].entries) as (keyof typeof environmentKeys)[];
+  const wanted = Object.keys(functionEnvironments[name].entries) as EnvironmentName[];
+  const given: Partial<Record<EnvironmentName, unknown>> = settings;
   return Object.fromEntries(
-    wanted.flatMap((key): [string, string][] => {
-      // The bus is a resource: it comes with the grant.
-      if (key === 'busName' || !(key in settings)) return [];
-      const value = settings[key as keyof StackSettings];
-      return value === undefined ? [] : [[environmentKeys[key], String(value)]];
-    }),
+    wanted.filter((key) => given[key] !== undefined).map((key) => [environmentKeys[key], String(given[key])]),
   );
 }
 

@@ -4,7 +4,7 @@ import { Construct } from 'constructs';
 import { maxReceiveCount } from '../../shared/contract/messages.ts';
 
 export interface ChangedAdvertsProps {
-  /** How long the function that receives may run. */
+  /** Timeout of the function that receives from the queue. */
   readonly receiverTimeout: Duration;
 }
 
@@ -13,7 +13,7 @@ const retentionPeriod = Duration.days(14);
 /**
  * AWS advises six times for a queue that a function receives from, for batches whose delivery was throttled. Ten, because
  * a message whose function crashed or was cut off comes back when this ends, and must not come more than 200 times a day.
- * The fan-out's position fence covers what runs even longer.
+ * A worker that runs even longer is stopped by the position that each advert's row keeps.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
  */
@@ -41,7 +41,7 @@ export class ChangedAdverts extends Construct {
       deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
       fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
       visibilityTimeout: Duration.seconds(receiverTimeout.toSeconds() * visibilityPerTimeout),
-      // The fan-out dead-letters by itself, after it has written down what is owed: this is for what not even that is done with.
+      // Fan-out sends dead letters itself, after it has noted the event that it owes. SQS does it only where even that fails.
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount },
     });
   }

@@ -39,7 +39,7 @@ export class Connect extends Construct {
       feed: ['BatchWriteItem', 'GetItem', 'PutItem', 'Query'],
       books: ['BatchWriteItem', 'GetItem', 'Query'],
     });
-    // By its adverts the user of a partner account is known again.
+    // To tell by its published adverts whether a partner account is still the same user.
     this.function.knows('advertStatusTable', advertStatus.tableName).may('AdvertStatus', {
       actions: ['dynamodb:BatchGetItem'],
       resources: [advertStatus.tableArn],

@@ -21,12 +21,12 @@ export interface DrainProps {
   readonly refreshToken: BridgeFunction;
 }
 
-/** Scheduler knows nothing finer; with a shorter `pollSeconds` one run polls several times. */
+/** EventBridge Scheduler's shortest interval; with `pollSeconds` below 60 one run polls several times. */
 const every = Duration.minutes(1);
 /**
- * A little over the period: a run that polls often goes on until the next begins, and one with a backlog reads on. Two
- * at once do no harm, the lease lets one of them through; reserved concurrency would say the same again, and takes its
- * share from AWS accounts that may have ten executions in all.
+ * A little longer than the interval: a run that polls often goes on until the next one begins, and one with a backlog reads
+ * on. Two runs at once do no harm, since each feed has a lease. Reserved concurrency would add nothing to that, and new AWS
+ * accounts may have only ten executions in all.
  */
 const timeout = Duration.seconds(90);
 

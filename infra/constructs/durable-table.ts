@@ -8,9 +8,9 @@ export interface DurableTableKeys {
 }
 
 /**
- * A table whose loss would cost a generation of events: recoverable to any second of 35 days, kept when the stack
- * goes, and not to be deleted by hand without a second thought. Encrypted with the key that DynamoDB owns, for it holds
- * no secret and any other key is paid for with each request.
+ * A table that must not be lost: recoverable to any second of the last 35 days, kept when the stack is deleted, and
+ * protected against deletion by hand. Encrypted with the key that DynamoDB owns: it holds no secret, and any other key is
+ * paid for with each request.
  */
 export class DurableTable extends Table {
   constructor(scope: Construct, id: string, { partitionKey, sortKey }: DurableTableKeys) {

@@ -5,7 +5,7 @@ import { eventSource } from '../../shared/contract/names.ts';
 import type { StackSettings } from '../../shared/contract/settings.ts';
 import { SubscriberPolicy } from './subscriber-policy.ts';
 
-/** Long enough for a team to find out that it has handled a quarter's events wrongly, at some cents a million. */
+/** A team that finds out within a quarter that it handled events wrongly can replay them; some cents a million. */
 const archivedFor = Duration.days(90);
 
 /** The bus that subscribers put their rules on, who may do so, and an archive to replay from. */
@@ -20,7 +20,7 @@ export class EventBus extends Construct {
     super(scope, id);
     this.bus = new Bus(this, 'Bus', {
       eventBusName: settings.busName,
-      description: 'What became of adverts at the partner service',
+      description: 'Status changes of adverts at the partner service',
     });
     this.bus.archive('Archive', {
       description: 'Everything that the advert bridge published',

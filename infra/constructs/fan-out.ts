@@ -29,11 +29,11 @@ export interface FanOutProps {
 /** The most that SQS hands over of a FIFO queue. */
 const batchSize = 10;
 /**
- * A hanging advert holds its batch, so another has to be on its way beside it. No more than that: what is beyond the rate
- * budget waits in a function that is paid for (docs/operate/capacity.md).
+ * A hanging advert holds up its batch, so a second batch has to run beside it. No more than that: what is beyond the rate
+ * budget waits in a function, which is paid for (docs/operate/capacity.md).
  */
 const fewestAtOnce = 2;
-/** A tenth of what an AWS account has by default: the bridge is a guest there. */
+/** A tenth of the concurrency that an AWS account has by default: other functions run there too. */
 const maxAtOnce = 100;
 
 /** Fetches each advert that changed and publishes what became of it. */
@@ -80,7 +80,7 @@ export class FanOut extends Construct {
       ],
       resources: [queue.queueArn],
     });
-    // Enough for batches of a second each; more would only wait for the rate budget, and waiting is paid for.
+    // Enough for batches that take a second each; more would only wait for the rate budget.
     const needed = Math.ceil(maxRequestsPerSecond / batchSize);
     const mapping = new EventSourceMapping(this, 'ChangedAdverts', {
       target: this.function.function,
@@ -89,7 +89,7 @@ export class FanOut extends Construct {
       reportBatchItemFailures: true,
       maxConcurrency: Math.min(Math.max(needed, fewestAtOnce), maxAtOnce),
     });
-    // Lambda checks that it may receive when the mapping is made.
+    // When the mapping is made, Lambda checks that the function may receive from the queue.
     if (this.function.function.role) mapping.node.addDependency(this.function.function.role);
   }
 }

@@ -53,7 +53,7 @@ export function sendsDeadLetters(user: BridgeFunction, queue: IQueue): void {
 
 export function publishesOn(user: BridgeFunction, bus: IEventBus): void {
   user
-    .knows('busName', bus.eventBusName)
+    .knows('eventBusName', bus.eventBusName)
     .may('Events', { actions: ['events:PutEvents'], resources: [bus.eventBusArn] });
 }
 

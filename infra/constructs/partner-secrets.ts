@@ -6,8 +6,8 @@ import { secretNames } from '../../shared/contract/names.ts';
 import type { BridgeFunction } from './bridge-function.ts';
 
 /**
- * Path of the roles that may read tokens: drain, fan-out, refresh-token. The secrets' policy names the path and no role, for
- * it outlives the roles: a deploy may replace those, and the policies of a hundred secrets with them it cannot.
+ * Path of the roles that may read tokens: drain, fan-out, refresh-token. The secrets' policy names the path instead of
+ * roles: a deploy may replace a role, but it cannot rewrite the policies of secrets that were made at run time.
  */
 export const tokenReaderPath = '/advert-bridge/token-readers/';
 
@@ -71,6 +71,6 @@ function grant(
     })
     .acknowledges(
       `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${name}]`,
-      'Partner accounts are added at run time: what their secrets share is the prefix, which nothing else uses.',
+      'Partner accounts are added at run time. Their secrets share a prefix that nothing else uses.',
     );
 }

@@ -15,12 +15,12 @@ export interface RefreshTokenProps {
   readonly bus: IEventBus;
 }
 
-/** Tokens are refreshed on demand too: this finds those that nobody has asked for, in good time before they die. */
+/** Drain and fan-out have tokens refreshed when they meet expired ones; this finds the others well before they are lost. */
 const every = Duration.minutes(15);
-/** Below the lease of its lock, two minutes: whoever takes over finds nobody still writing. */
+/** Shorter than the lease of the refresh lock, two minutes: whoever takes the lock over finds nobody still writing. */
 const timeout = Duration.minutes(1);
 
-/** Keeps the tokens of partner accounts alive. What operators ask for is the connect function's (connect.ts). */
+/** Keeps the tokens of partner accounts alive. */
 export class RefreshToken extends Construct {
   readonly function: BridgeFunction;
   readonly schedule: Schedule;

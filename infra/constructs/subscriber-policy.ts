@@ -16,7 +16,7 @@ export interface SubscriberPolicyProps extends Pick<StackSettings, 'subscriberAc
   readonly bus: IEventBus;
 }
 
-/** An AWS account touches no rules but its own. A rule that does not exist yet has no creator. */
+/** An AWS account may change only its own rules. (A rule that does not exist yet has no creator: `IfExists` below.) */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of IAM, not of ours.
 const ownRules = { 'events:creatorAccount': '${aws:PrincipalAccount}' };
 /** A rule names the bridge as its source and detail types of the bridge, and no others beside them. */
@@ -25,11 +25,11 @@ const bridgeEvents: Conditions = {
     'events:source': [eventSource],
     'events:detail-type': Object.values(detailTypes),
   },
-  // All of none are equal too.
+  // `ForAllValues` also holds where there are no values.
   Null: { 'events:source': 'false', 'events:detail-type': 'false' },
 };
 
-/** These know no condition but the rule's creator: a rule was checked when it was put. */
+/** These actions support no condition but the rule's creator; what the rule matches was checked by `PutRule`. */
 const managing = [
   'PutTargets',
   'DeleteRule',
@@ -44,8 +44,8 @@ const managing = [
 ].map((action) => `events:${action}`);
 
 /**
- * Lets other AWS accounts keep rules of their own on the bus: those named, and those of the organization. The other half,
- * a rule on a bus of another account, is AdvertSubscription's (advert-subscription.ts).
+ * Lets other AWS accounts, those named and those of the organization, keep rules of their own on the bus.
+ * AdvertSubscription (advert-subscription.ts) makes such a rule.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-bus-perms.html
  * @see https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoneventbridge.html

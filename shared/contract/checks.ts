@@ -16,7 +16,7 @@ export const partnerAccountName = v.pipe(
   ),
 );
 
-/** Unknown statuses pass through: the partner service's list of values is not published (partner-api.md §3). */
+/** Unknown statuses pass through: the partner service does not publish its list of values. */
 export const status = v.pipe(
   v.string(),
   v.minLength(1, 'expected 1 to 256 characters'),

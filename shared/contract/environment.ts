@@ -4,27 +4,6 @@
 import * as v from 'valibot';
 import { bridgeSettings, partnerBaseUrl } from './settings.ts';
 
-/** Environment key of each value; all functions use the same keys, each only those it needs. */
-export const environmentKeys = {
-  partnerBaseUrl: 'PARTNER_BASE_URL',
-  pollSeconds: 'POLL_SECONDS',
-  maxRequestsPerSecond: 'MAX_REQUESTS_PER_SECOND',
-  requiredScope: 'REQUIRED_SCOPE',
-  acceptLanguage: 'ACCEPT_LANGUAGE',
-  overlapSeconds: 'OVERLAP_SECONDS',
-  confirmUnavailableSeconds: 'CONFIRM_UNAVAILABLE_SECONDS',
-  circuitSeconds: 'CIRCUIT_SECONDS',
-  maxPauseSeconds: 'MAX_PAUSE_SECONDS',
-  busName: 'EVENT_BUS_NAME',
-  queueUrl: 'QUEUE_URL',
-  deadLetterQueueUrl: 'DEAD_LETTER_QUEUE_URL',
-  feedStateTable: 'FEED_STATE_TABLE',
-  advertStatusTable: 'ADVERT_STATUS_TABLE',
-  refreshTokenFunction: 'REFRESH_TOKEN_FUNCTION',
-  /** Resource policy of partner accounts' secrets, as JSON: who may read them. */
-  partnerSecretPolicy: 'PARTNER_SECRET_POLICY',
-} as const;
-
 const filled = v.pipe(v.string(), v.minLength(1, 'expected a value'));
 
 const common = {
@@ -37,7 +16,7 @@ const common = {
   feedStateTable: filled,
 } as const;
 
-/** What each function needs, and nothing that it does not. */
+/** What each function needs, and nothing else: settings, which `infra` passes on by their names, and names of resources. */
 export const functionEnvironments = {
   drain: v.object({
     ...common,
@@ -51,23 +30,35 @@ export const functionEnvironments = {
     ...common,
     confirmUnavailableSeconds: bridgeSettings.confirmUnavailableSeconds,
     advertStatusTable: filled,
-    busName: filled,
+    eventBusName: filled,
     queueUrl: filled,
     deadLetterQueueUrl: filled,
     refreshTokenFunction: filled,
   }),
   refreshToken: v.object({
     ...common,
-    busName: filled,
+    eventBusName: filled,
   }),
   connect: v.object({
     ...common,
     overlapSeconds: bridgeSettings.overlapSeconds,
     advertStatusTable: filled,
-    busName: filled,
+    eventBusName: filled,
+    /** Resource policy of partner accounts' secrets, as JSON: who may read them. */
     partnerSecretPolicy: filled,
   }),
 } as const;
 
 export type FunctionName = keyof typeof functionEnvironments;
 export type FunctionEnvironment<N extends FunctionName> = v.InferOutput<(typeof functionEnvironments)[N]>;
+
+export type EnvironmentName = {
+  [N in FunctionName]: keyof (typeof functionEnvironments)[N]['entries'];
+}[FunctionName];
+
+/** The environment variable of each value: `pollSeconds` is in `POLL_SECONDS`. */
+export const environmentKeys = Object.fromEntries(
+  Object.values(functionEnvironments)
+    .flatMap(({ entries }) => Object.keys(entries))
+    .map((name) => [name, name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()]),
+) as Readonly<Record<EnvironmentName, string>>;

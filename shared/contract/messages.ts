@@ -4,8 +4,8 @@ import { advertId, checkedJson, instant, partnerAccountName, ShapeError, wholeNu
 import { cause, generation } from './events.ts';
 
 /**
- * How often a queue hands a message out before it moves it to the dead letters by itself: as it is, without *owed*, so it
- * must never come to that. The most that SQS takes is 1,000.
+ * How often a queue hands a message out before it moves it to the dead letters by itself, without noting the event that
+ * is owed, so it must never come to that. The most that SQS takes is 1,000.
  *
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html
  */

@@ -1,7 +1,7 @@
 /**
  * What the partner service answers.
  *
- * @see partner-api.md §2 and §7
+ * @see docs/partner-api.md
  */
 import * as v from 'valibot';
 import { status } from './checks.ts';
@@ -19,7 +19,7 @@ const cursor = v.pipe(
 export const isCursor = (text: string): boolean => v.is(cursor, text);
 
 /**
- * A page of the change feed (§2.1). The IDs are not checked here: a page with one bad ID is still a page, and
+ * A page of the change feed. The IDs are not checked here: a page with one bad ID is still a page, and
  * the drain dead-letters just that ID. Unknown fields are ignored, here and below.
  */
 export const feedPage = v.object({
@@ -29,7 +29,7 @@ export const feedPage = v.object({
 });
 export type FeedPage = v.InferOutput<typeof feedPage>;
 
-/** An advert (§2.2): only what the bridge needs; the other fields are not shown in the document. */
+/** An advert, of which only what the bridge needs is checked. */
 export const advert = v.object({
   data: v.object({
     id: v.union([v.pipe(v.number(), v.integer()), v.pipe(v.string(), v.digits())], 'expected an integer'),
@@ -44,7 +44,7 @@ const seconds = v.pipe(
     v.number(),
     v.pipe(v.string(), v.regex(/^\s*\d{1,10}(\.\d+)?\s*$/, 'expected seconds'), v.transform(Number)),
   ]),
-  // 0 is what is left of a token that the service returns again in its last second (§5.3).
+  // A token that the service returns again in its last second has 0 left.
   v.minValue(0, 'expected 0 or more seconds'),
   v.maxValue(1e10),
 );
@@ -55,7 +55,7 @@ const accessToken = v.pipe(
   v.regex(/^[\x21-\x7e]{1,8192}$/, 'expected 1 to 8192 visible ASCII characters'),
 );
 
-/** It travels in JSON alone: any text that comes back from a store as it went in. */
+/** Sent only inside JSON, so it may be any text that comes back from a store as it went in. */
 const refreshToken = v.pipe(
   v.string(),
   v.maxLength(8192, 'expected 1 to 8192 characters'),
@@ -76,7 +76,7 @@ const scope = v.pipe(
 );
 
 /**
- * An answer of the token endpoint (§2.3). A fault in one field may not cost a new refresh token that stands beside it,
+ * An answer of the token endpoint. A fault in one field may not cost a new refresh token that stands beside it,
  * so each field that is missing or makes no sense is `undefined`: then what was before stays.
  */
 export const tokenAnswer = v.object({
@@ -107,7 +107,7 @@ const problem = v.object({
 export type Problem = v.InferOutput<typeof problem>;
 
 /**
- * The error bodies known for services of this kind; §7 shows only the code and the message field. They are told
+ * The error bodies known for services of this kind; docs/partner-api.md shows only the code and the message. They are told
  * apart by shape, the first that fits wins.
  */
 export const errorBodies = {

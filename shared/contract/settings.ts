@@ -57,7 +57,8 @@ export const bridgeSettings = {
   maxRequestsPerSecond: v.optional(numberBetween(0.1, 100_000, 'requests a second'), 10),
   requiredScope: v.optional(scope, 'v2 read write'),
   acceptLanguage: v.optional(language),
-  /** How far a new `since` lies before the moment it is derived from; must exceed the visibility delay (partner-api.md §8). */
+  /** How far a new `since` lies before the moment it is derived from; must exceed the delay after which a
+   * change is visible in the feed (docs/partner-api.md). */
   overlapSeconds: v.optional(wholeBetween(10, 86_400, 'whole seconds'), 300),
   /** How long after a "not found" an advert is looked at again before it is published as unavailable; 0: at once. */
   confirmUnavailableSeconds: v.optional(wholeBetween(0, 900, 'whole seconds'), 30),

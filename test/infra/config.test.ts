@@ -92,8 +92,8 @@ describe('the settings of the stack', () => {
         owner: 'me',
       }),
     ).toEqual([
-      'pollsSecond: no such setting, pollSeconds is probably meant',
-      'organisationid: no such setting, organizationId is probably meant',
+      'pollsSecond: there is no such setting. Did you mean pollSeconds?',
+      'organisationid: there is no such setting. Did you mean organizationId?',
     ]);
   });
 

@@ -42,7 +42,7 @@ export async function startJourney({ world, setEnvironment, load, pass }: Journe
     [environmentKeys.confirmUnavailableSeconds]: '0',
     [environmentKeys.feedStateTable]: feedState.name,
     [environmentKeys.advertStatusTable]: advertStatus.name,
-    [environmentKeys.busName]: busName,
+    [environmentKeys.eventBusName]: busName,
     [environmentKeys.queueUrl]: queue.url,
     [environmentKeys.deadLetterQueueUrl]: letters.url,
     [environmentKeys.refreshTokenFunction]: refreshTokenFunction,

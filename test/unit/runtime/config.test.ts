@@ -23,7 +23,7 @@ describe('the settings of a function', () => {
       partnerSecretPolicy: '{}',
       feedStateTable: 'feed-state',
       advertStatusTable: 'advert-status',
-      busName: 'adverts',
+      eventBusName: 'adverts',
     });
   });
 
