@@ -37,19 +37,13 @@ vi.mock('../../../shared/aws/clients.ts', () => {
     lambdaClient: client('lambda'),
   };
 });
-/** Time passes only when somebody sleeps, or when the journey says so. A sleep that can be ended early is a time limit. */
-const time = vi.hoisted(() => ({ ms: Date.now() }));
+const clock = await vi.hoisted(async () => {
+  const { createSleptClock } = await import('../../helpers/aws/slept-clock.ts');
+  return createSleptClock();
+});
 vi.mock('../../../shared/domain/clock.ts', async (original) => ({
   ...(await original<object>()),
-  systemClock: {
-    now: () => time.ms,
-    sleep: (ms: number, signal?: AbortSignal) =>
-      new Promise<void>((resolve) => {
-        if (!signal) time.ms += Math.max(0, ms);
-        if (!signal || signal.aborted) resolve();
-        else signal.addEventListener('abort', () => resolve(), { once: true });
-      }),
-  },
+  systemClock: clock,
 }));
 /** The drain asks for an account's backlog only when the queue is deep: here that is soon. */
 vi.mock('../../../shared/runtime/limits.ts', async (original) => {
@@ -98,7 +92,7 @@ describe('the handlers', () => {
       world,
       load,
       pass: (ms) => {
-        time.ms += ms;
+        clock.pass(ms);
       },
       setEnvironment: (variables) => {
         for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);

@@ -25,6 +25,7 @@ import { needsGroupsTogether } from '../../ports/fauxqs-gaps.ts';
 import { feedStatesSuite } from '../../ports/feed-states.suite.ts';
 import { parkedMessagesSuite } from '../../ports/parked-messages.suite.ts';
 import { partnerAccountsSuite } from '../../ports/partner-accounts.suite.ts';
+import { hurriedClock, sqsCapabilities } from '../../ports/sqs-queue.ts';
 import { tokenVaultSuite } from '../../ports/token-vault.suite.ts';
 import type { Caller, RecordedWorld } from './recorded-world.ts';
 
@@ -138,39 +139,35 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
   beforeEach(({ task, skip }) => {
     skip(needsGroupsTogether.has(task.name), 'fauxqs hands out one message of a group at a time');
   });
-  changedAdvertsQueueSuite(
-    'drain sends, fanOut settles',
-    { controlsTime: false, countsOnAcceptance: false },
-    async () => {
-      const queue = world().queue('ChangedAdvertsQueue');
-      const letters = world().queue('ChangedAdvertsDeadLetters');
-      const table = await world().table('FeedState');
-      const fanOut = {
-        queue: queue.of('fanOut'),
-        deadLetterQueue: letters.of('fanOut'),
-        observer: anObserver().observer,
-      };
-      const settler = new BatchSettler({
-        books: createBooksWriter(table.of('fanOut')),
-        ...fanOut,
-        parking: createParkedMessages({ table: table.of('fanOut'), ...fanOut }),
-      });
-      return {
-        queue: {
-          ...createDeadLetters({ queue: letters.of('drain') }),
-          ...createChangedAdvertsQueue({
-            queue: queue.of('drain'),
-            maxWaiting: 0,
-            clock: hurriedClock(),
-            inFlightOf: async (name) =>
-              queue.bodies().filter((body) => JSON.parse(body).partnerAccount === name).length,
-          }),
-          // Lambda receives and deletes by the function's role: aws-made-calls.ts.
-          ...sqsInbox(queue.of('harness'), settler),
-        },
-      };
-    },
-  );
+  changedAdvertsQueueSuite('drain sends, fanOut settles', sqsCapabilities, async () => {
+    const queue = world().queue('ChangedAdvertsQueue');
+    const letters = world().queue('ChangedAdvertsDeadLetters');
+    const table = await world().table('FeedState');
+    const fanOut = {
+      queue: queue.of('fanOut'),
+      deadLetterQueue: letters.of('fanOut'),
+      observer: anObserver().observer,
+    };
+    const settler = new BatchSettler({
+      books: createBooksWriter(table.of('fanOut')),
+      ...fanOut,
+      parking: createParkedMessages({ table: table.of('fanOut'), ...fanOut }),
+    });
+    return {
+      queue: {
+        ...createDeadLetters({ queue: letters.of('drain') }),
+        ...createChangedAdvertsQueue({
+          queue: queue.of('drain'),
+          maxWaiting: 0,
+          clock: hurriedClock(),
+          inFlightOf: async (name) =>
+            queue.bodies().filter((body) => JSON.parse(body).partnerAccount === name).length,
+        }),
+        // Lambda receives and deletes by the function's role: aws-made-calls.ts.
+        ...sqsInbox(queue.of('harness'), settler),
+      },
+    };
+  });
 
   parkedMessagesSuite('fanOut parks, drain releases', async () => {
     const clock = createManualClock();
@@ -201,16 +198,4 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
       now: clock.now,
     };
   });
-}
-
-/** So that the figure of the queue is asked for every time. */
-function hurriedClock() {
-  let now = 0;
-  return {
-    now: () => {
-      now += 60_000;
-      return now;
-    },
-    sleep: async () => {},
-  };
 }

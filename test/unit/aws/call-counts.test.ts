@@ -5,22 +5,13 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Invocations, startAws } from '../../helpers/aws/played-aws.ts';
 
-/**
- * Time passes only when somebody sleeps, or when told: so each count comes out the same, whatever the machine does. A
- * sleep that can be ended early is a time limit, and nothing here takes that long.
- */
-const time = vi.hoisted(() => ({ ms: Date.now() }));
+const clock = await vi.hoisted(async () => {
+  const { createSleptClock } = await import('../../helpers/aws/slept-clock.ts');
+  return createSleptClock();
+});
 vi.mock('../../../shared/domain/clock.ts', async (original) => ({
   ...(await original<object>()),
-  systemClock: {
-    now: () => time.ms,
-    sleep: (ms: number, signal?: AbortSignal) =>
-      new Promise<void>((resolve) => {
-        if (!signal) time.ms += Math.max(0, ms);
-        if (!signal || signal.aborted) resolve();
-        else signal.addEventListener('abort', () => resolve(), { once: true });
-      }),
-  },
+  systemClock: clock,
 }));
 
 const minuteMs = 60_000;
@@ -72,27 +63,27 @@ describe.each([
     const ids = control.createAdverts(changes, { status: 'new' });
     await aws.invoke('drain');
     await aws.fanOut();
-    time.ms += minuteMs;
+    clock.pass(minuteMs);
     await aws.invoke('drain');
     for (const id of ids) control.setStatus(id, 'active');
     requestsOf();
 
-    time.ms += minuteMs;
+    clock.pass(minuteMs);
     drained = await aws.invoke('drain');
     fannedOut = await aws.fanOut();
     asked.changes = requestsOf();
     for (let round = 0; round < 10; round += 1) {
       for (const id of ids.slice(0, 50)) control.setStatus(id, round % 2 === 0 ? 'sold' : 'active');
     }
-    time.ms += minuteMs;
+    clock.pass(minuteMs);
     await aws.invoke('drain');
     await aws.fanOut();
     asked.repeated = requestsOf();
-    time.ms += minuteMs;
+    clock.pass(minuteMs);
     // The fan-out has changed the rate budget in the meantime: the first poll has to find that out.
     await aws.invoke('drain');
     requestsOf();
-    time.ms += minuteMs;
+    clock.pass(minuteMs);
     idle = await aws.invoke('drain');
     asked.idle = requestsOf();
     swept = await aws.invoke('refresh-token');

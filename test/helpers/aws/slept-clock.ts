@@ -1,0 +1,19 @@
+/**
+ * A system clock on which time passes only when somebody sleeps, or when told: so what is counted comes out the same,
+ * whatever the machine does. A sleep that can be ended early is a time limit, and takes no time.
+ */
+export function createSleptClock() {
+  let now = Date.now();
+  return {
+    now: () => now,
+    pass(ms: number): void {
+      now += ms;
+    },
+    sleep: (ms: number, signal?: AbortSignal) =>
+      new Promise<void>((resolve) => {
+        if (!signal) now += Math.max(0, ms);
+        if (!signal || signal.aborted) resolve();
+        else signal.addEventListener('abort', () => resolve(), { once: true });
+      }),
+  };
+}

@@ -1,0 +1,49 @@
+import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
+import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
+import { BatchSettler } from '../../shared/aws/settler.ts';
+import type { Queue } from '../../shared/aws/sqs/send-batches.ts';
+import { anObserver } from '../helpers/aws/fixtures.ts';
+import { sqsInbox } from '../helpers/aws/sqs-inbox.ts';
+
+/** Time is the emulator's own, and counting is another table's business: what needs either is shown elsewhere. */
+export const sqsCapabilities = { controlsTime: false, countsOnAcceptance: false };
+
+/**
+ * What the suite of the changed adverts' queue is about, on SQS.
+ *
+ * @param bodies what the queue holds, in flight included
+ */
+export function sqsQueue(queue: Queue, deadLetterQueue: Queue, bodies: () => Promise<readonly string[]>) {
+  const settler = new BatchSettler({
+    queue,
+    deadLetterQueue,
+    books: { add: async () => {} },
+    observer: anObserver().observer,
+    // Parked messages have a suite of their own (parked-messages.suite.ts).
+    parking: { park: () => Promise.reject(new Error('nothing is parked here')) },
+  });
+  const changedAdverts = createChangedAdvertsQueue({
+    queue,
+    maxWaiting: 0,
+    inFlightOf: async (name) =>
+      (await bodies()).filter((body) => JSON.parse(body).partnerAccount === name).length,
+    clock: hurriedClock(),
+  });
+  return {
+    ...createDeadLetters({ queue: deadLetterQueue }),
+    ...changedAdverts,
+    ...sqsInbox(queue, settler),
+  };
+}
+
+/** A minute passes between two looks, so the queue's figure is asked for every time. */
+export function hurriedClock() {
+  let now = 0;
+  return {
+    now: () => {
+      now += 60_000;
+      return now;
+    },
+    sleep: async () => {},
+  };
+}
