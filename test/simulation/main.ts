@@ -81,8 +81,8 @@ async function runPlanted(options: Options): Promise<number> {
     progress('');
     isAnyMissed ||= !found;
     const what = found
-      ? `${String(found.seeds).padStart(5)} seeds  ${found.invariant.padEnd(3)}`
-      : 'NOT FOUND        ';
+      ? `${String(found.seeds).padStart(5)} seeds  ${found.invariant.padEnd(21)}`
+      : 'NOT FOUND'.padEnd(34);
     say(`${fault.name.padEnd(30)} ${what}  ${found?.message ?? ''}`);
   }
   return isAnyMissed ? 1 : 0;

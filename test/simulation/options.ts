@@ -17,7 +17,7 @@ export interface Options {
 
 export const usage = `Usage: npm run simulate -- [options]
 
-Runs the bridge's use cases over the in-memory ports with everything going wrong, and checks the invariants I1 to I9.
+Runs the bridge's use cases over the in-memory ports with everything going wrong, and checks its invariants.
 
   --seeds N        how many seeds to run (1000)
   --from S         the first of them (1)

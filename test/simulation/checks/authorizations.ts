@@ -1,15 +1,15 @@
-/** A stop is told once, and so is its end; what was told last is how it is. */
+/** `credentials-kept`: a stop is reported once, and so is its end; what was reported last is how it is. */
 import { detailTypes } from '../../../shared/contract/names.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 
-type Told = 'required' | 'restored';
+type Reported = 'required' | 'restored';
 
 export async function checkAuthorizations({ history, state }: SimWorld): Promise<void> {
   const violated = (subject: string, message: string) =>
-    history.violated({ invariant: 'I6', subject, message: `${subject}: ${message}` });
+    history.violated({ invariant: 'credentials-kept', subject, message: `${subject}: ${message}` });
   /** By account and generation, in the order in which the bus first accepted them. */
-  const told = new Map<string, Told[]>();
+  const told = new Map<string, Reported[]>();
   const known = new Set<string>();
   for (const { 'detail-type': type, detail } of history.authorizations) {
     const { eventId, partnerAccount, generation } = detail.metadata;
@@ -22,7 +22,7 @@ export async function checkAuthorizations({ history, state }: SimWorld): Promise
   for (const [key, kinds] of told) {
     kinds.forEach((kind, index) => {
       if (kind !== (index % 2 === 0 ? 'required' : 'restored'))
-        violated(key, `authorization ${kind} was told out of turn (${kinds.join(', ')})`);
+        violated(key, `authorization ${kind} was reported out of turn (${kinds.join(', ')})`);
     });
   }
   for (const account of await state.partnerAccounts.list()) {
@@ -31,7 +31,7 @@ export async function checkAuthorizations({ history, state }: SimWorld): Promise
     const stop = stopOf(account);
     if (account.owedEvents) violated(key, 'an authorization event is owed to the end');
     else if (stop && stop.reason !== 'disconnected' && last !== 'required')
-      violated(key, 'is stopped, and nobody was told');
-    else if (!stop && last === 'required') violated(key, 'goes on, and nobody was told');
+      violated(key, 'is stopped, and nobody was told of it');
+    else if (!stop && last === 'required') violated(key, 'goes on, and nobody was told of it');
   }
 }

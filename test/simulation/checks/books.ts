@@ -1,10 +1,10 @@
-/** I9: the books balance, and say what was really listed. */
+/** `books-balance`, and the books say what was really listed. */
 
 import { secretMark } from '../model/token-desk.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 
 export async function checkBooks({ state, history, plan }: SimWorld): Promise<void> {
-  const violated = (message: string) => history.violated({ invariant: 'I9', message });
+  const violated = (message: string) => history.violated({ invariant: 'books-balance', message });
   for (const { name, generation } of await state.partnerAccounts.list()) {
     const books = await state.bookKeeper.read(name, generation);
     const { events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
@@ -19,6 +19,6 @@ export async function checkBooks({ state, history, plan }: SimWorld): Promise<vo
   const { deadLetters } = await state.bookKeeper.queue();
   if (letters.length !== deadLetters) violated(`${letters.length} dead letters, counted as ${deadLetters}`);
   if (plan.seed % 8 === 0 && JSON.stringify(letters).includes(secretMark)) {
-    history.violated({ invariant: 'I6', message: 'a dead letter holds a secret' });
+    history.violated({ invariant: 'credentials-kept', message: 'a dead letter holds a secret' });
   }
 }

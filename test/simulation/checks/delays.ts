@@ -1,4 +1,4 @@
-/** I8: what is bad delays nobody else. Looked at where nothing else goes wrong, so that a delay has no other reason. */
+/** `nobody-delays-another`, checked in runs where nothing else goes wrong, so that a delay has no other reason. */
 import { subjectOf } from '../model/history.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 import { limits } from '../world/stages.ts';
@@ -25,7 +25,7 @@ export function checkDelays({ plan, history, service }: SimWorld): void {
   const isHealthy = (one: { readonly account: string; readonly advertId: string }) =>
     !bad.has(nameOf(one.account)) && !plan.badAdverts.has(subjectOf(one));
   const violated = (subject: string, message: string) =>
-    history.violated({ invariant: 'I8', subject, message });
+    history.violated({ invariant: 'nobody-delays-another', subject, message });
 
   const listings = [...history.listings.values()].filter(isHealthy);
   for (const change of service.changes) {

@@ -1,40 +1,44 @@
-/** I3 and I4: one history per advert, and each event knows the one before it. */
+/** `one-history` and `previous-status`: each event knows the one before it. */
 import type { Published } from '../model/history.ts';
+import type { Invariant } from '../model/invariants.ts';
 import { secretMark } from '../model/token-desk.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 
 export function checkEvents({ history }: SimWorld): void {
   for (const [subject, numbered] of history.events) {
     const events = [...numbered.values()].sort((a, b) => a.sequence - b.sequence);
-    const violated = (invariant: string, text: string) =>
+    const violated = (invariant: Invariant, text: string) =>
       history.violated({ invariant, subject, message: `advert ${subject}: ${text}` });
 
     events.forEach((event, index) => {
       const before = events[index - 1];
       if (event.sequence !== index + 1)
-        violated('I3', `event ${index + 1} is missing before event ${event.sequence}`);
+        violated('one-history', `event ${index + 1} is missing before event ${event.sequence}`);
       if (event.texts.size > 1)
-        violated('I3', `event ${event.sequence} came with ${event.texts.size} contents`);
+        violated('one-history', `event ${event.sequence} came with ${event.texts.size} contents`);
       if (!event.fetch)
-        violated('I3', `event ${event.sequence} (${event.status}) comes of no look at the advert`);
+        violated('one-history', `event ${event.sequence} (${event.status}) comes of no fetch of the advert`);
       else if (event.fetch.status !== event.status) {
-        violated('I3', `event ${event.sequence} says ${event.status}, but ${event.fetch.status} was seen`);
+        violated(
+          'one-history',
+          `event ${event.sequence} says ${event.status}, but ${event.fetch.status} was seen`,
+        );
       }
       if (before && isEarlier(event, before)) {
         violated(
-          'I3',
+          'one-history',
           `event ${event.sequence} (${event.status}) was seen before event ${before.sequence} (${before.status})`,
         );
       }
       const expected = before ? before.status : null;
       if (event.previousStatus !== expected && before?.sequence === event.sequence - 1) {
         violated(
-          'I4',
+          'previous-status',
           `event ${event.sequence} says that ${event.previousStatus} came before, but it was ${expected}`,
         );
       }
       if ([...event.texts].some((text) => text.includes(secretMark)))
-        violated('I6', 'an event holds a secret');
+        violated('credentials-kept', 'an event holds a secret');
     });
   }
 }

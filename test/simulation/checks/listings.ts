@@ -1,4 +1,4 @@
-/** I1: no change is lost. */
+/** `no-change-lost` */
 import { type Fetch, type Listing, type Published, subjectOf } from '../model/history.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 import { nameOf } from '../world/users.ts';
@@ -19,7 +19,7 @@ export async function checkListings(world: SimWorld): Promise<void> {
     const subject = subjectOf({ ...change, account });
     if (bySubject.get(subject)?.some(({ page }) => page && page.tick >= change.tick)) continue;
     const message = `the change of advert ${subject} to ${change.status} never came to the queue`;
-    history.violated({ invariant: 'I1', subject, message });
+    history.violated({ invariant: 'no-change-lost', subject, message });
   }
 
   for (const resync of history.resyncs.values()) {
@@ -33,7 +33,7 @@ export async function checkListings(world: SimWorld): Promise<void> {
       const isListedAgain = bySubject.get(subject)?.some(({ page }) => (page?.tick ?? 0) >= resync.firstTick);
       if (isListedAgain) continue;
       const message = `advert ${subject} changed after the time of a resync, which did not list it again`;
-      history.violated({ invariant: 'I1', subject, message });
+      history.violated({ invariant: 'no-change-lost', subject, message });
     }
   }
 
@@ -66,10 +66,10 @@ export async function checkListings(world: SimWorld): Promise<void> {
       if (later.some((fetch) => isTold(fetch, events))) continue;
       const why =
         later.length === 0
-          ? 'nobody looked at it after that'
+          ? 'nobody fetched it after that'
           : `what was seen after that (${seen(later)}) was not published`;
       history.violated({
-        invariant: 'I1',
+        invariant: 'no-change-lost',
         subject,
         message: `advert ${subject} was listed (${key}), but ${why}`,
       });

@@ -1,4 +1,4 @@
-/** What is asked of the queue: it gives up nothing by itself (I1), and what waits for a person stands in nobody's way (I8). */
+/** The queue gives up nothing by itself (`no-change-lost`), and what waits for a person is not in it (`nobody-delays-another`). */
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import { movedByQueue } from '../../../shared/domain/queue/receive-limit.ts';
 import type { SimWorld } from '../world/sim-world.ts';
@@ -9,14 +9,14 @@ export async function checkQueue({ state, history, plan, coverage }: SimWorld): 
     const subject = `${letter.partnerAccount}/${letter.advertId}`;
     if (fault === movedByQueue) {
       const text = `the queue itself gave up ${message?.key} after ${receives} receives: nothing says what it owes`;
-      history.violated({ invariant: 'I1', subject, message: text });
+      history.violated({ invariant: 'no-change-lost', subject, message: text });
     }
     if (fault !== 'delivered-too-often') continue;
     coverage.count('fan-out: gives up what comes too often');
     // Nothing but the delays decides how often it came there.
     if (plan.siege === undefined || plan.siege === 'killer-advert') continue;
     const text = `${message?.key} was received ${receives} times in ${plan.chaosMs / 60_000} minutes`;
-    history.violated({ invariant: 'I1', subject, message: text });
+    history.violated({ invariant: 'no-change-lost', subject, message: text });
   }
   const { lostAccount } = plan;
   const lost = lostAccount && (await state.partnerAccounts.read(lostAccount))?.value;
@@ -26,5 +26,5 @@ export async function checkQueue({ state, history, plan, coverage }: SimWorld): 
   if (parked > 0) coverage.count('parking: waits for a person to the end');
   if (waiting <= parked) return;
   const text = `${waiting - parked} messages of ${lost.name} stand in the queue, although nobody connects it any more`;
-  history.violated({ invariant: 'I8', message: text });
+  history.violated({ invariant: 'nobody-delays-another', message: text });
 }

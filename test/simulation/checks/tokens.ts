@@ -1,4 +1,4 @@
-/** I6, in the end: whoever is still authorized is connected, with a refresh token that the service takes. */
+/** `credentials-kept`, at the end: whoever is still authorized is connected, with a refresh token that the service takes. */
 import type { SimWorld } from '../world/sim-world.ts';
 
 export async function checkTokens(
@@ -6,7 +6,8 @@ export async function checkTokens(
   stopped: readonly string[],
 ): Promise<void> {
   for (const account of plan.accounts) {
-    const violated = (message: string) => history.violated({ invariant: 'I6', subject: account, message });
+    const violated = (message: string) =>
+      history.violated({ invariant: 'credentials-kept', subject: account, message });
     if (service.tokens.isRevoked(users.currentOf(account))) {
       if (account !== plan.lostAccount) violated(`${account} was never connected again`);
       continue;

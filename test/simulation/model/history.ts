@@ -4,6 +4,7 @@ import type { AdvertEvent, Envelope } from '../../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import type { FeedState } from '../../../shared/ports/feed-states.ts';
+import type { Invariant } from './invariants.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Page } from './service.ts';
 
@@ -47,7 +48,7 @@ export interface Published {
 }
 
 export interface Violation {
-  readonly invariant: string;
+  readonly invariant: Invariant;
   readonly message: string;
   /** `account/advert`, where there is one. */
   readonly subject?: string;
@@ -207,7 +208,7 @@ export function createHistory(scheduler: Scheduler) {
       });
       if (sequence > 1 && !numbered.has(sequence - 1)) {
         const message = `event ${sequence} of advert ${subject} was accepted before event ${sequence - 1}`;
-        violations.push({ invariant: 'I3', subject, message });
+        violations.push({ invariant: 'one-history', subject, message });
       }
     },
   };

@@ -1,5 +1,6 @@
 /** The checker is checked: each rule of the protocols is left out once, and the simulation has to notice. */
 import type { Violation } from '../model/history.ts';
+import type { Invariant } from '../model/invariants.ts';
 import { simulate } from '../run/simulate.ts';
 import { realUseCases } from '../world/use-cases.ts';
 import { plantedInDrain } from './drain.ts';
@@ -19,7 +20,7 @@ export interface Found {
   /** How many it took, the last one included. */
   readonly seeds: number;
   readonly seed: number;
-  readonly invariant: string;
+  readonly invariant: Invariant;
   readonly message: string;
 }
 
@@ -39,7 +40,7 @@ export async function seedsUntilFound(
 }
 
 /** What the bridge does wrong without the planted fault says nothing about it. */
-async function isViolatedAnyway(seed: number, invariant: string): Promise<boolean> {
+async function isViolatedAnyway(seed: number, invariant: Invariant): Promise<boolean> {
   const { violations } = await simulate(seed, { wiring: { useCases: realUseCases } });
   return violations.some((violation) => violation.invariant === invariant);
 }

@@ -8,6 +8,7 @@ import { checkListings } from '../checks/listings.ts';
 import { checkQueue } from '../checks/queue.ts';
 import { checkTokens } from '../checks/tokens.ts';
 import type { Violation } from '../model/history.ts';
+import type { Invariant } from '../model/invariants.ts';
 import { planOf } from '../model/plan.ts';
 import type { Incident } from '../model/run-log.ts';
 import { epochMs } from '../model/scheduler.ts';
@@ -46,7 +47,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   const { scheduler, history, log } = world;
   const stages = createStages(world, wiring);
   const supervisor = createSupervisor(world, stages);
-  const violated = (invariant: string, message: string) => history.violated({ invariant, message });
+  const violated = (invariant: Invariant, message: string) => history.violated({ invariant, message });
 
   try {
     await supervisor.setUp();
@@ -66,10 +67,11 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
     await checkAuthorizations(world);
     await checkTokens(world, await supervisor.stoppedAccounts());
     // Last, for where there is a reason it has been named by now.
-    if (!isDone) violated('I1', 'half an hour after the last fault there is still work');
-    else if (!isDoneAgain) violated('I1', 'half an hour later the redriven messages are still at work');
+    if (!isDone) violated('no-change-lost', 'half an hour after the last fault there is still work');
+    else if (!isDoneAgain)
+      violated('no-change-lost', 'half an hour later the redriven messages are still at work');
   } catch (error) {
-    violated('run', error instanceof Error ? (error.stack ?? error.message) : String(error));
+    violated('run-ends', error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
   return {
     seed,

@@ -33,7 +33,7 @@ const maxLines = 400;
 /** The rest of the world is left out, and so are the days after. */
 function linesAbout({ lines, violations: [first] }: Run): readonly string[] {
   const [account = '', advertId] = first?.subject?.split('/') ?? [];
-  const isOfFeed = first?.invariant === 'I2' || first?.invariant === 'I5';
+  const isOfFeed = first?.invariant === 'cursor-behind-queue' || first?.invariant === 'one-poller';
   const isAbout = (line: string) =>
     / dies (before|after|at its time)|CALM| service +| a person +/.test(line) ||
     (isOfFeed && isAboutFeed(line, account)) ||

@@ -1,4 +1,4 @@
-/** I2 and I5, looked at in the very moment a cursor is stored. */
+/** `cursor-behind-queue` and `one-poller`, checked in the moment a cursor is stored. */
 
 import { advertIdPattern } from '../../../shared/contract/checks.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
@@ -24,23 +24,23 @@ export function checkAdvance(world: SimWorld, process: Process, { key, progress,
     const id = String(entry);
     if (!advertIdPattern.test(id) || isAccepted(world, account, id, page.tick)) continue;
     history.violated({
-      invariant: 'I2',
+      invariant: 'cursor-behind-queue',
       subject: `${account}/${id}`,
       message: `${process.name} stored ${page.cursor}, but the queue has not accepted advert ${account}/${id} of its page`,
     });
   }
   if (progress.since !== page.since) {
     const message = `${process.name} stored ${page.cursor} with since ${progress.since}, but it was given for ${page.since}`;
-    history.violated({ invariant: 'I2', subject: account, message });
+    history.violated({ invariant: 'cursor-behind-queue', subject: account, message });
   }
   // The same page stored twice is a client that repeats by itself.
   if (page.askedWith === undefined || page.askedWith === before?.cursor || before?.cursor === page.cursor)
     return;
   const message = `${process.name} stored ${page.cursor}, which follows ${page.askedWith}, over ${before?.cursor}: two pollers at once`;
-  history.violated({ invariant: 'I5', subject: account, message });
+  history.violated({ invariant: 'one-poller', subject: account, message });
 }
 
-/** I3: a generation never comes back, for its sequence numbers have been used. */
+/** `one-history`: a generation never comes back, for its sequence numbers have been used. */
 export function checkGeneration(
   { history }: SimWorld,
   { name: account, generation, stop }: PartnerAccount,
@@ -48,11 +48,11 @@ export function checkGeneration(
 ): void {
   if (before?.stop?.forgetting && before.generation === generation && !stop) {
     const message = `${account} was connected again in generation ${generation}, whose history is being removed`;
-    history.violated({ invariant: 'I3', subject: account, message });
+    history.violated({ invariant: 'one-history', subject: account, message });
   }
   if (before || !history.isForgotten({ account, generation })) return;
   const message = `${account} was connected anew with generation ${generation}, which it has had before`;
-  history.violated({ invariant: 'I3', subject: account, message });
+  history.violated({ invariant: 'one-history', subject: account, message });
 }
 
 function isAccepted({ history }: SimWorld, account: string, advertId: string, since: number): boolean {

@@ -7,13 +7,13 @@ import type { SimWorld } from './sim-world.ts';
 /** Looking through everything said takes as long as the rest of the run: so not in every one. */
 const everyNth = 8;
 
-/** Takes what a process says, and finds secrets in it (I6). */
+/** Takes what a process logs, and finds secrets in it (`credentials-kept`). */
 export function createWatchedObserver({ plan, history }: SimWorld, process: Process): Observer {
   const isWatched = plan.seed % everyNth === 0;
   const at = (level: string) => (message: string, fields?: object) => {
     process.trace(() => `${level}: ${message} ${inOneLine(fields)}`);
     if (!isWatched || !inspect([message, fields], { depth: 8 }).includes(secretMark)) return;
-    history.violated({ invariant: 'I6', message: `${process.name} logs a secret: ${message}` });
+    history.violated({ invariant: 'credentials-kept', message: `${process.name} logs a secret: ${message}` });
   };
   return { info: at('info'), warn: at('warn'), error: at('error'), count: () => undefined };
 }

@@ -94,7 +94,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       world.coverage.count('person: another user unverified');
       if (told.userUnverified !== undefined) return;
       history.violated({
-        invariant: 'I6',
+        invariant: 'credentials-kept',
         subject: account,
         message: `${users.currentOf(account)} was taken for the user who was ${account} before`,
       });

@@ -48,7 +48,7 @@ export function createUsers({ scheduler, service, history }: UserWatchDeps) {
 
   const currentOf = (name: string): string => current.get(name) ?? name;
   const violated = (name: string, message: string) =>
-    history.violated({ invariant: 'I6', subject: name, message });
+    history.violated({ invariant: 'credentials-kept', subject: name, message });
   const keyOf = (name: string, generation: number) => `${name}/${generation}`;
 
   function rowSays(name: string, user: string | undefined): void {

@@ -1,4 +1,4 @@
-/** I8: what waited outside the queue is back within a minute of whatever ended the wait. Looked at again and again. */
+/** `nobody-delays-another`: what waited outside the queue is back within a minute of the wait's end. Checked again and again. */
 import { pauseOf, stopOf } from '../../../shared/domain/partner-account.ts';
 import type { SimWorld } from './sim-world.ts';
 
@@ -24,6 +24,6 @@ export async function watchParked(world: SimWorld): Promise<void> {
     freeSince.set(account, from);
     if (now - from <= maxMs) continue;
     const message = `${first.message.key} of ${account} is parked ${now - from} ms after nothing kept it from coming back`;
-    history.violated({ invariant: 'I8', message });
+    history.violated({ invariant: 'nobody-delays-another', message });
   }
 }

@@ -1,4 +1,4 @@
-/** I6: one refresh at a time, the newest refresh token kept, and a stop only where there is a reason. */
+/** `credentials-kept`: one refresh at a time, the newest refresh token kept, and a stop only where there is a reason. */
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
 import type { History } from '../model/history.ts';
@@ -45,7 +45,7 @@ export function createTokenWatch({ service, history }: TokenWatchDeps) {
       const other = [...busy].find((one) => one !== process && !one.isDead());
       if (other) {
         const message = `${process.name} refreshes ${account} while ${other.name} has not stored its pair yet`;
-        history.violated({ invariant: 'I6', subject: account, message });
+        history.violated({ invariant: 'credentials-kept', subject: account, message });
       }
       busy.add(process);
       return (isGiven) => {
@@ -74,7 +74,7 @@ export function createTokenWatch({ service, history }: TokenWatchDeps) {
     ): void {
       if (unstored.get(name)?.has(process)) {
         const message = `${process.name} wrote about ${name} before it stored the pair it was given`;
-        history.violated({ invariant: 'I6', subject: name, message });
+        history.violated({ invariant: 'credentials-kept', subject: name, message });
       }
       // The lock is given back: no pair came of it, so there is nothing to store.
       if (!lock) refreshing.get(name)?.delete(process);
@@ -84,7 +84,7 @@ export function createTokenWatch({ service, history }: TokenWatchDeps) {
       const rejectedAt = rejections.get(process);
       if (replacedAt === undefined || rejectedAt === undefined || replacedAt > rejectedAt) return;
       const message = `${process.name} stopped ${name} for a token that had been replaced before it was rejected`;
-      history.violated({ invariant: 'I6', subject: name, message });
+      history.violated({ invariant: 'credentials-kept', subject: name, message });
     },
   };
 }

@@ -1,4 +1,7 @@
-/** I7: the rate over any window, and pauses that hold for everybody; I8: one forbidden advert is no blocked address. */
+/**
+ * `service-not-hammered`: the rate over any window, and pauses that hold for everybody; `nobody-delays-another`: one
+ * forbidden advert is no blocked address.
+ */
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
 import type { History } from '../model/history.ts';
 import type { Plan } from '../model/plan.ts';
@@ -45,11 +48,11 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
       if (earlier !== undefined && now - earlier < 1_000) {
         const allowed = plan.requestsPerSecond;
         const message = `${allowed + 1} requests within ${now - earlier} ms, where ${allowed} a second are allowed`;
-        history.violated({ invariant: 'I7', message });
+        history.violated({ invariant: 'service-not-hammered', message });
       }
       if (isBlocked || now <= pause.fromMs + graceMs || now >= pause.untilMs) return;
       const message = `${process.name} sent ${path} ${now - pause.fromMs} ms after the service had asked for a pause, which has ${pause.untilMs - now} ms to go`;
-      history.violated({ invariant: 'I7', message });
+      history.violated({ invariant: 'service-not-hammered', message });
     },
     /** The service named a time. It counts when who heard of it lived to tell the others, and could. */
     askedToWait(process: Process, ms: number): void {
@@ -72,7 +75,7 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
       if (since.length >= expected) return;
       const what = since.length === 0 ? 'nothing' : `only ${since.map(([resource]) => resource).join()}`;
       const message = `the circuit opened although ${what} answered 403 to a request without a cursor`;
-      history.violated({ invariant: 'I8', message });
+      history.violated({ invariant: 'nobody-delays-another', message });
     },
     /** A success ends the circuit, and every pause with it. */
     circuitClosed(): void {

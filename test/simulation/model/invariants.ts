@@ -1,0 +1,18 @@
+/** What has to hold in every run, whatever fails in it. docs/contribute/reliability.md says where each is asserted. */
+export const invariants = {
+  'no-change-lost':
+    'after the feed has listed a change, the advert is fetched and its status published, or a message about it is dead-lettered or parked',
+  'cursor-behind-queue': 'a cursor is stored only when the queue has accepted every ID of its page',
+  'one-history':
+    'events of an advert are numbered 1, 2, 3 … within a generation; a number has one content for ever, and a higher one was not fetched earlier',
+  'previous-status': 'the previous status of an event is the status of the event before it',
+  'one-poller': 'a drain that has lost its lease stores nothing',
+  'credentials-kept':
+    'no credential is lost, shown, or used for a generation of another user; a stop is reported once, and so is its end',
+  'service-not-hammered':
+    'requests of all processes together stay within the rate, and pause when the service asks for it',
+  'nobody-delays-another': 'one bad advert or partner account delays no other',
+  'books-balance': 'the books account for every ID that was listed',
+  'run-ends': 'the run itself ends without an error',
+} as const;
+export type Invariant = keyof typeof invariants;
