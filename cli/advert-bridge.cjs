@@ -14,6 +14,8 @@ if (needsSqlite && (major < 22 || (major === 22 && minor < 13))) {
   );
   process.exit(2);
 }
+// Compiling the bundle takes longer than most commands do, so its compiled code is kept: in this package's own folder, for
+// Node's default folder is one that everybody can write to.
 enableCompileCache?.(join(__dirname, '../node_modules/.cache/advert-bridge'));
 if (existsSync(join(__dirname, 'main.ts'))) import('./main.ts');
 else require('../dist/cli/main.cjs');

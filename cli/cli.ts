@@ -41,7 +41,7 @@ export async function runCli(argv: readonly string[], io: Io): Promise<ExitCode>
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     say(io, `advert-bridge: ${messageOf(error)}`);
-    if (wantsStackTrace(argv, io.env) && error instanceof Error) say(io, redactedText(traceOf(error)));
+    if (argv.includes('--stack-trace') && error instanceof Error) say(io, redactedText(traceOf(error)));
     return error instanceof UsageError ? exitCodes.usage : exitCodes.fault;
   }
 }
@@ -102,11 +102,6 @@ function messageOf(error: unknown): string {
   if (error instanceof UsageError || error instanceof CommandError) return error.message;
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   return `unexpected ${name}: ${message.split('\n')[0]}. Run the command again with --stack-trace, and report it`;
-}
-
-function wantsStackTrace(argv: readonly string[], { DEBUG = '' }: Io['env']): boolean {
-  const isNamed = DEBUG.split(/[\s,]+/).some((part) => ['*', '1', 'true', 'advert-bridge'].includes(part));
-  return isNamed || argv.includes('--stack-trace');
 }
 
 /** The stack of the error and of what caused it. */

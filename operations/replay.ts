@@ -29,7 +29,6 @@ export interface ReplayProgress {
   readonly isOver: boolean;
   /** Time of the event that was replayed last. */
   readonly lastReplayed?: string | undefined;
-  readonly percent?: number | undefined;
 }
 
 const dayMs = 86_400_000;
@@ -47,18 +46,12 @@ export function openReplays({ eventBusArn, eventBusName }: StackOutputs) {
         if (!(cause instanceof Error) || cause.name !== 'ResourceNotFoundException') throw cause;
         throw new CommandError(`there is no replay ${name}`, { cause });
       });
-    const { State: state = 'STARTING', StateReason: reason } = found;
-    const [first, last, at] = [found.EventStartTime, found.EventEndTime, found.EventLastReplayedTime];
+    const { State: state = 'STARTING', StateReason: reason, EventLastReplayedTime } = found;
     return {
       state,
       isOver: state !== 'STARTING' && state !== 'RUNNING',
       reason,
-      lastReplayed: at?.toISOString(),
-      percent:
-        first &&
-        last &&
-        at &&
-        Math.max(0, Math.min(100, Math.floor((100 * (+at - +first)) / (+last - +first)))),
+      lastReplayed: EventLastReplayedTime?.toISOString(),
     };
   }
 

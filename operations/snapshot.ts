@@ -34,7 +34,7 @@ async function generationsOf(
 ): Promise<ReadonlyMap<string, number>> {
   const all = await accounts.list();
   const meant = all.filter((account) => name === undefined || account.name === name);
-  if (name !== undefined && meant.length === 0) throw unknownAccount(all.map((account) => account.name));
+  if (name !== undefined && meant.length === 0) throw unknownAccount(all);
   return new Map(meant.map((account) => [account.name, account.generation]));
 }
 

@@ -2,9 +2,14 @@ import { CommandError } from './errors.ts';
 
 const maxNames = 20;
 
-/** A NAME that the bridge does not know. It is not repeated: perhaps something else was put in its place. */
-export function unknownAccount(known: readonly string[]): CommandError {
+/** For a NAME that the bridge does not know. The message does not repeat it: it may be a secret in the wrong place. */
+export function unknownAccount(known: readonly { readonly name: string }[]): CommandError {
   if (known.length === 0) return new CommandError('no such partner account: none is connected');
   const more = known.length > maxNames ? ` and ${known.length - maxNames} more` : '';
-  return new CommandError(`no such partner account. Known: ${known.slice(0, maxNames).join(', ')}${more}`);
+  return new CommandError(
+    `no such partner account. Known: ${known
+      .slice(0, maxNames)
+      .map(({ name }) => name)
+      .join(', ')}${more}`,
+  );
 }

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type * as v from 'valibot';
 import { stackName } from '../../shared/contract/names.ts';
 import { type ExitCode, give, type Io, say } from './io.ts';
-import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs } from './options.ts';
+import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs, schemasOf } from './options.ts';
 import { type LocalTarget, localTarget, type Target, targetOf } from './target.ts';
 
 /** Adds a command to the program; `end` is told the exit code when the command has done its work. */
@@ -69,9 +69,8 @@ export function defineCommand<
     if (!spec.isWithoutJson) addOptions(command, { json: flag('the result as JSON on standard output') });
     return command.action(async (...given: unknown[]) => {
       const values: Readonly<Record<string, unknown>> = { ...command.opts(), argument: given[0] };
-      const schemas = Object.entries(options).map(([name, { schema }]) => [name, schema]);
       const checked = checkedOptions(
-        { ...Object.fromEntries(schemas), ...(argument && { argument: argument.schema }) },
+        { ...schemasOf(options), ...(argument && { argument: argument.schema }) },
         values,
         { argument: argumentName },
       ) as Record<string, unknown>;

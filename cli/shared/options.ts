@@ -15,7 +15,9 @@ export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
 }
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
-export type Checked<O extends OptionSpecs> = { readonly [K in keyof O]: v.InferOutput<O[K]['schema']> };
+type Schemas<O extends OptionSpecs> = { readonly [K in keyof O]: O[K]['schema'] };
+/** The checked values of the options. */
+export type Checked<O extends OptionSpecs> = Readonly<v.InferOutput<v.ObjectSchema<Schemas<O>, undefined>>>;
 
 /** An option without a value: given or not. */
 export const flag = (help: string) => ({ help, schema: v.optional(v.boolean(), false) });
@@ -42,6 +44,9 @@ export const number = (help: string, least: number, most: number, standard: numb
 
 /** The argument of a command for one partner account. */
 export const nameArgument = { syntax: '<NAME>', help: 'the partner account', schema: partnerAccountName };
+
+export const schemasOf = <O extends OptionSpecs>(options: O): Schemas<O> =>
+  Object.fromEntries(Object.entries(options).map(([name, { schema }]) => [name, schema])) as Schemas<O>;
 
 export function addOptions(command: Command, options: OptionSpecs): void {
   for (const [key, { help, schema, value, repeatable }] of Object.entries(options)) {

@@ -11,7 +11,7 @@ export async function connectedAccount(
   target: Target,
 ): Promise<PartnerAccount> {
   const account = (await accounts.read(name))?.value;
-  if (!account) throw unknownAccount((await accounts.list()).map((known) => known.name));
+  if (!account) throw unknownAccount(await accounts.list());
   const stop = stopOf(account);
   if (!stop) return account;
   throw new CommandError(

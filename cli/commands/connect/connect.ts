@@ -92,7 +92,12 @@ export const addConnect = defineCommand(
     if (sameUser && newUser) {
       throw new UsageError('--same-user and --new-user contradict each other: leave one of them out');
     }
-    const user: UserChoice = { partnerAccount, since, sameUser, newUser };
+    const user: UserChoice = {
+      partnerAccount,
+      since,
+      sameUser: sameUser || undefined,
+      newUser: newUser || undefined,
+    };
     const isByBrowser = !refreshTokenStdin && refreshTokenFile === undefined;
     const connect = isByBrowser ? await byBrowser(io, user, given) : await byRefreshToken(io, user, given);
     if (since !== undefined && Date.parse(since) > Date.now()) say(io, futureText(since));

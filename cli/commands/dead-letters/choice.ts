@@ -33,9 +33,11 @@ export async function chooseLetters(
   if (words.length > 1 || words.some((word) => idPattern.test(word))) return { ids: idsOf(words) };
   const named = 'name' in given ? given.name : words[0];
   const { name } = checkedOptions({ name: partnerAccountName }, { name: named }, { name: 'NAME' });
-  const known = (await accounts.list()).map((account) => account.name);
+  const known = await accounts.list();
   // Letters outlive an account that was forgotten.
-  const isKnown = known.includes(name) || (await letters.list({ partnerAccount: name })).letters.length > 0;
+  const isKnown =
+    known.some((account) => account.name === name) ||
+    (await letters.list({ partnerAccount: name })).letters.length > 0;
   if (!isKnown) throw unknownAccount(known);
   return { partnerAccount: name };
 }

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
-import type { AddCommand } from '../../shared/command.ts';
-import { defineCommand } from '../../shared/command.ts';
+import { type AddCommand, defineCommand } from '../../shared/command.ts';
 import { confirm, requireTerminal } from '../../shared/confirm.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { flag, optionalText } from '../../shared/options.ts';
@@ -9,7 +8,7 @@ import { deadLetters } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
 import type { LetterChoice, LetterOutcome } from '../../targets/ports/stored-letters.ts';
 import { chooseLetters, idsOf } from './choice.ts';
-import { examples, lettersText, letterText, redrivenLines, unknownLettersText, wereText } from './text.ts';
+import { lettersText, letterText, more, redrivenLines, unknownLettersText, wereText } from './text.ts';
 
 export const addDeadLetters: AddCommand = (program, io, end) => {
   const letters = program
@@ -19,7 +18,7 @@ export const addDeadLetters: AddCommand = (program, io, end) => {
       'The adverts that the feed named as changed and that the bridge gave up on, each with the reason.',
     )
     .helpCommand(false)
-    .addHelpText('after', `\n${examples.all}`);
+    .addHelpText('after', `\n${more.all}`);
   for (const add of [addList, addShow, addRedrive, addDrop]) add(letters, io, end);
   return letters;
 };
@@ -30,7 +29,7 @@ const addList = defineCommand(
     summary: 'show them, oldest first',
     description:
       'Lists the dead letters with advert, partner account, fault, reason and time. Changes nothing.',
-    more: examples.list,
+    more: more.list,
     argument: { syntax: '[NAME]', help: 'only those of this partner account', schema: optionalText },
   },
   async ({ target, argument: name, report }) => {
@@ -51,7 +50,7 @@ const addShow = defineCommand(
     name: 'show',
     summary: 'show all of one',
     description: 'Shows all that a dead letter says, its message included. Changes nothing.',
-    more: examples.show,
+    more: more.show,
     argument: { syntax: '<ID>', help: 'as `list` shows it', schema: v.string() },
   },
   async ({ target, argument: word, report }) => {
@@ -73,7 +72,7 @@ const addRedrive = defineCommand(
     description:
       'Puts the messages back into the queue, behind those that wait for the same advert, so that each advert is ' +
       'fetched again. Do this when the cause is fixed.',
-    more: examples.redrive,
+    more: more.redrive,
     argument: {
       syntax: '[ID...]',
       help: 'as `list` shows them; or one NAME: all of that partner account',
@@ -106,7 +105,7 @@ const addDrop = defineCommand(
     summary: 'throw them away',
     description:
       'Removes dead letters for good, after asking. Their adverts get no event until they change again.',
-    more: examples.drop,
+    more: more.drop,
     argument: { syntax: '<ID...>', help: 'as `list` shows them', schema: v.array(v.string()) },
     options: { yes: flag('do not ask') },
   },

@@ -10,7 +10,7 @@ import type {
 } from '../../targets/ports/stored-letters.ts';
 
 /** Help below the options, of `dead-letters` and of each of its commands. */
-export const examples = {
+export const more = {
   all: `Examples:
   advert-bridge dead-letters list --local .advert-bridge
   advert-bridge dead-letters list main --json   (the deployed stack)
@@ -21,11 +21,9 @@ export const examples = {
   list: `Exit code 3 means that there are some: they are left for a person.
 
 Examples:
-  advert-bridge dead-letters list --local .advert-bridge
-  advert-bridge dead-letters list main --json   (the deployed stack)`,
+  advert-bridge dead-letters list main --local .advert-bridge`,
 
   show: `Examples:
-  advert-bridge dead-letters show 12 --local .advert-bridge
   advert-bridge dead-letters show 3f0a6c1e-9d55-4f4e-8c1c-0f2d7a1b2c3d --json   (the deployed stack)`,
 
   redrive: `May be repeated: a message that is back in the queue is no dead letter any more. A word in the form of an ID is taken for an
@@ -33,11 +31,9 @@ ID. Exit code 3 means that some letters have nothing to send, and stay for a per
 
 Examples:
   advert-bridge dead-letters redrive 12 13 --local .advert-bridge
-  advert-bridge dead-letters redrive main --local .advert-bridge
   advert-bridge dead-letters redrive --all   (the deployed stack)`,
 
   drop: `Examples:
-  advert-bridge dead-letters drop 12 --local .advert-bridge
   advert-bridge dead-letters drop 3f0a6c1e-9d55-4f4e-8c1c-0f2d7a1b2c3d --yes   (the deployed stack)`,
 } as const;
 

@@ -1,4 +1,4 @@
-import type { Books } from '../../../shared/domain/books.ts';
+import type { AccountStatus } from '../../../operations/status.ts';
 import { booksText } from '../../shared/wording.ts';
 
 export const more = `Adverts change by themselves, and each change appears on standard output as one line of JSON, until Ctrl-C. All data is kept
@@ -13,7 +13,7 @@ export const startText = (url: string, advertId: string | undefined, withinSecon
 Change an advert yourself:  curl -d '{"status":"sold"}' ${url}/_sandbox/adverts/${advertId}/status
 Events appear below within ${withinSeconds} seconds of a change. Ctrl-C ends the demo.\n`;
 
-export const closedText = '\nStandard output was closed before everything was delivered.';
+export const stoppedText = '\nThe demo was stopped before everything was delivered.';
 
-export const endText = (books: Books, isBalanced: boolean): string =>
+export const endText = (books: AccountStatus['books'], isBalanced: boolean): string =>
   `\nbooks: ${booksText({ books })}\n${isBalanced ? 'They balance.' : 'THEY DO NOT BALANCE.'}`;

@@ -24,11 +24,11 @@ export const addDisconnect = defineCommand(
   async ({ io, target, argument: name, options: { forget, yes }, report }) => {
     const asks = forget && !yes;
     if (asks) requireTerminal(io, '--forget');
-    await withBridge(target, disconnections, async ({ names, disconnect }) => {
-      const known = await names();
-      if (!known.includes(name)) throw unknownAccount(known);
+    await withBridge(target, disconnections, async ({ accounts, disconnect }) => {
+      const known = await accounts.list();
+      if (!known.some((account) => account.name === name)) throw unknownAccount(known);
       if (asks) await confirm(io, forgetQuestion(name));
-      if (!(await disconnect(name, { forget }))) throw unknownAccount(await names());
+      if (!(await disconnect(name, { forget }))) throw unknownAccount(await accounts.list());
     });
     report(
       { partnerAccount: name, disconnected: true, forgotten: forget },

@@ -3,13 +3,23 @@ import { UsageError } from '../../../operations/errors.ts';
 import type { ReplayRequest } from '../../../operations/replay.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
-import { checkedOptions, flag, momentOption, option, text } from '../../shared/options.ts';
+import { type Checked, checkedOptions, flag, momentOption, option, text } from '../../shared/options.ts';
 import { withProgress } from '../../shared/progress.ts';
 import { commandFor } from '../../shared/target.ts';
 import { withStack } from '../../targets/open.ts';
 import { cancelledText, goesOnText, more, progressText, replayedText } from './text.ts';
 
 const nameOrArn = v.optional(v.pipe(v.string(), v.regex(/^[\w.:/@-]{1,512}$/, 'expected a name or an ARN')));
+
+const options = {
+  from: option('TIME', 'where it begins, with its time zone (required)', v.optional(momentOption)),
+  to: option('TIME', 'where it ends (required)', v.optional(momentOption)),
+  rule: option('NAME', "the subscriber's rule on the bus, by its name or ARN", nameOrArn),
+  everyRule: flag('instead: to all subscribers'),
+  archive: option('NAME', 'which archive, where the bus has several', nameOrArn),
+  noWait: flag('do not wait until it ends'),
+  cancel: text('REPLAY', 'end a replay that was started before'),
+};
 
 export const addReplay = defineCommand(
   {
@@ -19,15 +29,7 @@ export const addReplay = defineCommand(
       "Sends what was published between two times again, from the bus's archive, to the subscriber of one rule. Only for " +
       'a deployed stack: an embedded bridge has no archive.',
     more,
-    options: {
-      from: option('TIME', 'where it begins, with its time zone (required)', v.optional(momentOption)),
-      to: option('TIME', 'where it ends (required)', v.optional(momentOption)),
-      rule: option('NAME', "the subscriber's rule on the bus, by its name or ARN", nameOrArn),
-      everyRule: flag('instead: to all subscribers'),
-      archive: option('NAME', 'which archive, where the bus has several', nameOrArn),
-      noWait: flag('do not wait until it ends'),
-      cancel: text('REPLAY', 'end a replay that was started before'),
-    },
+    options,
   },
   async ({ io, target, options, report }) => {
     if (target.kind === 'local') {
@@ -66,16 +68,8 @@ export const addReplay = defineCommand(
   },
 );
 
-interface Given {
-  readonly from: string | undefined;
-  readonly to: string | undefined;
-  readonly rule: string | undefined;
-  readonly everyRule: boolean;
-  readonly archive: string | undefined;
-}
-
 /** @throws {UsageError} when the times, or who gets the events, are missing or make no sense */
-function requestOf({ rule, everyRule, archive, ...times }: Given): ReplayRequest {
+function requestOf({ rule, everyRule, archive, ...times }: Checked<typeof options>): ReplayRequest {
   const { from, to } = checkedOptions({ from: momentOption, to: momentOption }, times);
   const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
   if (fromMs >= toMs) throw new UsageError('--to has to lie after --from');

@@ -12,10 +12,8 @@ Examples:
   advert-bridge replay --from 2026-11-19T00:00:00Z --to 2026-11-20T00:00:00Z --every-rule
   advert-bridge replay --cancel advert-bridge-20261121081500000-a1b2c3`;
 
-export function progressText(name: string, { state, lastReplayed, percent }: ReplayProgress): string {
-  const at = lastReplayed ? `, at ${lastReplayed}` : '';
-  return `replay ${name}: ${state.toLowerCase()}${at}${percent === undefined ? '' : ` (${percent} %)`}`;
-}
+export const progressText = (name: string, { state, lastReplayed }: ReplayProgress): string =>
+  `replay ${name}: ${state.toLowerCase()}${lastReplayed ? `, at ${lastReplayed}` : ''}`;
 
 export const cancelledText = (name: string, isOver: boolean, state: string): string =>
   isOver ? `Replay ${name} has ended already (${state}).` : `Replay ${name} is being cancelled.`;

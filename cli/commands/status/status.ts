@@ -20,7 +20,7 @@ export const addStatus = defineCommand(
     const status = await withBridge(target, statusPorts, async (ports) => {
       const found = await readStatus(ports, Date.now(), name);
       if (name === undefined || found.partnerAccounts.length > 0) return found;
-      throw unknownAccount((await ports.partnerAccounts.list()).map((account) => account.name));
+      throw unknownAccount(await ports.partnerAccounts.list());
     });
     report(status, statusText(status, target, Date.now()));
     return needsPerson(status) ? exitCodes.needsPerson : exitCodes.done;

@@ -50,7 +50,7 @@ export function localDisconnections(bridge: LocalBridge): Disconnections {
   }
 
   return {
-    names: async () => (await partnerAccounts.list()).map(({ name }) => name),
+    accounts: partnerAccounts,
     async disconnect(name, { forget }) {
       if (!(await partnerAccounts.read(name))) return false;
       return forget

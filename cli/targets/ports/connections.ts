@@ -1,6 +1,7 @@
 /** What `application`, `connect` and `disconnect` ask of a bridge, whichever kind it is. */
 import type { ConnectedAccount } from '../../../shared/contract/connect.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
+import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts';
 import type { StoredLetters } from './stored-letters.ts';
 
 export interface Applications {
@@ -28,9 +29,9 @@ export interface UserChoice {
   readonly partnerAccount: string;
   readonly since?: string | undefined;
   /** For a known name: takes it for granted that the same user authorized. */
-  readonly sameUser?: boolean;
+  readonly sameUser?: boolean | undefined;
   /** Begins a new generation, with nothing of the user that a known name had. */
-  readonly newUser?: boolean;
+  readonly newUser?: boolean | undefined;
 }
 
 export type ConnectInput = UserChoice & Credential;
@@ -41,8 +42,7 @@ export type Credential =
   | { readonly code: Secret; readonly redirectUri: string };
 
 export interface Disconnections {
-  /** The names of all partner accounts that the bridge knows. */
-  names(): Promise<readonly string[]>;
+  readonly accounts: Pick<PartnerAccounts, 'list'>;
   /**
    * Stops polling and removes the credentials; may be done again.
    *

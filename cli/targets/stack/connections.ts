@@ -52,7 +52,7 @@ export function stackConnections(bridge: StackBridge): Connections {
 export function stackDisconnections(bridge: StackBridge): Disconnections {
   const partnerAccounts = createPartnerAccounts(bridge.feedStateTable);
   return {
-    names: async () => (await partnerAccounts.list()).map(({ name }) => name),
+    accounts: partnerAccounts,
     async disconnect(partnerAccount, { forget }) {
       if (!(await partnerAccounts.read(partnerAccount))) return false;
       const event = { action: 'disconnect', partnerAccount, forget } as const;

@@ -8,7 +8,7 @@ export const newState = (): string => randomBytes(32).toString('base64url');
 /** The characters that RFC 6749 §4.1.2 allows in a code; no longer than a request line may be. */
 const codePattern = /^[\x21-\x7e]{1,4096}$/;
 
-/** The error codes of RFC 6749 §4.1.2.1; docs/partner-api.md shows none. */
+/** Error codes of RFC 6749 §4.1.2.1 that somebody can do something about; docs/partner-api.md shows none. */
 const refusals = new Map([
   ['access_denied', 'the access was not allowed: the user, or the partner service, denied it'],
   [
@@ -17,15 +17,9 @@ const refusals = new Map([
       'requiredScope, --required-scope), or have the partner service allow more',
   ],
   [
-    'unauthorized_client',
-    'the partner service does not allow this application to ask for authorization in this way',
-  ],
-  ['unsupported_response_type', 'the partner service does not know the authorization-code flow'],
-  [
     'invalid_request',
     'the partner service rejects the request as invalid: is the redirect URI a registered Callback URL?',
   ],
-  ['server_error', 'the partner service had an internal fault. Try again'],
   ['temporarily_unavailable', 'the partner service cannot answer now. Try again in a while'],
 ]);
 

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../../../shared/domain/clock.ts';
 import { listenError } from '../../../shared/listen-error.ts';
-import { answered, nothingHere, notOurs, strangers } from './outcome.ts';
+import { strayPages } from './outcome.ts';
 import { type Outcome, pageHeaders, pageOf } from './page.ts';
 import { type ListenAt, loopbackRedirect } from './redirect-uri.ts';
 
@@ -60,23 +60,23 @@ export async function listenForCallback(
     const isResult = asked?.pathname === resultPath && isTaken;
     if (request.headers.host?.toLowerCase() !== host) {
       // A page of another site whose name resolves to this machine would send that name.
-      show(response, 421, strangers);
+      show(response, 421, strayPages.stranger);
     } else if (!asked || (asked.pathname !== pathname && !isResult)) {
-      show(response, 404, nothingHere);
+      show(response, 404, strayPages.nothingHere);
     } else if (request.method !== 'GET') {
-      show(response, 405, nothingHere, { allow: 'GET' });
+      show(response, 405, strayPages.nothingHere, { allow: 'GET' });
     } else if (isResult) {
       response.once('finish', () => shown.abort());
       const outcome = await result.promise;
       show(response, outcome.kind === 'failed' ? 400 : 200, outcome);
     } else if (!isNavigation(request)) {
       // A browser that embeds or prefetches the address comes again when a person opens it.
-      show(response, 403, strangers);
+      show(response, 403, strayPages.stranger);
     } else if (!guard.isAnswer(asked.searchParams)) {
-      show(response, 400, notOurs);
+      show(response, 400, strayPages.notOurs);
       guard.onStranger();
     } else if (isTaken) {
-      show(response, 409, answered);
+      show(response, 409, strayPages.answered);
     } else {
       isTaken = true;
       response.writeHead(303, { ...pageHeaders, location: resultPath, 'content-length': 0 }).end();

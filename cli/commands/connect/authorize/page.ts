@@ -8,27 +8,10 @@ export interface Outcome {
 }
 
 const style = `
-:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --ground: #f3f4f6; --card: #fff; --edge: #d9dde3;
-  --done: #0a6b54; --attention: #8a5a00; --failed: #b3261e; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e8eaed; --soft: #a2a9b3; --ground: #14171a; --card: #1e2226; --edge: #343a41;
-    --done: #4fc7a6; --attention: #e5b04e; --failed: #ff8a80; }
-}
-* { box-sizing: border-box; }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1rem; background: var(--ground);
-  color: var(--ink); font: 16px/1.55 system-ui, sans-serif; }
-main { width: 100%; max-width: 30rem; padding: 2rem; background: var(--card); border: 1px solid var(--edge);
-  border-radius: 14px; }
-svg { display: block; width: 2.75rem; height: 2.75rem; margin-bottom: 1rem; fill: none; stroke: currentColor;
-  stroke-width: 2; stroke-linecap: round; stroke-linejoin: round; }
-.done svg { color: var(--done); }
-.attention svg { color: var(--attention); }
-.failed svg { color: var(--failed); }
-h1 { margin: 0 0 .75rem; font-size: 1.4rem; line-height: 1.25; overflow-wrap: anywhere; }
-p { margin: 0 0 .75rem; overflow-wrap: anywhere; }
-code { padding: .1em .35em; background: var(--ground); border-radius: 5px; font-size: .88em; }
-footer { margin-top: 1.5rem; color: var(--soft); font-size: .875rem; }
-@media (max-width: 30rem) { main { padding: 1.5rem; } }
+:root { color-scheme: light dark; }
+body { max-width: 30rem; margin: 15vh auto; padding: 0 1rem; font: 16px/1.55 system-ui, sans-serif; }
+h1 { font-size: 1.4rem; overflow-wrap: anywhere; }
+p { overflow-wrap: anywhere; }
 `;
 
 /** Nothing is loaded, run, framed or sent; the style is named by its hash, so that no other style applies either. */
@@ -52,11 +35,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   connection: 'close',
 };
 
-const marks: Readonly<Record<Outcome['kind'], string>> = {
-  done: '<circle cx="12" cy="12" r="10"/><path d="m7.5 12.5 3 3 6-7"/>',
-  attention: '<path d="M12 3 2 20.5h20z"/><path d="M12 10v4.5M12 17.5v.01"/>',
-  failed: '<circle cx="12" cy="12" r="10"/><path d="m8.5 8.5 7 7m0-7-7 7"/>',
-};
+const marks: Readonly<Record<Outcome['kind'], string>> = { done: '✓', attention: '⚠', failed: '✗' };
 
 export function pageOf({ kind, title, paragraphs }: Outcome): string {
   return `<!doctype html>
@@ -69,11 +48,10 @@ export function pageOf({ kind, title, paragraphs }: Outcome): string {
 <style>${style}</style>
 </head>
 <body>
-<main class="${kind}">
-<svg viewBox="0 0 24 24" aria-hidden="true">${marks[kind]}</svg>
-<h1>${escapeHtml(title)}</h1>
+<main>
+<h1><span aria-hidden="true">${marks[kind]}</span> ${escapeHtml(title)}</h1>
 ${paragraphs.map((text) => `<p>${withCode(escapeHtml(text))}</p>`).join('\n')}
-<footer>Advert Bridge, on your own machine. You can close this page.</footer>
+<p>Advert Bridge, on your own machine. You can close this page.</p>
 </main>
 </body>
 </html>
