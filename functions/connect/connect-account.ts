@@ -71,7 +71,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     return exclusively(deps, name, options, again, () => connectFirst(request, options));
   }
 
-  /** There is no row yet that could be locked: it is locked from its first writing on. */
+  /** There is no row to lock yet: it is locked from its first write on. */
   async function connectFirst(request: ConnectRequest, options: CallOptions): Promise<ConnectedAccount> {
     const { partnerAccount: name } = request;
     const holder = newId();
@@ -192,7 +192,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     if (isOurs(account)) return account;
     throw new PartnerError(
       'account-busy',
-      `connecting ${name} took so long that its token was refreshed, or it was changed, meanwhile: connect it again`,
+      `connecting ${name} took so long that somebody else refreshed its token or changed it meanwhile: connect it again`,
     );
   }
 
@@ -202,10 +202,10 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
 const connectedElsewhere = (name: string) =>
   new PartnerError(
     'account-busy',
-    `${name} was connected by somebody else in the same moment, and nothing of this was stored: see who it is, and connect it again if that is not the right user`,
+    `somebody else connected ${name} at the same time, and nothing of yours was stored: check who, and connect it again if that is not the right user`,
   );
 
-/** Says what became of a refresh token that was handed in, for the service may have replaced it by now. */
+/** The fault with a word on the refresh token that was handed in, for the service may have replaced it by now. */
 function sayingUsed(error: unknown, handedIn: Secret, { refreshToken }: TokenPair): unknown {
   if (!(error instanceof PartnerError)) return error;
   const fate = refreshToken.equals(handedIn)

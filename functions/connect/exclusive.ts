@@ -26,7 +26,7 @@ export async function exclusively<T>(
     if (clock.now() + lookAgainMs >= deadlineMs) {
       throw new PartnerError(
         'account-busy',
-        `the token of ${name} is being refreshed, or somebody else connects it right now: try again in two minutes`,
+        `somebody else is refreshing the token of ${name} or connecting it: try again in two minutes`,
       );
     }
     await clock.sleep(lookAgainMs);

@@ -29,7 +29,7 @@ export interface Look {
   readonly deadlineMs: number;
 }
 
-/** Adverts looked up at a time: a user is nearly always known by the first few. */
+/** Adverts looked up at a time: the first few nearly always settle it. */
 const lookUpAtOnce = 100;
 /** A slow service must not keep a pair from being stored. */
 const maxMs = 10_000;
@@ -46,7 +46,7 @@ export function createUserVerification(deps: UserVerificationDeps) {
       { partnerAccount, deadlineMs: Math.min(deadlineMs, clock.now() + maxMs) },
     );
 
-  /** Whether the feed answers; never throws, for the pair is stored by then and good or not by itself. */
+  /** Whether the feed answers; never throws, for the pair is stored by then. */
   async function firstPage(since: string, look: Look): Promise<ConnectedAccount['feed']> {
     try {
       const { page } = await pageSince(since, look);
@@ -92,14 +92,14 @@ export function createUserVerification(deps: UserVerificationDeps) {
     );
   }
 
-  /** Where to ask from: a time that the bridge has read whole, near enough for the service to know it still. */
+  /** Where to ask from: the bridge has read everything since, and the service still lists it. */
   function recentlyRead({ since, lastSuccess }: FeedState): string {
     const success = knownSuccess(lastSuccess, clock.now());
     if (success === undefined || success - lookBackMs <= Date.parse(since)) return since;
     return toInstant(success - lookBackMs);
   }
 
-  /** The beginning of `ids` that the bridge was told of: what changed before it last read the feed to its end. */
+  /** The beginning of `ids`, up to what changed after the bridge last read the feed to its end. */
   async function listedBefore(
     { lastSuccess }: FeedState,
     ids: readonly string[],
@@ -128,7 +128,7 @@ export function createUserVerification(deps: UserVerificationDeps) {
   }
 
   function cannotTell(error: PartnerError, { partnerAccount }: Look): string {
-    observer.info('not told whether the same user authorized', { partnerAccount, error });
+    observer.info('could not verify that the same user authorized', { partnerAccount, error });
     return `its feed did not answer: ${error.message}`;
   }
 

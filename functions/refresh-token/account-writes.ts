@@ -11,7 +11,7 @@ import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 import type { RefreshDeps } from './refresh-request.ts';
 
-/** Waits for a person, and owes the event that says so; once for each token version. */
+/** Needs manual reauthorization, and owes the event that says so; once for each token version. */
 export function stopped(
   account: PartnerAccount,
   reason: StopReason,
@@ -34,7 +34,7 @@ export function restored(account: PartnerAccount, tokenVersion: string, nowMs: n
   return owing(rest, 'restored', { reason: 'connected-again', tokenVersion, observedAt: nowMs });
 }
 
-/** Knows of a newer pair, by which a stop ends; but one that a person asked for ends by `connect` alone. */
+/** Has a newer token, which ends a stop; but a stop that a person asked for ends by `connect` alone. */
 export function withToken(
   account: PartnerAccount,
   version: string,
@@ -61,7 +61,7 @@ function owing(
   return { ...account, owedEvents: [...owedEvents, envelope] };
 }
 
-/** Publishes what the account owes, oldest first. What the bus refuses stays owed, for the next sweep. */
+/** Publishes the events that the account owes, oldest first. What the bus refuses stays owed until the next sweep. */
 export async function publishOwedEvents(
   { accounts, events, observer }: Pick<RefreshDeps, 'accounts' | 'events' | 'observer'>,
   account: PartnerAccount,
@@ -70,7 +70,7 @@ export async function publishOwedEvents(
     try {
       await events.publish(envelope);
     } catch (error) {
-      observer.warn('authorization event not accepted yet: it is published again', {
+      observer.warn('the bus did not accept an authorization event: the next sweep publishes it', {
         partnerAccount: account.name,
         error,
       });

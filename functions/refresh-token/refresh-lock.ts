@@ -7,7 +7,7 @@ export interface LockDeps {
   readonly clock: Clock;
   readonly newId: () => string;
   readonly settings: {
-    /** Outlives the function's timeout, so that nobody else writes a token while this one may still do so. */
+    /** Longer than the function's timeout, so that nobody else writes a token while this function may still do so. */
     readonly lockMs: number;
   };
 }
@@ -17,7 +17,7 @@ export const busy = Symbol('busy');
 /**
  * Runs `work` as the only one that changes the partner account's tokens, over all functions and processes.
  *
- * @param work is told under which name the lock is held, which the account's row says as long as nobody else took it
+ * @param work is given the holder's name, which stands in the account's row for as long as nobody else took the lock
  * @returns `busy` when somebody else is at it, or there is no such account
  */
 export async function withRefreshLock<T>(

@@ -49,12 +49,12 @@ export function createRefreshToken(deps: RefreshDeps) {
       const newer = request.because === 'stopped' ? await storedVersion(name) : undefined;
       if (newer === undefined || newer === stop.tokenVersion) return { kind: 'stopped', reason: stop.reason };
     }
-    // The account may not have been told of the newest secret (a crash in between), or not yet: the secret decides.
+    // The secret decides: after a crash between the two writes the account does not name its newest version.
     if (account.token?.version !== rejectedVersion && (await storedVersion(name)) !== rejectedVersion) {
       return { kind: 'renewed' };
     }
     const pause = pauseOf(account, clock.now());
-    // A pause keeps the account from being polled; its refresh token would die of it.
+    // A paused account is not polled, so its refresh token would die of the pause.
     if (pause && request.because !== 'unused')
       return { kind: 'paused', untilMs: pause.until, reason: pause.reason };
 
@@ -66,7 +66,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     const { partnerAccount: name, rejectedVersion, because } = request;
     const current = await vault.read(name);
     if (!current) return stopAccount(name, 'refresh-token-rejected', rejectedVersion);
-    // After a crash between the two writes, or an edit by hand, the account is told now.
+    // After a crash between the two writes, or an edit by hand, the account learns of the newest version now.
     const told = await changeAccount(accounts, name, (now) =>
       now.token?.version === current.version
         ? undefined
@@ -112,7 +112,10 @@ export function createRefreshToken(deps: RefreshDeps) {
     });
     if (account) await publishOwedEvents(deps, account);
     if (missing.length > 0) {
-      observer.error('the scope granted no longer suffices', { partnerAccount: name, missing });
+      observer.error(
+        'the granted scope no longer suffices: the account is stopped until it is connected again',
+        { partnerAccount: name, missing },
+      );
       return { kind: 'stopped', reason: 'scope-insufficient' };
     }
     if (pauseFor && account?.pause) {
@@ -125,14 +128,19 @@ export function createRefreshToken(deps: RefreshDeps) {
 
   function logPause(name: string, reason: string): void {
     if (reason === sameAnswer) {
-      observer.warn('the service returned the very token that it rejects', { partnerAccount: name });
+      observer.warn('the service returned the very token that it rejects: the account pauses', {
+        partnerAccount: name,
+      });
       return;
     }
     observer.count(metrics.needsAttention, 1);
-    observer.error('the token endpoint gave no access token that can be sent: its refresh token is kept', {
-      partnerAccount: name,
-      fault: 'contract-broken',
-    });
+    observer.error(
+      'the token endpoint returned no usable access token: the account pauses, its refresh token is stored',
+      {
+        partnerAccount: name,
+        fault: 'contract-broken',
+      },
+    );
   }
 
   function paused(account: PartnerAccount, reason: string, earlierAttempts: number): PartnerAccount {
@@ -143,7 +151,7 @@ export function createRefreshToken(deps: RefreshDeps) {
 
   async function refused(name: string, version: string, fault: PartnerError): Promise<RefreshOutcome> {
     if (fault.code !== 'grant-rejected') return failed(name, fault);
-    // Believed only after a second look: somebody may have connected the account in this very moment.
+    // Believed only after a second look: somebody may have connected the account meanwhile.
     const again = await vault.read(name);
     // Planted fault: invalid-grant-believed
     if (again && again.version !== version) return { kind: 'renewed' };
@@ -160,7 +168,7 @@ export function createRefreshToken(deps: RefreshDeps) {
       return stopped(now, reason, tokenVersion, clock.now());
     });
     if (!account || !stopOf(account)) return { kind: 'renewed' };
-    observer.error('partner account stopped: it has to be connected again', { partnerAccount: name, reason });
+    observer.error('the partner account is stopped: connect it again', { partnerAccount: name, reason });
     await publishOwedEvents(deps, account);
     return { kind: 'stopped', reason };
   }
@@ -169,9 +177,9 @@ export function createRefreshToken(deps: RefreshDeps) {
     const fields = { partnerAccount: name, fault: fault.code, reason: fault.message, error: fault.cause };
     if (fault.policy.needsAttention) {
       observer.count(metrics.needsAttention, 1);
-      observer.error('the token cannot be refreshed until somebody acts', fields);
+      observer.error('the token cannot be refreshed: see the reason, it does not end by itself', fields);
     } else {
-      observer.warn('the token could not be refreshed: it is tried again', fields);
+      observer.warn('the token could not be refreshed: the refresh is tried again', fields);
     }
     return { kind: 'failed', fault: fault.code, reason: fault.message };
   }

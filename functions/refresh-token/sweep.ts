@@ -19,7 +19,7 @@ const dayMs = 86_400_000;
  */
 const usedWithinMs = 7 * dayMs;
 const atOnce = 5;
-/** No refresh is begun that has no time to end. */
+/** A refresh is begun only with this much time left. */
 const minMs = 5_000;
 
 type Refresh = (request: TokenRefresh, options: CallOptions) => Promise<RefreshOutcome>;
@@ -39,20 +39,22 @@ export function createSweep(deps: RefreshDeps, refresh: Refresh) {
   function warnOfIdleness({ name, token }: PartnerAccount): void {
     if (!token || clock.now() - token.usedAt < refreshTokenAlarmMs) return;
     observer.count(metrics.needsAttention, 1);
-    observer.error('the refresh token dies within a week unless it is used', { partnerAccount: name });
+    observer.error('the refresh token expires within a week unless a refresh succeeds', {
+      partnerAccount: name,
+    });
   }
 
   /**
-   * Publishes what is owed, and uses every refresh token whose access token has run out or that was not used for a week,
-   * a paused account's too; the one unused longest first. Takes up what somebody put into the secret of a stopped one.
-   * What there is no time for is left to the next sweep.
+   * Publishes owed events, and uses every refresh token whose access token has expired or that was not used for a week,
+   * also a paused account's; the one unused longest comes first. A stopped account goes on where somebody has put another
+   * token into its secret. What there is no time for is left to the next sweep.
    */
   return async function sweep(options: CallOptions): Promise<SweepReport> {
     const report = { refreshed: [] as string[], failed: [] as string[] };
     let left = 0;
     const known = await accounts.list(({ message }) => {
       observer.count(metrics.needsAttention, 1);
-      observer.error('a stored row cannot be read: that token is not looked after', { reason: message });
+      observer.error('a stored row cannot be read: its token is not refreshed', { reason: message });
     });
     const all = known.toSorted((a, b) => (a.token?.usedAt ?? 0) - (b.token?.usedAt ?? 0));
     await forEachConcurrent(all, atOnce, async (account) => {
@@ -72,7 +74,8 @@ export function createSweep(deps: RefreshDeps, refresh: Refresh) {
       else if (!isStopped) warnOfIdleness(account);
       if (outcome?.kind === 'failed' || outcome?.kind === 'stopped') report.failed.push(name);
     });
-    if (left > 0) observer.warn('no time left: tokens wait for the next sweep', { count: left });
+    if (left > 0)
+      observer.warn('the sweep ran out of time: the other tokens wait for the next one', { count: left });
     return report;
   };
 }

@@ -10,13 +10,13 @@ export interface TokenRequestDeps {
   readonly clock: Clock;
 }
 
-/** Tokens of a thousand partner accounts are refreshed with one reading of the secret. */
+/** So that the tokens of a thousand partner accounts are refreshed with one reading of the secret. */
 const maxAgeMs = 5 * 60_000;
 
 /**
  * Asks the token endpoint in the application's name. Its credentials are kept for five minutes; when the service
- * rejects them they are read again at once, and the request is made again if somebody has replaced them: so a rotation
- * needs no restart and leaves no gap.
+ * rejects them they are read again at once, and the request is repeated if they have been replaced: so a rotation needs
+ * no restart and leaves no gap.
  */
 export function createTokenRequests({ application, endpoint, clock }: TokenRequestDeps) {
   let kept: { readonly credentials: Promise<Application>; readonly readAt: number } | undefined;

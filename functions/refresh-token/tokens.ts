@@ -4,7 +4,7 @@ import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ReceivedTokens } from '../../shared/ports/token-endpoint.ts';
 
-/** Where the answer does not say how long its token lives, it is taken for an hour; a 401 corrects that. */
+/** For an answer that does not say how long its token lives; if it is less, a 401 says so. */
 const assumedLifetimeSeconds = 3600;
 
 /**
@@ -32,8 +32,8 @@ export function pairOf(
 }
 
 /**
- * Says so where the answer is not as the document has it: a type other than bearer, which is sent as one all the same,
- * and fields that cannot be used, of which what was before stays. Never says what stands in them.
+ * Logs where the answer differs from what the document shows: fields that cannot be used, whose former value stays, and a
+ * token type other than bearer. Never logs what is in them.
  */
 export function warnOfOddAnswer(
   { answer, unusable = [] }: ReceivedTokens,
@@ -43,17 +43,17 @@ export function warnOfOddAnswer(
   if (unusable.includes('refresh_token')) {
     observer.count(metrics.needsAttention, 1);
     observer.error(
-      'the token endpoint gave a refresh token that cannot be stored: the one before is kept, and may be dead by tomorrow',
+      'the token endpoint returned a refresh token that cannot be stored: the old one is kept, and may be dead by tomorrow',
       { partnerAccount, fields: unusable },
     );
   } else if (unusable.length > 0) {
-    observer.warn('the token endpoint gave what cannot be used: of these fields what was before stays', {
+    observer.warn('the token endpoint returned fields that cannot be used: their former values are kept', {
       partnerAccount,
       fields: unusable,
     });
   }
   if (answer.token_type === undefined || answer.token_type === 'bearer') return;
-  observer.warn('the token endpoint names a type other than bearer: the token is used as one', {
+  observer.warn('the token endpoint returned a token type other than bearer: the token is used as bearer', {
     partnerAccount,
   });
 }
@@ -63,10 +63,10 @@ const normalScope = (scope: string): string => scopesOf(scope).join(' ');
 
 const scopesOf = (scope: string): string[] => scope.split(/[\s+]+/).filter((part) => part !== '');
 
-/** The scope of an answer; empty where it tells none. */
+/** The scope of an answer; empty where it has none. */
 export const grantedScope = ({ answer }: ReceivedTokens): string => normalScope(answer.scope ?? '');
 
-/** Which of the required scopes were not granted. A scope that nobody told us of counts as granted. */
+/** Which of the required scopes were not granted. Where the service never named the scope, all count as granted. */
 export function missingScopes(granted: string, required: string): string[] {
   if (granted === '') return [];
   const has = new Set(scopesOf(granted));

@@ -1,4 +1,4 @@
-/** The numbers that are nobody's to set, for the functions. */
+/** The limits of the functions that are no settings. */
 
 const minuteMs = 60_000;
 
@@ -6,7 +6,7 @@ const minuteMs = 60_000;
 export const scheduleMs = minuteMs;
 
 export const drainLimits = {
-  /** A crash stops polling no longer than this; a page is read and queued in a fraction of it. */
+  /** How long a crash stops polling at most; a page is read and queued in a fraction of it. */
   leaseMs: 90_000,
   /** SQS lets 20,000 messages of a FIFO queue be in flight, and looks for free groups among the first of a backlog. */
   maxWaiting: 10_000,

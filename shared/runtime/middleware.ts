@@ -4,18 +4,18 @@ import { redactedError } from '../domain/redaction.ts';
 import { type Telemetry, telemetry } from './observer.ts';
 
 export interface Runtime {
-  /** Ms since 1970: what is not done by then is left to the next run or delivery. */
+  /** Milliseconds since 1970: what is not done by then is left to the next run or delivery. */
   readonly deadlineMs: number;
 }
 
 /** Left for settling a batch, for log lines and metrics. */
 const marginMs = 3_000;
-/** A function that overruns even its margin is ended by us, so that its last lines and figures get out. */
+/** A function that overruns even its margin is ended this long before Lambda does, so that its log lines and metrics are written. */
 const timeoutEarlyInMillis = 250;
 
 /**
- * What every function has around it: each log line names the request, an error is logged without the event and fails
- * the invocation, redacted both times, metrics are written at the end whatever happened.
+ * What surrounds every function: each log line names the request; an error is logged without the event and fails the
+ * invocation, redacted both times; metrics are written at the end in any case.
  *
  * @param name of the function, in every log line
  * @see https://middy.js.org/docs/intro/hooks
@@ -32,13 +32,13 @@ export function withRuntime<Event, Result>(
         if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
       },
     })
-      // Of the context just this: Powertools' own middleware would also repeat the function's ARN, name and memory in each
+      // Only this of the context: Powertools' own middleware would also put the function's ARN, name and memory into each
       // line, a third of what the log of a batch costs.
       .before(({ context }) => {
         logger.resetKeys();
         logger.appendKeys({ function: name, function_request_id: context.awsRequestId });
       })
-      // Lambda prints what is thrown as it is, and gives it to whoever invoked the function.
+      // Lambda logs a thrown error as it is, and returns it to whoever invoked the function.
       .onError((request) => {
         request.error = redactedError(request.error);
         logger.error('the invocation failed', { error: request.error });

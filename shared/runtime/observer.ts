@@ -18,8 +18,8 @@ export function createTelemetry() {
     warn: (message, fields) => logger.warn(message, fields ?? {}),
     error: (message, fields) => logger.error(message, fields ?? {}),
     count(metric, value) {
-      // A metric is paid for in each hour that it is written in. The lag says that the drain runs; of any other, no
-      // word is as good as none.
+      // A metric costs money for each hour in which it is written. A lag of 0 shows that the drain runs; any other metric
+      // is emitted only when non-zero.
       if (value === 0 && metric !== names.feedLagSeconds) return;
       const unit = metric === names.feedLagSeconds ? MetricUnit.Seconds : MetricUnit.Count;
       metrics.addMetric(metric, unit, value);
@@ -30,6 +30,6 @@ export function createTelemetry() {
 
 export type Telemetry = ReturnType<typeof createTelemetry>;
 
-/** The function's own; a module is loaded once in each of them. */
+/** The function's own: a module is loaded once in each. */
 export const telemetry = createTelemetry();
 export const { observer } = telemetry;

@@ -17,11 +17,11 @@ const clientOptions = (config: FunctionEnvironment<FunctionName>, table: Table) 
   concurrency: partnerConnections,
 });
 
-/** The partner service for a function that brings tokens along. */
+/** For a function that brings tokens along. */
 export const partnerClient = (config: FunctionEnvironment<'refreshToken' | 'connect'>, table: Table) =>
   createLimitedClient(clientOptions(config, table));
 
-/** The partner service as drain and fan-out read it; tokens are refreshed by the function whose work that is. */
+/** For drain and fan-out, which ask the refresh-token function for a new token. */
 export const partnerService = (config: FunctionEnvironment<'drain' | 'fanOut'>, table: Table) =>
   createPartnerService({
     ...clientOptions(config, table),

@@ -64,7 +64,7 @@ describe('two first connects of one name at the same moment', () => {
     expect(refused).toMatchObject([
       {
         code: 'account-busy',
-        message: expect.stringContaining('connected by somebody else in the same moment'),
+        message: expect.stringContaining('somebody else connected shop at the same time'),
       },
     ]);
     const account = await world.account('shop');
