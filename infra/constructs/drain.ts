@@ -4,13 +4,7 @@ import type { StackSettings } from '../../shared/contract/settings.ts';
 import { BridgeFunction } from './bridge-function.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
 import type { DurableTable } from './durable-table.ts';
-import {
-  rateBudget,
-  sendsDeadLetters,
-  usesFeedState,
-  usesParkedMessages,
-  usesPartnerTokens,
-} from './grants.ts';
+import { rateBudget, sendsDeadLetters, usesFeedState, usesPartnerTokens } from './grants.ts';
 import { tokenReaderPath } from './partner-secrets.ts';
 import { Schedule } from './schedule.ts';
 
@@ -52,8 +46,8 @@ export class Drain extends Construct {
       feed: ['GetItem', 'Query', 'UpdateItem'],
       books: ['GetItem'],
       parked: ['DeleteItem', 'GetItem', 'Query'],
+      parkedMessages: ['BatchWriteItem', 'Query'],
     });
-    usesParkedMessages(this.function, feedState, ['BatchWriteItem', 'Query']);
     usesPartnerTokens(this.function, refreshToken);
     this.function.knows('queueUrl', changedAdverts.queue.queueUrl).may('ChangedAdverts', {
       actions: ['sqs:SendMessage', 'sqs:GetQueueAttributes'],

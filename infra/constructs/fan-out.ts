@@ -7,14 +7,7 @@ import { advertStatusTable } from '../../shared/contract/tables.ts';
 import { BridgeFunction } from './bridge-function.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
 import { DurableTable } from './durable-table.ts';
-import {
-  publishesOn,
-  rateBudget,
-  sendsDeadLetters,
-  usesFeedState,
-  usesParkedMessages,
-  usesPartnerTokens,
-} from './grants.ts';
+import { publishesOn, rateBudget, sendsDeadLetters, usesFeedState, usesPartnerTokens } from './grants.ts';
 import { tokenReaderPath } from './partner-secrets.ts';
 
 export interface FanOutProps {
@@ -62,8 +55,8 @@ export class FanOut extends Construct {
       account: ['GetItem'],
       books: ['UpdateItem'],
       parked: ['PutItem'],
+      parkedMessages: ['BatchWriteItem'],
     });
-    usesParkedMessages(this.function, feedState, ['BatchWriteItem']);
     usesPartnerTokens(this.function, refreshToken);
     publishesOn(this.function, bus);
     sendsDeadLetters(this.function, changedAdverts.deadLetters);

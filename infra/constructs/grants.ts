@@ -2,12 +2,21 @@
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import { type parkedMarks, parkedMessagesOf } from '../../shared/contract/tables.ts';
+import { parkedMarks, parkedMessagesOf } from '../../shared/contract/tables.ts';
 import type { BridgeFunction } from './bridge-function.ts';
 import { readsPartnerSecrets } from './partner-secrets.ts';
 
-/** What the items of the feed-state table are about: its partition key (shared/contract/tables.ts). */
-type ItemKind = 'account' | 'feed' | 'books' | 'bridge' | typeof parkedMarks;
+/** Partition key of each kind of item in the feed-state table (shared/contract/tables.ts). */
+const itemKeys = {
+  account: 'account',
+  feed: 'feed',
+  books: 'books',
+  bridge: 'bridge',
+  parked: parkedMarks,
+  /** Each partner account has a partition of its own. */
+  parkedMessages: parkedMessagesOf('*'),
+} as const;
+type ItemKind = keyof typeof itemKeys;
 type TableAction = 'BatchWriteItem' | 'DeleteItem' | 'GetItem' | 'PutItem' | 'Query' | 'UpdateItem';
 
 /**
@@ -21,25 +30,14 @@ export function usesFeedState(
 ): void {
   user.knows('feedStateTable', table.tableName);
   for (const [kind, allowed] of Object.entries(actions)) {
+    const key = itemKeys[kind as ItemKind];
+    const operator = key.includes('*') ? 'StringLike' : 'StringEquals';
     user.may(`FeedState${kind[0]?.toUpperCase()}${kind.slice(1)}`, {
       actions: allowed.map((action) => `dynamodb:${action}`),
       resources: [table.tableArn],
-      conditions: { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [kind] } },
+      conditions: { [`ForAllValues:${operator}`]: { 'dynamodb:LeadingKeys': [key] } },
     });
   }
-}
-
-/** Lets `user` do the actions listed with the parked messages of every partner account: each has a partition of its own. */
-export function usesParkedMessages(
-  user: BridgeFunction,
-  table: ITable,
-  allowed: readonly TableAction[],
-): void {
-  user.may('FeedStateParkedMessages', {
-    actions: allowed.map((action) => `dynamodb:${action}`),
-    resources: [table.tableArn],
-    conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [parkedMessagesOf('*')] } },
-  });
 }
 
 /** Every function takes its slots from the bridge's one rate budget before it asks the partner service. */

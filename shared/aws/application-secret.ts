@@ -10,7 +10,7 @@ import type { Application, ApplicationSecret } from '../ports/application-secret
 
 const SecretId = secretNames.application;
 
-/** What the command line uses beside: the stack makes the secret, a person fills it in. */
+/** For the command line: the stack makes the secret, a person fills it in. */
 export interface ApplicationSecretWriter extends ApplicationSecret {
   write(application: Application): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface ApplicationSecretWriter extends ApplicationSecret {
 export function createApplicationSecret(client: SecretsManagerClient): ApplicationSecretWriter {
   return {
     async read() {
-      // Made by the stack without a value: until it is filled in, there is no current version to be found.
+      // The stack makes the secret without a value: until it is filled in, it has no current version.
       const found = await client.send(new GetSecretValueCommand({ SecretId })).catch((error: unknown) => {
         if (error instanceof ResourceNotFoundException) return undefined;
         throw error;

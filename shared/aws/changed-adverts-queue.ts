@@ -13,7 +13,7 @@ export interface ChangedAdvertsQueueOptions extends Edges {
   readonly inFlightOf: (partnerAccount: string) => Promise<number>;
 }
 
-/** How long the queue's figure is believed; what is sent in between is added to it. */
+/** How long the queue's figure is used; what is sent in between is added to it. */
 const countedForMs = 5_000;
 
 /** The FIFO queue between drain and fan-out: one message group for each advert of a partner account. */
@@ -22,7 +22,7 @@ export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): 
   let counting: { readonly waiting: Promise<number>; readonly at: number } | undefined;
   let sentSince = 0;
 
-  /** Feeds that are read side by side share one question. */
+  /** Messages in the whole queue. Feeds that are read side by side share one request. */
   async function total(): Promise<number> {
     if (!counting || clock.now() - counting.at >= countedForMs) {
       const mine = { waiting: countMessages(queue), at: clock.now() };

@@ -7,7 +7,7 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 /**
  * Connections are kept alive (the SDK's default) and attempts are short: all calls are small, and one that hangs would
  * use up the time of a whole batch. Four attempts reach a little beyond a second of throttling.
- * `AWS_ENDPOINT_URL`, region and credentials are the SDK's to find.
+ * The SDK finds `AWS_ENDPOINT_URL`, region and credentials by itself.
  *
  * @see https://docs.aws.amazon.com/sdk-for-javascript/v3/developer-guide/node-reusing-connections.html
  */
@@ -22,8 +22,8 @@ export const eventBridgeClient = () => new EventBridgeClient(defaults);
 export const secretsManagerClient = () => new SecretsManagerClient(defaults);
 
 /**
- * Waits as long as the function invoked may run: it talks to the partner service. One attempt, for a second one would
- * find the first one's lock.
+ * Waits as long as the function invoked may run: it talks to the partner service. One attempt: a second one would
+ * meet the first one's lock.
  */
 export const lambdaClient = () =>
   new LambdaClient({

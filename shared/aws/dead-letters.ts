@@ -4,7 +4,7 @@ import type { DeadLetters } from '../ports/dead-letters.ts';
 import type { Edges } from './batches/batches.ts';
 import { type Outgoing, type Queue, sendBatches } from './sqs/send-batches.ts';
 
-/** A letter with what tells it from any other, such as the ID of the message that it is made from. */
+/** A letter with an ID that no other letter has, such as that of the message it is made from. */
 export interface Addressed {
   readonly id: string;
   readonly letter: DeadLetter;
@@ -28,7 +28,7 @@ const outgoing = ({ id, letter }: Addressed): Outgoing => ({
   deduplicationId: digest(id),
 });
 
-/** What is no character of XML, and JSON leaves as it is. @see API_SendMessageBatch */
+/** SQS refuses what XML 1.0 has no character for; JSON leaves these two as they are. @see API_SendMessageBatch */
 const refusedBySqs = /[\ufffe\uffff]/g;
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16)}`;
 
@@ -39,7 +39,7 @@ export interface DeadLettersOptions extends Edges {
   readonly queue: Queue;
 }
 
-/** What the feed names and is no ID goes to the dead-letter queue; the cursor's write counts it. */
+/** What the feed lists although it is no advert ID goes to the dead-letter queue; the cursor's write counts it. */
 export function createDeadLetters({ queue, ...edges }: DeadLettersOptions): DeadLetters {
   return {
     async sendMalformed(letters) {

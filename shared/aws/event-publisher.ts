@@ -23,7 +23,7 @@ const backoff = { baseMs: 50, capMs: 1_000 };
 
 interface Waiting {
   readonly entry: PutEventsRequestEntry;
-  /** One advert at most once in a call: what is in a call may arrive in any order. */
+  /** Of its advert, which is in a call at most once: the events of one call may arrive in any order. */
   readonly subject: string;
   attempts: number;
   readonly resolve: () => void;

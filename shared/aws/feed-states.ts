@@ -14,13 +14,17 @@ export const feedItemKey = ({ partnerAccount, feed }: FeedKey): Item => ({
   [sk]: { S: `${partnerAccount}/${feed}` },
 });
 
-/** Generations count seconds: more fences than this cannot be given out in one. */
-const fencesPerGeneration = 1_000_000;
+/**
+ * A generation is a time in seconds since 1970, and its fences begin at so many times that: no feed is leased a million
+ * times a second, so those of a later generation are greater.
+ */
+const fencesPerSecond = 1_000_000;
 
-/** Nobody has polled it since it was listed so. */
+/** Condition: the feed has not been polled since it was listed with this `lastPolled`. */
 const unpolled = ({ lastPolled }: Pick<FeedState, 'lastPolled'>): string =>
   ` AND (attribute_not_exists(#lastPolled)${lastPolled === undefined ? '' : ' OR #lastPolled = :listed'})`;
 
+/** Condition: the lease is still ours. */
 const ours = '#fence = :fence AND #leaseUntil > :now';
 
 /**
@@ -37,7 +41,7 @@ export function createFeedStates(table: Table): FeedStates {
     async register({ partnerAccount, feed, ...state }) {
       const { generation } = state;
       // A fence never comes back, not even after the item was removed: a drain of then may still be at work.
-      const fence = generation * fencesPerGeneration;
+      const fence = generation * fencesPerSecond;
       const item = { ...state, ...{ listed: 0, repeated: 0, malformed: 0 }, fence };
       const condition = `attribute_not_exists(#${pk}) OR #generation < :generation`;
       const isNew = { condition, values: { generation } };
@@ -94,7 +98,7 @@ export function createFeedStates(table: Table): FeedStates {
     },
 
     async remove(partnerAccount) {
-      // The books of every generation go with the feeds. Each kind by itself: functions are let at the table by kind.
+      // The books of every generation go with the feeds. Each kind by itself: the functions' grants are by kind.
       for (const kind of ['feed', 'books']) {
         const items = await queryAll(table, kind, `${partnerAccount}/`);
         await deleteAll(

@@ -35,8 +35,8 @@ export function createPartnerAccounts(table: Table): PartnerAccounts {
   };
 }
 
-// An account forgotten and connected anew must not come to a version of its former life: whoever read it then may still
-// be about to write.
+// An account that was forgotten and connected again must not reach a version that it had before: a process that read it
+// then may still be about to write.
 const firstVersion = ({ generation }: Pick<PartnerAccount, 'generation'>): number => generation * 1_000_000;
 
 /** @throws {ShapeError} */

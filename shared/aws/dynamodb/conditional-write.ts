@@ -36,13 +36,13 @@ export const hasVersion = (version: number, attribute = 'version'): Condition =>
     ? { condition: `attribute_not_exists(#${attribute})` }
     : { condition: `#${attribute} = :expected`, values: { expected: version } };
 
-/** Who wrote last, by a mark of its own for every write. */
+/** Attribute that tells which write was the last: each has a random mark. */
 const mark = 'writeMark';
 const newMark = () => randomBytes(6).toString('base64url');
 
 /**
  * One `UpdateItem`. When the SDK repeats a call whose answer was lost, the second attempt meets the first one's mark
- * and counts as written: counters are not added to twice, and our own success is not taken for somebody else's.
+ * and counts as written: no counter is added to twice, and our own write is not taken for a conflict.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
  */
@@ -122,7 +122,7 @@ async function attempt(
     return { written: true, item: await write() };
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    // Without an item there is none, or it is an emulator that does not send it along.
+    // No item in the error: there is none in the table, or an emulator left it out.
     const found = error.Item ?? (await readItem(table, key));
     return found?.[mark]?.S === ours ? { written: true, item: found } : { written: false, found };
   }

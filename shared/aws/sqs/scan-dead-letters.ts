@@ -17,18 +17,19 @@ export interface HeldLetter {
   readonly receives: number;
 }
 
-/** Long enough for one pass: a letter that is left is seen once, and shown again at the end. */
+/** Long enough for one pass, so that a letter that is not taken out is received once. */
 const passSeconds = 300;
 /** With no wait at all SQS asks only some of its servers, and may answer that there is nothing. */
 const waitSeconds = 1;
 
 /**
- * Goes over the queue's letters, each once, and shows again what was not taken out, also when something goes wrong.
+ * Goes over the queue's letters, each once, and makes those visible again that were not taken out, also after an error.
  *
  * SQS hands out nothing of a message group while something of it is held, so letters of one advert that did not fit
- * into the same answer stay hidden. Hence such groups are let go at the end and received once more, with what follows.
+ * into the same answer stay hidden. So such groups are made visible at the end and received once more, with the rest of
+ * their letters.
  *
- * @param take told of each letter once; gives back those that it removed from the queue
+ * @param take called with each letter once; returns those that it removed from the queue
  * @param isEnough ends the pass early
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queues-understanding-logic.html
  */

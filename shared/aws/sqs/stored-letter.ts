@@ -6,14 +6,14 @@ import type { HeldLetter } from './scan-dead-letters.ts';
 export interface Stored {
   readonly held: HeldLetter;
   readonly letter: DeadLetter;
-  /** Whether fan-out or drain wrote it; else SQS moved it here, and the books know nothing of it. */
+  /** Whether fan-out or drain wrote it; else SQS moved it here, and the books do not count it. */
   readonly isCounted: boolean;
 }
 
-/** The kind of what SQS's own redrive policy moved here, its last resort after a thousand deliveries. */
+/** The fault of a message that SQS's own redrive policy moved here after a thousand deliveries. */
 const movedBySqs = 'moved-by-sqs';
 
-/** What stands in the dead-letter queue, told as a letter whoever put it there. */
+/** What the dead-letter queue holds, as a letter, whoever put it there. */
 export function storedOf(held: HeldLetter): Stored {
   const letter = parsed(deadLetter, held.body);
   if (letter) return { held, letter, isCounted: true };
