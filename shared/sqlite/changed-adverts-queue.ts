@@ -26,10 +26,10 @@ export type EmbeddedQueue = ChangedAdvertsQueue & DeadLetters & Inbox & Settler;
 /** As long as SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
 /**
- * Messages kept in memory; more only while none of these may be handed out. Messages of one advert that are known are
- * handed out together, and the drain lets 20,000 wait.
+ * Messages kept in memory, some 30 MB; more only while none of these may be handed out. Messages of one advert that are in
+ * memory are handed out together, and its status is fetched once for all of them.
  */
-const maxKnown = 25_000;
+const maxKnown = 10_000;
 const readAtOnce = 250;
 
 /**
