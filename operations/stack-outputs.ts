@@ -5,7 +5,7 @@ import { CommandError } from './errors.ts';
 export type StackOutputs = Readonly<Record<keyof typeof outputs, string>>;
 
 /**
- * The names that the stack gives away.
+ * The names of the stack's resources, from its outputs.
  *
  * @throws {CommandError} when there is no such stack, or it is no Advert Bridge
  * @see https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
@@ -17,7 +17,7 @@ export async function readStackOutputs(stack: string): Promise<StackOutputs> {
   });
   try {
     const { Stacks } = await client.send(new DescribeStacksCommand({ StackName: stack })).catch((cause) => {
-      // That there is none is told by a general name and the message alone.
+      // CloudFormation names a missing stack only in the message.
       if (cause instanceof Error && cause.name === 'ValidationError' && /not exist/.test(cause.message)) {
         return { Stacks: [] };
       }

@@ -22,11 +22,11 @@ export interface StatusPorts {
   readonly budgetStore: Pick<BudgetStore, 'read'>;
 }
 
-/** Readings of books side by side: a thousand partner accounts are not to be asked for all at once. */
+/** Books read at the same time: there may be a thousand partner accounts. */
 const booksAtOnce = 25;
 
 /**
- * How the bridge is, from the same ports whichever kind it is.
+ * How the bridge is doing, whichever kind it is.
  *
  * @param only this partner account; default: all, by name
  */
@@ -48,7 +48,8 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   const partnerAccounts = wanted.map((account) => {
     const { name, generation } = account;
     const status = statusOf(account, feedsOf.get(`${name}/${generation}`) ?? [], nowMs);
-    return { ...status, ...entryOf(read.get(name) as Books) };
+    const { redelivered, ...books } = read.get(name) as Books;
+    return { ...status, books, ...(redelivered === undefined ? {} : { redelivered }) };
   });
   const { waiting, deadLetters } = queue;
   const { pausedUntilMs, pauseReason } = budget;
@@ -60,22 +61,14 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   };
 }
 
-/** The terms of the sum by themselves, in their order. */
-function entryOf({ redelivered, ...books }: Books): Pick<AccountStatus, 'books' | 'redelivered'> {
-  const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
-  return {
-    books: { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight },
-    ...(redelivered === undefined ? {} : { redelivered }),
-  };
-}
-
 function statusOf(
   account: PartnerAccount,
   listed: readonly FeedState[],
   nowMs: number,
 ): Omit<AccountStatus, 'books' | 'redelivered'> {
   const { name, generation, token } = account;
-  const feeds = listed.map((feed) => (isOutdated(feed, account) ? withoutFault(feed) : feed));
+  const noFault = { fault: undefined, faultKind: undefined, needsPerson: undefined };
+  const feeds = listed.map((feed) => (isOutdated(feed, account) ? { ...feed, ...noFault } : feed));
   const whereabouts = stateOf(account, feeds, nowMs);
   const attention = attentionOf(account, whereabouts, feeds, nowMs);
   const lastSuccess = oldestSuccess(feeds, nowMs);
@@ -115,16 +108,16 @@ function oldestSuccess(feeds: readonly FeedState[], nowMs: number): number | nul
   return Math.min(...(successes as number[]));
 }
 
-/** Whether something is left for a person: a disconnected account is as it was asked to be. */
+/** Whether something is left for a person. A disconnected account was disconnected on purpose. */
 export function needsPerson({ partnerAccounts, queue, circuit }: Status): boolean {
   return circuit || queue.deadLetters > 0 || partnerAccounts.some((account) => account.needsPerson);
 }
 
-/** A pause of this kind ends by itself; a feed is paused only when it cannot be read on as it is. */
+/** A pause for this reason ends by itself. */
 const transientPause = 'token-rejected-again';
 /** `connect` registers the feed and makes the account known within seconds. */
 const feedMissingMs = 60_000;
-/** Faults of the token: over with it. */
+/** Faults that end when the token is replaced. */
 const tokenFaults: readonly string[] = [
   'account-stopped',
   'account-paused',
@@ -133,26 +126,17 @@ const tokenFaults: readonly string[] = [
   'token-rejected',
 ] satisfies FaultKind[];
 
-/** Whether the fault is of a token that has been replaced since: right after `connect`, until the next poll. */
+/** Whether the fault concerns a token that was replaced since: so it is between `connect` and the next poll. */
 const isOutdated = ({ faultKind, lastPolled = 0 }: FeedState, account: PartnerAccount): boolean =>
   !stopOf(account) &&
   account.token !== undefined &&
   tokenFaults.includes(faultKind ?? '') &&
   account.token.usedAt >= lastPolled;
 
-function withoutFault({
-  fault: _fault,
-  faultKind: _kind,
-  needsPerson: _person,
-  ...feed
-}: FeedState): FeedState {
-  return feed;
-}
-
 const isDying = ({ token }: PartnerAccount, nowMs: number): boolean =>
   token !== undefined && nowMs - token.usedAt >= refreshTokenAlarmMs;
 
-/** What somebody has to see to, the most urgent first. A disconnected account is as it was asked to be. */
+/** What somebody has to handle, the most urgent first. A disconnected account was disconnected on purpose. */
 function attentionOf(
   account: PartnerAccount,
   { state }: Pick<AccountStatus, 'state'>,
@@ -194,17 +178,17 @@ export interface AccountStatus {
   readonly lagSeconds: number | null;
   readonly lastSuccess: string | null;
   readonly tokenExpiresAt: string | null;
-  /** When the refresh token dies unless it is used before; each use puts it off by a month. */
+  /** When the refresh token expires unless it is used before; each use adds a month. */
   readonly refreshTokenExpiresAt: string | null;
-  /** Something about it is left for a person, dead letters apart: there is a cause in {@link attention}. */
+  /** Something other than dead letters is left for a person: {@link attention} has a cause. */
   readonly needsPerson: boolean;
   /**
-   * What somebody has to see to: a stop's reason, a kind of fault, or one of `feed-stuck` (its cursor), `feed-missing`
+   * What somebody has to handle: a stop's reason, a kind of fault, or one of `feed-stuck` (its cursor), `feed-missing`
    * (there is no feed of its generation) and `refresh-token-dying`. A new cause is not a breaking change.
    */
   readonly attention: readonly string[];
   readonly cursorResets: number;
   readonly books: Omit<Books, 'redelivered'>;
-  /** Of a stack alone: there outcomes are counted per delivery, and so many deliveries were repeated. */
+  /** For a stack alone, which counts outcomes per delivery: how many deliveries were repeated. */
   readonly redelivered?: number;
 }

@@ -99,15 +99,15 @@ function targetFor(where: Where, { local, stack }: Readonly<Record<string, unkno
 function addTargetOptions(command: Command, where: Where): void {
   if (where === 'none') return;
   if (where !== 'any') {
-    command.option('--local <DIR>', 'the folder that keeps the state of the embedded bridge (required)');
+    command.option('--local <DIR>', 'the folder of the embedded bridge (required)');
     return;
   }
   command
-    .option('--local <DIR>', 'the embedded bridge whose state is in the folder DIR')
+    .option('--local <DIR>', 'for the embedded bridge in the folder DIR')
     .addOption(
       new Option(
         '--stack <NAME>',
-        `the deployed bridge: its CloudFormation stack (default: ${stackName}, where --local is not given)`,
+        `without --local: for the bridge deployed as this CloudFormation stack (default: ${stackName})`,
       ).conflicts('local'),
     );
 }

@@ -23,7 +23,7 @@ const lookMs = 1_000;
 export const addBackfill = defineCommand(
   {
     name: 'backfill',
-    summary: 'look at every advert once',
+    summary: 'fetch every advert once',
     description:
       'Fetches every advert of a partner account once: an advert that was never seen gets its first event, one whose ' +
       'status differs from its latest event its next one (cause "backfill"), any other none.',
@@ -35,20 +35,12 @@ export const addBackfill = defineCommand(
       pause: flag('stop the backfill that is running elsewhere, after its current page'),
       paging: option(
         'STYLE',
-        'how the list is paged (assumed): page, offset or none',
+        'assumed way in which the list is paged: page, offset or none',
         v.optional(v.picklist(['page', 'offset', 'none'], 'expected page, offset or none'), 'page'),
       ),
-      pageSize: number('adverts of one page of the list, 1–1000 (assumed)', 1, 1000, 100),
-      positionParameter: option(
-        'NAME',
-        'what the list calls page or offset (assumed; default: the same)',
-        parameter,
-      ),
-      limitParameter: option(
-        'NAME',
-        'what the list calls the page size (assumed; default: limit)',
-        parameter,
-      ),
+      pageSize: number('assumed largest page of the list, 1–1000', 1, 1000, 100),
+      positionParameter: option('NAME', 'what the list calls page or offset, if not so', parameter),
+      limitParameter: option('NAME', 'what the list calls the page size, if not limit', parameter),
     },
   },
   async ({ io, target, argument: partnerAccount, options, report }) => {

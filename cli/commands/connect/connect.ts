@@ -102,7 +102,7 @@ export const addConnect = defineCommand(
     const connect = isByBrowser ? await byBrowser(io, user, given) : await byRefreshToken(io, user, given);
     if (since !== undefined && Date.parse(since) > Date.now()) say(io, futureText(since));
 
-    return withBridge(target, connections(settingsOf(given)), async (bridge, place) => {
+    return withBridge(target, connections(given), async (bridge, place) => {
       const account = await connect(bridge, place);
       report(account, ...connectedLines(target, account, since));
       for (const line of leftLines(target, account)) say(io, line);
@@ -147,14 +147,10 @@ async function byBrowser(
     connectByCode(io, { bridge, place }, { user, way, openBrowser: open, timeoutSeconds });
 }
 
-const settingsOf = ({ requiredScope, overlapSeconds, acceptLanguage }: ConnectOptions) => ({
-  ...(requiredScope !== undefined && { requiredScope }),
-  ...(overlapSeconds !== undefined && { overlapSeconds }),
-  ...(acceptLanguage !== undefined && { acceptLanguage }),
-});
-
 function refuseLocalSettings(given: ConnectOptions): void {
-  const [name] = Object.keys(settingsOf(given));
+  const name = Object.keys(localSettings).find(
+    (key) => given[key as keyof typeof localSettings] !== undefined,
+  );
   if (name === undefined) return;
   throw new UsageError(`${name} is a setting of the stack: npx cdk deploy -c ${name}=VALUE`);
 }
