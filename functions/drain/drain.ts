@@ -3,14 +3,12 @@
  *
  * A page goes `pollFeed` (poll-feed.ts) → queue → cursor. See docs/contribute/architecture.md.
  */
-import type { ShapeError } from '../../shared/contract/checks.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import { type Feed, feeds } from '../../shared/domain/feed.ts';
+import { feeds } from '../../shared/domain/feed.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
-import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { FeedState } from '../../shared/ports/feed-states.ts';
+import { type SortedFeeds, sortFeeds } from './due-feeds.ts';
 import { type PollDeps, type PollReport, pollFeed } from './poll-feed.ts';
 import { type ReleaseDeps, releaseParked } from './release.ts';
 
@@ -23,22 +21,11 @@ export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings'> {
   };
 }
 
-export interface DrainReport {
+/** `paused` feeds were not polled in this round. */
+export interface DrainReport extends Pick<SortedFeeds, 'stopped' | 'paused'> {
   readonly polls: readonly ({ readonly partnerAccount: string; readonly feed: string } & PollReport)[];
-  /** Partner accounts that wait for a person. */
-  readonly stopped: readonly string[];
-  /** Feeds that wait a while, with the reason: not polled in this round. */
-  readonly paused: readonly PausedFeed[];
   /** Seconds since the feed that waited longest was read to its end; stopped and unconnected ones apart. */
   readonly lagSeconds: number;
-}
-
-export interface PausedFeed {
-  readonly partnerAccount: string;
-  /** What rests: all of the partner account, or this feed of it. */
-  readonly kind: 'partner-account' | 'feed';
-  readonly reason: string;
-  readonly untilMs: number;
 }
 
 export interface RoundOptions {
@@ -76,7 +63,7 @@ export function createDrain(deps: DrainDeps) {
     const turns = [...due];
     await forEachConcurrent(turns, settings.feedsAtOnce, async (turn) => {
       const { state } = turn;
-      const feed = feedNamed(state.feed);
+      const feed = feeds.find(({ name }) => name === state.feed);
       if (!feed) return;
       const { partnerAccount } = state;
       const before = polls.get(state);
@@ -86,7 +73,7 @@ export function createDrain(deps: DrainDeps) {
       });
       if (report.end === 'up-to-date') lastSuccess.set(state, clock.now());
       polls.set(state, { partnerAccount, feed: feed.name, ...added(report, before) });
-      // At the end of the line; who takes what is in it looks again.
+      // To the end of the line, from where it is taken in its turn.
       if (report.end === 'turn-over') turns.push(turn);
     });
     const ended = clock.now();
@@ -101,7 +88,7 @@ export function createDrain(deps: DrainDeps) {
     const rounds = [];
     for (let due = clock.now(); ; ) {
       const outcome = round({ deadlineMs });
-      // Kept for the end: a round that cannot begin keeps no later one from its turn.
+      // Reported at the end: a round that fails does not keep later ones from beginning.
       outcome.catch(() => undefined);
       rounds.push(outcome);
       due += settings.pollSeconds * 1000;
@@ -123,76 +110,3 @@ const added = (report: PollReport, before: PollReport | undefined): PollReport =
 });
 
 export type Drain = ReturnType<typeof createDrain>;
-
-interface DueFeed {
-  readonly state: FeedState;
-  /** Where its waiting began when it was never read to its end. */
-  readonly connectedAt: number;
-}
-
-/** The feeds that may be polled now, the one waiting longest first, and the accounts that wait for a person. */
-async function sortFeeds({ feedStates, accounts, clock, observer }: DrainDeps): Promise<SortedFeeds> {
-  const onUnreadable = (error: ShapeError) => {
-    observer.count(metrics.needsAttention, 1);
-    observer.error('a stored row cannot be read: what it is about is not polled', { reason: error.message });
-  };
-  const [states, known] = await Promise.all([feedStates.list(onUnreadable), accounts.list(onUnreadable)]);
-  const now = clock.now();
-  const byName = new Map(known.map((account) => [account.name, account]));
-  const due: DueFeed[] = [];
-  const paused: PausedFeed[] = [];
-  for (const state of states) {
-    const { partnerAccount, pausedUntil = 0, fault = 'the feed rests' } = state;
-    const account = byName.get(partnerAccount);
-    if (account?.generation !== state.generation || stopOf(account)) continue;
-    const pause = pauseOf(account, now);
-    if (pause)
-      paused.push({ partnerAccount, kind: 'partner-account', reason: pause.reason, untilMs: pause.until });
-    else if (pausedUntil > now)
-      paused.push({ partnerAccount, kind: 'feed', reason: fault, untilMs: pausedUntil });
-    else due.push({ state, connectedAt: Date.parse(account.connectedAt) });
-  }
-  for (const account of withoutFeed(known, states, now)) {
-    observer.count(metrics.needsAttention, 1);
-    observer.error('a partner account has no feed of its generation, and is not polled: connect it again', {
-      partnerAccount: account.name,
-      generation: account.generation,
-    });
-  }
-  const stopped = known.filter(waitsForPerson).map(({ name }) => name);
-  return { due, stopped, paused };
-}
-
-/** Longer than the two lists, of feeds and of accounts, may be apart: so it is no `connect` in between. */
-const feedMissingMs = 60_000;
-
-/** Accounts that should be polled, and of whose generation there is no feed. */
-function withoutFeed(
-  accounts: readonly PartnerAccount[],
-  states: readonly FeedState[],
-  nowMs: number,
-): PartnerAccount[] {
-  const registered = new Set(
-    states.map(({ partnerAccount, generation }) => `${partnerAccount}/${generation}`),
-  );
-  return accounts.filter(
-    (account) =>
-      !stopOf(account) &&
-      !registered.has(`${account.name}/${account.generation}`) &&
-      nowMs - Date.parse(account.connectedAt) >= feedMissingMs,
-  );
-}
-
-interface SortedFeeds {
-  readonly due: readonly DueFeed[];
-  readonly stopped: readonly string[];
-  readonly paused: readonly PausedFeed[];
-}
-
-/** Disconnected is as somebody wanted it. */
-function waitsForPerson(account: PartnerAccount): boolean {
-  const stop = stopOf(account);
-  return stop !== undefined && stop.reason !== 'disconnected';
-}
-
-const feedNamed = (name: string): Feed | undefined => feeds.find((feed) => feed.name === name);

@@ -1,5 +1,3 @@
-/** Messages that fan-out has parked come back into the queue once nothing keeps them from being handled any more. */
-
 import type { Clock } from '../../shared/domain/clock.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
@@ -10,7 +8,7 @@ import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 export interface ReleaseDeps {
   readonly accounts: PartnerAccounts;
   readonly parked: ParkedMessages;
-  /** Until when nobody sends, as the shared rate budget says now; ms since 1970, 0 when nothing was asked for. */
+  /** Until when no request is sent, as the shared rate budget says now; ms since 1970, 0 when there is no pause. */
   readonly bridgePausedUntil: () => Promise<number>;
   readonly observer: Observer;
   readonly clock: Clock;
@@ -40,7 +38,7 @@ export async function releaseParked(deps: ReleaseDeps, deadlineMs: number): Prom
     if (count > 0) observer.info('parked messages put back into the queue', { partnerAccount, count });
   }
 
-  const told = (error: unknown, partnerAccount?: string) =>
+  const warn = (error: unknown, partnerAccount?: string) =>
     observer.warn('parked messages could not be put back: the next run tries again', {
       partnerAccount,
       error,
@@ -49,9 +47,9 @@ export async function releaseParked(deps: ReleaseDeps, deadlineMs: number): Prom
     const names = await parked.accounts();
     if (names.length === 0 || (await bridgePausedUntil()) > clock.now()) return;
     await forEachConcurrent(names, accountsAtOnce, (name) =>
-      releaseOf(name).catch((error: unknown) => told(error, name)),
+      releaseOf(name).catch((error: unknown) => warn(error, name)),
     );
   } catch (error) {
-    told(error);
+    warn(error);
   }
 }

@@ -3,7 +3,7 @@ import type { Delivery } from '../../shared/ports/deliveries.ts';
 /** Deliveries of one advert, oldest first; or one that is no message. */
 export type DeliveryGroup = readonly [Delivery, ...Delivery[]];
 
-/** What of a batch belongs together: each advert is looked at once, for all its messages. */
+/** Groups a batch by advert: each advert is fetched once for all its messages. */
 export function byAdvert(deliveries: readonly Delivery[]): DeliveryGroup[] {
   const groups = new Map<string, [Delivery, ...Delivery[]]>();
   for (const delivery of deliveries) {

@@ -20,7 +20,7 @@ import { settleAdvert } from './settle-advert.ts';
 
 export interface FanOutDeps extends AdvertDeps {
   readonly accounts: Pick<ViewedAccounts, 'read' | 'seen'>;
-  /** Until when nobody sends, as the shared rate budget says now; ms since 1970, 0 when nothing was asked for. */
+  /** Until when no request is sent, as the shared rate budget says now; ms since 1970, 0 when there is no pause. */
   readonly bridgePausedUntil: () => Promise<number>;
   readonly settings: AdvertDeps['settings'] & {
     /** How far the queue's clock, which dates messages, may be from this one's, ms. Default 1,000. */
@@ -133,7 +133,7 @@ export function createFanOut(deps: FanOutDeps) {
     return areMessages(group) ? handleAdvertMessages(group, ofBatch, options) : group.map(malformed);
   }
 
-  /** For a body in the queue that is not of the contract: somebody else wrote it, or another version of the bridge did. */
+  /** For a body in the queue that is not of the contract: another version of the bridge wrote it, or another program. */
   function malformed(delivery: Delivery): Settlement {
     const reason = delivery.flaw ?? 'the message is not of the contract';
     const letter = deadLetterOf(delivery, { fault: 'malformed-message', reason }, clock.now());

@@ -7,7 +7,7 @@ import { type AdvertDeps, firstRow, type Group, keyOf, maxConflicts, nextRow } f
 import { sendBack } from './redelivery.ts';
 
 type AttemptResult =
-  /** Somebody else wrote the row in between. */
+  /** Another worker wrote the row in between. */
   | { readonly kind: 'conflict' }
   /** The row has been written for a later delivery: this one has expired. */
   | { readonly kind: 'outdated' }

@@ -13,7 +13,7 @@ export interface Observation {
   readonly observedAt: number;
 }
 
-/** The event that tells what was observed of an advert, after the message that caused the look. */
+/** The event for what was observed of an advert when `message` was handled. */
 export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEvent {
   const { partnerAccount, generation, advertId, listedAt, cause, correlationId } = message;
   const { status, previousStatus, sequence } = seen;
@@ -58,7 +58,7 @@ export interface AuthorizationChange {
   readonly observedAt: number;
 }
 
-/** The event that a partner account waits for a person, or goes on. */
+/** The event that a partner account needs manual reauthorization, or has been reauthorized. */
 export function authorizationEvent(
   kind: 'required' | 'restored',
   change: AuthorizationChange,

@@ -1,6 +1,14 @@
 /**
- * Everything that can go wrong between the bridge and the partner service, and what the pipeline does about each,
- * as data. How an answer becomes one of these is in shared/partner-api/errors/classify.ts.
+ * Every kind of fault between the bridge and the partner service, with one table of what is done about each. How an answer
+ * becomes one of them is in shared/partner-api/errors/classify.ts. Each column of the table is used in one place:
+ *
+ * - `retryable`: the same call tries again at once (shared/partner-api/http/retry-policy.ts).
+ * - `deadLettered`: fan-out redelivers the message with a growing delay, or gives it up (functions/fan-out/redelivery.ts).
+ * - `blames`: messages of a partner account that is stopped or paused, or in a long pause of the service, wait outside the
+ *   queue (functions/fan-out/fan-out.ts).
+ * - `needsAttention`: logged as an error and counted, for an alarm; the drain polls again all the same.
+ *
+ * docs/contribute/architecture.md has all who retry something, faults of AWS and of the bus included.
  */
 
 import { ShapeError } from '../contract/checks.ts';
@@ -30,13 +38,13 @@ export const faultKinds = [
 export type FaultKind = (typeof faultKinds)[number];
 
 export interface FaultPolicy {
-  /** Whether one more attempt inside the same call may help. */
+  /** One more attempt within the same call may help. */
   readonly retryable: boolean;
-  /** Whose fault it is, and so who else is not to suffer from it. */
+  /** Whose fault it is: others are not to suffer from it. */
   readonly blames: 'service' | 'partner-account' | 'advert' | 'bridge';
-  /** When a message that meets it goes to the dead letters: at its first try, after a few, or only when it is old. */
+  /** When a message that meets it is dead-lettered: at its first try, after a few, or only when it is old. */
   readonly deadLettered: 'at-once' | 'by-tries' | 'by-age';
-  /** Whether a person has to do something before it ends. */
+  /** It does not end before a person does something. */
   readonly needsAttention: boolean;
 }
 
@@ -76,13 +84,13 @@ export const faultPolicies: Readonly<Record<FaultKind, FaultPolicy>> = {
   'scope-refused': policy('partner-account', 'by-age', { needsAttention: true }),
   /** A known name was to be connected, and another user authorized. */
   'other-user': policy('partner-account', 'by-age', { needsAttention: true }),
-  /** The partner account waits for a person: not sent. */
+  /** The partner account needs manual reauthorization: not sent. */
   'account-stopped': policy('partner-account', 'by-age', { needsAttention: true }),
-  /** The partner account waits a while: not sent. */
+  /** The partner account is paused: not sent. */
   'account-paused': policy('partner-account', 'by-age'),
   /** The name was given to another user, or forgotten, since: not sent, for the token is not that user's any more. */
   'generation-over': policy('partner-account', 'by-age'),
-  /** Somebody else is at work on the partner account's credentials: the command is to be given again. */
+  /** Another process is changing the partner account's credentials: the command has to be repeated. */
   'account-busy': policy('partner-account', 'by-age'),
   /** A secret or a stored row is not of its shape: half-written, or edited by hand. Never overwritten. */
   'malformed-state': policy('bridge', 'by-age', { needsAttention: true }),
@@ -123,7 +131,7 @@ export class PartnerError extends Error {
   }
 }
 
-/** `error` as a fault of the pipeline: what is not one is a passing fault, told as such, with its cause kept. */
+/** `error` as a fault of the pipeline: anything unexpected is transient, with the error as its cause. */
 export function asPartnerError(error: unknown): PartnerError {
   if (error instanceof PartnerError) return error;
   if (error instanceof ShapeError)

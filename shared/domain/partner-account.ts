@@ -1,38 +1,38 @@
 const dayMs = 86_400_000;
 /** A refresh token dies when it was not used for so long (partner-api.md §8). */
 export const refreshTokenLifetimeMs = 30 * dayMs;
-/** Unused for so long it is a person's business: a week before it dies. */
+/** Unused for so long it raises an alarm: a week before it dies. */
 export const refreshTokenAlarmMs = refreshTokenLifetimeMs - 7 * dayMs;
 
-/** The stop that holds: one for a token version that has been replaced does not. */
+/** The stop in force: one for a token version that has been replaced is not. */
 export function stopOf({ stop, token }: PartnerAccount): PartnerAccount['stop'] {
   return stop && (!token || token.version === stop.tokenVersion) ? stop : undefined;
 }
 
-/** The pause that holds at `nowMs`. */
+/** The pause in force at `nowMs`. */
 export function pauseOf({ pause }: PartnerAccount, nowMs: number): PartnerAccount['pause'] {
   return pause && pause.until > nowMs ? pause : undefined;
 }
 
-/** Where a partner account's feed or tokens are looked after. Written as a whole, under optimistic locking. */
+/** The row of a partner account. Written as a whole, under optimistic locking. */
 export interface PartnerAccount {
   readonly name: string;
   /** Seconds since 1970. A greater one begins the history of the partner account anew. */
   readonly generation: number;
   readonly connectedAt: string;
-  /** Waits for a person; no request is sent for it. */
+  /** Needs manual reauthorization; no request is sent for it. */
   readonly stop?: {
     /** One of the contract's stop reasons. */
     readonly reason: string;
     /** The token version that died: the stop holds only while that version is current. */
     readonly tokenVersion: string;
     readonly at: string;
-    /** Disconnected after the bus was told that a person is needed: who connects it again answers that too. */
+    /** Disconnected while a PartnerAuthorizationRequired was open: connecting it again publishes the Restored event. */
     readonly unanswered?: boolean;
-    /** Its cursor and history are being removed: who connects the name again begins a new generation. */
+    /** Its cursor and history are being removed: connecting the name again begins a new generation. */
     readonly forgetting?: boolean;
   };
-  /** Waits a while. */
+  /** No request is sent for it until then. */
   readonly pause?: { readonly until: number; readonly reason: string; readonly attempts: number };
   /** A refresh is under way: one at a time over all functions and processes. */
   readonly refreshing?: { readonly holder: string; readonly startedAt: number; readonly until: number };

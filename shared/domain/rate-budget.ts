@@ -24,12 +24,12 @@ export function reserveSlots(state: BudgetState, request: SlotRequest): Reservat
     const nextSlotMs = firstSlotMs + count * intervalMs;
     return { granted: count, firstSlotMs, state: { ...state, nextSlotMs } };
   }
-  // Whoever makes the trial may die with it: the pause ends by itself, and somebody else tries.
+  // The process that makes the trial may die: the pause ends by itself, and another process tries.
   const trial = { ...state, nextSlotMs: firstSlotMs + intervalMs, pausedUntilMs: firstSlotMs + trialMs };
   return { granted: 1, firstSlotMs, state: trial };
 }
 
-/** Nobody sends before `untilMs` (ms since 1970). Never shortens a pause, and never takes a circuit for a mere pause. */
+/** No request is sent before `untilMs` (ms since 1970). Never shortens a pause, nor turns a circuit pause into another. */
 export function paused(state: BudgetState, untilMs: number, reason: PauseReason): BudgetState {
   const pausedUntilMs = Math.max(state.pausedUntilMs, untilMs);
   const pauseReason = state.pauseReason === 'circuit' ? 'circuit' : reason;
@@ -55,7 +55,7 @@ export type PauseReason = 'rate-limited' | 'circuit';
 export interface BudgetState {
   /** The next instant at which a request may start, ms since 1970. */
   readonly nextSlotMs: number;
-  /** Nobody sends before this; 0 when nothing was asked for. */
+  /** No request is sent before this moment; 0 when there is no pause. */
   readonly pausedUntilMs: number;
   /** `circuit`: after the pause only one request goes through, as a trial, until one succeeds. */
   readonly pauseReason?: PauseReason;

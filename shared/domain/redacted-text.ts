@@ -55,7 +55,7 @@ interface Stretches {
   readonly known: ReadonlySet<string>;
 }
 
-/** A secret is looked for again and again, as long as it is used. */
+/** The same secret is searched for in many texts. */
 const stretchesKnown = new WeakMap<Secret, readonly Stretches[]>();
 
 function stretchesOf(secret: Secret): readonly Stretches[] {
@@ -123,7 +123,7 @@ function withoutRanges(text: string, ranges: readonly Range[]): string {
  * of the text, when it is encoded more than eight times. Of a secret with fewer than eight characters all of them have to
  * be there. Takes time in proportion to the length.
  *
- * @param secrets those with fewer than four characters are not looked for
+ * @param secrets those with fewer than four characters are not searched for
  */
 export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
   const plain = decodedText(text);
@@ -143,7 +143,7 @@ const values = [
 ];
 const namedValue = new RegExp(`(?:${names})(?:${values.join('|')})`, 'gi');
 
-/** An error code is what an operator looks for: the bridge's own, Node's, numbers. */
+/** Error codes, which an operator needs: the bridge's own, Node's, numbers. */
 const errorCodes = new Set<string>([...faultKinds, 'wrong-shape', 'ABORT_ERR']);
 export const isErrorCode = (code: string): boolean =>
   errorCodes.has(code) || /^E[A-Z_]{2,24}$/.test(code) || /^\d{1,5}$/.test(code);

@@ -43,7 +43,7 @@ const maxDepth = 10;
 
 /**
  * A copy of `error` that shows no secret and nothing unprintable, in its message, stack, causes and other fields. For
- * errors that leave the function: Lambda prints what is thrown, and gives it to whoever invoked it.
+ * errors that leave the function: Lambda logs what is thrown, and returns it to the caller.
  *
  * @returns an Error with the name of the original, whatever its class; what is no Error becomes one
  */

@@ -38,7 +38,7 @@ interface Application {
 export const textOfApplication = ({ clientId, clientSecret }: Application): string =>
   JSON.stringify({ clientId: clientId.reveal(), clientSecret: clientSecret.reveal() });
 
-/** @throws {ShapeError} also for the empty text of a secret that nobody has filled in */
+/** @throws {ShapeError} also for the empty text of a secret that is not filled in yet */
 export function applicationOfText(text: string): Application {
   const stored = checkedJson(applicationSecret, text, `secret ${secretNames.application}`);
   return { clientId: new Secret(stored.clientId), clientSecret: new Secret(stored.clientSecret) };

@@ -6,7 +6,7 @@ export interface AdvertKey {
   readonly advertId: string;
 }
 
-/** The history of one advert: its latest event, and who wrote it. */
+/** The history of one advert: its latest event, and the message that it was written for. */
 export interface AdvertRow {
   /** Number of the latest event; 0 when there is none yet. */
   readonly sequence: number;
@@ -18,9 +18,9 @@ export interface AdvertRow {
   readonly by?: string;
   /** Highest delivery position that wrote. */
   readonly position: Position;
-  /** The latest event may not have been accepted by the bus: whoever comes next publishes it first. */
+  /** The latest event may not have been accepted by the bus: the next worker publishes it first. */
   readonly owed: boolean;
-  /** Faults of the advert's own in a row, since the last answer that was fine: what dead-letters by tries. */
+  /** Faults of the advert's own since its last good answer; too many dead-letter the message. */
   readonly tries?: number;
   /** When the service first said that it does not know the advert, until that is confirmed or denied. */
   readonly missingSince?: number;
@@ -28,7 +28,7 @@ export interface AdvertRow {
   readonly version: number;
 }
 
-/** The advert-status table. */
+/** The advert-status table. A write states the version that it replaces, so that of two workers one conflicts. */
 export interface AdvertHistories {
   /** Strongly consistent. */
   read(key: AdvertKey): Promise<AdvertRow | undefined>;

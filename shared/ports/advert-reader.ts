@@ -4,7 +4,7 @@ export interface ObservedAdvert {
   readonly receivedAt: number;
 }
 
-/** The partner service, with the partner account's token already looked after. */
+/** The partner service, called with the partner account's current token. */
 export interface AdvertReader {
   /**
    * @param options.generation of the message: a token of another generation of the partner account is not used

@@ -26,9 +26,9 @@ export interface Backfills {
   read(key: BackfillKey): Promise<Versioned<BackfillProgress> | undefined>;
   /**
    * @param expected the version read; 0 where there was none
-   * @param listed IDs of the page, for the books: counted with the progress, or not at all. Adapters whose queue counts
-   *   what it accepts leave it alone
-   * @returns false when somebody else wrote first: nothing is written then
+   * @param listed IDs of the page, for the books: counted with the progress, or not at all. Ignored by adapters whose
+   *   queue counts what it accepts
+   * @returns false when another process wrote first: nothing is written then
    */
   write(key: BackfillKey, progress: BackfillProgress, expected: number, listed: number): Promise<boolean>;
 }

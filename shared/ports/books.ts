@@ -1,6 +1,6 @@
 import type { Books } from '../domain/books.ts';
 
-/** For `status`, and for the drain's view of a backlog. */
+/** Reads the books, for `status` and for the drain's view of a backlog. */
 export interface BookKeeper {
   read(partnerAccount: string, generation: number): Promise<Books>;
   /** Of the whole queue; `waiting` includes what is in flight. */

@@ -1,9 +1,10 @@
 import type { DeadLetter } from '../contract/messages.ts';
 
+/** Dead letters of what never was a message: fan-out dead-letters messages by a verdict ({@link Verdict}). */
 export interface DeadLetters {
   /**
-   * Accepted, or it throws. Each letter counts with its `count` as listed and dead-lettered where the queue counts (see
-   * {@link Progress}).
+   * Resolves when all are accepted. Where the queue counts for the books (see {@link PageCounts}), each is counted with its
+   * `count` as listed and dead-lettered.
    */
-  sendMalformed(letters: readonly DeadLetter[]): Promise<void>;
+  sendMalformed(deadLetters: readonly DeadLetter[]): Promise<void>;
 }

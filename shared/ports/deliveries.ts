@@ -8,7 +8,7 @@ export interface Delivery {
   /** `undefined` when the body is not of the contract; `flaw` then says why. */
   readonly message?: ChangedAdvert;
   readonly flaw?: string;
-  /** What it was about, where the body tells that much. */
+  /** What a body that is not of the contract is about, as far as it can be read. */
   readonly about?: Subject;
   readonly position: Position;
   /** How often it has been delivered, this time included. */
@@ -23,7 +23,7 @@ export type Outcome = 'events' | 'unchanged' | 'coalesced' | 'unavailable';
 /** What is to become of a delivery. */
 export type Verdict =
   | { readonly kind: 'done'; readonly outcome: Outcome }
-  /** Of a generation that was forgotten: leaves the queue, and is in nobody's books. */
+  /** Of a generation that was forgotten: leaves the queue and the books. */
   | { readonly kind: 'forgotten' }
   | { readonly kind: 'retry'; readonly delayMs: number }
   /** Leaves the queue, but not the books, and waits outside until it is released (functions/drain/release.ts). */
@@ -35,21 +35,21 @@ export interface Settlement {
   readonly verdict: Verdict;
 }
 
-/** Carries out the verdicts. Where one cannot be carried out, the message comes back. */
+/** Carries out the verdicts. A message whose verdict cannot be carried out is delivered again. */
 export interface Settler {
   settle(settlements: readonly Settlement[]): Promise<void>;
 }
 
 export interface ReceiveOptions {
-  /** Most message groups (adverts) to take at once. */
+  /** At most so many message groups (adverts) at once. */
   readonly maxGroups: number;
-  /** Most messages of one group; they are handed out together, oldest first. */
+  /** At most so many messages of one group; they are delivered together, oldest first. */
   readonly maxPerGroup: number;
   readonly visibilityMs: number;
 }
 
-/** A queue that is asked for work. On AWS the event source mapping does the asking, and the handler gets the batch. */
+/** A queue that is polled for work. On AWS the event source mapping polls, and the handler gets the batch. */
 export interface Inbox {
-  /** Messages whose group has none in flight. Empty when nothing is waiting that may be had now. */
+  /** Messages of groups that have none in flight. Empty when there are none now. */
   receive(options: ReceiveOptions): Promise<Delivery[]>;
 }

@@ -16,7 +16,7 @@ export interface CallOptions {
   readonly generation: number;
 }
 
-/** The partner service, with the partner account's token already looked after. */
+/** The partner service, called with the partner account's current token. */
 export interface FeedReader {
   /** @throws {PartnerError} */
   readPage(partnerAccount: string, query: FeedQuery, options: CallOptions): Promise<ReceivedPage>;

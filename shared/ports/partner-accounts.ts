@@ -8,13 +8,13 @@ export interface Versioned<T> {
 }
 
 export interface PartnerAccounts {
-  /** @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is told */
+  /** @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is given */
   list(onUnreadable?: OnUnreadable): Promise<PartnerAccount[]>;
   /** Strongly consistent. */
   read(name: string): Promise<Versioned<PartnerAccount> | undefined>;
   /**
    * @param expected the version read; 0 for an account that is not there yet
-   * @returns whether it was written; false when somebody else wrote first
+   * @returns whether it was written; false when another process wrote first
    */
   write(account: PartnerAccount, expected: number): Promise<boolean>;
   /** Forgets it; no fault if it is not there. */
@@ -25,8 +25,8 @@ export interface PartnerAccounts {
 export const maxConflicts = 50;
 
 /**
- * Reads the account, applies `change` to it and writes it, again from the read when somebody else wrote in between: so
- * no stale copy erases a stop or a pause.
+ * Reads the account, applies `change` to it and writes it; starts again from the read when another process wrote in
+ * between, so that no stale copy erases a stop or a pause.
  *
  * @param change gives the account as it is to be, or `undefined` to leave it
  * @returns the account as it is now; undefined when there is none

@@ -8,7 +8,7 @@ export interface TokenVault extends TokenReader {
   remove(partnerAccount: string): Promise<void>;
 }
 
-/** Read access to the token pairs; only refresh-token writes them (see its ports). */
+/** Read access to the token pairs; only the refresh-token and connect functions write them. */
 export interface TokenReader {
   /**
    * The current pair with its version, strongly consistent.

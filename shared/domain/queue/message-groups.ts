@@ -32,7 +32,7 @@ interface Ready<T extends Queued> {
   readonly first: T;
 }
 
-/** When a group is to be looked at again; out of date when `at` is not the end of its hidden messages any more. */
+/** When a group is to be checked again; out of date when `at` is not the end of its hidden messages any more. */
 interface Timer<T extends Queued> {
   readonly at: number;
   readonly group: Group<T>;

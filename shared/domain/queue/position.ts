@@ -1,6 +1,6 @@
 /**
  * Where a delivery stands in the life of its queue: later in the queue, or the same message delivered again, is
- * greater. A worker whose visibility timeout ran out is told by it from the one that has the message now.
+ * greater. It distinguishes a worker whose visibility timeout ran out from the one that has the message now.
  */
 export type Position = string;
 

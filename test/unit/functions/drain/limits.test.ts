@@ -97,7 +97,7 @@ describe('a round of the drain', () => {
     await world.state.feedStates.release(key, lease.fence, { pausedUntil: until }, world.clock.now());
     const paused = async () => (await world.round()).paused;
     expect(await paused()).toEqual([
-      { ...{ partnerAccount: 'main', kind: 'feed' }, reason: 'the feed rests', untilMs: until },
+      { ...{ partnerAccount: 'main', kind: 'feed' }, reason: 'the feed is paused', untilMs: until },
     ]);
     world.clock.advance(minuteMs);
     expect(await paused()).toEqual([]);

@@ -1,0 +1,77 @@
+import type { ShapeError } from '../../shared/contract/checks.ts';
+import { metrics } from '../../shared/contract/names.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
+import type { FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
+import type { Observer } from '../../shared/ports/observer.ts';
+import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+
+export interface PausedFeed {
+  readonly partnerAccount: string;
+  /** What is paused: all of the partner account, or this feed of it. */
+  readonly kind: 'partner-account' | 'feed';
+  readonly reason: string;
+  readonly untilMs: number;
+}
+
+export interface DueFeed {
+  readonly state: FeedState;
+  /** The lag of a feed that was never read to its end counts from here. */
+  readonly connectedAt: number;
+}
+
+export interface SortedFeeds {
+  /** May be polled now, the one waiting longest first. */
+  readonly due: readonly DueFeed[];
+  /** Partner accounts that need manual reauthorization. */
+  readonly stopped: readonly string[];
+  readonly paused: readonly PausedFeed[];
+}
+
+export interface SortDeps {
+  readonly feedStates: Pick<FeedStates, 'list'>;
+  readonly accounts: Pick<PartnerAccounts, 'list'>;
+  readonly clock: Clock;
+  readonly observer: Observer;
+}
+
+/** Longer than the two lists, of feeds and of accounts, may be apart: so it is no `connect` in between. */
+const feedMissingMs = 60_000;
+
+export async function sortFeeds({ feedStates, accounts, clock, observer }: SortDeps): Promise<SortedFeeds> {
+  const attention = (message: string, fields: Record<string, unknown>) => {
+    observer.count(metrics.needsAttention, 1);
+    observer.error(message, fields);
+  };
+  const onUnreadable = (error: ShapeError) =>
+    attention('a stored row cannot be read: what it is about is not polled', { reason: error.message });
+  const [states, known] = await Promise.all([feedStates.list(onUnreadable), accounts.list(onUnreadable)]);
+  const now = clock.now();
+  const byName = new Map(known.map((account) => [account.name, account]));
+  const due: DueFeed[] = [];
+  const paused: PausedFeed[] = [];
+  const registered = new Set<PartnerAccount>();
+  for (const state of states) {
+    const { partnerAccount, pausedUntil = 0, fault = 'the feed is paused' } = state;
+    const account = byName.get(partnerAccount);
+    if (account?.generation !== state.generation) continue;
+    registered.add(account);
+    if (stopOf(account)) continue;
+    const pause = pauseOf(account, now);
+    if (pause)
+      paused.push({ partnerAccount, kind: 'partner-account', reason: pause.reason, untilMs: pause.until });
+    else if (pausedUntil > now)
+      paused.push({ partnerAccount, kind: 'feed', reason: fault, untilMs: pausedUntil });
+    else due.push({ state, connectedAt: Date.parse(account.connectedAt) });
+  }
+  for (const account of known) {
+    const { name: partnerAccount, generation, connectedAt } = account;
+    if (registered.has(account) || stopOf(account) || now - Date.parse(connectedAt) < feedMissingMs) continue;
+    const message = 'a partner account has no feed of its generation, and is not polled: connect it again';
+    attention(message, { partnerAccount, generation });
+  }
+  // Who disconnected an account does not want it to be reauthorized.
+  const isStopped = (account: PartnerAccount) =>
+    (stopOf(account)?.reason ?? 'disconnected') !== 'disconnected';
+  return { due, stopped: known.filter(isStopped).map(({ name }) => name), paused };
+}
