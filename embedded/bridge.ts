@@ -8,17 +8,15 @@
 import { randomUUID } from 'node:crypto';
 import { createDrain } from '../functions/drain/drain.ts';
 import { createFanOut } from '../functions/fan-out/fan-out.ts';
-import { createRefreshToken } from '../functions/refresh-token/refresh-token.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { type Clock, systemClock } from '../shared/domain/clock.ts';
 import type { PartnerError } from '../shared/domain/faults.ts';
-import { createPartnerService } from '../shared/partner-api/partner-service.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import { newRunId } from '../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
-import { refreshLockMs } from './connect.ts';
 import { messagesOfStopped, needsPerson } from './leftovers.ts';
+import { createLocalPartner } from './partner.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';
 import { startWorkers } from './workers.ts';
 
@@ -62,25 +60,12 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   const { clock = systemClock, random = Math.random, advertTries = 5 } = options;
   const bridgePausedUntil = async () => (await state.budgetStore.read()).pausedUntilMs;
 
-  const partner = createPartnerService({
-    ...{ baseUrl, settings, concurrency, observer, clock, random, stopped: signal },
-    budgetStore: state.budgetStore,
-    accounts: state.partnerAccounts,
-    tokenReader: state.vault,
-    requester: { refresh: (request, options) => refreshToken.refresh(request, options) },
-  });
-  const { client, accounts } = partner;
-  const common = { accounts, observer, clock, random };
-
-  const refreshToken = createRefreshToken({
-    ...common,
-    vault: state.vault,
-    application: state.applicationSecret,
-    endpoint: client,
-    events,
+  const partner = createLocalPartner({
+    ...{ state, baseUrl, settings, concurrency, events, observer, clock, random, stopped: signal },
     newId: newRunId,
-    settings: { requiredScope: settings.requiredScope, lockMs: refreshLockMs },
   });
+  const { client, accounts, refreshToken } = partner;
+  const common = { accounts, observer, clock, random };
 
   const fanOut = createFanOut({
     ...common,

@@ -6,9 +6,7 @@ import { createLimitedClient } from '../shared/partner-api/partner-service.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
-
-/** Longer than any refresh takes. */
-export const refreshLockMs = 90_000;
+import { refreshLockMs } from './partner.ts';
 
 export interface LocalConnectOptions {
   readonly state: EmbeddedState;

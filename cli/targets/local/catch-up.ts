@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { noSubscriberYet, refreshLockMs } from '../../../embedded/connect.ts';
-import { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
+import { noSubscriberYet } from '../../../embedded/connect.ts';
+import { createLocalPartner } from '../../../embedded/partner.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
-import { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
 import { isRunning } from '../../../shared/sqlite/file/run-lock.ts';
 import { silentObserver } from '../../shared/silent-observer.ts';
 import type { CatchUp } from '../ports/catch-up.ts';
@@ -12,28 +11,16 @@ import { baseUrlOf, type LocalBridge, settingsWith } from './bridge.ts';
 export function localCatchUp(bridge: LocalBridge): CatchUp {
   const { state, target, onClose } = bridge;
   const settings = settingsWith();
-  const edges = { observer: silentObserver, clock: systemClock, random: Math.random };
-  const partner = createPartnerService({
-    ...edges,
+  const partner = createLocalPartner({
+    state,
     baseUrl: baseUrlOf(bridge),
     settings,
-    budgetStore: state.budgetStore,
-    accounts: state.partnerAccounts,
-    tokenReader: state.vault,
-    requester: { refresh: (request, options) => refreshToken.refresh(request, options) },
-  });
-  onClose(() => partner.client.close());
-  const refreshToken = createRefreshToken({
-    ...edges,
-    accounts: state.partnerAccounts,
-    vault: state.vault,
-    application: state.applicationSecret,
-    endpoint: partner.client,
     // Events about an account stay owed until the bridge runs.
     events: noSubscriberYet,
+    observer: silentObserver,
     newId: () => `catch-up-${randomUUID()}`,
-    settings: { requiredScope: settings.requiredScope, lockMs: refreshLockMs },
   });
+  onClose(() => partner.client.close());
   return {
     accounts: partner.accounts,
     backfills: state.backfills,

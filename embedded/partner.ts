@@ -1,0 +1,39 @@
+import { createRefreshToken } from '../functions/refresh-token/refresh-token.ts';
+import type { BridgeSettings } from '../shared/contract/settings.ts';
+import { systemClock } from '../shared/domain/clock.ts';
+import { createPartnerService, type LimitedClientOptions } from '../shared/partner-api/partner-service.ts';
+import type { EventPublisher } from '../shared/ports/event-publisher.ts';
+import type { EmbeddedState } from '../shared/sqlite/state.ts';
+
+/** Longer than any refresh takes. */
+export const refreshLockMs = 90_000;
+
+export interface LocalPartnerOptions extends Omit<LimitedClientOptions, 'budgetStore' | 'settings'> {
+  readonly state: EmbeddedState;
+  readonly settings: BridgeSettings;
+  /** Where events about partner accounts go. */
+  readonly events: EventPublisher;
+  /** Names the holder of a refresh lock: one of the run's own is freed by the next run. */
+  readonly newId: () => string;
+}
+
+/** The partner service on the embedded state, with tokens refreshed by this process. */
+export function createLocalPartner({ state, events, newId, ...options }: LocalPartnerOptions) {
+  const { settings, observer, clock = systemClock, random = Math.random } = options;
+  const partner = createPartnerService({
+    ...options,
+    budgetStore: state.budgetStore,
+    accounts: state.partnerAccounts,
+    tokenReader: state.vault,
+    requester: { refresh: (request, callOptions) => refreshToken.refresh(request, callOptions) },
+  });
+  const refreshToken = createRefreshToken({
+    ...{ events, observer, clock, random, newId },
+    accounts: partner.accounts,
+    vault: state.vault,
+    application: state.applicationSecret,
+    endpoint: partner.client,
+    settings: { requiredScope: settings.requiredScope, lockMs: refreshLockMs },
+  });
+  return { ...partner, refreshToken };
+}
