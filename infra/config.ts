@@ -1,7 +1,10 @@
 import type { Node } from 'constructs';
 import * as v from 'valibot';
 import { flawsOf } from '../shared/contract/checks.ts';
-import { type StackSettings, stackSettingNames, stackSettings } from '../shared/contract/settings.ts';
+import { type StackSettings, stackSettings } from '../shared/contract/settings.ts';
+
+/** The settings' names, for looking each up in the CDK context. */
+const stackSettingNames = Object.keys(stackSettings.entries);
 
 /** Settings are missing or wrong; the message has a line for each, with what it should be. */
 export class SettingsError extends Error {

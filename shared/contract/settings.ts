@@ -118,9 +118,5 @@ export const stackSettings = v.object({
 });
 export type StackSettings = v.InferOutput<typeof stackSettings>;
 
-const runSettings = v.object(bridgeSettings);
 /** What the use cases take from the settings, in every world. */
-export type BridgeSettings = v.InferOutput<typeof runSettings>;
-
-/** The settings' names, for looking each up in the CDK context. */
-export const stackSettingNames = Object.keys(stackSettings.entries) as (keyof StackSettings)[];
+export type BridgeSettings = v.InferOutput<v.ObjectSchema<typeof bridgeSettings, undefined>>;

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { readSettings, SettingsError } from '../../infra/config.ts';
-import { stackSettingNames } from '../../shared/contract/settings.ts';
+import { stackSettings } from '../../shared/contract/settings.ts';
 import { appWith, repository } from '../helpers/synthesized.ts';
 
 const read = (settings: Record<string, unknown>) => readSettings(appWith(settings).node);
@@ -49,11 +49,12 @@ describe('the settings of the stack', () => {
   });
 
   it('are reported all at once, each with what it should be, when they are wrong', () => {
-    const wrong = Object.fromEntries(stackSettingNames.map((name) => [name, '']));
+    const names = Object.keys(stackSettings.entries);
+    const wrong = Object.fromEntries(names.map((name) => [name, '']));
 
     const faults = faultsOf(wrong);
 
-    expect(faults.map((fault) => fault.split(/[.:]/)[0]).sort()).toEqual([...stackSettingNames].sort());
+    expect(faults.map((fault) => fault.split(/[.:]/)[0]).sort()).toEqual(names.sort());
     for (const fault of faults) expect(fault).toMatch(/: expected .+/);
   });
 
