@@ -11,7 +11,14 @@ const plots = 'performance';
 export function writePage(results: readonly Result[]): void {
   rmSync(docs + plots, { recursive: true, force: true });
   mkdirSync(docs + plots, { recursive: true });
-  writeFileSync(`${docs}performance.md`, [introduction, ...results.map(section)].join('\n\n').concat('\n'));
+  const [machine, ...others] = new Set(results.map((result) => result.machine));
+  const shared = others.length === 0 ? machine : undefined;
+  const measuredOn = shared === undefined ? [] : [`Measured on ${shared}.`];
+  const sections = results.map((result) => section(result, shared));
+  writeFileSync(
+    `${docs}performance.md`,
+    [introduction, ...measuredOn, ...sections].join('\n\n').concat('\n'),
+  );
 }
 
 const introduction = `# Performance
@@ -21,11 +28,12 @@ yardstick that ran in the same minutes on the same machine, because times of one
 several rounds is their median, with the range in brackets. What bounds the bridge first, and what it costs by size, is in
 [capacity.md](../operate/capacity.md).`;
 
-function section(result: Result): string {
+/** @param shared the machine that all results are from; else each names its own */
+function section(result: Result, shared: string | undefined): string {
   const { bench, does, date, machine, isShort, figures, tables = [], plots: drawn = [], notes = [] } = result;
   return [
     `## ${bench}`,
-    `How it was measured: ${does}. ${date}, ${machine}.${isShort ? ' **A short run: it shows that the bench works, not how fast the bridge is.**' : ''}`,
+    `How it was measured: ${does}. ${machine === shared ? date : `${date}, ${machine}`}.${isShort ? ' **A short run: it shows that the bench works, not how fast the bridge is.**' : ''}`,
     figureTable(figures),
     ...drawn.map((plot, index) => {
       const file = `${plots}/${bench}-${index + 1}.svg`;
