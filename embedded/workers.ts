@@ -53,7 +53,7 @@ export function startWorkers(deps: WorkerDeps): Workers {
       try {
         return await settler.settle(settlements);
       } catch (error) {
-        observer.error('what was handled could not be settled', { error });
+        observer.error('the messages of an advert could not be settled', { error });
         if (stopping.signal.aborted) return;
         await clock.sleep(waitMs, stopping.signal);
       }

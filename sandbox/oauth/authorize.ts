@@ -7,7 +7,7 @@ import { consentPage, errorPage } from './consent-page.ts';
 import { isBasedOnCallback, withParameters } from './redirect-uri.ts';
 
 /**
- * GET /oauth/authorize/: the consent page, or at once the redirect where the sandbox was told to answer for the user;
+ * GET /oauth/authorize/: the consent page, or the redirect at once where the sandbox answers for the user;
  * POST: the user's decision. A wrong client_id or redirect_uri gets an error page, for a redirect would take the person
  * wherever the author of the link wants.
  * @see partner-api.md §4.7, §5.3

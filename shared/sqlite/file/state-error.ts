@@ -24,7 +24,8 @@ interface Kind {
 
 const damaged: Kind = {
   code: 'state-damaged',
-  advice: 'is damaged. Put a copy of the folder back, or move it away and connect the partner accounts again',
+  advice:
+    'is damaged. Restore the folder from a backup, or move it away and connect the partner accounts again',
 };
 const notWritable: Kind = {
   code: 'state-not-writable',

@@ -76,8 +76,8 @@ function checkIsOurs(db: DatabaseSync, file: string): void {
   if (foreign !== undefined) {
     throw new StateError(
       'state-unsafe',
-      `${file} is not as Advert Bridge made it: ${foreign}. Somebody else may have changed it to run SQL of theirs. ` +
-        'Put a copy of the folder back, or move it away and connect the partner accounts again',
+      `${file} is not as Advert Bridge made it: ${foreign}. Another user may have changed it so that it runs their SQL. ` +
+        'Restore the folder from a backup, or move it away and connect the partner accounts again',
     );
   }
 }

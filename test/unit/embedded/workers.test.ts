@@ -80,7 +80,7 @@ describe('the workers', () => {
     expect(handled).toEqual(['1']);
     expect(await queue.depth('main')).toBe(0);
     expect(observer.lines.map(({ message }) => message)).toEqual(
-      Array.from({ length: 3 }, () => 'what was handled could not be settled'),
+      Array.from({ length: 3 }, () => 'the messages of an advert could not be settled'),
     );
     const stopped = workers.stop();
     await run(61_000);
