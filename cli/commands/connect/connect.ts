@@ -10,6 +10,7 @@ import {
   flag,
   momentOption,
   nameArgument,
+  type OptionSpecs,
   option,
   optionalNumber,
   optionOf,
@@ -87,7 +88,10 @@ export const addConnect = defineCommand(
     options,
   },
   async ({ io, target, argument: partnerAccount, options: given, report }) => {
-    if (target.kind === 'stack') refuseLocalSettings(given);
+    const setting = target.kind === 'stack' ? givenOf(localSettings, given) : undefined;
+    if (setting !== undefined) {
+      throw new UsageError(`${setting} is a setting of the stack: npx cdk deploy -c ${setting}=VALUE`);
+    }
     const { since, sameUser, newUser, refreshTokenStdin, refreshTokenFile } = given;
     if (sameUser && newUser) {
       throw new UsageError('--same-user and --new-user contradict each other: leave one of them out');
@@ -119,10 +123,10 @@ export const addConnect = defineCommand(
 type Connect = (bridge: Connections, place: Place) => Promise<ConnectedAccount>;
 
 async function byRefreshToken(io: Io, user: UserChoice, given: ConnectOptions): Promise<Connect> {
-  for (const name of Object.keys(browserOptions) as (keyof typeof browserOptions)[]) {
-    if (given[name] === undefined || given[name] === false) continue;
+  const stray = givenOf(browserOptions, given);
+  if (stray !== undefined) {
     throw new UsageError(
-      `${optionOf(name)} is for connecting with a browser: leave it, or the refresh token, out`,
+      `${optionOf(stray)} is for connecting with a browser: leave it, or the refresh token, out`,
     );
   }
   const { refreshTokenStdin: fromStdin, refreshTokenFile: file } = given;
@@ -147,10 +151,6 @@ async function byBrowser(
     connectByCode(io, { bridge, place }, { user, way, openBrowser: open, timeoutSeconds });
 }
 
-function refuseLocalSettings(given: ConnectOptions): void {
-  const name = Object.keys(localSettings).find(
-    (key) => given[key as keyof typeof localSettings] !== undefined,
-  );
-  if (name === undefined) return;
-  throw new UsageError(`${name} is a setting of the stack: npx cdk deploy -c ${name}=VALUE`);
-}
+/** The first of `options` that was given. */
+const givenOf = (options: OptionSpecs, given: Readonly<Record<string, unknown>>): string | undefined =>
+  Object.keys(options).find((name) => given[name] !== undefined && given[name] !== false);
