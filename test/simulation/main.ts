@@ -1,4 +1,4 @@
-/** `npm run simulate`: runs seeds, and tells the story of the first that fails. */
+/** `npm run simulate`: runs seeds, and prints the story of the first that fails. */
 
 import { UsageError } from '../helpers/options.ts';
 import { addCounts, coverageTable, missingOf } from './model/coverage.ts';

@@ -3,10 +3,10 @@ import { UsageError, valuesOf, wholeNumber } from '../helpers/options.ts';
 export interface Options {
   readonly from: number;
   readonly count: number;
-  /** One seed, chosen: what it violates is told as a story. */
+  /** One seed, chosen: its violation is printed as a story. */
   readonly isSingle: boolean;
   readonly isTraced: boolean;
-  /** Also tells how often each incident and branch occurred. */
+  /** Also prints how often each incident and branch occurred. */
   readonly isCounted: boolean;
   /** Writes the table of docs/contribute/reliability.md. */
   readonly isTable: boolean;
@@ -21,7 +21,7 @@ Runs the bridge's use cases over the in-memory ports with everything going wrong
 
   --seeds N        how many seeds to run (1000)
   --from S         the first of them (1)
-  --seed S         just this one; what it violates is told as a story, shrunk to what has to happen for it
+  --seed S         just this one; prints its violation as a story, shrunk to what has to happen for it
   --trace          with --seed: the story with every line, also when nothing is violated
   --coverage       how often each incident, and each branch of the protocol, occurred; fails when one never did
   --planted NAMES  with planted faults, one after the other, each of which has to be found within N seeds (5000);

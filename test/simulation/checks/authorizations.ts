@@ -9,17 +9,17 @@ export async function checkAuthorizations({ history, state }: SimWorld): Promise
   const violated = (subject: string, message: string) =>
     history.violated({ invariant: 'credentials-kept', subject, message: `${subject}: ${message}` });
   /** By account and generation, in the order in which the bus first accepted them. */
-  const told = new Map<string, Reported[]>();
+  const reported = new Map<string, Reported[]>();
   const known = new Set<string>();
   for (const { 'detail-type': type, detail } of history.authorizations) {
     const { eventId, partnerAccount, generation } = detail.metadata;
     if (known.has(eventId)) continue;
     known.add(eventId);
     const key = `${partnerAccount}/${generation}`;
-    const before = told.get(key) ?? [];
-    told.set(key, [...before, type === detailTypes.authorizationRequired ? 'required' : 'restored']);
+    const before = reported.get(key) ?? [];
+    reported.set(key, [...before, type === detailTypes.authorizationRequired ? 'required' : 'restored']);
   }
-  for (const [key, kinds] of told) {
+  for (const [key, kinds] of reported) {
     kinds.forEach((kind, index) => {
       if (kind !== (index % 2 === 0 ? 'required' : 'restored'))
         violated(key, `authorization ${kind} was reported out of turn (${kinds.join(', ')})`);
@@ -27,7 +27,7 @@ export async function checkAuthorizations({ history, state }: SimWorld): Promise
   }
   for (const account of await state.partnerAccounts.list()) {
     const key = `${account.name}/${account.generation}`;
-    const last = told.get(key)?.at(-1);
+    const last = reported.get(key)?.at(-1);
     const stop = stopOf(account);
     if (account.owedEvents) violated(key, 'an authorization event is owed to the end');
     else if (stop && stop.reason !== 'disconnected' && last !== 'required')

@@ -20,15 +20,15 @@ export interface Listing {
   readonly page: Page | undefined;
 }
 
-/** A look at an advert that was answered with its status, or with its absence. */
+/** A request for an advert that was answered with its status, or with its absence. */
 export interface Fetch {
-  /** The name that the user who looked is connected under. */
+  /** The name that the requesting user is connected under. */
   readonly account: string;
   readonly user: string;
   readonly advertId: string;
   readonly process: string;
   readonly beganTick: number;
-  /** When the service looked. */
+  /** When the service read the advert. */
   readonly seenTick: number;
   readonly seenAt: number;
   readonly status: string | null;
@@ -176,7 +176,7 @@ export function createHistory(scheduler: Scheduler) {
       else fetches.set(subject, [fetch]);
     },
 
-    /** A row was written with this event in it, after that look. */
+    /** A row was written with this event in it, after that fetch. */
     written(envelope: string, fetch: Fetch | undefined): void {
       if (fetch && !sources.has(envelope)) sources.set(envelope, fetch);
     },
@@ -186,7 +186,7 @@ export function createHistory(scheduler: Scheduler) {
       if (!('advertId' in event.detail.data)) return void authorizations.push(event);
       const { metadata, data } = (event as AdvertEvent).detail;
       const { advertId, status, previousStatus } = data;
-      // A look that was under way may still end.
+      // A fetch that was under way may still end.
       if (metadata.generation <= (forgotten.get(metadata.partnerAccount) ?? 0)) return;
       const subject = `${metadata.partnerAccount}/${advertId}`;
       if (generations.get(subject) !== metadata.generation) putAside(subject);

@@ -8,7 +8,7 @@ export const callIncidents = [
   'crash-after',
   /** Refused: nothing happens. */
   'refused',
-  /** Carried out, but the caller hears of an error. */
+  /** Carried out, but the caller gets an error. */
   'answer-lost',
   /** Carried out twice, as by a client that repeats by itself. */
   'doubled',
@@ -88,7 +88,7 @@ export function ratesOf(temper: Temper, seed: number): Rates {
 export function ratesOfPorts(temper: Temper, seed: number): ReadonlyMap<string, Partial<Rates>> {
   if (temper !== 'overtaken') return new Map();
   return new Map([
-    // With a read that is answered late an older delivery's look may be the newer one.
+    // With a read that is answered late an older delivery's fetch may be the newer one.
     ['histories.read', { 'answer-late': pick(streamOf(seed), [0, 0.3]) }],
     ['histories.write', { late: 0.5 }],
     ['events.publish', { refused: 0.4 }],

@@ -13,7 +13,7 @@ export interface PlannedChange {
 
 /**
  * What goes on for half an hour where nothing else goes wrong, so that only the delays of messages keep their receives
- * low: the service asks to wait for a second, or for five; accounts cannot be read; an advert ends whoever fetches it.
+ * low: the service asks to wait for a second, or for five; accounts cannot be read; an advert ends the worker that fetches it.
  */
 export type Siege = 'waits-1' | 'waits-5' | 'accounts-unreadable' | 'killer-advert';
 
@@ -336,7 +336,7 @@ const siegeMs = 25 * 60_000;
 /** What the stack has at the default rate (infra/constructs/fan-out.ts). */
 export const stackWorkers = 2;
 
-/** Where workers overtake one another short ones again and again, so that messages are parked while somebody is late. */
+/** Where workers overtake one another short ones again and again, so that messages are parked while a worker is late. */
 function pausesOf(
   random: Random,
   accounts: readonly string[],
@@ -369,7 +369,7 @@ function changesOf(random: Random, accounts: readonly string[], chaosMs: number)
   });
 }
 
-/** One advert three times within a quarter of a minute, then quiet: whoever is late meets what came of it, and no more. */
+/** One advert three times within a quarter of a minute, then quiet: a late worker finds the outcome, and nothing newer. */
 function clustersOf(random: Random, chaosMs: number): PlannedChange[] {
   return Array.from({ length: between(random, 56, 68) }, () => ({
     fromMs: between(random, 0, chaosMs),

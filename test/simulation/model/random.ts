@@ -9,7 +9,7 @@ export function hashOf(text: string, seed = 0): number {
   return mixed(hash);
 }
 
-/** The stream of decision number `index` of somebody whose seed is `seed`. */
+/** The stream of decision number `index` of the stream with seed `seed`. */
 export const streamOf = (seed: number, index = 0): Random =>
   mulberry32(mixed(seed + Math.imul(index, 0x9e3779b9)));
 

@@ -97,7 +97,7 @@ export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs, idleMs }: 
   return {
     /** A user authorizes the application: the refresh token that `connect` is given. */
     authorize: (account: string, agedMs = 0): string => grantTo(account, agedMs).refresh.text,
-    /** A pair as somebody may get it for an account whose authorization was taken back. */
+    /** A pair as a person may get it for an account whose authorization was taken back. */
     renew(account: string): {
       readonly access: string;
       readonly refresh: string;

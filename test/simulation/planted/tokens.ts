@@ -7,7 +7,7 @@ const inTokens = (name: string, replacement: Replacement) =>
   plantedSource(name, [
     { folder: 'functions/refresh-token', entry: 'refresh-token.ts', replacements: [replacement] },
   ]);
-const inGate = (name: string, from: string, to: string) =>
+const inRateLimiter = (name: string, from: string, to: string) =>
   plantedSource(name, [
     {
       folder: 'shared/partner-api/rate-limit',
@@ -132,7 +132,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
     },
   ]),
   plantedWiring('budget-per-process', { isBudgetOwn: true }),
-  inGate(
+  inRateLimiter(
     'pause-not-shared',
     'this.#told(store.pause(longestMs, reason), note)',
     'this.#told(Promise.resolve(), note)',
@@ -150,7 +150,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
       ],
     },
   ]),
-  inGate(
+  inRateLimiter(
     'one-403-opens-circuit',
     'const differs = before.suspect !== undefined && before.suspect !== resource;',
     'const differs = true;',

@@ -195,7 +195,7 @@ export function createBridgePorts(
           const isWritten = await advertHistories.write(key, row);
           fanOut.wrote(key, row, isWritten);
           if (isWritten && row.envelope !== undefined) history.written(row.envelope, fetch);
-          if (isWritten) users.looked(key, fetch);
+          if (isWritten) users.fetchWritten(key, fetch);
           return isWritten;
         };
         const says = () =>
@@ -285,7 +285,7 @@ export function createBridgePorts(
       remove: call('vault.remove', writes, state.vault.remove),
       write(account, pair) {
         tokenWatch.storing(process, account);
-        for (const tell of world.storing) tell(process, account);
+        for (const notify of world.storing) notify(process, account);
         const perform = async () => {
           const version = await state.vault.write(account, pair);
           tokenWatch.stored(process, account, version);
@@ -320,7 +320,7 @@ export function createBridgePorts(
           says: () => reason,
         });
         return paused.catch((error) => {
-          traffic.cannotTell(process);
+          traffic.pauseNotStored(process);
           throw error;
         });
       },

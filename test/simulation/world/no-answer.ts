@@ -1,7 +1,7 @@
 /** The service takes the request and says nothing. */
-export const noAnswer: Told = { status: 0, body: '' };
+export const noAnswer: SimResponse = { status: 0, body: '' };
 
-export interface Told {
+export interface SimResponse {
   readonly status: number;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;

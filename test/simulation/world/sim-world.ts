@@ -11,7 +11,7 @@ import { hashOf, type Random, streamOf } from '../model/random.ts';
 import { createRunLog } from '../model/run-log.ts';
 import { createScheduler, epochMs } from '../model/scheduler.ts';
 import { createService } from '../model/service.ts';
-import { noAnswer, type Told } from './no-answer.ts';
+import { noAnswer, type SimResponse } from './no-answer.ts';
 import type { Phase, Process } from './process.ts';
 import { createUsers } from './users.ts';
 import { createTokenWatch, type EndOfRequest } from './watch-tokens.ts';
@@ -82,7 +82,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
   }
 
   /** What stands between the service and its answer now. */
-  function troubleOf(account: string, path: string, random: Random): Told | undefined {
+  function troubleOf(account: string, path: string, random: Random): SimResponse | undefined {
     for (const trouble of plan.troubles) {
       if (!isOn(trouble)) continue;
       const { kind, account: whose } = trouble;
@@ -118,7 +118,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     scheduler,
     log,
     phase,
-    /** Told when a process is about to store a pair. */
+    /** SimResponse when a process is about to store a pair. */
     storing: new Set<(process: Process, account: string) => void>(),
     /** Accounts that a person is at work on with a command. */
     commanded: new Set<string>(),

@@ -248,7 +248,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     await within(started, 300_000, poll);
   }
 
-  /** As the command line does it: the first page from `since`, then on to the end, past whoever is reading now. */
+  /** As the command line does it: the first page from `since`, then on to the end, past a run that is reading now. */
   async function resync(name: string, partnerAccount: string, since: string): Promise<void> {
     const started = start(name);
     const { clock } = started;
@@ -329,13 +329,13 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       overlapSeconds: limits.overlapSeconds,
     };
     const { feedStates, histories: knownAdverts } = started.ports;
-    const look = {
+    const verification = {
       feedProbe: started.client,
       consentPage: started.client,
       knownAdverts,
       bookKeeper: world.state.bookKeeper,
     };
-    const deps = { ...tokenDepsOf(started), feedStates, ...look, settings };
+    const deps = { ...tokenDepsOf(started), feedStates, ...verification, settings };
     const patienceMs = limits.refreshMs + 2 * limits.lockMs;
     const deadlineMs = started.clock.now() + patienceMs - 5_000;
     return within(started, patienceMs, () => work(useCases.createConnect(deps), started, deadlineMs));

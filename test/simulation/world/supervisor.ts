@@ -83,16 +83,16 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       if (tokens.isWhole(user) && !lostMeanwhile.has(account)) unconnected.delete(account);
     });
 
-  /** Another user authorizes, and the person has not said that it is one: refused, or told to be unverified. */
+  /** Another user authorizes, and the person has not said that it is one: refused, or reported as unverified. */
   async function connectUntold(account: string, handover: { isTold: boolean }): Promise<void> {
     handover.isTold = true;
     users.unsure.add(account);
     const refreshToken = new Secret(service.tokens.authorize(users.currentOf(account)));
     try {
-      const told = await stages.connect(named('connect', account), account, { refreshToken }, {});
-      if (told.isNew) return;
+      const connected = await stages.connect(named('connect', account), account, { refreshToken }, {});
+      if (connected.isNew) return;
       world.coverage.count('person: another user unverified');
-      if (told.userUnverified !== undefined) return;
+      if (connected.userUnverified !== undefined) return;
       history.violated({
         invariant: 'credentials-kept',
         subject: account,
@@ -105,7 +105,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     }
   }
 
-  /** The same user, by somebody else who does not know of it. */
+  /** The same user, connected by another person who does not know of it. */
   async function connectTwin(account: string): Promise<void> {
     const refreshToken = new Secret(service.tokens.authorize(users.currentOf(account)));
     try {

@@ -10,7 +10,7 @@ import type { Fetch } from '../model/history.ts';
 import { type AnswerIncident, answerIncidents, drawIncident } from '../model/incidents.ts';
 import { between, pick, type Random } from '../model/random.ts';
 import type { Page } from '../model/service.ts';
-import type { Told } from './no-answer.ts';
+import type { SimResponse } from './no-answer.ts';
 import { noAnswer } from './no-answer.ts';
 import { never, type Process } from './process.ts';
 import { mayEditSecret } from './secret-editor.ts';
@@ -31,10 +31,11 @@ interface Circumstances {
   readonly beganTick: number;
 }
 
-const json = (status: number, body: unknown): Told => ({ status, body: JSON.stringify(body) });
-const own = (status: number, code: string): Told => json(status, { error: { status, code, title: code } });
+const json = (status: number, body: unknown): SimResponse => ({ status, body: JSON.stringify(body) });
+const own = (status: number, code: string): SimResponse =>
+  json(status, { error: { status, code, title: code } });
 
-const spoiled: Partial<Record<AnswerIncident, (random: Random) => Told>> = {
+const spoiled: Partial<Record<AnswerIncident, (random: Random) => SimResponse>> = {
   'status-500': () => own(500, 'internal_error'),
   'html-503': () => ({ status: 503, body: '<html>down</html>' }),
   'wait-503': (random) => ({
@@ -57,7 +58,7 @@ const spoiled: Partial<Record<AnswerIncident, (random: Random) => Told>> = {
 };
 
 /** How the service may say that it does not take a cursor: which is not known (partner-api.md §4.1 rule 7). */
-const rejections: readonly Told[] = [
+const rejections: readonly SimResponse[] = [
   json(400, { code: 'validation_error', message: 'cursor' }),
   { status: 403, body: '' },
   own(404, 'not_found'),
@@ -92,19 +93,19 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     incident: AnswerIncident | undefined,
     random: Random,
     beganTick: number,
-  ): { told: Told; page?: Page; fetch?: Fetch } {
+  ): { response: SimResponse; page?: Page; fetch?: Fetch } {
     const url = new URL(wire.path, 'http://service');
     if (url.pathname.endsWith('/oauth/token')) {
-      const told = tokens(wire, incident, random);
-      if (told.status === 403) world.traffic.answeredForbidden(url.pathname);
-      return { told };
+      const response = tokens(wire, incident, random);
+      if (response.status === 403) world.traffic.answeredForbidden(url.pathname);
+      return { response };
     }
     const access =
       /^Bearer (.*)/.exec(wire.headers[wire.headers.indexOf('Authorization') + 1] ?? '')?.[1] ?? '';
     const account = service.tokens.accountOf(access) ?? '';
     const given = judged(account, access, url, { incident, random, beganTick });
-    if (url.pathname.includes('/status/')) noteRestart(account, url, given.told);
-    const { status, body } = given.told;
+    if (url.pathname.includes('/status/')) noteRestart(account, url, given.response);
+    const { status, body } = given.response;
     // With a cursor it may be about that alone.
     if (status === 403 && !body.includes('insufficient_scope') && !url.searchParams.has('cursor'))
       world.traffic.answeredForbidden(`${account} ${url.pathname}`);
@@ -112,7 +113,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
   }
 
   /** Whether reading started over, and that failed, too: then it was not the cursor. */
-  function noteRestart(account: string, url: URL, { status }: Told): void {
+  function noteRestart(account: string, url: URL, { status }: SimResponse): void {
     const hadCursor = url.searchParams.has('cursor');
     if (!hadCursor && status !== 200 && seen.refusedCursors.has(account))
       world.coverage.count('drain: started over in vain');
@@ -125,19 +126,19 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     access: string,
     url: URL,
     { incident, random, beganTick }: Circumstances,
-  ): { told: Told; page?: Page; fetch?: Fetch } {
+  ): { response: SimResponse; page?: Page; fetch?: Fetch } {
     const trouble = world.troubleOf(nameOf(account), url.pathname, random);
-    if (trouble) return { told: trouble };
+    if (trouble) return { response: trouble };
     const spoil = incident && spoiled[incident];
-    if (spoil) return { told: spoil(random) };
-    if (!service.tokens.accepts(account, access)) return { told: own(401, 'invalid_token') };
-    if (!service.tokens.suffices(access)) return { told: own(403, 'insufficient_scope') };
+    if (spoil) return { response: spoil(random) };
+    if (!service.tokens.accepts(account, access)) return { response: own(401, 'invalid_token') };
+    if (!service.tokens.suffices(access)) return { response: own(403, 'insufficient_scope') };
     return url.pathname.includes('/status/')
       ? feed(account, url, incident, random)
       : advert(account, url.pathname.split('/').at(-1) ?? '', incident, beganTick);
   }
 
-  function tokens(wire: WireRequest, incident: AnswerIncident | undefined, random: Random): Told {
+  function tokens(wire: WireRequest, incident: AnswerIncident | undefined, random: Random): SimResponse {
     const trouble = world.troubleOf('', wire.path, random);
     if (trouble) return trouble;
     const spoil =
@@ -160,9 +161,9 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     if (!page) world.coverage.count('service: cursors rejected');
     else if (page.data.length > 0 && service.isPageAgain(page))
       world.coverage.count('drain: page read again');
-    if (!page) return { told: rejections[world.rejectionStyle % rejections.length] as Told };
+    if (!page) return { response: rejections[world.rejectionStyle % rejections.length] as SimResponse };
     const { data, hasMore, cursor: nextCursor } = page;
-    return { told: json(200, { data, hasMore, nextCursor }), page };
+    return { response: json(200, { data, hasMore, nextCursor }), page };
   }
 
   function advert(user: string, advertId: string, incident: AnswerIncident | undefined, beganTick: number) {
@@ -170,12 +171,15 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     const status = service.status(user, advertId);
     const moment = { beganTick, seenTick: scheduler.tick(), seenAt: scheduler.now() };
     const fetch: Fetch = { account, user, advertId, process: process.name, status, ...moment };
-    if (status === null) return { told: own(404, 'advert_not_found'), fetch };
+    if (status === null) return { response: own(404, 'advert_not_found'), fetch };
     const id = incident === 'wrong-id' ? '77' : advertId;
-    return { told: { status: 200, body: `{"data":{"id":${id},"status":${JSON.stringify(status)}}}` }, fetch };
+    return {
+      response: { status: 200, body: `{"data":{"id":${id},"status":${JSON.stringify(status)}}}` },
+      fetch,
+    };
   }
 
-  /** One advert of the account ends whoever fetches it. */
+  /** One advert of the account ends the worker that fetches it. */
   const killsProcess = ({ path }: WireRequest): boolean =>
     path.endsWith('/adverts/11') &&
     world.plan.accounts.some((name) => world.isTroubled('killer-advert', name));
@@ -205,11 +209,11 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
       const endOfRequest = world.requestStarted(process, wire);
 
       return new Promise<Answer>((resolve, reject) => {
-        let given: { told: Told; page?: Page; fetch?: Fetch } | undefined;
+        let given: { response: SimResponse; page?: Page; fetch?: Fetch } | undefined;
         let givenAt = 0;
         const settle = (ms: number, end: () => void) =>
           scheduler.after(Math.min(ms, timeoutMs), () => {
-            endOfRequest(ms <= timeoutMs && isGood(incident) && given?.told.status === 200);
+            endOfRequest(ms <= timeoutMs && isGood(incident) && given?.response.status === 200);
             if (process.isDead()) return;
             if (ms > timeoutMs) reject(new NoAnswerError('timeout'));
             else end();
@@ -228,23 +232,23 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
         });
         settle(wholeMs, () => {
           if (!given) return;
-          const { told, page, fetch } = given;
-          if (told === noAnswer)
+          const { response, page, fetch } = given;
+          if (response === noAnswer)
             return void scheduler.after(timeoutMs, () => reject(new NoAnswerError('timeout')));
           if (incident === 'cut-off') return reject(new NoAnswerError('cut-off'));
-          process.trace(() => `  answered ${told.status} ${world.readable(told.body)}`);
+          process.trace(() => `  answered ${response.status} ${world.readable(response.body)}`);
           if (page)
             seen.pages.set(nameOf(page.account), [...(seen.pages.get(nameOf(page.account)) ?? []), page]);
-          if (fetch && (incident !== 'wrong-id' || told.status !== 200)) {
+          if (fetch && (incident !== 'wrong-id' || response.status !== 200)) {
             seen.fetches.set(`${fetch.account}/${fetch.advertId}`, fetch);
             history.fetched(fetch);
           }
-          const headers: Record<string, string> = { ...told.headers };
+          const headers: Record<string, string> = { ...response.headers };
           const seconds = headers['retry-after'];
           if (seconds !== undefined) world.traffic.askedToWait(process, Number(seconds) * 1_000);
           if (incident === 'wrong-date') headers.date = wrongDate(random, givenAt);
           else if (world.sendsDate) headers.date = new Date(givenAt).toUTCString();
-          resolve({ status: told.status, head: { headers }, body: told.body });
+          resolve({ status: response.status, head: { headers }, body: response.body });
         });
       });
     },

@@ -40,7 +40,7 @@ export function createUsers({ scheduler, service, history }: UserWatchDeps) {
   const userOfGeneration = new Map<string, string | undefined>();
   /** Who the row says that the name is, and since when; nobody while the account is stopped. */
   const rows = new Map<string, { readonly fromMs: number; readonly user: string | undefined }[]>();
-  /** Names under which a person tries another user without saying so: the bridge cannot always tell. */
+  /** Names under which a person tries another user without saying so: the bridge cannot always find out. */
   const unsure = new Set<string>();
 
   /** What was sent for a generation of two users may be on its way a moment longer. */
@@ -57,11 +57,11 @@ export function createUsers({ scheduler, service, history }: UserWatchDeps) {
 
   /** Whether the row has named `user` at some moment of the last five seconds. */
   function isNamed(name: string, user: string): boolean {
-    const told = rows.get(name) ?? [];
-    return told.some(
+    const rowsSoFar = rows.get(name) ?? [];
+    return rowsSoFar.some(
       (one, index) =>
         one.user === user &&
-        (told[index + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= scheduler.now() - graceMs,
+        (rowsSoFar[index + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= scheduler.now() - graceMs,
     );
   }
 
@@ -132,8 +132,8 @@ export function createUsers({ scheduler, service, history }: UserWatchDeps) {
         `advert ${advertId} of ${page.account} was listed for generation ${generation}, which is ${user}'s`,
       );
     },
-    /** A look at an advert came into its history. */
-    looked(
+    /** The result of a fetch was written into the advert's history. */
+    fetchWritten(
       key: { readonly partnerAccount: string; readonly generation: number },
       fetch: Fetch | undefined,
     ): void {

@@ -19,11 +19,11 @@ interface Pause {
   readonly untilMs: number;
 }
 
-/** Until whoever was asked has told the store. */
+/** Until the process that was asked to wait has stored it. */
 const tellingMs = 200;
-/** What a process knows of the store is at most a second old, and the answer it was told in took some milliseconds. */
+/** What a process knows of the store is at most a second old, and the store's answer took some milliseconds. */
 const graceMs = 1_100;
-/** Longer than an answer takes to arrive, and then to be told to the store. */
+/** Longer than an answer takes to arrive and the pause to be stored. */
 const underWayMs = 15_000;
 /** The rate limiter rounds, and a `Date` header has whole seconds. */
 const roundingMs = 1_000;
@@ -54,7 +54,7 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
       const message = `${process.name} sent ${path} ${now - pause.fromMs} ms after the service had asked for a pause, which has ${pause.untilMs - now} ms to go`;
       history.violated({ invariant: 'service-not-hammered', message });
     },
-    /** The service named a time. It counts when who heard of it lived to tell the others, and could. */
+    /** The service named a time. It counts when the process that got the answer lived to store it, and could. */
     askedToWait(process: Process, ms: number): void {
       const untilMs = scheduler.now() + ms - roundingMs;
       unable.delete(process);
@@ -63,7 +63,7 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
         pause = { fromMs: scheduler.now(), untilMs };
       });
     },
-    cannotTell: (process: Process): void => void unable.add(process),
+    pauseNotStored: (process: Process): void => void unable.add(process),
     answeredForbidden: (resource: string): void => void forbidden.set(resource, scheduler.now()),
     /** From now on single requests go through, as trials. */
     circuitOpened(): void {
