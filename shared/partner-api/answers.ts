@@ -10,6 +10,7 @@ import {
 } from '../contract/partner-service.ts';
 import { PartnerError } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
+import type { ReceivedTokens } from '../ports/token-endpoint.ts';
 import type { Answer } from './http/transport.ts';
 
 /** The list of adverts, each by its ID; assumed, for partner-api.md §4.2 shows neither its paging nor its shape. */
@@ -62,13 +63,6 @@ function exactIds({ body = '' }: Answer): unknown {
   }
 }
 
-export interface TokensRead {
-  readonly answer: TokenAnswer;
-  /** Fields that the answer has, but not in a form that can be used: `answer` is without them. */
-  readonly unusable: readonly TokenField[];
-}
-export type TokenField = keyof TokenAnswer;
-
 /**
  * Tokens: an access token, a refresh token or both. A scope that repeats a secret is unusable, for scopes are shown.
  *
@@ -76,7 +70,11 @@ export type TokenField = keyof TokenAnswer;
  * @throws {PartnerError} `transient`, `contract-broken`
  * @see partner-api.md §2.3
  */
-export function tokensIn(answer: Answer, what: string, secrets: readonly Secret[]): TokensRead {
+export function tokensIn(
+  answer: Answer,
+  what: string,
+  secrets: readonly Secret[],
+): Pick<ReceivedTokens, 'answer' | 'unusable'> {
   const tokens = bodyAs(tokenAnswer, answer, what);
   const { access_token: access, refresh_token: refresh, scope } = tokens;
   if (access === undefined && refresh === undefined)
@@ -86,8 +84,8 @@ export function tokensIn(answer: Answer, what: string, secrets: readonly Secret[
   const read =
     scope !== undefined && repeatsAny(scope, unspeakable) ? { ...tokens, scope: undefined } : tokens;
   const raw = parsed(answer, what) as Readonly<Record<string, unknown>>;
-  const fields = Object.keys(tokenAnswer.entries) as TokenField[];
-  const isThere = (field: TokenField) => ![undefined, null, ''].includes(raw[field] as undefined);
+  const fields = Object.keys(tokenAnswer.entries) as (keyof TokenAnswer)[];
+  const isThere = (field: keyof TokenAnswer) => ![undefined, null, ''].includes(raw[field] as undefined);
   return { answer: read, unusable: fields.filter((field) => read[field] === undefined && isThere(field)) };
 }
 

@@ -6,21 +6,21 @@ interface OwnPause {
   hasFailed: boolean;
 }
 
-/** What this process knows of the shared budget: as of its last look at the store, and of what it found out itself. */
+/** What this process knows of the shared budget: from its last look at the store, and from the answers it had itself. */
 export class BudgetView {
   /** Nobody sends before this; 0 when nothing was asked for. */
   pausedUntilMs = 0;
-  /** The address is blocked, or was and nobody got through since. */
+  /** The circuit breaker is open, or no trial has succeeded since. */
   circuit = false;
   circuitSinceMs = 0;
   suspect: string | undefined;
   suspectSinceMs = 0;
-  /** No slot before this is to be had any more. */
+  /** No slot before this is free any more. */
   nextSlotMs = 0;
   /** When the store was last looked at. */
   seenAtMs = 0;
   readonly #clock: Clock;
-  /** Pauses found out here that the store does not know of yet. */
+  /** Pauses that this process found out, and the store may not know of. */
   readonly #untold = new Set<OwnPause>();
   #toldAtMs = 0;
 
@@ -29,9 +29,9 @@ export class BudgetView {
   }
 
   /**
-   * A pause was found out here: it stands until the store, asked after it was told, says otherwise.
+   * Notes a pause that this process found out: it holds until the store, asked after it was told, says otherwise.
    *
-   * @returns to be called with whether the store could be told; where it could not, the pause stands to its end
+   * @returns to be called with whether the store could be told; where it could not, the pause holds to its end
    */
   noteOwnPause(untilMs: number): (isTold: boolean) => void {
     this.pausedUntilMs = Math.max(this.pausedUntilMs, untilMs);
@@ -40,7 +40,7 @@ export class BudgetView {
     return (isTold) => {
       own.hasFailed = !isTold;
       if (!isTold) return;
-      // The store keeps the longest pause: with this one it knows the shorter ones, too.
+      // The store keeps the longest pause, so it knows shorter ones with this one.
       for (const earlier of [...this.#untold]) if (earlier.untilMs <= untilMs) this.#untold.delete(earlier);
       this.#toldAtMs = this.#clock.now();
     };
@@ -52,9 +52,9 @@ export class BudgetView {
   }
 
   /**
-   * Takes over what the store said, also that a pause has been ended early.
+   * Takes over the store's state, also that a pause has been ended early.
    *
-   * @param askedAtMs when it was asked; without it, it may not know yet what was found out here
+   * @param askedAtMs when the store was asked. Default: it may not know yet what this process found out
    */
   update({ pausedUntilMs, pauseReason, suspect, nextSlotMs }: BudgetState, askedAtMs = 0): void {
     const now = this.#clock.now();

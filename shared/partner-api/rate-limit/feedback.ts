@@ -16,11 +16,11 @@ export interface FeedbackDeps {
   readonly observer?: Observer;
 }
 
-/** Without Retry-After: a second at first, doubled by each 429 that comes after the pause, a minute at most. */
+/** For a 429 without Retry-After: a second at first, doubled by each one that comes after the pause, a minute at most. */
 const rateLimitedBackoff = { baseMs: 1_000, capMs: 60_000 };
 
 /**
- * Faults that the service itself has judged, so that the request was let in. Not among them: what a block, a proxy or a
+ * Faults that the service itself has found, so the address is not blocked. Not among them: what a block, a proxy or a
  * broken service answers.
  */
 const judgedByService: ReadonlySet<FaultKind> = new Set<FaultKind>([
@@ -34,7 +34,7 @@ const judgedByService: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'scope-refused',
 ]);
 
-/** What answers mean for everybody: pauses that the service asks for, and the circuit against an address block. */
+/** What an answer means for all of the bridge: a pause that the service asks for, or a circuit breaker against an address block. */
 export class Feedback {
   readonly #deps: FeedbackDeps;
   /** 429 in a row that named no time. */
@@ -50,7 +50,7 @@ export class Feedback {
    * Takes note of an answer.
    *
    * @param startedAtMs when its request was sent
-   * @returns undefined when there is nothing to be told to others, as nearly always
+   * @returns undefined when other processes need not know of it, as nearly always; else resolves when they can
    */
   answered(
     resource: string,
@@ -82,15 +82,18 @@ export class Feedback {
     if (retryAfterMs !== undefined) {
       if (askedToWaitMs !== undefined && startedAtMs >= this.#pausedAtMs) {
         observer?.count(metrics.pauseCapped, 1);
-        observer?.warn('the service asked for a longer pause than the bridge keeps: it asks again earlier', {
-          resource,
-          askedSeconds: askedToWaitMs / 1000,
-          maxPauseSeconds: retryAfterMs / 1000,
-        });
+        observer?.warn(
+          'the service asked for a longer pause than maxPauseSeconds: the bridge asks again earlier',
+          {
+            resource,
+            askedSeconds: askedToWaitMs / 1000,
+            maxPauseSeconds: retryAfterMs / 1000,
+          },
+        );
       }
       return this.#pause(clock.now() + retryAfterMs, 'rate-limited');
     }
-    // Those that were on their way when the pause began say nothing new.
+    // Requests that were on their way when the pause began say nothing new.
     if (startedAtMs < this.#pausedAtMs) return undefined;
     this.#rateLimitedInARow += 1;
     const maxMs = backoffMs(this.#rateLimitedInARow, { ...rateLimitedBackoff, random: () => 1 });
@@ -99,10 +102,10 @@ export class Feedback {
 
   #forbidden(resource: string, startedAtMs: number): Promise<void> | undefined {
     const { view, store } = this.#deps;
-    // The trial failed; or it was on its way when the circuit opened, and says nothing new.
+    // The trial failed; or the request was on its way when the circuit breaker opened, and says nothing new.
     if (view.circuit) return startedAtMs >= view.circuitSinceMs ? this.#openCircuit(resource) : undefined;
     if (view.suspect === resource) return undefined;
-    // One after the other: the second of two at a time has to know of the first.
+    // One after the other, so that the second of two at the same time knows of the first.
     this.#lastSuspicion = this.#lastSuspicion.then(async () => {
       if (view.circuit || view.suspect === resource) return;
       await this.#told(
@@ -122,7 +125,7 @@ export class Feedback {
     view.circuit = true;
     view.circuitSinceMs = clock.now();
     observer?.count(metrics.circuitOpened, 1);
-    observer?.error('the service answers 403 to everything: nothing is sent for a while', {
+    observer?.error('the service answers 403 to different requests: nothing is sent for circuitSeconds', {
       resource,
       circuitSeconds,
     });
@@ -135,20 +138,23 @@ export class Feedback {
     const untoldMs = view.untoldUntilMs();
     if (untilMs <= view.pausedUntilMs && reason === 'rate-limited' && untoldMs <= clock.now())
       return undefined;
-    // The store may have failed when it was to be told of an earlier pause.
+    // An earlier pause may not have come to the store.
     const longestMs = Math.max(untilMs, untoldMs);
     const note = view.noteOwnPause(longestMs);
     // Planted fault: pause-not-shared
     return this.#told(store.pause(longestMs, reason), note);
   }
 
-  /** The pause holds here even when the store cannot be told of it: what the service asked for is honoured. */
+  /** Where the store cannot be told of a pause, it holds in this process all the same. */
   #told(telling: Promise<unknown>, note?: (isTold: boolean) => void): Promise<void> {
     return telling.then(
       () => note?.(true),
       (error: unknown) => {
         note?.(false);
-        this.#deps.observer?.warn('the rate budget could not be told of an answer', { error });
+        this.#deps.observer?.warn(
+          'the shared rate budget could not be updated: other functions may go on sending',
+          { error },
+        );
       },
     );
   }

@@ -1,7 +1,7 @@
 /**
- * The rate budget, as seen by requests: each waits for its slot. Slots are reserved in the shared store, all those that
- * ask at the same time in one step, and used within a few milliseconds or not at all. With slots 5 % further apart than
- * the rate demands, no window of a second holds more starts than the rate, whichever function they come from:
+ * Has each request wait for its slot of the shared rate budget. Slots are reserved in the store, in one step for all
+ * requests that wait, and used within a few milliseconds or not at all. With slots 5 % further apart than the rate
+ * demands, no window of a second holds more starts than the rate, whichever function they come from:
  * a slot used up to `lateMs` late needs `1000 + lateMs + earlyMs < 1000 * spread`.
  */
 import { type Clock, systemClock } from '../../domain/clock.ts';
@@ -17,12 +17,12 @@ export interface RateLimiterOptions {
   readonly store: BudgetStore;
   /** Of the whole bridge. */
   readonly maxRequestsPerSecond: number;
-  /** How long nothing is sent when the service blocks this address. */
+  /** How long the circuit breaker stays open: nothing is sent when the service blocks this address. */
   readonly circuitSeconds: number;
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly observer?: Observer;
-  /** How long everybody else waits for the outcome of a trial. Default 30,000. */
+  /** How long all other requests wait for the outcome of a trial. Default 30,000. */
   readonly trialMs?: number;
 }
 
@@ -35,13 +35,13 @@ export interface RateLimiter {
    */
   enter(resource: string, deadlineMs: number): Promise<void>;
   /**
-   * Takes note of how the service answered: what it asks for holds for the whole bridge.
+   * Takes note of how the service answered. What it asks for holds for the whole bridge.
    *
    * @param fault none: it answered well
    * @param startedAtMs when the request was sent
    * @param isUndecided the fault may be about the request's cursor alone: it says nothing about the address, and the
    * request without the cursor, which the caller sends next under the same name, decides. Default false
-   * @returns when the others know, or undefined when there is nothing to be known
+   * @returns undefined when other processes need not know of it; else resolves when they can
    */
   answered(
     resource: string,
@@ -52,17 +52,17 @@ export interface RateLimiter {
 }
 
 const spread = 1.05;
-/** Leaves the network some 9 ms by which requests may come closer together on their way. */
+/** Leaves some 9 ms by which the network may bring requests closer together. */
 const lateMs = 40;
-/** Timers are no finer; waiting for less is not worth one. */
+/** Timers are no finer. */
 const earlyMs = 1;
 /** A timer that is later than this was stalled, which says nothing about the next one. */
 const maxLagMs = 500;
 /** A store that takes longer is stalled, which says nothing about the next time. */
 const maxStoreMs = 1_000;
 /**
- * A pause that another function was told of is known here after this, even while slots reserved earlier last: costs a
- * read of the store where requests wait longer for their slots.
+ * A pause that another function found out is known here after this, even while there are reserved slots: costs a read of
+ * the store where requests wait longer for their slots.
  */
 const viewMaxAgeMs = 1_000;
 
@@ -95,9 +95,9 @@ class SharedRateLimiter implements RateLimiter {
   #usedSinceReserving = 0;
   /** How late the last timer was. */
   #lagMs = 0;
-  /** How long the store took last time: the slots asked for begin after that, or they would be late at once. */
+  /** How long the store took last time. Slots are asked for from then on, or they would be late at once. */
   #storeMs = 0;
-  /** What the trial after a circuit pause asked for, when its answer has decided nothing: the next request does. */
+  /** Resource of a trial whose answer has decided nothing: the next request for it does. */
   #undecidedTrial: string | undefined;
 
   constructor(options: RateLimiterOptions) {
@@ -117,7 +117,7 @@ class SharedRateLimiter implements RateLimiter {
     const isPaused = this.#view.pausedUntilMs > now;
     if (isPaused && this.#isFresh(now)) return Promise.reject(this.#pausedByService({ resource }));
     if (!isPaused && this.#waiters.length === 0 && this.#startsAtOnce(now)) {
-      // The next ones should not have to wait for the store.
+      // So that the next requests need not wait for the store.
       if (this.#reserved.count < this.#usedSinceReserving / 2 && this.#slotsAhead(now) > 0) this.#reserve();
       return this.#started;
     }
@@ -125,7 +125,7 @@ class SharedRateLimiter implements RateLimiter {
       this.#waiters.push({ resource, deadlineMs, start, refuse });
       if (this.#isServing) return;
       this.#isServing = true;
-      // Not yet: whoever else asks in this very moment shares the reservation.
+      // Not yet: requests that come in this turn share the reservation.
       queueMicrotask(() => this.#serve());
     });
   }
@@ -151,12 +151,12 @@ class SharedRateLimiter implements RateLimiter {
     return true;
   }
 
-  /** Starts whose turn it is, refuses whose deadline is too near, and sees to slots for the others. */
+  /** Starts requests whose slot has come, refuses those whose deadline is too near, and gets slots for the others. */
   #serve(): void {
     const now = this.#clock.now();
     this.#isServing = false;
     if (this.#view.pausedUntilMs > now) {
-      // It may have been ended early.
+      // The pause may have been ended early.
       if (this.#waiters.length > 0 && !this.#isFresh(now)) this.#look();
       else this.#refuseAll((waiter) => this.#pausedByService(waiter));
       return;
@@ -197,7 +197,7 @@ class SharedRateLimiter implements RateLimiter {
     const slot = this.#reserved.first;
     if (this.#isSleeping || this.#waiters.length === 0 || slot === undefined) return;
     this.#isSleeping = true;
-    // On a machine that is short of time every timer is late: then it has to be set earlier, or each slot is missed.
+    // On a busy machine every timer is late: it is set earlier by as much, or each slot would be missed.
     const sleepMs = Math.max(earlyMs, slot - now - this.#lagMs);
     void this.#clock.sleep(sleepMs).then(() => {
       this.#isSleeping = false;
@@ -207,8 +207,8 @@ class SharedRateLimiter implements RateLimiter {
   }
 
   /**
-   * How many slots to reserve for requests that have not come yet: at high rates nobody should wait for the store.
-   * None where slots are scarce, for what is not used within `lateMs` is lost to everybody.
+   * How many slots to reserve for requests that have not come yet: at high rates none should wait for the store. None
+   * where slots are scarce, for one that is not used within `lateMs` is lost.
    */
   #slotsAhead(now: number): number {
     const mostAhead = Math.floor(lateMs / this.#intervalMs);
@@ -234,7 +234,7 @@ class SharedRateLimiter implements RateLimiter {
     });
   }
 
-  /** One question to the store at a time; whoever waits when it fails is refused. */
+  /** Asks the store, one question at a time. When it fails, all requests that wait are refused. */
   async #ask(question: (now: number) => Promise<void>): Promise<void> {
     if (this.#isAsking) return;
     this.#isAsking = true;
@@ -249,13 +249,13 @@ class SharedRateLimiter implements RateLimiter {
     this.#serve();
   }
 
-  /** After a circuit pause one request goes through, although everybody is told to wait for what comes of it. */
+  /** The store lets one request through as a trial after the circuit breaker's pause; all others wait for its outcome. */
   #startTrial({ firstSlotMs }: Reservation): void {
     const trial = this.#waiters.shift();
     if (trial) void this.#sleepUntil(firstSlotMs).then(trial.start);
   }
 
-  /** The second request of a trial is let through as the first one was, while everybody else goes on waiting. */
+  /** The second request of a trial is let through as the first one was, while all others go on waiting. */
   async #followTrial(resource: string, deadlineMs: number): Promise<void> {
     this.#undecidedTrial = undefined;
     const request = { count: 1, intervalMs: this.#intervalMs, trialMs: this.#trialMs, followsTrial: true };

@@ -42,7 +42,7 @@ interface Renewal {
   readonly deadlineMs: number;
 }
 
-/** Between two looks at a row that somebody else is about to write. */
+/** Between two looks at a row that another process is about to write. */
 const lookMs = 500;
 
 /** Creates the source; one for each process, so that all its callers share what is read and refreshed. */
@@ -130,7 +130,7 @@ class SharedTokenSource implements TokenSource {
     }
     if (running.deadlineMs >= deadlineMs) return this.#beforeDeadline(running, name, deadlineMs);
     const found = await running.ended.catch((error: unknown) => {
-      // That the time of another caller was up is not the last word for one that has more.
+      // The other caller's deadline has passed; this one has more time.
       const { code, retryAfterMs = lookMs } = asPartnerError(error);
       const ranOut = code === 'transient' && this.#clock.now() + retryAfterMs >= running.deadlineMs;
       if (!ranOut) throw error;
@@ -138,7 +138,7 @@ class SharedTokenSource implements TokenSource {
     return found ?? this.#renewal(rejected, deadlineMs);
   }
 
-  /** Others may have more time than this caller: what they share goes on without it. */
+  /** The renewal that others wait for goes on when this caller's deadline has passed. */
   async #beforeDeadline(renewal: Renewal, name: string, deadlineMs: number): Promise<Kept> {
     if (renewal.deadlineMs === deadlineMs) return renewal.ended;
     const done = new AbortController();
@@ -153,7 +153,7 @@ class SharedTokenSource implements TokenSource {
     }
   }
 
-  /** Until there is a token of another version, or a reason why there will not be one. */
+  /** Goes on until there is a token of another version, or a fault that says why there will be none. */
   async #renew(rejected: Rejected, deadlineMs: number): Promise<Kept> {
     const { name, generation, version: rejectedVersion } = rejected;
     let isToldRenewed = false;
@@ -164,10 +164,10 @@ class SharedTokenSource implements TokenSource {
       if (found && this.#isGood(found)) return found;
       if (found) avoided = found.version;
       let waitMs = lookMs;
-      // Once in a row: what was said to be renewed may take a moment to be seen.
+      // Not twice in a row: a renewed token may take a moment to be seen.
       if (!isToldRenewed) {
         this.#refusePaused(account);
-        // Of a version other than the rejected one nothing is known but that it has expired.
+        // All that is known of another version is that it has expired.
         const because = version === rejectedVersion ? rejected.because : 'expired';
         const outcome = await this.#ask(name, version, because, deadlineMs);
         isToldRenewed = outcome.kind === 'renewed';
@@ -193,7 +193,7 @@ class SharedTokenSource implements TokenSource {
     });
   }
 
-  /** @returns how long to wait when somebody else is at it; throws in every other case */
+  /** @returns how long to wait while another process refreshes; throws in every other case */
   #waitOf(outcome: Exclude<RefreshOutcome, { kind: 'renewed' }>, name: string): number {
     switch (outcome.kind) {
       case 'busy':
