@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { createDrain } from '../functions/drain/drain.ts';
 import { createFanOut } from '../functions/fan-out/fan-out.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
-import { type Clock, systemClock } from '../shared/domain/clock.ts';
+import { systemClock } from '../shared/domain/clock.ts';
 import type { PartnerError } from '../shared/domain/faults.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
@@ -34,8 +34,6 @@ export interface EmbeddedBridgeOptions {
   readonly untilIdle: boolean;
   /** Attempts at an advert that the service answers with a fault of that advert, before its message is dead-lettered. Default 5. */
   readonly advertTries?: number;
-  readonly clock?: Clock;
-  readonly random?: () => number;
 }
 
 export interface RunResult {
@@ -57,15 +55,16 @@ const releaseMs = 5_000;
 /** Runs the bridge until `signal` is aborted, or until idle. The caller holds the run lock (shared/sqlite/file/run-lock.ts). */
 export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise<RunResult> {
   const { state, baseUrl, settings, concurrency, events, observer, signal, untilIdle } = options;
-  const { clock = systemClock, random = Math.random, advertTries = 5 } = options;
+  const { advertTries = 5 } = options;
+  const clock = systemClock;
   const bridgePausedUntil = async () => (await state.budgetStore.read()).pausedUntilMs;
 
   const partner = createLocalPartner({
-    ...{ state, baseUrl, settings, concurrency, events, observer, clock, random, stopped: signal },
+    ...{ state, baseUrl, settings, concurrency, events, observer, stopped: signal },
     newId: newRunId,
   });
   const { client, accounts, refreshToken } = partner;
-  const common = { accounts, observer, clock, random };
+  const common = { accounts, observer, clock, random: Math.random };
 
   const fanOut = createFanOut({
     ...common,

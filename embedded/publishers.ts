@@ -3,11 +3,7 @@ import { linesOf } from '../shared/domain/text/printable-lines.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Outbox } from '../shared/sqlite/outbox.ts';
 
-/** Standard output is closed: no reader takes the events any more. */
-export class OutputClosedError extends Error {
-  override readonly name = 'OutputClosedError';
-  readonly code = 'output-closed';
-}
+const outputClosed = (cause: unknown): Error => new Error('standard output is closed', { cause });
 
 /**
  * Publishes on a stream, one event a line. An event is accepted when the stream has taken its line; lines of one turn of the
@@ -18,17 +14,17 @@ export class OutputClosedError extends Error {
 export function createLinePublisher(output: Writable, onClosed: () => void): EventPublisher {
   let lines: string[] = [];
   let flushed: Promise<void> | undefined;
-  let closed: OutputClosedError | undefined;
+  let closed: Error | undefined;
 
   output.on('error', (cause) => {
-    closed ??= new OutputClosedError('standard output is closed', { cause });
+    closed ??= outputClosed(cause);
     onClosed();
   });
 
   const write = (text: string) =>
     new Promise<void>((resolve, reject) => {
       output.write(text, (cause) => {
-        if (cause) reject(closed ?? new OutputClosedError('standard output is closed', { cause }));
+        if (cause) reject(closed ?? outputClosed(cause));
         else resolve();
       });
     });

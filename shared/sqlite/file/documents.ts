@@ -11,9 +11,7 @@ export function createDocuments(store: Store) {
 
   // To be called within a read or a write of the store.
   const get = (name: string): string | undefined => (select.get(name) as { text: string } | undefined)?.text;
-  const put = (name: string, text: string): void => {
-    upsert.run(name, text);
-  };
+  const put = (name: string, text: string): void => void upsert.run(name, text);
 
   return {
     get,
