@@ -10,23 +10,18 @@ export interface SecretSource {
   readonly option: string;
   readonly fromStdin: boolean;
   readonly file: string | undefined;
-  /** Name of an environment variable, for commands that take one. */
-  readonly env?: string | undefined;
 }
 
 const maxBytes = 16_384;
 
 /**
- * A secret from standard input, a file or an environment variable, without the newline at its end.
+ * A secret from standard input or a file, without the newline at its end.
  *
  * @throws {UsageError} when it is given in no way, in two ways, or standard input is a terminal
  * @throws {CommandError} when it is empty, too long, of several lines, or the file cannot be read
  */
-export async function readSecret(
-  io: Io,
-  { what, option, fromStdin, file, env }: SecretSource,
-): Promise<Secret> {
-  if ([fromStdin, file !== undefined, env !== undefined].filter(Boolean).length !== 1) {
+export async function readSecret(io: Io, { what, option, fromStdin, file }: SecretSource): Promise<Secret> {
+  if (fromStdin === (file !== undefined)) {
     throw new UsageError(
       `give the ${what} in one of two ways: ${option}-stdin (on standard input) or ${option}-file FILE`,
     );
@@ -37,9 +32,8 @@ export async function readSecret(
         `Pipe it in (\`… ${option}-stdin < FILE\`), or give ${option}-file FILE`,
     );
   }
-  const text = env === undefined ? await readInput(io, file, what) : (io.env[env] ?? '');
-  const secret = text.replace(/^\uFEFF/, '').trim();
-  const from = env === undefined ? (file ?? 'standard input') : `environment variable ${env}`;
+  const secret = (await readInput(io, file, what)).replace(/^\uFEFF/, '').trim();
+  const from = file ?? 'standard input';
   if (secret === '')
     throw new CommandError(`the ${what} is empty: ${from} holds nothing. Nothing was stored`);
   if (/[\r\n]/.test(secret)) {

@@ -23,13 +23,12 @@ export const addWebhook = defineCommand(
     options: {
       secretStdin: flag('read the secret from standard input'),
       secretFile: text('FILE', 'read the secret from FILE'),
-      secretEnv: text('NAME', 'read the secret from the environment variable NAME'),
       forget: flag('remove the secret, and what waits for the webhook'),
     },
   },
   async ({ io, target, argument: url, options, report }) => {
-    const { secretStdin: fromStdin, secretFile: file, secretEnv: env, forget } = options;
-    const givesSecret = fromStdin || file !== undefined || env !== undefined;
+    const { secretStdin: fromStdin, secretFile: file, forget } = options;
+    const givesSecret = fromStdin || file !== undefined;
     if (url === undefined) {
       if (givesSecret || forget) throw new UsageError('URL is missing: which webhook is meant');
       const all = await withLocal(target, async ({ state: { outbox } }) =>
@@ -44,7 +43,7 @@ export const addWebhook = defineCommand(
       const events = await withLocal(target, async ({ state }) => state.outbox.forget(url));
       report({ webhook: url, forgotten: true, events }, forgottenText(url, events));
     } else {
-      const given = { what: 'webhook secret', option: '--secret', fromStdin, file, env };
+      const given = { what: 'webhook secret', option: '--secret', fromStdin, file };
       const secret = webhookSecret(await readSecret(io, given));
       if (!secret) {
         throw new CommandError(

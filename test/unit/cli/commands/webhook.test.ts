@@ -166,11 +166,11 @@ describe('webhook', () => {
     expect(ended.stderr).not.toContain('hunter2');
   });
 
-  it('takes a secret from the environment by its name, and forgets it', async () => {
+  it('takes a secret, and forgets it', async () => {
     const { run } = await startSubscribed();
     const url = 'https://example.org/hook';
 
-    const stored = await run(`webhook ${url} --secret-env HOOK_SECRET`, { env: { HOOK_SECRET: secret } });
+    const stored = await run(`webhook ${url} --secret-stdin`, { stdin: secret });
     const known = await run('webhook --json');
     const forgotten = await run(`webhook ${url} --forget`);
 
