@@ -1,0 +1,71 @@
+/**
+ * What other teams can import, one report for each entry point of the package: etc/NAME.api.md. A change of the reports is a
+ * change of the public API, and is reviewed as one.
+ *
+ *     npm run api-report                writes them
+ *     npm run api-report -- --check     writes nothing; fails when a report is not what it would write
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const { values: options } = parseArgs({ options: { check: { type: 'boolean' } } });
+const repository = join(import.meta.dirname, '..');
+const inRepository = (path: string) => join(repository, path);
+// Below package.json: API Extractor looks upwards from its configuration for the package that it reports on.
+const work = inRepository('dist/api-report');
+const entryPoints = { contract: 'shared/contract/index', subscriber: 'subscriber/index', cdk: 'infra/cdk' };
+
+/** @returns whether the program ended with 0 */
+function run(program: string, ...args: string[]): boolean {
+  const { status } = spawnSync(process.execPath, [inRepository(`node_modules/${program}`), ...args], {
+    cwd: repository,
+    stdio: 'inherit',
+  });
+  return status === 0;
+}
+
+function report(name: string, entryPoint: string): boolean {
+  const configuration = join(work, `${name}.json`);
+  const silent = { default: { logLevel: 'none' } };
+  writeFileSync(
+    configuration,
+    JSON.stringify({
+      projectFolder: repository,
+      mainEntryPointFilePath: join(work, `${entryPoint}.d.ts`),
+      compiler: { tsconfigFilePath: inRepository('tsconfig.package.json') },
+      apiReport: {
+        enabled: true,
+        // Types that are part of a signature without being exported themselves.
+        includeForgottenExports: true,
+        reportFileName: `${name}.api.md`,
+        reportFolder: inRepository('etc'),
+        reportTempFolder: work,
+      },
+      docModel: { enabled: false },
+      dtsRollup: { enabled: false },
+      tsdocMetadata: { enabled: false },
+      newlineKind: 'lf',
+      messages: { extractorMessageReporting: silent, tsdocMessageReporting: silent },
+    }),
+  );
+  return run(
+    '@microsoft/api-extractor/bin/api-extractor',
+    ...['run', ...(options.check ? [] : ['--local']), '--config', configuration],
+  );
+}
+
+rmSync(work, { recursive: true, force: true });
+mkdirSync(work, { recursive: true });
+mkdirSync(inRepository('etc'), { recursive: true });
+const hasTypes = run(
+  'typescript/bin/tsc',
+  ...['-p', 'tsconfig.package.json', '--emitDeclarationOnly', '--outDir', work],
+);
+const reported = Object.entries(entryPoints).map(([name, entryPoint]) => hasTypes && report(name, entryPoint));
+if (reported.includes(false)) {
+  console.error('The public API is not what etc/*.api.md says. Review the change, then run: npm run api-report');
+  process.exitCode = 1;
+}
+rmSync(work, { recursive: true, force: true });
