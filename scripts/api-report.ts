@@ -63,9 +63,13 @@ const hasTypes = run(
   'typescript/bin/tsc',
   ...['-p', 'tsconfig.package.json', '--emitDeclarationOnly', '--outDir', work],
 );
-const reported = Object.entries(entryPoints).map(([name, entryPoint]) => hasTypes && report(name, entryPoint));
+const reported = Object.entries(entryPoints).map(
+  ([name, entryPoint]) => hasTypes && report(name, entryPoint),
+);
 if (reported.includes(false)) {
-  console.error('The public API is not what etc/*.api.md says. Review the change, then run: npm run api-report');
+  console.error(
+    'The public API is not what etc/*.api.md says. Review the change, then run: npm run api-report',
+  );
   process.exitCode = 1;
 }
 rmSync(work, { recursive: true, force: true });

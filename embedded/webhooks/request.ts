@@ -22,7 +22,7 @@ export interface WebhookRequest {
 }
 
 /** From connecting to the last byte of the answer. */
-export const attemptTimeoutMs = 15_000;
+const attemptTimeoutMs = 15_000;
 /** Only the status of an answer counts; a longer one is not read to its end, and its connection is closed. */
 const maxAnswerBytes = 16_384;
 

@@ -16,7 +16,7 @@ export const tokenReaderPath = '/advert-bridge/token-readers/';
  *
  * @see https://docs.aws.amazon.com/secretsmanager/latest/userguide/auth-and-access_resource-policies.html
  */
-export function partnerSecretPolicy(scope: Construct): string {
+function partnerSecretPolicy(scope: Construct): string {
   const { partition, account } = Stack.of(scope);
   const readers = `arn:${partition}:iam::${account}:role${tokenReaderPath}*`;
   const statement = new PolicyStatement({

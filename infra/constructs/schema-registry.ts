@@ -33,7 +33,7 @@ export class SchemaRegistry extends Construct {
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-schema-create.html
  */
-export function inDraft4(schema: unknown): unknown {
+function inDraft4(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(inDraft4);
   if (typeof schema !== 'object' || schema === null) return schema;
   return Object.fromEntries(

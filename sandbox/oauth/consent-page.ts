@@ -50,7 +50,7 @@ export function errorPage(message: string): string {
   return page('Something is wrong', `<h1>This link does not work</h1><p>${escapeHtml(message)}</p>`);
 }
 
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 

@@ -38,7 +38,7 @@ export function createRefreshRequester(options: RefreshRequesterOptions): Refres
 const failed = (reason: string): RefreshOutcome => ({ kind: 'failed', fault: 'transient', reason });
 
 /** The function ended with an error, which it has logged itself. */
-export class FunctionError extends Error {
+class FunctionError extends Error {
   override readonly name = 'FunctionError';
   readonly code: string;
 

@@ -4,7 +4,7 @@ import * as v from 'valibot';
 export const advertIdPattern = /^\d{1,20}$/;
 
 /** A partner account's name is part of secret names, event IDs and message groups. */
-export const partnerAccountPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const partnerAccountPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 export const advertId = v.pipe(v.string(), v.regex(advertIdPattern, 'expected 1 to 20 digits'));
 

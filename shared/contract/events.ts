@@ -39,7 +39,7 @@ const advertMetadata = v.object({
 
 const previousStatus = v.nullable(status);
 
-export const statusChangedDetail = v.object({
+const statusChangedDetail = v.object({
   metadata: advertMetadata,
   data: v.object({
     advertId,
@@ -49,7 +49,7 @@ export const statusChangedDetail = v.object({
   }),
 });
 
-export const unavailableDetail = v.object({
+const unavailableDetail = v.object({
   metadata: advertMetadata,
   data: v.object({ advertId, status: v.null(), previousStatus }),
 });
@@ -67,7 +67,7 @@ const authorizationMetadata = v.object({
 export const stopReasons = ['refresh-token-rejected', 'scope-insufficient', 'disconnected'] as const;
 export type StopReason = (typeof stopReasons)[number];
 
-export const authorizationDetail = v.object({
+const authorizationDetail = v.object({
   metadata: authorizationMetadata,
   data: v.object({ reason: v.string() }),
 });

@@ -36,7 +36,6 @@ export const advert = v.object({
     status,
   }),
 });
-export type Advert = v.InferOutput<typeof advert>;
 
 /** Seconds, as a number or a numeric string: services of this kind are known to send either. */
 const seconds = v.pipe(

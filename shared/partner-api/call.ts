@@ -36,8 +36,6 @@ export interface Times {
   readonly receivedAt: number;
 }
 
-export type Caller = ReturnType<typeof createCaller>;
-
 export function createCaller(deps: CallerDeps) {
   const { transport, rateLimiter, clock, random, concurrency, attemptTimeoutMs, maxPauseMs } = deps;
   const connections = createConnections(concurrency);

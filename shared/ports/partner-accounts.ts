@@ -22,7 +22,7 @@ export interface PartnerAccounts {
 }
 
 /** Changes to an account that may be tried before it counts as contended beyond reason. */
-export const maxConflicts = 50;
+const maxConflicts = 50;
 
 /**
  * Reads the account, applies `change` to it and writes it; starts again from the read when another process wrote in

@@ -40,8 +40,6 @@ interface QueuedMessage extends Queued {
   readonly sentAt: number;
 }
 
-export type InMemoryQueue = ReturnType<typeof createInMemoryQueue>;
-
 /** The queue between drain and fan-out, its dead letters and its books, with the behaviour of SQS FIFO. */
 export function createInMemoryQueue(options: InMemoryQueueOptions) {
   const { clock, books = createInMemoryBooks(), fifo = true, random } = options;

@@ -1,12 +1,10 @@
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 
 /** An event that the bus did not take. */
-export class RefusedEventError extends Error {
+class RefusedEventError extends Error {
   override readonly name = 'RefusedEventError';
   readonly code = 'event-refused';
 }
-
-export type InMemoryEvents = ReturnType<typeof createInMemoryEvents>;
 
 /** A bus that keeps what it accepted, in order, and refuses when it is told to. */
 export function createInMemoryEvents() {

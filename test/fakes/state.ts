@@ -8,8 +8,6 @@ import { createInMemoryParkingLot, neverUnreadable } from './parking-lot.ts';
 import { createInMemoryPartnerAccounts } from './partner-accounts.ts';
 import { createInMemoryApplicationSecret, createInMemoryVault } from './token-vault.ts';
 
-export type InMemoryState = ReturnType<typeof createInMemoryState>;
-
 /** All that a bridge keeps, in memory, with one set of books. */
 export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' | 'parkingLot'>) {
   const books = createInMemoryBooks();

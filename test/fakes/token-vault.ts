@@ -7,8 +7,6 @@ import {
 import type { Application, ApplicationSecret } from '../../shared/ports/application-secret.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
 
-export type InMemoryVault = ReturnType<typeof createInMemoryVault>;
-
 /** Token pairs in memory, kept as the text that would be stored. */
 export function createInMemoryVault() {
   const current = new Map<string, { readonly text: string; readonly version: string }>();

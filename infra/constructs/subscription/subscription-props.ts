@@ -91,7 +91,7 @@ export function isQueue(value: unknown): value is IQueue {
 export function isFunction(value: unknown): value is IFunction {
   return isObject(value) && 'functionArn' in value;
 }
-export function isStateMachine(value: unknown): value is IStateMachine {
+function isStateMachine(value: unknown): value is IStateMachine {
   return isObject(value) && 'stateMachineArn' in value;
 }
 function isTarget(value: unknown): boolean {

@@ -16,7 +16,7 @@ interface RuleTarget {
   allow(rules: readonly CfnRule[]): void;
 }
 
-export const eventBridge = new ServicePrincipal('events.amazonaws.com');
+const eventBridge = new ServicePrincipal('events.amazonaws.com');
 
 /** @param eventBusName of the bus, in this AWS account, that the rules are on */
 export function ruleTargetOf(

@@ -33,7 +33,7 @@ export interface Scene {
 }
 
 const adverts = 30;
-export const chaosAccounts = ['anna', 'bert', 'cleo'];
+const chaosAccounts = ['anna', 'bert', 'cleo'];
 
 /**
  * In place of 90, 120 and 60 s, and of the ten minutes that a message stays invisible, so that what takes its time on AWS

@@ -108,7 +108,7 @@ export class Processes {
 const shown = ({ file, args }: Command): string => [file.split('/').at(-1), ...args].join(' ');
 
 /** SIGTERM to every process of the group, and SIGKILL to what is left of it after `graceMs`. */
-export async function stopGroup(group: number, graceMs = 3000): Promise<void> {
+async function stopGroup(group: number, graceMs = 3000): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     if (!signalGroup(group, signal)) return;
     const until = Date.now() + graceMs;

@@ -20,8 +20,6 @@ const types: Readonly<Record<Exclude<Service, 'secretsmanager'>, string>> = {
 };
 const nameOf = (text = ''): string => text.split(/[/:]/).at(-1) ?? '';
 
-export type RecordedCalls = Awaited<ReturnType<typeof recordCalls>>;
-
 /**
  * Puts a recording proxy between each deployed function and the emulator, by the endpoint in the function's environment, and
  * the queues' URLs, for the SDK takes those for endpoints.

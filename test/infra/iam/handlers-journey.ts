@@ -2,7 +2,7 @@
 import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { expect } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../sandbox/server.ts';
+import { startSandbox } from '../../../sandbox/server.ts';
 import { environmentKeys, type FunctionName } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { busName, type RecordedWorld, refreshTokenFunction } from './recorded-world.ts';
@@ -76,7 +76,7 @@ export async function startJourney({ world, setEnvironment, load, pass }: Journe
   return { sandbox, invoke, fanOut, pass, stop: () => sandbox.close() };
 }
 
-export const record = (messageId = '', body = '', attributes: object = {}, receiptHandle = 'r'): SQSRecord =>
+const record = (messageId = '', body = '', attributes: object = {}, receiptHandle = 'r'): SQSRecord =>
   ({
     ...{ messageId, receiptHandle, body },
     attributes: {
@@ -150,5 +150,3 @@ export async function travel(journey: Journey): Promise<void> {
     kind: 'forgotten',
   });
 }
-
-export type { Sandbox };

@@ -6,7 +6,7 @@ export type Coverage = ReturnType<typeof createCoverage>;
 const named = (prefix: string, ...names: readonly string[]) => names.map((name) => `${prefix}: ${name}`);
 
 /** Each has to occur in a few hundred seeds; `npm run simulate -- --coverage` fails when one does not. */
-export const expectedOccurrences: readonly string[] = [
+const expectedOccurrences: readonly string[] = [
   ...named('call', ...callIncidents),
   ...named('request', ...answerIncidents),
   ...named('trouble', 'outage', 'block', 'account-down', 'account-hangs', 'bus-down'),

@@ -334,7 +334,7 @@ const rejectedAtOnceOf = (random: Random, accounts: readonly string[], chaosMs: 
 
 const siegeMs = 25 * 60_000;
 /** What the stack has at the default rate (infra/constructs/fan-out.ts). */
-export const stackWorkers = 2;
+const stackWorkers = 2;
 
 /** Where workers overtake one another short ones again and again, so that messages are parked while a worker is late. */
 function pausesOf(

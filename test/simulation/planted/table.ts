@@ -6,7 +6,7 @@ import type { PlantedFault } from './planted-fault.ts';
 import { plantedRules } from './rules.ts';
 
 /** Far enough apart that no two searches share a seed. */
-export const startingSeeds = [1, 100_001, 200_001, 300_001, 400_001];
+const startingSeeds = [1, 100_001, 200_001, 300_001, 400_001];
 const page = path.join(import.meta.dirname, '../../../docs/reliability.md');
 const [begin, end] = ['<!-- planted faults -->', '<!-- /planted faults -->'];
 

@@ -14,8 +14,6 @@ import type { SimWorld } from './sim-world.ts';
 import type { Stages } from './stages.ts';
 import { watchParked } from './watch-parked.ts';
 
-export type Supervisor = ReturnType<typeof createSupervisor>;
-
 export function createSupervisor(world: SimWorld, stages: Stages) {
   const { plan, scheduler, log, phase, service, state, history, users, commanded } = world;
   const random = streamOf(hashOf('supervisor', plan.seed));

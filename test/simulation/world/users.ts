@@ -18,8 +18,6 @@ export interface UserWatchDeps {
   readonly history: History;
 }
 
-export type Users = ReturnType<typeof createUsers>;
-
 /** So long the bridge may go on with a token that is its account's no more. */
 const graceMs = 5_000;
 
