@@ -15,7 +15,11 @@ const repository = join(import.meta.dirname, '..');
 const inRepository = (path: string) => join(repository, path);
 // Below package.json: API Extractor looks upwards from its configuration for the package that it reports on.
 const work = inRepository('dist/api-report');
-const entryPoints = { contract: 'shared/contract/index', subscriber: 'subscriber/index', cdk: 'infra/cdk' };
+const entryPoints = {
+  contract: 'shared/contract/index.ts',
+  subscriber: 'subscriber/index.ts',
+  cdk: 'infra/cdk.ts',
+};
 
 /** @returns whether the program ended with 0 */
 function run(program: string, ...args: string[]): boolean {
@@ -33,7 +37,7 @@ function report(name: string, entryPoint: string): boolean {
     configuration,
     JSON.stringify({
       projectFolder: repository,
-      mainEntryPointFilePath: join(work, `${entryPoint}.d.ts`),
+      mainEntryPointFilePath: join(work, entryPoint.replace(/\.ts$/, '.d.ts')),
       compiler: { tsconfigFilePath: inRepository('tsconfig.package.json') },
       apiReport: {
         enabled: true,
