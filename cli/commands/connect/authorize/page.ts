@@ -10,6 +10,7 @@ export interface Outcome {
 const style = `
 :root { color-scheme: light dark; }
 body { max-width: 30rem; margin: 15vh auto; padding: 0 1rem; font: 16px/1.55 system-ui, sans-serif; }
+.mark { font-size: 2.5rem; }
 h1 { font-size: 1.4rem; overflow-wrap: anywhere; }
 p { overflow-wrap: anywhere; }
 `;
@@ -49,7 +50,8 @@ export function pageOf({ kind, title, paragraphs }: Outcome): string {
 </head>
 <body>
 <main>
-<h1><span aria-hidden="true">${marks[kind]}</span> ${escapeHtml(title)}</h1>
+<div class="mark" aria-hidden="true">${marks[kind]}</div>
+<h1>${escapeHtml(title)}</h1>
 ${paragraphs.map((text) => `<p>${withCode(escapeHtml(text))}</p>`).join('\n')}
 <p>Advert Bridge, on your own machine. You can close this page.</p>
 </main>
