@@ -169,7 +169,7 @@ export async function connectSteps({
       assert.equal(await heading(page), 'main is connected again');
       const { code, stderr } = await ended;
       assert.equal(code, 0, stderr);
-      assert.match(stderr, /its state is missing or another one/);
+      assert.match(stderr, /its state is missing or different/);
     }),
   );
 
