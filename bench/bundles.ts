@@ -55,6 +55,7 @@ async function contents(stage: Stage): Promise<Map<string, number>> {
     alias: {
       '@aws-sdk/credential-provider-node': `${root}shared/aws/bundling/lambda-credentials.ts`,
       '@aws-sdk/endpoint-cache': `${root}shared/aws/bundling/no-endpoint-cache.ts`,
+      '@smithy/core/event-streams': `${root}shared/aws/bundling/no-event-streams.ts`,
     },
     absWorkingDir: root,
     metafile: true,

@@ -131,6 +131,8 @@ const bundling = {
     ),
     // DynamoDB's endpoint discovery is off: its cache is another 7 KB.
     '--alias:@aws-sdk/endpoint-cache': join(repository, 'shared/aws/bundling/no-endpoint-cache.ts'),
+    // No answer is streamed: 15 KB that never run.
+    '--alias:@smithy/core/event-streams': join(repository, 'shared/aws/bundling/no-event-streams.ts'),
     // Licences go into a file beside the bundle, where they are not loaded with every cold start.
     '--legal-comments': 'external',
   },
