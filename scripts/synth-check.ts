@@ -1,15 +1,16 @@
 /**
  * Synthesizes the stack as it is for AWS, for AWS with every option, and for the emulator, and fails on anything that the
- * CDK has to say about it: errors, warnings, findings of cdk-nag. Where cfn-lint is installed (pip install cfn-lint), it
- * checks the templates too.
+ * CDK has to say about it: errors, warnings, findings of cdk-nag. Also fails when a Lambda bundle is above its size budget
+ * (size-budgets.ts). Where cfn-lint is installed (pip install cfn-lint), it checks the templates too.
  *
  *     node scripts/synth-check.ts
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stackName } from '../shared/contract/names.ts';
+import { maxKb } from './size-budgets.ts';
 
 const repository = join(import.meta.dirname, '..');
 const worlds: Record<string, readonly string[]> = {
@@ -30,6 +31,20 @@ function run(file: string, ...args: string[]): { status: number | null; said: st
   if (error) return undefined;
   const said = `${stdout}${stderr}`.split('\n').filter((line) => !harmless.test(line));
   return { status, said: said.join('\n') };
+}
+
+/** The Lambda bundles that a synth left in `folder`, with those that are too large in `said`. */
+function bundleSizes(folder: string): { status: number; said: string } {
+  const bundles = globSync(`${folder}/asset.*/index.mjs`).map((file) => ({
+    kb: Math.round(statSync(file).size / 1000),
+    map: readFileSync(`${file}.map`, 'utf8'),
+  }));
+  const stageOf = (map: string) => /functions\/([a-z-]+)\/handler\.ts/.exec(map)?.[1];
+  const large = bundles
+    .filter(({ kb }) => kb > maxKb.bundle)
+    .map(({ kb, map }) => `${stageOf(map)}: ${kb} KB, it may have ${maxKb.bundle}`);
+  const said = bundles.length === 0 ? 'no bundle was made' : large.join('\n');
+  return { status: 0, said };
 }
 
 function check(what: string, result: ReturnType<typeof run>): void {
@@ -53,6 +68,7 @@ try {
       run('cfn-lint', '-r', 'eu-central-1', '--', join(output, `${stackName}.template.json`)),
     );
   }
+  check('size of the bundles', bundleSizes(output));
 } finally {
   rmSync(output, { recursive: true, force: true });
 }

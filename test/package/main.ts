@@ -10,6 +10,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { maxKb } from '../../scripts/size-budgets.ts';
 import { startDynamo } from '../helpers/aws/emulators.ts';
 import { checkSbom } from './check-sbom.ts';
 
@@ -101,7 +102,9 @@ try {
       .map(({ path: file }) => file)
       .filter((file) => /(^|\/)(test\/|sandbox\/(?!README\.md$)|infra\/stack)/.test(file));
     expect(strays.length === 0, `what is nobody's business is inside: ${strays.join(' ')}`);
-    return `${files.length} files, ${Math.round(size / 1000)} KB`;
+    const kb = Math.round(size / 1000);
+    expect(kb <= maxKb.package, `${kb} KB: it may have ${maxKb.package} (scripts/size-budgets.ts)`);
+    return `${files.length} files, ${kb} KB`;
   });
   await step('publint', () =>
     succeeds(repository, {}, bin('publint'), 'run', '--strict', tarball).then(() => ''),
