@@ -75,7 +75,7 @@ export function ratesOf(temper: Temper, seed: number): Rates {
     };
   }
   // An advert that cannot be read ends the tries of one worker, while another one goes on.
-  if (temper === 'overtaken') return { ...rates, 'wrong-shape': 0.15 };
+  if (temper === 'overtaken') return { ...rates, 'wrong-shape': 0.15, slow: pick(random, [0, 0.3]) };
   const general = pick(random, [0.3, 1, 1, 2]);
   for (const kind of allKinds) {
     const rate = pick(random, [0, 0, 0.004, 0.012, 0.03]) * general;
@@ -87,9 +87,11 @@ export function ratesOf(temper: Temper, seed: number): Rates {
 /** Ports that fail at rates of their own. */
 export function ratesOfPorts(temper: Temper, seed: number): ReadonlyMap<string, Partial<Rates>> {
   if (temper !== 'overtaken') return new Map();
+  const random = streamOf(seed);
   return new Map([
-    // With a read that is answered late an older delivery's fetch may be the newer one.
-    ['histories.read', { 'answer-late': pick(streamOf(seed), [0, 0.3]) }],
+    // With one of these answered late an older delivery's fetch may be the newer one.
+    ['histories.read', { 'answer-late': pick(random, [0, 0.3]) }],
+    ['queue.receive', { 'answer-late': pick(random, [0, 0.4]) }],
     ['histories.write', { late: 0.5 }],
     ['events.publish', { refused: 0.4 }],
   ]);

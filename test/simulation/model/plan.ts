@@ -371,13 +371,14 @@ function changesOf(random: Random, accounts: readonly string[], chaosMs: number)
 
 /** One advert three times within a quarter of a minute, then quiet: a late worker finds the outcome, and nothing newer. */
 function clustersOf(random: Random, chaosMs: number): PlannedChange[] {
+  const spanMs = pick(random, [3_000, 15_000]);
   return Array.from({ length: between(random, 56, 68) }, () => ({
     fromMs: between(random, 0, chaosMs),
     advertId: pick(random, advertIds),
   })).flatMap(({ fromMs, advertId }, cluster) =>
     [1, 2, 3].map((number) => ({
       key: `change-${3 * cluster + number}`,
-      atMs: fromMs + between(random, 0, 15_000),
+      atMs: fromMs + between(random, 0, spanMs),
       account: 'main',
       advertId,
       status: pick(random, statuses),

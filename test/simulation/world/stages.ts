@@ -317,6 +317,23 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     await within(started, limits.refreshMs, () => sweepAll({ deadlineMs }));
   }
 
+  /**
+   * Here one process stands for many invocations, of which each waits for the lock a while. The one that gets it has the
+   * function's time limit, which is shorter than the lock's: nothing it sends arrives when another one has the lock.
+   */
+  function endedBeforeItsLock({ process, ports }: Started): Started['ports']['accounts'] {
+    let limit: { cancelled?: boolean } | undefined;
+    return {
+      ...ports.accounts,
+      write(account, expected) {
+        const isHolder = account.refreshing?.holder.startsWith(`${process.name}-`) === true;
+        if (isHolder) limit ??= scheduler.after(limits.refreshMs, () => process.die('at its time limit'));
+        else if (limit) [limit.cancelled, limit] = [true, undefined];
+        return ports.accounts.write(account, expected);
+      },
+    };
+  }
+
   /** What a person asks of refresh-token: `work` has patience, for a refresh that died holds its lock for a while. */
   async function asked<T>(
     name: string,
@@ -335,7 +352,8 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       knownAdverts,
       bookKeeper: world.state.bookKeeper,
     };
-    const deps = { ...tokenDepsOf(started), feedStates, ...verification, settings };
+    const accounts = endedBeforeItsLock(started);
+    const deps = { ...tokenDepsOf(started), accounts, feedStates, ...verification, settings };
     const patienceMs = limits.refreshMs + 2 * limits.lockMs;
     const deadlineMs = started.clock.now() + patienceMs - 5_000;
     return within(started, patienceMs, () => work(useCases.createConnect(deps), started, deadlineMs));
