@@ -16,6 +16,7 @@ export default defineConfig({
     alias: {
       'advert-bridge/cdk': new URL('infra/cdk.ts', import.meta.url).pathname,
       'advert-bridge/subscriber': new URL('subscriber/index.ts', import.meta.url).pathname,
+      'advert-bridge/testing': new URL('subscriber/testing/index.ts', import.meta.url).pathname,
     },
   },
   test: {

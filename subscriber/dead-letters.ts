@@ -1,4 +1,5 @@
-import type { Refusal } from './batch.ts';
+import type { Refusal } from './arrivals.ts';
+import { checkOptions, functions, text } from './options.ts';
 
 interface SendMessageInput {
   QueueUrl: string;
@@ -14,15 +15,25 @@ export interface SqsLike {
 /**
  * For `onRefused`: sends the body as it came to your dead-letter queue, with the reason in the message attributes
  * `errorCode` and `errorMessage`. Needs `sqs:SendMessage` on the queue.
+ *
+ * @throws {TypeError} for wrong options, such as an environment variable that is not set
  */
-export const sendToDeadLetters =
-  ({ sqs, queueUrl }: { readonly sqs: SqsLike; readonly queueUrl: string }) =>
-  async ({ error, body }: Refusal): Promise<void> => {
-    const text = (value: string) => ({ DataType: 'String' as const, StringValue: value.slice(0, 1024) });
+export function sendToDeadLetters(options: {
+  readonly sqs: SqsLike;
+  readonly queueUrl: string | undefined;
+}): (refusal: Refusal) => Promise<void> {
+  checkOptions('sendToDeadLetters', options, {
+    sqs: functions(['sendMessage'], 'a client with sendMessage, such as new SQS()'),
+    queueUrl: text('the URL of your dead-letter queue'),
+  });
+  const { sqs, queueUrl = '' } = options;
+  const attribute = (value: string) => ({ DataType: 'String' as const, StringValue: value.slice(0, 1024) });
+  return async ({ error, body }) => {
     await sqs.sendMessage({
       QueueUrl: queueUrl,
       // SQS takes no empty message.
       MessageBody: body || '(empty)',
-      MessageAttributes: { errorCode: text(error.code), errorMessage: text(error.message) },
+      MessageAttributes: { errorCode: attribute(error.code), errorMessage: attribute(error.message) },
     });
   };
+}

@@ -1,68 +1,41 @@
-/** What another team needs to handle the bridge's events and to test that it does: docs/subscribe/guide.md. */
+/** What another team needs to handle the bridge's events: docs/subscribe/guide.md. For tests: `advert-bridge/testing`. */
 export type {
   AdvertEvent,
   AuthorizationEvent,
   StatusChanged,
   Unavailable,
 } from '../shared/contract/events.ts';
-export { detailTypes, eventSource, schemaVersion } from '../shared/contract/names.ts';
-export {
-  type BatchAnswer,
-  type BatchOptions,
-  type Delivery,
-  type OpenBatch,
-  openBatch,
-  type Refusal,
-} from './batch.ts';
+export type { Refusal } from './arrivals.ts';
+export { type AdvertBatch, advertBatchHandler, advertBatchMiddleware } from './batch.ts';
+export { AdvertBusyError, applyIfNewer, ClaimLostError, type ClaimOptions } from './claims.ts';
 export { type SqsLike, sendToDeadLetters } from './dead-letters.ts';
-export { createDynamoDbStore, type DynamoDbLike, type DynamoDbStoreOptions } from './dynamodb-store.ts';
+export {
+  createDynamoDbPositions,
+  type DynamoDbLike,
+  type DynamoDbPositionsOptions,
+} from './dynamodb-positions.ts';
 export {
   NotAnEventError,
-  type RefusalCode,
   RefusedEventError,
   UnknownDetailTypeError,
   UnsupportedVersionError,
 } from './errors.ts';
-export * from './fixtures.ts';
+export { type BatchAnswer, type Failure, PositionStoreError } from './failures.ts';
 export {
-  AdvertBusyError,
-  ClaimLostError,
-  createStaleGuard,
-  type HeldClaim,
-  type Judged,
-  type StaleGuard,
-  type StaleGuardOptions,
-} from './guard.ts';
-export { createInMemoryStore } from './in-memory-store.ts';
-export {
-  type AdvertBatch,
-  type AdvertEventsOptions,
   advertEventHandler,
-  advertEvents,
-} from './middleware.ts';
-export {
-  type NewerCondition,
-  onlyIfNewer,
-  onlyIfNewerItem,
-  type PositionAttributes,
-} from './only-if-newer.ts';
-export {
-  type BridgeEvent,
-  type Parsed,
-  parseBody,
-  parseEvent,
-  parseLambdaEvent,
-  parseSqsRecord,
-  type SqsRecord,
-} from './parse.ts';
-export { anAdvertHistory, latestStatuses, type PlayerOptions, playEvents } from './player.ts';
+  type Delivery,
+  type EventFunctions,
+  type EventHandlerOptions,
+} from './handler.ts';
+export type { HandlerOptions, SkipReason } from './invocation.ts';
+export { type NewerCondition, type NewerConditionOptions, newerCondition } from './newer-condition.ts';
+export { type BridgeEvent, parseBody, parseEvent, parseSqsRecord, type SqsRecord } from './parse.ts';
 export {
   advertKeyOf,
-  comparePositions,
-  type Judgement,
-  judge,
+  type Comparison,
+  compareToApplied,
   type Outcome,
   type Position,
   positionOf,
 } from './position.ts';
-export { type Claim, type ClaimAnswer, inOwnWrite, type PositionStore } from './store.ts';
+export type { Claim, ClaimAnswer, PositionStore, Positions } from './position-store.ts';

@@ -8,16 +8,19 @@ export interface Position {
 
 /**
  * - `apply`: the next event of the advert, or the first that you see of it.
- * - `gap`: to be applied too, but events before it have not come (yet). The status it carries is right; who needs each
- *   single change, and not only the latest status, asks for a replay. What comes late will be `stale`.
+ * - `gap`: apply it too; events before it have not come (yet). If you keep only the latest status, ignore gaps. If you need
+ *   every single event, ask for a replay: what comes late will be `stale`.
  * - `duplicate`: the event that was applied last, again.
  * - `stale`: older than what was applied last, whether it has been seen before or not.
  */
 export type Outcome = 'apply' | 'gap' | 'duplicate' | 'stale';
 
-export interface Judgement {
+export interface Comparison {
   readonly outcome: Outcome;
-  /** How many events of this generation lie between what was applied last and this one; 0 but for a `gap`. */
+  /**
+   * Events that are known to lie between what was applied last and this one; 0 but for a `gap`. In a new generation those
+   * are the ones before it: how many the generation before had is not known.
+   */
   readonly missing: number;
 }
 
@@ -30,7 +33,7 @@ export const positionOf = ({ detail: { metadata } }: AdvertEvent): Position => (
 export const advertKeyOf = ({ detail: { metadata, data } }: AdvertEvent): string =>
   `${metadata.partnerAccount}/${data.advertId}`;
 
-/** Less than 0, 0, or more than 0: for `sort`. */
+/** Negative when `a` comes before `b`, 0 when they are the same. */
 export const comparePositions = (a: Position, b: Position): number =>
   a.generation - b.generation || a.sequence - b.sequence;
 
@@ -39,8 +42,8 @@ export const comparePositions = (a: Position, b: Position): number =>
  *
  * @param applied how far the advert's history has been applied; `undefined` where nothing has
  */
-export function judge(applied: Position | undefined, next: Position): Judgement {
-  // Who sees an advert for the first time may have subscribed late: what came before is not missed.
+export function compareToApplied(applied: Position | undefined, next: Position): Comparison {
+  // The first event that you see of an advert may follow others: you subscribed later, and have missed nothing.
   if (applied === undefined) return { outcome: 'apply', missing: 0 };
   const order = comparePositions(next, applied);
   if (order === 0) return { outcome: 'duplicate', missing: 0 };

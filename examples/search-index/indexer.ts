@@ -2,15 +2,13 @@ import { ConditionalCheckFailedException, DynamoDB } from '@aws-sdk/client-dynam
 import { SQS } from '@aws-sdk/client-sqs';
 import * as kit from 'advert-bridge/subscriber';
 
-const { TABLE_NAME: TableName, DEAD_LETTER_QUEUE_URL: queueUrl = '' } = process.env;
+const { TABLE_NAME: TableName, DEAD_LETTER_QUEUE_URL: queueUrl } = process.env;
 const dynamodb = new DynamoDB({});
-const onRefused = kit.sendToDeadLetters({ sqs: new SQS({}), queueUrl });
 
 /** One write an event, which holds only if the table has no newer one. */
-async function index(event: kit.BridgeEvent): Promise<void> {
-  if (event['detail-type'] !== 'AdvertStatusChanged' && event['detail-type'] !== 'AdvertUnavailable') return;
+async function index(event: kit.AdvertEvent): Promise<void> {
   const { status } = event.detail.data;
-  const { setPosition, ...newer } = kit.onlyIfNewerItem(event);
+  const { setPosition, ...newer } = kit.newerCondition(event, { marshalled: true });
   const write = dynamodb.updateItem({
     ...{ TableName, Key: { pk: { S: kit.advertKeyOf(event) } } },
     UpdateExpression: `SET ${setPosition}, #status = :status`,
@@ -26,9 +24,8 @@ async function index(event: kit.BridgeEvent): Promise<void> {
 const itemValue = (status: string | null) => (status === null ? { NULL: true } : { S: status });
 
 /** What cannot be written goes back to the queue; what will never be an event, to the dead letters. */
-export const handler = kit.advertEventHandler(
-  { store: kit.inOwnWrite, onRefused },
-  async ({ deliveries }) => {
-    for (const { event } of deliveries) await index(event);
-  },
-);
+export const handler = kit.advertEventHandler({
+  positions: 'own-write',
+  onRefused: kit.sendToDeadLetters({ sqs: new SQS({}), queueUrl }),
+  on: { AdvertStatusChanged: index, AdvertUnavailable: index },
+});

@@ -8,7 +8,7 @@ import {
   anAdvertUnavailable,
   aPartnerAuthorizationRequired,
   aPartnerAuthorizationRestored,
-} from '../../subscriber/fixtures.ts';
+} from '../../subscriber/testing/index.ts';
 import { descriptions, summaries } from './descriptions.ts';
 import type { EventDetailType } from './detail-types.ts';
 

@@ -1,5 +1,5 @@
 import {
-  createStaleGuard,
+  applyIfNewer,
   NotAnEventError,
   type PositionStore,
   parseSqsRecord,
@@ -7,12 +7,13 @@ import {
 } from 'advert-bridge/subscriber';
 
 /** @returns whether the message is done with; otherwise leave it in the queue */
-export async function handleMessage(message: SqsRecord, store: PositionStore): Promise<boolean> {
-  const guard = createStaleGuard({ store, leaseMs: 60_000 });
+export async function handleMessage(message: SqsRecord, positions: PositionStore): Promise<boolean> {
   try {
     const event = parseSqsRecord(message);
     if (event['detail-type'] !== 'AdvertStatusChanged') return true;
-    const { outcome, missing } = await guard.run(event, ({ detail }) => console.log(detail.data.status));
+    const { outcome, missing } = await applyIfNewer(event, { positions, leaseMs: 60_000 }, ({ detail }) =>
+      console.log(detail.data.status),
+    );
     if (outcome === 'gap') console.warn(`${missing} events of advert ${event.detail.data.advertId} skipped`);
     return true;
   } catch (error) {

@@ -1,14 +1,15 @@
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { SQS } from '@aws-sdk/client-sqs';
-import { advertEventHandler, createDynamoDbStore, sendToDeadLetters } from 'advert-bridge/subscriber';
+import { advertEventHandler, createDynamoDbPositions, sendToDeadLetters } from 'advert-bridge/subscriber';
 
-export const handler = advertEventHandler(
-  {
-    store: createDynamoDbStore({ dynamodb: new DynamoDB({}), tableName: 'search-positions' }),
-    onRefused: sendToDeadLetters({ sqs: new SQS({}), queueUrl: process.env.DEAD_LETTER_QUEUE_URL ?? '' }),
-    onSkipped: (event, outcome) => console.log(outcome, event.detail.metadata.eventId),
+const { POSITIONS_TABLE_NAME: tableName, DEAD_LETTER_QUEUE_URL: queueUrl } = process.env;
+
+export const handler = advertEventHandler({
+  positions: createDynamoDbPositions({ dynamodb: new DynamoDB({}), tableName }),
+  onRefused: sendToDeadLetters({ sqs: new SQS({}), queueUrl }),
+  onSkipped: (event, reason) => console.log(reason, event.detail.metadata.eventId),
+  on: {
+    AdvertStatusChanged: async ({ detail }) => console.log(detail.data.status),
+    AdvertUnavailable: async ({ detail }) => console.log(detail.data.previousStatus),
   },
-  async ({ deliveries }) => {
-    for (const { event } of deliveries) console.log(event['detail-type']);
-  },
-);
+});

@@ -1,9 +1,9 @@
 import { ConditionalCheckFailedException, type DynamoDB } from '@aws-sdk/client-dynamodb';
-import { type AdvertEvent, advertKeyOf, onlyIfNewerItem } from 'advert-bridge/subscriber';
+import { type AdvertEvent, advertKeyOf, newerCondition } from 'advert-bridge/subscriber';
 
 /** @returns whether the event was applied; false: it was stale or a duplicate */
 export async function keepStatus(dynamodb: DynamoDB, tableName: string, event: AdvertEvent) {
-  const newer = onlyIfNewerItem(event);
+  const newer = newerCondition(event, { marshalled: true });
   const { status } = event.detail.data;
   try {
     await dynamodb.updateItem({

@@ -19,7 +19,7 @@ describe('the README', () => {
       EventBusName: 'adverts',
       EventPattern: { source: ['advert-bridge'], 'detail-type': ['AdvertStatusChanged'] },
     });
-    template.resourceCountIs('AWS::SQS::QueuePolicy', 1);
+    template.resourceCountIs('AWS::SQS::QueuePolicy', 2);
   });
 
   it('shows an event of the contract', () => {

@@ -2,10 +2,10 @@ import {
   aLambdaEvent,
   anAdvertHistory,
   anAdvertStatusChanged,
-  createInMemoryStore,
+  createInMemoryPositions,
   latestStatuses,
   playEvents,
-} from 'advert-bridge/subscriber';
+} from 'advert-bridge/testing';
 import { expect, it } from 'vitest';
 import { createSearchHandler } from './search.ts';
 
@@ -15,7 +15,7 @@ function search() {
     put: async (advert: string) => void found.add(advert),
     remove: async (advert: string) => void found.delete(advert),
   };
-  return { found, handler: createSearchHandler(index, createInMemoryStore()) };
+  return { found, handler: createSearchHandler(index, createInMemoryPositions()) };
 }
 
 it('finds an advert that is active', async () => {

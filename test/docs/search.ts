@@ -5,16 +5,14 @@ export interface SearchIndex {
   remove(advert: string): Promise<void>;
 }
 
-export const createSearchHandler = (index: SearchIndex, store: PositionStore) =>
-  advertEventHandler({ store }, async ({ deliveries }) => {
-    for (const { event } of deliveries) {
-      switch (event['detail-type']) {
-        case 'AdvertStatusChanged':
-          if (event.detail.data.status === 'active') await index.put(event.detail.data.advertId);
-          else await index.remove(event.detail.data.advertId);
-          break;
-        case 'AdvertUnavailable':
-          await index.remove(event.detail.data.advertId);
-      }
-    }
+export const createSearchHandler = (index: SearchIndex, positions: PositionStore) =>
+  advertEventHandler({
+    positions,
+    on: {
+      AdvertStatusChanged: async ({ detail: { data } }) => {
+        if (data.status === 'active') await index.put(data.advertId);
+        else await index.remove(data.advertId);
+      },
+      AdvertUnavailable: ({ detail: { data } }) => index.remove(data.advertId),
+    },
   });

@@ -2,16 +2,18 @@ import { globSync, readFileSync } from 'node:fs';
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { envelopes } from '../../shared/contract/events.ts';
-import { aLambdaEvent, anAdvertStatusChanged, anSqsRecord } from '../../subscriber/fixtures.ts';
+import { type AdvertBatch, parseBody } from '../../subscriber/index.ts';
 import {
-  type AdvertBatch,
+  aLambdaEvent,
   anAdvertHistory,
-  createInMemoryStore,
+  anAdvertStatusChanged,
+  anSqsRecord,
+  createInMemoryPositions,
   latestStatuses,
-  parseBody,
   playEvents,
-} from '../../subscriber/index.ts';
+} from '../../subscriber/testing/index.ts';
 import { startDynamo } from '../helpers/aws/emulators.ts';
+import { createHandler as createBatchHandler } from './batch.ts';
 import { handleMessage } from './by-hand.ts';
 import { keepStatus } from './one-write.ts';
 import { createHandler } from './with-middy.ts';
@@ -108,18 +110,29 @@ describe('the snippets of docs/subscribe, run', () => {
     for (const method of ['log', 'warn', 'error'] as const) {
       vi.spyOn(console, method).mockImplementation((...words) => void said.push(words.join(' ')));
     }
-    const store = createInMemoryStore();
+    const positions = createInMemoryPositions();
     const message = anSqsRecord(anAdvertStatusChanged({ status: 'active' }));
 
-    expect(await handleMessage(message, store)).toBe(true);
-    expect(await handleMessage(message, store)).toBe(true);
-    expect(await handleMessage(anSqsRecord(anAdvertStatusChanged({ sequence: 4 })), store)).toBe(true);
-    expect(await handleMessage(anSqsRecord('nonsense'), store)).toBe(false);
+    expect(await handleMessage(message, positions)).toBe(true);
+    expect(await handleMessage(message, positions)).toBe(true);
+    expect(await handleMessage(anSqsRecord(anAdvertStatusChanged({ sequence: 4 })), positions)).toBe(true);
+    expect(await handleMessage(anSqsRecord('nonsense'), positions)).toBe(false);
     expect(said).toEqual(['active', 'active', '2 events of advert 123 skipped', 'expected JSON']);
   });
 
+  it('a batch at once', async () => {
+    const written: object[] = [];
+    const handler = createBatchHandler(createInMemoryPositions(), async (all) => void written.push(...all));
+
+    await handler(aLambdaEvent([anAdvertStatusChanged({ sequence: 2 }), anAdvertStatusChanged()]));
+
+    expect(written).toMatchObject([{ previousStatus: null }, { previousStatus: 'new' }]);
+  });
+
   it('with middy', async () => {
-    const handler = createHandler(createInMemoryStore());
+    vi.spyOn(console, 'error').mockImplementation(() => {});
+
+    const handler = createHandler(createInMemoryPositions());
     const lambdaEvent: unknown = aLambdaEvent([anAdvertStatusChanged(), 'nonsense']);
 
     expect(await handler(lambdaEvent as AdvertBatch, {} as Parameters<typeof handler>[1])).toEqual({

@@ -1,13 +1,17 @@
-import { Stack } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import { EventBus, Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 
 export class SearchStack extends Stack {
-  readonly queue = new Queue(this, 'AdvertChanges');
+  readonly deadLetters = new Queue(this, 'DeadLetters', { retentionPeriod: Duration.days(14) });
+  readonly queue = new Queue(this, 'AdvertChanges', {
+    visibilityTimeout: Duration.minutes(3),
+    deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: 10 },
+  });
   readonly rule = new Rule(this, 'OnAdvertChange', {
     eventBus: EventBus.fromEventBusName(this, 'Adverts', 'adverts'),
     eventPattern: { source: ['advert-bridge'], detailType: ['AdvertStatusChanged'] },
-    targets: [new SqsQueue(this.queue)],
+    targets: [new SqsQueue(this.queue, { deadLetterQueue: this.deadLetters })],
   });
 }

@@ -1,9 +1,9 @@
 import middy from '@middy/core';
-import { type AdvertBatch, advertEvents, type PositionStore } from 'advert-bridge/subscriber';
+import { type AdvertBatch, advertBatchMiddleware, type PositionStore } from 'advert-bridge/subscriber';
 
-export const createHandler = (store: PositionStore) =>
+export const createHandler = (positions: PositionStore) =>
   middy()
-    .use(advertEvents({ store }))
+    .use(advertBatchMiddleware({ positions }))
     .handler(async ({ deliveries }: AdvertBatch) => {
       for (const { event } of deliveries) console.log(event['detail-type']);
     });

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import {
+  NotAnEventError,
+  parseBody,
+  parseEvent,
+  parseSqsRecord,
+  UnknownDetailTypeError,
+  UnsupportedVersionError,
+} from '../../../subscriber/index.ts';
+import { parseLambdaEvent } from '../../../subscriber/parse.ts';
+import {
   anAdvertStatusChanged,
   anAdvertUnavailable,
   anSqsRecord,
   aPartnerAuthorizationRequired,
   aPartnerAuthorizationRestored,
-} from '../../../subscriber/fixtures.ts';
-import {
-  NotAnEventError,
-  parseBody,
-  parseEvent,
-  parseLambdaEvent,
-  parseSqsRecord,
-  UnknownDetailTypeError,
-  UnsupportedVersionError,
-} from '../../../subscriber/index.ts';
+} from '../../../subscriber/testing/index.ts';
 
 /** A deep copy with `value` put at a path such as `detail.data.status`; `undefined` takes the field away. */
 function changed(event: object, place: string, value: unknown): unknown {

@@ -1,7 +1,7 @@
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { anAdvertStatusChanged } from '../../../subscriber/fixtures.ts';
-import { createDynamoDbStore, createInMemoryStore, onlyIfNewerItem } from '../../../subscriber/index.ts';
+import { createDynamoDbPositions, newerCondition } from '../../../subscriber/index.ts';
+import { anAdvertStatusChanged, createInMemoryPositions } from '../../../subscriber/testing/index.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
 import { positionStoreSuite } from './store.suite.ts';
 
@@ -18,15 +18,20 @@ afterAll(async () => {
   await server.stop();
 });
 
-positionStoreSuite('in memory', async () => createInMemoryStore());
+positionStoreSuite('in memory', async () => createInMemoryPositions());
 positionStoreSuite('DynamoDB (dynalite)', async () =>
-  createDynamoDbStore({ dynamodb, tableName: (await server.advertStatusTable()).name }),
+  createDynamoDbPositions({ dynamodb, tableName: (await server.advertStatusTable()).name }),
 );
 
 describe('the DynamoDB store', () => {
   it('keeps its items under a prefix and a key of your choice', async () => {
     const { name: tableName } = await server.advertStatusTable();
-    const store = createDynamoDbStore({ dynamodb, tableName, keyPrefix: 'position#', partitionKey: 'pk' });
+    const store = createDynamoDbPositions({
+      dynamodb,
+      tableName,
+      keyPrefix: 'position#',
+      partitionKey: 'pk',
+    });
 
     await store.claim('main/1', { position: { generation: 1, sequence: 2 }, owner: 'a', until: 10 }, 0);
     await store.confirm('main/1', 'a', { generation: 1, sequence: 2 });
@@ -36,7 +41,7 @@ describe('the DynamoDB store', () => {
   });
 
   it('lets faults of DynamoDB through', async () => {
-    const store = createDynamoDbStore({ dynamodb, tableName: 'missing' });
+    const store = createDynamoDbPositions({ dynamodb, tableName: 'missing' });
 
     const claim = store.claim('k', { position: { generation: 1, sequence: 1 }, owner: 'a', until: 1 }, 0);
 
@@ -44,12 +49,12 @@ describe('the DynamoDB store', () => {
   });
 });
 
-describe('onlyIfNewer', () => {
+describe('newerCondition', () => {
   it('makes one write of what is kept and how far it has been applied', async () => {
     const { name: TableName } = await server.advertStatusTable();
     const apply = async (sequence: number, status: string, generation = 9) => {
       const event = anAdvertStatusChanged({ generation, sequence, status });
-      const newer = onlyIfNewerItem(event);
+      const newer = newerCondition(event, { marshalled: true });
       try {
         await dynamodb.updateItem({
           TableName,

@@ -1,5 +1,6 @@
+import { checkOptions, functions, text } from './options.ts';
 import { comparePositions, type Position } from './position.ts';
-import type { PositionStore } from './store.ts';
+import type { PositionStore } from './position-store.ts';
 
 type AttributeValues = Record<string, { S: string } | { N: string }>;
 type Item = Readonly<Record<string, { readonly S?: string; readonly N?: string }>>;
@@ -30,13 +31,13 @@ export interface DynamoDbLike {
   getItem(input: GetItemInput): Promise<{ Item?: object | undefined }>;
 }
 
-export interface DynamoDbStoreOptions {
+export interface DynamoDbPositionsOptions {
   readonly dynamodb: DynamoDbLike;
-  /** A table with a partition key of type string and no sort key. */
-  readonly tableName: string;
+  /** A table with a partition key of type string and no sort key; `undefined`, as of a missing variable, is refused. */
+  readonly tableName: string | undefined;
   /** Name of the partition key; default `pk`. */
   readonly partitionKey?: string;
-  /** Set before each key, where the table holds other things too; default none. */
+  /** Put before each key, where the table holds other things too; default none. */
   readonly keyPrefix?: string;
 }
 
@@ -51,14 +52,28 @@ const isNewer =
   '(attribute_not_exists(#generation) OR #generation < :generation OR (#generation = :generation AND #sequence < :sequence))';
 const isFree = '(attribute_not_exists(#owner) OR #until <= :now OR #owner = :owner)';
 
+const optionalText = (value: unknown) => (value === undefined ? undefined : text('a text')(value));
+
 /**
- * One item an advert: `generation` and `sequence` as far as applied, `claimOwner` and `claimUntil` (ms since 1970) while
- * somebody is at it. Two writes an event; its function needs `dynamodb:UpdateItem` and `dynamodb:GetItem` on the table.
+ * A position store in DynamoDB. One item for each advert: `generation` and `sequence` as far as applied, `claimOwner` and
+ * `claimUntil` (ms since 1970) while a worker applies its events. Two writes for each event; its function needs
+ * `dynamodb:UpdateItem` and `dynamodb:GetItem` on the table.
  *
- * Give the items no time to live: an advert that was forgotten takes any replayed event for a new one.
+ * Give the items no time to live: for an advert that was forgotten, any replayed event counts as a new one.
+ *
+ * @throws {TypeError} for wrong options, such as an environment variable that is not set
  */
-export function createDynamoDbStore(options: DynamoDbStoreOptions): PositionStore {
-  const { dynamodb, tableName, partitionKey = 'pk', keyPrefix = '' } = options;
+export function createDynamoDbPositions(options: DynamoDbPositionsOptions): PositionStore {
+  checkOptions('createDynamoDbPositions', options, {
+    dynamodb: functions(
+      ['updateItem', 'getItem'],
+      'a client with updateItem and getItem, such as new DynamoDB()',
+    ),
+    tableName: text('the name of a table'),
+    partitionKey: optionalText,
+    keyPrefix: (value) => (value === '' ? undefined : optionalText(value)),
+  });
+  const { dynamodb, tableName = '', partitionKey = 'pk', keyPrefix = '' } = options;
   const keyOf = (key: string) => ({ [partitionKey]: { S: `${keyPrefix}${key}` } });
 
   /** The item after the write; `undefined` where the condition did not hold. */
@@ -109,7 +124,7 @@ export function createDynamoDbStore(options: DynamoDbStoreOptions): PositionStor
       const item = await read(key);
       const applied = positionIn(item);
       if (applied && comparePositions(position, applied) <= 0) return { kind: 'superseded', applied };
-      // Also where the other claim ended between the write and this read: the next try will tell.
+      // Also where the other claim ended between the write and this read: the message comes again anyway.
       return { kind: 'busy', until: Number(item.claimUntil?.N ?? now) };
     },
     async confirm(key, owner, position) {

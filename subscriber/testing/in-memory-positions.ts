@@ -1,8 +1,8 @@
-import { comparePositions, type Position } from './position.ts';
-import type { Claim, PositionStore } from './store.ts';
+import { comparePositions, type Position } from '../position.ts';
+import type { Claim, PositionStore } from '../position-store.ts';
 
-/** A store of one process, for tests and for what need not survive a restart. */
-export function createInMemoryStore(): PositionStore {
+/** A position store in the memory of this process. */
+export function createInMemoryPositions(): PositionStore {
   const applied = new Map<string, Position>();
   const claims = new Map<string, Claim>();
 

@@ -1,6 +1,6 @@
-import type { AdvertEvent } from '../shared/contract/events.ts';
+import type { AdvertEvent } from '../../shared/contract/events.ts';
+import { advertKeyOf, comparePositions, positionOf } from '../position.ts';
 import { type AdvertFields, anAdvertStatusChanged, anAdvertUnavailable } from './fixtures.ts';
-import { advertKeyOf, comparePositions, positionOf } from './position.ts';
 
 /**
  * The events of one advert that goes through these statuses, as the bridge would number them; `null` is an advert that

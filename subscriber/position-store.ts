@@ -4,7 +4,7 @@ import type { Position } from './position.ts';
 export interface Claim {
   /** Greatest position that is to be applied under the claim. */
   readonly position: Position;
-  /** Told from every other claim: random. */
+  /** A random text, different for every claim. */
   readonly owner: string;
   /** When others may take over, ms since 1970. */
   readonly until: number;
@@ -15,7 +15,7 @@ export type ClaimAnswer =
   | { readonly kind: 'granted'; readonly applied: Position | undefined }
   /** Nothing in the claim is newer than what has been applied. */
   | { readonly kind: 'superseded'; readonly applied: Position }
-  /** Somebody else is at it, or was when they died. */
+  /** Another worker is applying events of the advert, or died while it did. */
   | { readonly kind: 'busy'; readonly until: number };
 
 /**
@@ -23,7 +23,7 @@ export type ClaimAnswer =
  * workers with events of one advert only one goes ahead.
  */
 export interface PositionStore {
-  /** @param now ms since 1970, by which a claim of somebody else has run out */
+  /** @param now ms since 1970; a claim of another worker whose `until` is not after it has run out */
   claim(key: string, claim: Claim, now: number): Promise<ClaimAnswer>;
   /** The history has been applied as far as `position`; the claim ends. False: the claim was no longer the owner's. */
   confirm(key: string, owner: string, position: Position): Promise<boolean>;
@@ -32,11 +32,16 @@ export interface PositionStore {
 }
 
 /**
- * For a handler whose own write carries the position (`onlyIfNewer`): nothing is claimed, nothing remembered, and every
- * event is handed over, what is stale or a duplicate too.
+ * Where positions are kept. `'own-write'`: your own write carries the position (`newerCondition`). Then nothing is claimed
+ * or remembered here, and your function is called with stale events and duplicates too.
  */
-export const inOwnWrite: PositionStore = {
+export type Positions = PositionStore | 'own-write';
+
+const ownWrite: PositionStore = {
   claim: async () => ({ kind: 'granted', applied: undefined }),
   confirm: async () => true,
   release: async () => undefined,
 };
+
+export const storeOf = (positions: Positions): PositionStore =>
+  positions === 'own-write' ? ownWrite : positions;

@@ -1,11 +1,11 @@
+import { createHash } from 'node:crypto';
 import type {
   AdvertEvent,
   AuthorizationEvent,
   StatusChanged,
   Unavailable,
-} from '../shared/contract/events.ts';
-import { detailTypes, eventSource, schemaVersion } from '../shared/contract/names.ts';
-import type { SqsRecord } from './parse.ts';
+} from '../../shared/contract/events.ts';
+import { detailTypes, eventSource, schemaVersion } from '../../shared/contract/names.ts';
 
 export interface AdvertFields {
   /** Default `main`. */
@@ -38,23 +38,17 @@ export interface StatusFields extends AdvertFields {
 /** An `AdvertStatusChanged` as it arrives, valid whatever is left out; the IDs follow from the fields. */
 export function anAdvertStatusChanged(fields: StatusFields = {}): StatusChanged {
   const { sequence = 1, status = 'active', previousStatus = sequence === 1 ? null : 'new' } = fields;
-  const { advertId, envelope, metadata } = advertParts(fields);
-  return {
-    ...envelope,
-    'detail-type': detailTypes.statusChanged,
-    detail: { metadata, data: { advertId, status, previousStatus } },
-  };
+  const { advertId, resource, metadata } = advertParts(fields);
+  const data = { advertId, status, previousStatus };
+  return envelopeOf(detailTypes.statusChanged, resource, { metadata, data });
 }
 
 /** An `AdvertUnavailable`: the service does not know the advert any more. */
 export function anAdvertUnavailable(fields: AdvertFields = {}): Unavailable {
   const { previousStatus = 'active' } = fields;
-  const { advertId, envelope, metadata } = advertParts(fields);
-  return {
-    ...envelope,
-    'detail-type': detailTypes.unavailable,
-    detail: { metadata, data: { advertId, status: null, previousStatus } },
-  };
+  const { advertId, resource, metadata } = advertParts(fields);
+  const data = { advertId, status: null, previousStatus };
+  return envelopeOf(detailTypes.unavailable, resource, { metadata, data });
 }
 
 export interface AuthorizationFields {
@@ -75,23 +69,58 @@ export const aPartnerAuthorizationRequired = (fields: AuthorizationFields = {}):
 export const aPartnerAuthorizationRestored = (fields: AuthorizationFields = {}): AuthorizationEvent =>
   authorization('restored', { reason: 'connected-again', ...fields });
 
-/** The Lambda event in which a queue hands over these events, as a function behind SQS receives it. */
-export function aLambdaEvent(events: readonly unknown[]): {
-  Records: (SqsRecord & { messageId: string; body: string })[];
-} {
-  return { Records: events.map((event, index) => anSqsRecord(event, `message-${index + 1}`)) };
-}
-
-/** An SQS record; a text stands as it is, for bodies that are no events. */
-export const anSqsRecord = (event: unknown, messageId = 'message-1') => ({
-  messageId,
-  body: typeof event === 'string' ? event : JSON.stringify(event),
-  eventSource: 'aws:sqs',
+/** The event with which Lambda calls a function behind SQS, with these events in it: message-1, message-2 and so on. */
+export const aLambdaEvent = (events: readonly unknown[]) => ({
+  Records: events.map((event, index) => anSqsRecord(event, `message-${index + 1}`)),
 });
 
+/** An SQS record as Lambda hands it over; a text becomes the body as it is, for bodies that are no events. */
+export function anSqsRecord(event: unknown, messageId = 'message-1') {
+  const body = typeof event === 'string' ? event : JSON.stringify(event);
+  return {
+    messageId,
+    receiptHandle: `receipt-${messageId}`,
+    body,
+    attributes: {
+      ApproximateReceiveCount: '1',
+      SentTimestamp: String(begin),
+      SenderId: 'AIDAIENQZJOLO23YVJ4VO',
+      ApproximateFirstReceiveTimestamp: String(begin + 10),
+    },
+    messageAttributes: {},
+    md5OfBody: createHash('md5').update(body).digest('hex'),
+    eventSource: 'aws:sqs',
+    eventSourceARN: `arn:aws:sqs:${region}:${account}:adverts`,
+    awsRegion: region,
+  };
+}
+
 const begin = Date.parse('2026-11-20T12:00:00.000Z');
+const account = '111122223333';
+const region = 'eu-central-1';
 const defaultGeneration = 1_763_640_000;
 const toSeconds = (instant: string): string => instant.replace(/(\.\d+)?Z$/, 'Z');
+
+/** What EventBridge puts around a detail, in its order. The ID is always the same for the same event, unlike EventBridge's. */
+function envelopeOf<const T extends string, D extends { metadata: { eventId: string; observedAt: string } }>(
+  detailType: T,
+  resource: string,
+  detail: D,
+) {
+  const { eventId, observedAt } = detail.metadata;
+  const hash = createHash('sha256').update(eventId).digest('hex');
+  return {
+    version: '0',
+    id: hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*/, '$1-$2-4$3-8$4-$5'),
+    'detail-type': detailType,
+    source: eventSource as typeof eventSource,
+    account,
+    time: toSeconds(observedAt),
+    region,
+    resources: [resource],
+    detail,
+  };
+}
 
 function advertParts(fields: AdvertFields) {
   const { partnerAccount = 'main', advertId = '123', generation = defaultGeneration, sequence = 1 } = fields;
@@ -107,10 +136,7 @@ function advertParts(fields: AdvertFields) {
     cause: fields.cause ?? 'feed',
     correlationId: fields.correlationId ?? 'read-1',
   };
-  const source: typeof eventSource = eventSource;
-  const resources = [`advert-bridge/${partnerAccount}/advert/${advertId}`];
-  const envelope = { source, time: toSeconds(observedAt), resources };
-  return { advertId, envelope, metadata };
+  return { advertId, resource: `advert-bridge/${partnerAccount}/advert/${advertId}`, metadata };
 }
 
 function authorization(
@@ -118,22 +144,14 @@ function authorization(
   fields: AuthorizationFields & { readonly reason: string },
 ): AuthorizationEvent {
   const { partnerAccount = 'main', generation = defaultGeneration, reason } = fields;
-  const observedAt = fields.observedAt ?? new Date(begin).toISOString();
-  return {
-    source: eventSource,
-    'detail-type':
-      kind === 'required' ? detailTypes.authorizationRequired : detailTypes.authorizationRestored,
-    time: toSeconds(observedAt),
-    resources: [`advert-bridge/${partnerAccount}`],
-    detail: {
-      metadata: {
-        eventId: `${partnerAccount}/${generation}/authorization-${kind}/1`,
-        schemaVersion: fields.schemaVersion ?? schemaVersion,
-        partnerAccount,
-        generation,
-        observedAt,
-      },
-      data: { reason },
-    },
+  const metadata = {
+    eventId: `${partnerAccount}/${generation}/authorization-${kind}/1`,
+    schemaVersion: fields.schemaVersion ?? schemaVersion,
+    partnerAccount,
+    generation,
+    observedAt: fields.observedAt ?? new Date(begin).toISOString(),
   };
+  const detailType =
+    kind === 'required' ? detailTypes.authorizationRequired : detailTypes.authorizationRestored;
+  return envelopeOf(detailType, `advert-bridge/${partnerAccount}`, { metadata, data: { reason } });
 }

@@ -1,0 +1,112 @@
+import type { AdvertEvent } from '../shared/contract/events.ts';
+import { detailTypes } from '../shared/contract/names.ts';
+import type { Arrival } from './arrivals.ts';
+import type { BatchAnswer } from './failures.ts';
+import {
+  beginInvocation,
+  type HandlerOptions,
+  handlerExpectations,
+  type Invocation,
+  type LambdaContext,
+} from './invocation.ts';
+import { checkOptions } from './options.ts';
+import type { BridgeEvent } from './parse.ts';
+import type { Comparison } from './position.ts';
+
+/** What a function of `on` is told beside the event: an authorization event has no history, and is always `apply`. */
+export type Delivery<E extends BridgeEvent = BridgeEvent> = Arrival<E> & Comparison;
+
+/** For each detail type that you want, the function that applies an event. */
+export type EventFunctions = {
+  readonly [E in BridgeEvent as E['detail-type']]?: (event: E, delivery: Delivery<E>) => unknown;
+};
+
+export interface EventHandlerOptions extends HandlerOptions {
+  /** An event without a function here counts as applied; `onSkipped` is told `no-handler`. */
+  readonly on: EventFunctions;
+  /** Events of one advert are applied one after the other, of so many adverts side by side; default 10. */
+  readonly maxConcurrentAdverts?: number;
+}
+
+const known: readonly string[] = Object.values(detailTypes);
+const expectations = {
+  ...handlerExpectations,
+  on: (value: unknown) => {
+    const entries = Object.entries(value ?? {});
+    const isRight = entries.every(
+      ([type, apply]) => known.includes(type) && (apply === undefined || typeof apply === 'function'),
+    );
+    return isRight && entries.some(([, apply]) => apply)
+      ? undefined
+      : `expected functions for ${known.join(', ')}`;
+  },
+  maxConcurrentAdverts: (value: unknown) =>
+    value === undefined || (Number.isSafeInteger(value) && Number(value) >= 1)
+      ? undefined
+      : 'expected a whole number from 1',
+};
+
+/**
+ * A handler for a Lambda function behind SQS, or behind a rule: parses, leaves out what is stale or a duplicate, calls
+ * your function for each event, and remembers what it has applied.
+ *
+ *     export const handler = advertEventHandler({ positions, on: { AdvertStatusChanged: async (event) => … } })
+ *
+ * When a function throws, that event and later ones of the same advert come again; other adverts go on. For SQS, set
+ * `ReportBatchItemFailures` on the event source mapping.
+ *
+ * @throws {TypeError} when it is made with wrong options
+ */
+export function advertEventHandler(
+  options: EventHandlerOptions,
+): (event: unknown, context?: LambdaContext) => Promise<BatchAnswer> {
+  checkOptions('advertEventHandler', options, expectations);
+  const { on, maxConcurrentAdverts = 10 } = options;
+  return async (input, context) => {
+    const invocation = await beginInvocation(input, options, context);
+    const { adverts, authorizations, count, failures } = invocation;
+    const groups: readonly (() => Promise<void>)[] = [
+      ...adverts.map((arrivals) => () => applyAdvert(invocation, arrivals, on)),
+      ...authorizations.map((arrival) => async () => {
+        try {
+          await apply(invocation, { ...arrival, outcome: 'apply', missing: 0 }, on);
+        } catch (error) {
+          await failures.add('handler', error, [arrival]);
+        }
+      }),
+    ];
+    const waiting = groups.values();
+    const worker = async () => {
+      for (const next of waiting) await next();
+    };
+    await Promise.all(Array.from({ length: maxConcurrentAdverts }, worker));
+    return failures.answer(count);
+  };
+}
+
+async function applyAdvert(
+  invocation: Invocation,
+  arrivals: readonly Arrival<AdvertEvent>[],
+  on: EventFunctions,
+): Promise<void> {
+  const claimed = await invocation.claim(arrivals);
+  if (!claimed) return;
+  let count = 0;
+  try {
+    for (const delivery of claimed.toApply) {
+      await apply(invocation, delivery, on);
+      count += 1;
+    }
+  } catch (error) {
+    await invocation.failures.add('handler', error, claimed.toApply.slice(count));
+  }
+  await claimed.settle(count);
+}
+
+async function apply(invocation: Invocation, delivery: Delivery, on: EventFunctions): Promise<void> {
+  const { event } = delivery;
+  // The detail type that picks the function is the one that gives the event its type.
+  const call = on[event['detail-type']] as ((event: BridgeEvent, delivery: Delivery) => unknown) | undefined;
+  if (call) await call(event, delivery);
+  else await invocation.skip(event, 'no-handler');
+}

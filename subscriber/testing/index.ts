@@ -1,0 +1,14 @@
+/** What a test of a subscriber needs: events as they arrive, histories, deliveries in any order. `advert-bridge/testing`. */
+export {
+  type AdvertFields,
+  type AuthorizationFields,
+  aLambdaEvent,
+  anAdvertStatusChanged,
+  anAdvertUnavailable,
+  anSqsRecord,
+  aPartnerAuthorizationRequired,
+  aPartnerAuthorizationRestored,
+  type StatusFields,
+} from './fixtures.ts';
+export { createInMemoryPositions } from './in-memory-positions.ts';
+export { anAdvertHistory, latestStatuses, type PlayerOptions, playEvents } from './player.ts';

@@ -1,0 +1,6 @@
+import { advertBatchHandler, type PositionStore } from 'advert-bridge/subscriber';
+
+export const createHandler = (positions: PositionStore, writeAll: (statuses: object[]) => Promise<void>) =>
+  advertBatchHandler({ positions }, async ({ deliveries }) => {
+    await writeAll(deliveries.map(({ event }) => event.detail.data));
+  });
