@@ -1,6 +1,6 @@
 /**
- * Writes the published contract from the valibot schemas: `docs/schemas/<DetailType>.schema.json` and
- * `docs/asyncapi.json`.
+ * Writes the published contract from the valibot schemas: `docs/schemas/<DetailType>.schema.json`,
+ * `docs/asyncapi.json` and the test vectors `docs/subscribe/vectors.json`.
  *
  *     npm run generate                  writes them
  *     npm run generate -- --check       writes nothing; fails when a committed file is not what it would write, and when
@@ -14,6 +14,7 @@ import { schemaVersion } from '../shared/contract/names.ts';
 import { asyncApiDocument } from './contract/asyncapi.ts';
 import { type Contract, incompatibilities } from './contract/compatibility.ts';
 import { eventDetailTypes, type JsonSchema, schemaOf } from './contract/schemas.ts';
+import { vectorsText } from './contract/vectors.ts';
 
 const { values: options } = parseArgs({
   options: { check: { type: 'boolean' }, release: { type: 'boolean' } },
@@ -71,7 +72,9 @@ function fail(heading: string, lines: readonly string[], advice: string): void {
   process.exitCode = 1;
 }
 
-const files = filesIn(schemas).set(join(docs, 'asyncapi.json'), textOf(asyncApiDocument()));
+const files = filesIn(schemas)
+  .set(join(docs, 'asyncapi.json'), textOf(asyncApiDocument()))
+  .set(join(docs, 'subscribe/vectors.json'), vectorsText());
 if (options.check) {
   const stale = [...files].filter(([file, text]) => read(file) !== text).map(([file]) => relative('', file));
   const orphans = globSync(join(schemas, '*.schema.json')).filter((file) => !files.has(file));

@@ -53,7 +53,7 @@ export function latestStatuses(events: readonly AdvertEvent[]): Map<string, stri
 }
 
 /** mulberry32: enough for an order of events, and the same on every machine. */
-function seededRandom(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

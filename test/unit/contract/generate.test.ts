@@ -16,6 +16,7 @@ function copied(): string {
     'subscriber',
     'docs/schemas',
     'docs/asyncapi.json',
+    'docs/subscribe/vectors.json',
   ]) {
     cpSync(part, path.join(dir, part), { recursive: true });
   }

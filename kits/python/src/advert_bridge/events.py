@@ -1,0 +1,155 @@
+"""The events as Python types, and parsing."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+SUPPORTED_MAJOR = "1"
+ADVERT_TYPES = ("AdvertStatusChanged", "AdvertUnavailable")
+DETAIL_TYPES = (*ADVERT_TYPES, "PartnerAuthorizationRequired", "PartnerAuthorizationRestored")
+
+
+class RefusedEventError(ValueError):
+    """What arrived will never become an event for this kit: it belongs in a dead-letter queue. `code` says why."""
+
+    def __init__(self, message: str, code: Literal["not-an-event", "unsupported-version", "unknown-detail-type"]):
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Event:
+    """What all events have; of an authorization event, all."""
+
+    detail_type: str
+    event_id: str
+    """The same for every copy of an event: what to deduplicate by."""
+    partner_account: str
+    generation: int
+    observed_at: datetime
+    raw: Mapping[str, Any] = field(repr=False)
+    """The whole event as it came, with fields that this version does not know."""
+
+
+@dataclass(frozen=True)
+class AdvertEvent(Event):
+    """An AdvertStatusChanged or AdvertUnavailable: one entry in the history of an advert."""
+
+    sequence: int
+    listed_at: datetime
+    cause: str
+    advert_id: str
+    status: str | None
+    """`None`: the advert is unavailable."""
+    previous_status: str | None
+
+    @property
+    def advert_key(self) -> str:
+        """Which advert the event is about, over all partner accounts: `main/123`."""
+        return f"{self.partner_account}/{self.advert_id}"
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """(generation, sequence): the greater of two such tuples is the newer event of an advert."""
+        return (self.generation, self.sequence)
+
+
+@dataclass(frozen=True)
+class AuthorizationEvent(Event):
+    """A PartnerAuthorizationRequired or PartnerAuthorizationRestored."""
+
+    reason: str
+
+
+def _refuse(message: str) -> RefusedEventError:
+    return RefusedEventError(message, "not-an-event")
+
+
+def _at(value: Any, place: str, *kinds: type) -> Any:
+    """The field at a place such as `detail.data.status`; the first that is missing or wrong refuses the event."""
+    for name in place.split("."):
+        if not isinstance(value, Mapping) or name not in value:
+            raise _refuse(f"{place}: missing")
+        value = value[name]
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        raise _refuse(f"{place}: expected {' or '.join(kind.__name__ for kind in kinds)}")
+    return value
+
+
+def _text(event: Any, place: str, pattern: str = r"[\s\S]*") -> str:
+    found: str = _at(event, place, str)
+    if not re.fullmatch(pattern, found):
+        raise _refuse(f"{place}: expected text that matches {pattern}")
+    return found
+
+
+def _number(event: Any, place: str) -> int:
+    found: int | float = _at(event, place, int, float)
+    if not 1 <= found < 2**53 or found != int(found):
+        raise _refuse(f"{place}: expected a whole number from 1")
+    return int(found)
+
+
+def _instant(event: Any, place: str) -> datetime:
+    found = _text(event, place, r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,3})?Z")
+    try:
+        return datetime.strptime(found, f"%Y-%m-%dT%H:%M:%S{'.%f' if '.' in found else ''}%z")
+    except ValueError:
+        raise _refuse(f"{place}: expected a time that there is") from None
+
+
+def _status(event: Any, place: str) -> str:
+    found = _text(event, place)
+    try:  # Counted in UTF-16, as the contract does; half a surrogate pair cannot be encoded.
+        if 2 <= len(found.encode("utf-16-le")) <= 512:
+            return found
+    except UnicodeEncodeError:
+        pass
+    raise _refuse(f"{place}: expected 1 to 256 characters of well-formed text")
+
+
+def parse_event(value: Any) -> AdvertEvent | AuthorizationEvent:
+    """An event as EventBridge hands it to a target. Unknown fields and statuses pass. Raises RefusedEventError."""
+    _text(value, "source", "advert-bridge")
+    detail_type = _text(value, "detail-type", r"[A-Za-z0-9_.-]{1,128}")
+    version = _text(value, "detail.metadata.schemaVersion", r"[0-9]{1,9}\.[0-9]{1,9}")
+    if version.split(".")[0] != SUPPORTED_MAJOR:
+        raise RefusedEventError(f"schema version {version}: this kit reads 1.x, update it", "unsupported-version")
+    if detail_type not in DETAIL_TYPES:
+        raise RefusedEventError(f"detail type {detail_type}: unknown to this kit, update it", "unknown-detail-type")
+    _instant(value, "time")
+    if not all(isinstance(name, str) for name in _at(value, "resources", list)):
+        raise _refuse("resources: expected texts")
+    fields: dict[str, Any] = {
+        "detail_type": detail_type,
+        "event_id": _text(value, "detail.metadata.eventId"),
+        "partner_account": _text(value, "detail.metadata.partnerAccount", r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"),
+        "generation": _number(value, "detail.metadata.generation"),
+        "observed_at": _instant(value, "detail.metadata.observedAt"),
+        "raw": value,
+    }
+    if detail_type not in ADVERT_TYPES:
+        return AuthorizationEvent(**fields, reason=_text(value, "detail.data.reason"))
+    _text(value, "detail.metadata.correlationId")
+    status, previous = "detail.data.status", "detail.data.previousStatus"
+    return AdvertEvent(
+        **fields,
+        sequence=_number(value, "detail.metadata.sequence"),
+        listed_at=_instant(value, "detail.metadata.listedAt"),
+        cause=_text(value, "detail.metadata.cause", r"[\s\S]+"),
+        advert_id=_text(value, "detail.data.advertId", r"[0-9]{1,20}"),
+        status=_status(value, status) if detail_type == "AdvertStatusChanged" else _at(value, status, type(None)),
+        previous_status=None if _at(value, previous, object) is None else _status(value, previous),
+    )
+
+
+def parse_body(body: str) -> AdvertEvent | AuthorizationEvent:
+    """The body of an SQS message that an EventBridge rule sent. Raises RefusedEventError."""
+    try:
+        value = json.loads(body)
+    except ValueError:  # The parser's message quotes the text, so it stays out of the error.
+        raise _refuse("expected JSON") from None
+    return parse_event(value)

@@ -1,0 +1,123 @@
+"""How far each advert's history has been applied, and applying only what is newer."""
+
+import contextlib
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from .events import AdvertEvent
+
+Position = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Apply the event when `outcome` is `apply` or `gap`; `missing` events before it have not come."""
+
+    outcome: Literal["apply", "gap", "duplicate", "stale"]
+    missing: int = 0
+
+
+def compare_to_applied(applied: Position | None, position: Position) -> Comparison:
+    """What to do with an event, by how far its advert has been applied (`None`: not at all)."""
+    if applied is None:
+        return Comparison("apply")
+    if position <= applied:
+        return Comparison("duplicate" if position == applied else "stale")
+    missing = position[1] - 1 - (applied[1] if position[0] == applied[0] else 0)
+    return Comparison("gap", missing) if missing > 0 else Comparison("apply")
+
+
+class AdvertBusyError(Exception):
+    """Another worker is applying events of this advert, or died while it did. Leave the message in the queue."""
+
+
+class ClaimLostError(Exception):
+    """The claim ran out before the event was applied: make `lease_seconds` longer than applying can take."""
+
+
+class DynamoDbClient(Protocol):
+    """`boto3.client("dynamodb")` is one."""
+
+    def update_item(self, **kwargs: Any) -> Any: ...
+    def get_item(self, **kwargs: Any) -> Any: ...
+
+
+NAMES = {"#generation": "generation", "#sequence": "sequence", "#owner": "claimOwner", "#until": "claimUntil"}
+IS_NEWER = (
+    "(attribute_not_exists(#generation) OR #generation < :generation"
+    " OR (#generation = :generation AND #sequence < :sequence))"
+)
+
+
+class DynamoDbPositions:
+    """Positions in a DynamoDB table whose key is `pk`, a string; its items are those of the TypeScript kit.
+
+    Needs dynamodb:UpdateItem and dynamodb:GetItem on the table. Give the items no time to live.
+    """
+
+    def __init__(self, client: DynamoDbClient, table_name: str):
+        if not table_name:
+            raise ValueError("table_name: expected the name of a table; is its environment variable set?")
+        self._client = client
+        self._table_name = table_name
+
+    def apply_if_newer(
+        self, event: AdvertEvent, apply: Callable[[AdvertEvent], object], *, lease_seconds: float = 15 * 60
+    ) -> Comparison:
+        """Claims the advert, calls `apply` unless the event is stale or a duplicate, and remembers the position.
+
+        After a crash in between the event is applied again when its message comes back: let that do no harm. Raises
+        AdvertBusyError, ClaimLostError or what `apply` raises; in each case leave the message in the queue.
+        """
+        key, owner, now = event.advert_key, {"S": str(uuid.uuid4())}, time.time()
+        generation, sequence = ({"N": str(number)} for number in event.position)
+        ours = {":owner": owner, ":generation": generation, ":sequence": sequence}
+        times = {":now": {"N": str(int(now * 1000))}, ":until": {"N": str(int((now + lease_seconds) * 1000))}}
+        is_free = "(attribute_not_exists(#owner) OR #until <= :now OR #owner = :owner)"
+        claimed = self._update(key, "SET #owner = :owner, #until = :until", f"{IS_NEWER} AND {is_free}", ours | times)
+        comparison = compare_to_applied(self._read(key) if claimed is None else _position(claimed), event.position)
+        if comparison.outcome in ("duplicate", "stale"):
+            return comparison
+        if claimed is None:
+            raise AdvertBusyError(f"another worker is applying events of advert {key}")
+        try:
+            apply(event)
+        except BaseException:
+            with contextlib.suppress(Exception):  # The error of `apply` is the one to raise; the claim runs out.
+                self._update(key, "REMOVE #owner, #until", "#owner = :owner", {":owner": owner})
+            raise
+        remember = "SET #generation = :generation, #sequence = :sequence REMOVE #owner, #until"
+        confirmed = self._update(key, remember, f"#owner = :owner AND {IS_NEWER}", ours)
+        # The SDK may have sent our own write twice: then the first one has done it.
+        if confirmed is None and self._read(key) != event.position:
+            raise ClaimLostError(f"the claim on advert {key} ran out before its event was applied")
+        return comparison
+
+    def _update(self, key: str, update: str, condition: str, values: dict[str, Any]) -> dict[str, Any] | None:
+        """The item after the write; `None` where the condition did not hold."""
+        try:
+            answer = self._client.update_item(
+                TableName=self._table_name,
+                Key={"pk": {"S": key}},
+                UpdateExpression=update,
+                ConditionExpression=condition,
+                ExpressionAttributeNames={name: to for name, to in NAMES.items() if name in update + condition},
+                ExpressionAttributeValues=values,
+                ReturnValues="ALL_NEW",
+            )
+        except Exception as error:
+            if "ConditionalCheckFailedException" in str(getattr(error, "response", {}).get("Error", {}).get("Code")):
+                return None
+            raise
+        return dict(answer["Attributes"])
+
+    def _read(self, key: str) -> Position | None:
+        answer = self._client.get_item(TableName=self._table_name, Key={"pk": {"S": key}}, ConsistentRead=True)
+        return _position(answer.get("Item", {}))
+
+
+def _position(item: dict[str, Any]) -> Position | None:
+    return (int(item["generation"]["N"]), int(item["sequence"]["N"])) if "generation" in item else None

@@ -1,0 +1,125 @@
+import logging
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
+from advert_bridge import AdvertEvent, DynamoDbPositions, event_handler, parse_body
+
+from vectors import body_of, event_body
+
+GENERATION = 1_763_640_000
+NO_FAILURES: dict[str, list[dict[str, str]]] = {"batchItemFailures": []}
+
+
+def batch(*bodies: str) -> dict[str, Any]:
+    return {
+        "Records": [
+            {"messageId": f"message-{number}", "body": body, "eventSource": "aws:sqs"}
+            for number, body in enumerate(bodies, 1)
+        ]
+    }
+
+
+def body(sequence: int, advert: str = "main/1") -> str:
+    return event_body(advert, GENERATION, sequence)
+
+
+def failed(*message_ids: str) -> dict[str, list[dict[str, str]]]:
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in message_ids]}
+
+
+def noting(seen: list[str], broken: str = "") -> Callable[[AdvertEvent], None]:
+    def apply(event: AdvertEvent) -> None:
+        name = f"{event.advert_id}/{event.sequence}"
+        if name == broken:
+            raise RuntimeError("no price")
+        seen.append(name)
+
+    return apply
+
+
+def test_applies_what_is_new_in_order(positions: DynamoDbPositions) -> None:
+    seen: list[str] = []
+    handle = event_handler(positions, {"AdvertStatusChanged": noting(seen)})
+    assert handle(batch(body(2), body(1), body(2), body(5)), None) == NO_FAILURES
+    assert seen == ["1/1", "1/2", "1/5"]
+
+
+def test_one_poisoned_advert_costs_only_itself(
+    positions: DynamoDbPositions, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[str] = []
+    other = "main/12345678901234567890"
+    handle = event_handler(positions, {"AdvertStatusChanged": noting(seen, broken="1/2")})
+    answer = handle(batch(body(5), body(2), body(1), body(1, other), body(2, other), "nonsense"), None)
+    assert sorted(each["itemIdentifier"] for each in answer["batchItemFailures"]) == [
+        "message-1",
+        "message-2",
+        "message-6",
+    ]
+    assert sorted(seen) == ["1/1", f"{other[5:]}/1", f"{other[5:]}/2"]
+    assert [record.levelno for record in caplog.records] == [logging.ERROR] * 2
+    assert "message-2" in caplog.text and "no price" in caplog.text and "message-6" in caplog.text
+
+
+def test_raises_when_the_table_is_missing(dynamodb: Any) -> None:
+    handle = event_handler(DynamoDbPositions(dynamodb, "missing"), {"AdvertStatusChanged": print})
+    with pytest.raises(dynamodb.exceptions.ResourceNotFoundException):
+        handle(batch(body(1), body(2)), None)
+
+
+def test_hands_on_authorization_events_and_skips_what_has_no_function(positions: DynamoDbPositions) -> None:
+    seen: list[str] = []
+    on = {"PartnerAuthorizationRequired": lambda event: seen.append(event.reason)}
+    handle = event_handler(positions, on)
+    assert handle(batch(body_of("accepted: an authorization event"), body(1)), None) == NO_FAILURES
+    assert seen == ["refresh-token-rejected"]
+
+
+def test_checks_its_functions_when_it_is_made(positions: DynamoDbPositions) -> None:
+    for on in ({}, {"AdvertSold": print}):
+        with pytest.raises(ValueError, match="AdvertStatusChanged"):
+            event_handler(positions, on)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ends_at_the_newest_status_in_any_order(positions: DynamoDbPositions, seed: int) -> None:
+    chance = random.Random(seed)
+    waiting = [body(sequence) for sequence in (1, 2, 3, 5, 9, 10)] * 2
+    chance.shuffle(waiting)
+    statuses: list[int] = []
+
+    def apply(event: AdvertEvent) -> None:
+        statuses.append(event.sequence)
+        if chance.random() < 0.3:
+            raise RuntimeError("crash after the work")
+
+    handle = event_handler(positions, {"AdvertStatusChanged": apply, "AdvertUnavailable": apply})
+    while waiting:
+        size = chance.randint(1, 4)
+        taken, waiting = waiting[:size], waiting[size:]
+        try:
+            answer = handle(batch(*taken), None)
+            again = {each["itemIdentifier"] for each in answer["batchItemFailures"]}
+        except RuntimeError:
+            again = {f"message-{number}" for number in range(1, size + 1)}
+        waiting += [each for number, each in enumerate(taken, 1) if f"message-{number}" in again]
+    assert statuses[-1] == 10
+
+
+def test_works_inside_the_batch_processor_of_powertools(positions: DynamoDbPositions) -> None:
+    seen: list[str] = []
+    processor = BatchProcessor(EventType.SQS)
+
+    def handle_record(record: SQSRecord) -> None:
+        event = parse_body(record.body)
+        if isinstance(event, AdvertEvent):
+            positions.apply_if_newer(event, noting(seen))
+
+    answer = process_partial_response(batch(body(1), "nonsense", body(2)), handle_record, processor, None)
+    assert answer == failed("message-2")
+    assert seen == ["1/1", "1/2"]

@@ -1,0 +1,59 @@
+from typing import Any
+
+import pytest
+
+from advert_bridge import AdvertBusyError, AdvertEvent, ClaimLostError, DynamoDbPositions, parse_body
+
+from vectors import event_body
+
+GENERATION = 1_763_640_000
+
+
+def event(sequence: int, advert: str = "main/1") -> AdvertEvent:
+    parsed = parse_body(event_body(advert, GENERATION, sequence))
+    assert isinstance(parsed, AdvertEvent)
+    return parsed
+
+
+def item_in(dynamodb: Any, key: str = "main/1") -> dict[str, Any]:
+    item: dict[str, Any] = dynamodb.get_item(TableName="positions", Key={"pk": {"S": key}}).get("Item", {})
+    return item
+
+
+def test_keeps_the_items_of_the_typescript_kit(positions: DynamoDbPositions, dynamodb: Any) -> None:
+    positions.apply_if_newer(event(2), lambda _: None)
+    assert item_in(dynamodb) == {"pk": {"S": "main/1"}, "generation": {"N": str(GENERATION)}, "sequence": {"N": "2"}}
+
+
+def test_remembers_nothing_when_applying_fails(positions: DynamoDbPositions, dynamodb: Any) -> None:
+    def fail(_: AdvertEvent) -> None:
+        raise RuntimeError("index is down")
+
+    with pytest.raises(RuntimeError):
+        positions.apply_if_newer(event(1), fail)
+    assert item_in(dynamodb) == {"pk": {"S": "main/1"}}
+    assert positions.apply_if_newer(event(1), lambda _: None).outcome == "apply"
+
+
+def test_keeps_others_off_while_applying(positions: DynamoDbPositions) -> None:
+    def meanwhile(_: AdvertEvent) -> None:
+        with pytest.raises(AdvertBusyError):
+            positions.apply_if_newer(event(3), lambda _: None)
+        assert positions.apply_if_newer(event(1, "main/12345678901234567890"), lambda _: None).outcome == "apply"
+
+    positions.apply_if_newer(event(2), meanwhile)
+
+
+def test_loses_a_claim_that_ran_out(positions: DynamoDbPositions) -> None:
+    def overtaken(_: AdvertEvent) -> None:
+        positions.apply_if_newer(event(3), lambda _: None)
+
+    with pytest.raises(ClaimLostError):
+        positions.apply_if_newer(event(2), overtaken, lease_seconds=-1)
+
+
+def test_lets_faults_of_dynamodb_through(dynamodb: Any) -> None:
+    with pytest.raises(dynamodb.exceptions.ResourceNotFoundException):
+        DynamoDbPositions(dynamodb, "missing").apply_if_newer(event(1), lambda _: None)
+    with pytest.raises(ValueError, match="table_name"):
+        DynamoDbPositions(dynamodb, "")

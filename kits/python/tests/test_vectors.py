@@ -1,0 +1,54 @@
+import json
+from typing import Any
+
+from advert_bridge import AdvertEvent, DynamoDbPositions, RefusedEventError, compare_to_applied, parse_body
+
+from vectors import body_of, document, vectors
+
+AFFECTED = ("apply", "gap")
+
+
+def test_all_vectors_compare_as_expected() -> None:
+    assert len(vectors) >= 500
+    for vector in vectors:
+        applied: dict[str, tuple[int, int]] = {}
+        seen: list[dict[str, Any]] = []
+        for step in vector["steps"]:
+            result: dict[str, Any] = {"message": step["message"], "outcome": "apply"}
+            try:
+                event = parse_body(body_of(step["message"]))
+            except RefusedEventError as error:
+                result |= {"outcome": "refused", "code": error.code}
+            else:
+                if isinstance(event, AdvertEvent):
+                    comparison = compare_to_applied(applied.get(event.advert_key), event.position)
+                    result["outcome"] = comparison.outcome
+                    if comparison.outcome == "gap":
+                        result["missing"] = comparison.missing
+                    if comparison.outcome in AFFECTED:
+                        applied[event.advert_key] = event.position
+            seen.append(result)
+        assert seen == vector["steps"], vector["name"]
+        positions = {key: {"generation": each[0], "sequence": each[1]} for key, each in applied.items()}
+        assert positions == vector["applied"], vector["name"]
+
+
+def test_a_part_of_the_vectors_with_a_real_table(dynamodb: Any) -> None:
+    # moto takes some milliseconds a write: each twelfth vector, in its own rows.
+    for number, vector in enumerate(vectors[::12]):
+        prefix = f"v{number}"
+        positions = DynamoDbPositions(dynamodb, "positions")
+        for step in vector["steps"]:
+            message = document["messages"][step["message"]]
+            if step["outcome"] == "refused":
+                continue
+            event = json.loads(json.dumps(message))
+            event["detail"]["metadata"]["partnerAccount"] = prefix + event["detail"]["metadata"]["partnerAccount"]
+            parsed = parse_body(json.dumps(event))
+            if not isinstance(parsed, AdvertEvent):
+                continue
+            called: list[AdvertEvent] = []
+            comparison = positions.apply_if_newer(parsed, called.append)
+            assert comparison.outcome == step["outcome"], vector["name"]
+            assert comparison.missing == step.get("missing", 0), vector["name"]
+            assert called == ([parsed] if step["outcome"] in AFFECTED else []), vector["name"]
