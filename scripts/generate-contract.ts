@@ -1,5 +1,5 @@
 /**
- * Writes the published contract from the valibot schemas: `docs/schemas/<DetailType>.schema.json`,
+ * Writes the published contract from the valibot schemas: `docs/schemas/<DetailType>.schema.json`, `AdvertBridgeEvent.schema.json` for any of them,
  * `docs/asyncapi.json` and the test vectors `docs/subscribe/vectors.json`.
  *
  *     npm run generate                  writes them
@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { schemaVersion } from '../shared/contract/names.ts';
 import { asyncApiDocument } from './contract/asyncapi.ts';
 import { type Contract, incompatibilities } from './contract/compatibility.ts';
-import { eventDetailTypes, type JsonSchema, schemaOf } from './contract/schemas.ts';
+import { anyEvent, anyEventSchema, eventDetailTypes, type JsonSchema, schemaOf } from './contract/schemas.ts';
 import { vectorsText } from './contract/vectors.ts';
 
 const { values: options } = parseArgs({
@@ -73,6 +73,7 @@ function fail(heading: string, lines: readonly string[], advice: string): void {
 }
 
 const files = filesIn(schemas)
+  .set(join(schemas, fileName(anyEvent)), textOf(anyEventSchema()))
   .set(join(docs, 'asyncapi.json'), textOf(asyncApiDocument()))
   .set(join(docs, 'subscribe/vectors.json'), vectorsText());
 if (options.check) {

@@ -29,7 +29,7 @@ export class SchemaRegistry extends Construct {
 }
 
 /**
- * A schema in the dialect of the registry, which is older than `const`, `examples` and the dialect's own address.
+ * A schema in the dialect of the registry, which is older than `const`, `examples`, `$id` and `$defs`.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-schema-create.html
  */
@@ -40,7 +40,9 @@ function inDraft4(schema: unknown): unknown {
     Object.entries(schema).flatMap(([keyword, value]) => {
       if (keyword === '$schema') return [[keyword, 'http://json-schema.org/draft-04/schema#']];
       if (keyword === 'const') return [['enum', [value]]];
-      return keyword === 'examples' ? [] : [[keyword, inDraft4(value)]];
+      if (keyword === '$defs') return [['definitions', inDraft4(value)]];
+      if (keyword === '$ref') return [[keyword, String(value).replace('#/$defs/', '#/definitions/')]];
+      return keyword === 'examples' || keyword === '$id' ? [] : [[keyword, inDraft4(value)]];
     }),
   );
 }

@@ -1,14 +1,29 @@
-/** The contract as one AsyncAPI 3 document: the bus, and every event on it. */
+/** The contract as one AsyncAPI 3.1 document: the bus, and every event on it. */
 import { eventSource, schemaVersion } from '../../shared/contract/names.ts';
 import { summaries } from './descriptions.ts';
-import { eventDetailTypes, examples, schemaOf } from './schemas.ts';
+import { eventDetailTypes, examples, type JsonSchema, schemaOf } from './schemas.ts';
 
 const byDetailType = <T>(of: (detailType: (typeof eventDetailTypes)[number]) => T): Record<string, T> =>
   Object.fromEntries(eventDetailTypes.map((detailType) => [detailType, of(detailType)]));
 
-/** @see https://www.asyncapi.com/docs/reference/specification/v3.0.0 */
+/** Where AsyncAPI keeps what a schema has in `$defs`. */
+const inComponents = (schema: JsonSchema): JsonSchema =>
+  JSON.parse(JSON.stringify(schema).replaceAll('#/$defs/', '#/components/schemas/'));
+
+function schemas(): Record<string, JsonSchema> {
+  const events: Record<string, JsonSchema> = {};
+  const parts: Record<string, JsonSchema> = {};
+  for (const detailType of eventDetailTypes) {
+    const { $schema: _dialect, $id: _id, examples: _shownInMessages, $defs, ...event } = schemaOf(detailType);
+    events[detailType] = event;
+    Object.assign(parts, $defs);
+  }
+  return inComponents({ ...events, ...parts }) as Record<string, JsonSchema>;
+}
+
+/** @see https://www.asyncapi.com/docs/reference/specification/v3.1.0 */
 export const asyncApiDocument = () => ({
-  asyncapi: '3.0.0',
+  asyncapi: '3.1.0',
   info: {
     title: 'Advert Bridge',
     version: `${schemaVersion}.0`,
@@ -17,11 +32,22 @@ export const asyncApiDocument = () => ({
     license: { name: 'MIT' },
   },
   defaultContentType: 'application/json',
+  servers: {
+    eventBridge: {
+      host: 'events.{region}.amazonaws.com',
+      protocol: 'https',
+      title: 'Amazon EventBridge',
+      description:
+        'Subscribers do not call it: a rule on the bus hands events to a target, such as a queue of your own.',
+      variables: { region: { description: 'AWS region of the bus.', default: 'eu-central-1' } },
+    },
+  },
   channels: {
     adverts: {
       address: '{busName}',
       title: 'The event bus',
       description: `An Amazon EventBridge bus. Subscribe with a rule on source \`${eventSource}\` and the detail types that you want.`,
+      servers: [{ $ref: '#/servers/eventBridge' }],
       parameters: { busName: { description: 'Output `EventBusName` of the stack.', default: 'adverts' } },
       messages: byDetailType((detailType) => ({ $ref: `#/components/messages/${detailType}` })),
     },
@@ -39,12 +65,20 @@ export const asyncApiDocument = () => ({
       name: detailType,
       title: detailType,
       summary: summaries[detailType],
+      ...(hasCorrelationId(detailType) && { correlationId: { $ref: '#/components/correlationIds/page' } }),
       payload: { $ref: `#/components/schemas/${detailType}` },
       examples: examples[detailType].map((payload) => ({ payload })),
     })),
-    schemas: byDetailType((detailType) => {
-      const { $schema: _dialect, examples: _shownAbove, ...schema } = schemaOf(detailType);
-      return schema;
-    }),
+    correlationIds: {
+      page: {
+        description: 'The same for everything that came of one page of the feed, also in the logs.',
+        location: '$message.payload#/detail/metadata/correlationId',
+      },
+    },
+    schemas: schemas(),
   },
 });
+
+/** Events of a partner account come of no page. */
+const hasCorrelationId = (detailType: (typeof eventDetailTypes)[number]): boolean =>
+  Object.values(schemaOf(detailType).$defs ?? {}).some(({ properties }) => properties?.correlationId);

@@ -3,7 +3,7 @@
  * take what is published from now on, and what lies in the archive is valid by the new schema, for it is replayed.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonSchema } from './schemas.ts';
+import { dereferenced, type JsonSchema } from './schemas.ts';
 
 export interface Contract {
   /** Such as `1.0`. */
@@ -12,7 +12,7 @@ export interface Contract {
 }
 
 /** What is for people, and may change at any time. */
-const annotations = new Set(['$comment', '$schema', 'default', 'description', 'examples', 'title']);
+const annotations = new Set(['$comment', '$id', '$schema', 'default', 'description', 'examples', 'title']);
 const compared = new Set(['properties', 'required', 'items', 'anyOf']);
 
 /** Each change that is not an addition, such as `AdvertStatusChanged: detail.data.status: removed`; empty if none. */
@@ -20,7 +20,7 @@ export function incompatibilities(released: Contract, current: Contract): string
   const found = Object.entries(released.schemas).flatMap(([detailType, schema]) => {
     const now = current.schemas[detailType];
     if (!now) return [`${detailType}: the detail type is gone`];
-    return changes(schema, now, '').map((change) => `${detailType}: ${change}`);
+    return changes(dereferenced(schema), dereferenced(now), '').map((change) => `${detailType}: ${change}`);
   });
   return [...found, ...versionFaults(released, current)];
 }
@@ -84,7 +84,7 @@ function versionFaults(released: Contract, current: Contract): string[] {
   }
   if (minor < wasMinor)
     return [`schemaVersion: ${current.schemaVersion} is less than the released ${released.schemaVersion}`];
-  if (minor === wasMinor && !isDeepStrictEqual(bare(released.schemas), bare(current.schemas))) {
+  if (minor === wasMinor && !isDeepStrictEqual(bareAll(released), bareAll(current))) {
     return [
       `schemaVersion: the contract differs from the released ${released.schemaVersion}: raise the minor number in shared/contract/names.ts`,
     ];
@@ -92,8 +92,11 @@ function versionFaults(released: Contract, current: Contract): string[] {
   return [];
 }
 
+const bareAll = ({ schemas }: Contract): unknown[] =>
+  Object.entries(schemas).map(([detailType, schema]) => [detailType, bare(dereferenced(schema))]);
+
 /** Without what is for people. A field may be called `title` or `default`: properties are names, not keywords. */
-function bare(value: unknown, areNames = true): unknown {
+function bare(value: unknown, areNames = false): unknown {
   if (Array.isArray(value)) return value.map((inner) => bare(inner, false));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(

@@ -3,24 +3,35 @@ import type { EventDetailType } from './detail-types.ts';
 /** What each event tells, in the schemas, the AsyncAPI document and the schema registry. */
 export const summaries: Record<EventDetailType, string> = {
   AdvertStatusChanged:
-    "An advert's status was found to be another than the last one published, or was seen first.",
+    "An advert's status is another than the last one published, or the advert was seen for the first time.",
   AdvertUnavailable: 'The partner service does not know the advert any more.',
   PartnerAuthorizationRequired:
     'A partner account is not polled any more, until a person authorizes again. Its place in the feed is kept.',
   PartnerAuthorizationRestored: 'A partner account is polled again, from where it stopped.',
 };
 
-/** What each field carries, by its place in any of the events. */
+/** What each object inside an event is, by its name in the schemas. */
+export const partDescriptions: Readonly<Record<string, string>> = {
+  AdvertMetadata: 'Which event of an advert it is, and where it came from.',
+  AuthorizationMetadata: 'Which event of a partner account it is.',
+};
+
+/** What each field carries, by its place in any of the events; a detail type before the place is for that one alone. */
 export const descriptions: Readonly<Record<string, string>> = {
   source: 'The publisher, in every event of the bridge.',
   'detail-type': 'Which event it is. What a rule matches.',
   time: '`observedAt` in whole seconds.',
   resources:
     'One name: `advert-bridge/<partnerAccount>/advert/<advertId>` or `advert-bridge/<partnerAccount>`.',
-  detail: 'What the bridge has to say; all around it is the envelope of EventBridge.',
+  detail: 'What the bridge says; everything around it is the envelope of EventBridge.',
+  version: 'Of the envelope; set by EventBridge.',
+  id: 'Set by EventBridge, and another one when an event is published again: deduplicate by `eventId`.',
+  account: 'AWS account of the bus; set by EventBridge.',
+  region: 'AWS region of the bus; set by EventBridge.',
+  'replay-name': 'Set by EventBridge on an event that an archive replays.',
   'detail.metadata': 'Which event it is, and where it came from.',
   'detail.metadata.eventId':
-    'The same for every copy of an event, and for no other; the `id` of EventBridge is not. Not to be taken apart.',
+    'The same for every copy of an event, and for no other; the `id` of EventBridge is not. Do not take it apart.',
   'detail.metadata.schemaVersion': 'Version of `detail`; the minor number rises when something is added.',
   'detail.metadata.partnerAccount': 'Name of the partner account, as the bridge knows it.',
   'detail.metadata.generation':
@@ -33,7 +44,9 @@ export const descriptions: Readonly<Record<string, string>> = {
     'The same for everything that came of one page of the feed, also in the logs.',
   'detail.data': 'What happened.',
   'detail.data.advertId': 'ID at the partner service: digits, as text, for it may exceed 2^53.',
-  'detail.data.status': 'As the partner service names it; any value may come. `null`: unavailable.',
+  'AdvertStatusChanged.detail.data.status':
+    'As the partner service names it; any value may come, never `null`.',
+  'AdvertUnavailable.detail.data.status': 'Always `null`.',
   'detail.data.previousStatus':
     'Status of the event before it in the history; `null` for the first one, and after it was unavailable.',
   'detail.data.reason': 'Why, as a word for programs. More reasons may be added.',

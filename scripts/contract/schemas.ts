@@ -1,7 +1,8 @@
 /** The published JSON Schemas: made from the valibot schemas, with descriptions and examples. */
 
 import { toJsonSchema } from '@valibot/to-json-schema';
-import { envelopes } from '../../shared/contract/events.ts';
+import { instant } from '../../shared/contract/checks.ts';
+import { envelopes, parts } from '../../shared/contract/events.ts';
 import { detailTypes } from '../../shared/contract/names.ts';
 import {
   anAdvertStatusChanged,
@@ -9,14 +10,20 @@ import {
   aPartnerAuthorizationRequired,
   aPartnerAuthorizationRestored,
 } from '../../subscriber/testing/index.ts';
-import { descriptions, summaries } from './descriptions.ts';
+import { descriptions, partDescriptions, summaries } from './descriptions.ts';
 import type { EventDetailType } from './detail-types.ts';
 
 export const eventDetailTypes = Object.values(detailTypes);
 
+/** The schema of any event, beside one for each detail type. */
+export const anyEvent = 'AdvertBridgeEvent';
+
 /** As much of JSON Schema as the contract uses. */
 export interface JsonSchema {
   $schema?: string;
+  $id?: string;
+  $ref?: string;
+  $defs?: Record<string, JsonSchema>;
   title?: string;
   description?: string;
   examples?: unknown[];
@@ -40,30 +47,94 @@ export const examples: Record<EventDetailType, unknown[]> = {
   PartnerAuthorizationRestored: [aPartnerAuthorizationRestored()],
 };
 
-/** @throws {Error} for a field without a description: subscribers read nothing else */
-export function schemaOf(detailType: EventDetailType): JsonSchema {
-  const { $schema, ...rest } = toJsonSchema(envelopes[detailType], {
-    typeMode: 'output',
-    errorMode: 'throw',
-    ignoreActions: ['check'],
-  });
+const dialect = 'https://json-schema.org/draft/2020-12/schema';
+const idOf = (name: string) => `urn:advert-bridge:1:${name}`;
+const refTo = (name: string): JsonSchema => ({ $ref: `#/$defs/${name}` });
+
+/** The schema of one event, with the objects inside it in `$defs`: generators name their types by these. */
+export const schemaOf = (detailType: EventDetailType): JsonSchema => {
+  const { $defs, ...event } = convert(detailType);
   return {
-    $schema: $schema as string,
-    title: detailType,
-    description: summaries[detailType],
-    ...described(rest as JsonSchema, ''),
+    $schema: dialect,
+    $id: idOf(detailType),
+    ...event,
     examples: examples[detailType],
+    $defs: $defs ?? {},
+  };
+};
+
+/** The schema of any event: one of them all, told apart by the detail type. */
+export function anyEventSchema(): JsonSchema {
+  const events = eventDetailTypes.map((detailType) => [detailType, convert(detailType)] as const);
+  const bare = events.map(([detailType, { $defs: _inner, ...event }]) => [detailType, event] as const);
+  return {
+    $schema: dialect,
+    $id: idOf(anyEvent),
+    title: anyEvent,
+    description: 'Any event of the bridge; `detail-type` tells which.',
+    oneOf: eventDetailTypes.map(refTo),
+    discriminator: {
+      propertyName: 'detail-type',
+      mapping: Object.fromEntries(eventDetailTypes.map((detailType) => [detailType, refTo(detailType).$ref])),
+    },
+    examples: eventDetailTypes.map((detailType) => examples[detailType][0]),
+    $defs: {
+      ...Object.fromEntries(bare),
+      ...Object.assign({}, ...events.map(([, { $defs }]) => $defs)),
+    },
   };
 }
 
-function described(schema: JsonSchema, place: string): JsonSchema {
-  const { properties } = schema;
-  if (!properties) return schema;
-  const inner = Object.entries(properties).map(([name, property]) => {
-    const at = place ? `${place}.${name}` : name;
-    const description = descriptions[at];
-    if (!description) throw new Error(`scripts/contract/descriptions.ts says nothing of ${at}`);
-    return [name, { description, ...described(property, at) }];
-  });
-  return { ...schema, properties: Object.fromEntries(inner) };
+/** @throws {Error} for a field without a description: subscribers read nothing else */
+function convert(detailType: EventDetailType): JsonSchema {
+  const {
+    $schema: _older,
+    $defs = {},
+    ...event
+  } = toJsonSchema(envelopes[detailType], {
+    target: 'draft-2020-12',
+    typeMode: 'output',
+    errorMode: 'throw',
+    ignoreActions: ['check'],
+    definitions: { ...parts },
+    overrideAction: ({ valibotAction, jsonSchema }) =>
+      // Generators make a time of it.
+      valibotAction === instant.pipe[1] ? { ...jsonSchema, format: 'date-time' } : undefined,
+  }) as JsonSchema;
+  const used: Record<string, JsonSchema> = {};
+  const root = described(event, '');
+  return { title: detailType, description: summaries[detailType], ...root, $defs: used };
+
+  function described(schema: JsonSchema, place: string): JsonSchema {
+    const { properties, $ref } = schema;
+    if ($ref) {
+      const name = $ref.replace('#/$defs/', '');
+      const description = partDescriptions[name];
+      const inner = described($defs[name] as JsonSchema, place);
+      used[name] = { title: name, ...(description && { description }), ...inner };
+      return schema;
+    }
+    if (schema.const !== undefined) return { type: 'string', ...schema };
+    if (!properties) return schema;
+    const inner = Object.entries(properties).map(([name, property]) => {
+      const at = place ? `${place}.${name}` : name;
+      const description = descriptions[`${detailType}.${at}`] ?? descriptions[at];
+      if (!description) throw new Error(`scripts/contract/descriptions.ts says nothing of ${at}`);
+      return [name, { description, ...described(property, at) }];
+    });
+    return { ...schema, properties: Object.fromEntries(inner) };
+  }
+}
+
+/** A schema with what its references name in their place. */
+export function dereferenced(schema: JsonSchema, $defs = schema.$defs ?? {}): JsonSchema {
+  const inline = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(inline);
+    if (typeof value !== 'object' || value === null) return value;
+    const { $ref, $defs: _inner, ...rest } = value as JsonSchema;
+    const target = $ref ? $defs[$ref.replace('#/$defs/', '')] : undefined;
+    const own = Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, inline(inner)]));
+    return target ? { ...(inline(target) as object), ...own } : own;
+  };
+  return inline(schema) as JsonSchema;
 }

@@ -39,20 +39,13 @@ const advertMetadata = v.object({
 
 const previousStatus = v.nullable(status);
 
-const statusChangedDetail = v.object({
-  metadata: advertMetadata,
-  data: v.object({
-    advertId,
-    status,
-    /** `null` for the first event of an advert, and after it was unavailable. */
-    previousStatus,
-  }),
+const statusChangedData = v.object({
+  advertId,
+  status,
+  /** `null` for the first event of an advert, and after it was unavailable. */
+  previousStatus,
 });
-
-const unavailableDetail = v.object({
-  metadata: advertMetadata,
-  data: v.object({ advertId, status: v.null(), previousStatus }),
-});
+const unavailableData = v.object({ advertId, status: v.null(), previousStatus });
 
 const authorizationMetadata = v.object({
   eventId: v.string(),
@@ -67,10 +60,23 @@ const authorizationMetadata = v.object({
 export const stopReasons = ['refresh-token-rejected', 'scope-insufficient', 'disconnected'] as const;
 export type StopReason = (typeof stopReasons)[number];
 
-const authorizationDetail = v.object({
-  metadata: authorizationMetadata,
-  data: v.object({ reason: v.string() }),
-});
+const authorizationData = v.object({ reason: v.string() });
+
+const statusChangedDetail = v.object({ metadata: advertMetadata, data: statusChangedData });
+const unavailableDetail = v.object({ metadata: advertMetadata, data: unavailableData });
+const authorizationDetail = v.object({ metadata: authorizationMetadata, data: authorizationData });
+
+/** The objects inside events, by the names that code generators give their types. */
+export const parts = {
+  AdvertMetadata: advertMetadata,
+  AdvertStatusChangedDetail: statusChangedDetail,
+  AdvertStatusChangedData: statusChangedData,
+  AdvertUnavailableDetail: unavailableDetail,
+  AdvertUnavailableData: unavailableData,
+  AuthorizationMetadata: authorizationMetadata,
+  AuthorizationDetail: authorizationDetail,
+  AuthorizationData: authorizationData,
+} as const;
 
 const envelopeOf = <const T extends string, const D extends v.GenericSchema>(detailType: T, detail: D) =>
   v.object({
@@ -79,6 +85,13 @@ const envelopeOf = <const T extends string, const D extends v.GenericSchema>(det
     time: instant,
     resources: v.array(v.string()),
     detail,
+    // EventBridge adds these; what comes from a webhook or a file does not have them.
+    version: v.optional(v.string()),
+    id: v.optional(v.string()),
+    account: v.optional(v.string()),
+    region: v.optional(v.string()),
+    /** Of an event that an archive replays. */
+    'replay-name': v.optional(v.string()),
   });
 
 /** One schema for each detail type, of the whole envelope. */

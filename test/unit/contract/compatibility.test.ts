@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { type Contract, incompatibilities } from '../../../scripts/contract/compatibility.ts';
-import { eventDetailTypes, type JsonSchema, schemaOf } from '../../../scripts/contract/schemas.ts';
+import {
+  dereferenced,
+  eventDetailTypes,
+  type JsonSchema,
+  schemaOf,
+} from '../../../scripts/contract/schemas.ts';
 
 const contract = (): Contract & { schemas: Record<string, JsonSchema> } => ({
   schemaVersion: '1.3',
-  schemas: structuredClone(Object.fromEntries(eventDetailTypes.map((type) => [type, schemaOf(type)]))),
+  schemas: structuredClone(
+    Object.fromEntries(eventDetailTypes.map((type) => [type, dereferenced(schemaOf(type))])),
+  ),
 });
 
 /** The released contract with a change planted in the schema of AdvertStatusChanged, at a place in its properties. */

@@ -46,7 +46,7 @@ describe('npm run generate', () => {
       const dir = copied();
       const file = released(dir, 'AdvertStatusChanged.schema.json');
       const schema = JSON.parse(readFileSync(file, 'utf8'));
-      schema.properties.detail.properties.data.properties.price = { type: 'number' };
+      schema.$defs.AdvertStatusChangedData.properties.price = { type: 'number' };
       writeFileSync(file, JSON.stringify(schema));
 
       const { status, stderr } = generate(dir, ...options);

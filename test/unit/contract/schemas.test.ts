@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { Ajv, type AnySchemaObject } from 'ajv';
+import type { AnySchemaObject } from 'ajv';
+import { Ajv } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
+import { dereferenced, type JsonSchema } from '../../../scripts/contract/schemas.ts';
 import { parseEvent } from '../../../subscriber/index.ts';
 
 const detailTypes = [
@@ -10,13 +13,14 @@ const detailTypes = [
   'PartnerAuthorizationRequired',
   'PartnerAuthorizationRestored',
 ];
+const times = { formats: { 'date-time': true }, strict: true, strictTypes: false } as const;
 const json = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
 const require = createRequire(import.meta.url);
 
 describe.each(detailTypes)('the published schema of %s', (detailType) => {
   const schema = json(`docs/schemas/${detailType}.schema.json`);
   // Strict: a keyword that is misspelt is a fault, not a comment.
-  const valid = new Ajv({ strict: true, strictTypes: false }).compile(schema);
+  const valid = new Ajv2020(times).compile(schema);
 
   it('has examples, and they are valid, for the kit too', () => {
     expect(schema.examples.length).toBeGreaterThan(0);
@@ -42,11 +46,44 @@ describe.each(detailTypes)('the published schema of %s', (detailType) => {
   });
 });
 
+/** What a schema says, wherever the parts that it refers to are kept. */
+function bare(schema: JsonSchema): object {
+  const {
+    $schema: _dialect,
+    $id: _id,
+    ...rest
+  } = dereferenced(JSON.parse(JSON.stringify(schema).replaceAll('#/components/schemas/', '#/$defs/')));
+  return rest;
+}
+
+describe('the published schema of any event', () => {
+  const schema = json('docs/schemas/AdvertBridgeEvent.schema.json');
+  const valid = new Ajv2020({ ...times, discriminator: true }).compile({
+    ...schema,
+    // ajv finds the schemas by themselves, and takes no mapping.
+    discriminator: { propertyName: 'detail-type' },
+  });
+
+  it.each(detailTypes)('takes %s, and says of it what its own schema says', (detailType) => {
+    const { examples, ...own } = json(`docs/schemas/${detailType}.schema.json`);
+
+    for (const example of examples) expect(valid(example), JSON.stringify(valid.errors)).toBe(true);
+    expect(bare({ ...schema.$defs[detailType], $defs: schema.$defs })).toEqual(bare(own));
+  });
+
+  it('refuses what is none', () => {
+    const [example] = schema.examples;
+
+    expect(valid({ ...example, 'detail-type': 'Other' })).toBe(false);
+    expect(valid({ ...example, source: 'other' })).toBe(false);
+  });
+});
+
 describe('the AsyncAPI document', () => {
   const document = json('docs/asyncapi.json');
 
   it('is valid by the schema of the specification', () => {
-    const specification: AnySchemaObject = require('@asyncapi/specs/schemas/3.0.0-without-$id.json');
+    const specification: AnySchemaObject = require('@asyncapi/specs/schemas/3.1.0-without-$id.json');
     const ajv = new Ajv({ strict: false, validateFormats: false });
     const valid = ajv.compile(specification);
 
@@ -57,8 +94,9 @@ describe('the AsyncAPI document', () => {
   it('names every event, with the schema that is published', () => {
     expect(Object.keys(document.channels.adverts.messages)).toEqual(detailTypes);
     for (const detailType of detailTypes) {
-      const { $schema: _dialect, examples, ...schema } = json(`docs/schemas/${detailType}.schema.json`);
-      expect(document.components.schemas[detailType]).toEqual(schema);
+      const { examples, ...schema } = json(`docs/schemas/${detailType}.schema.json`);
+      const inDocument = { ...document.components.schemas[detailType], $defs: document.components.schemas };
+      expect(bare(inDocument)).toEqual(bare(schema));
       expect(document.components.messages[detailType].examples).toEqual(
         examples.map((payload: unknown) => ({ payload })),
       );

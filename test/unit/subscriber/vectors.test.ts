@@ -51,8 +51,13 @@ const withMissing = (step: Step): Step =>
 const without = ({ missing: _none, ...step }: Step): Step => step;
 
 describe('the test vectors', () => {
-  it('are at least 500, with every outcome and code', () => {
+  it('are as many as the page says, with every outcome and code, and the example of the page among them', () => {
     const steps = vectors.flatMap((vector) => vector.steps);
+    const page = readFileSync('docs/subscribe/not-typescript.md', 'utf8');
+    const [, example = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
+
+    expect(page).toContain(`holds ${vectors.length} sequences`);
+    expect(vectors).toContainEqual(JSON.parse(example));
 
     expect(vectors.length).toBeGreaterThanOrEqual(500);
     expect(new Set(steps.map(({ outcome, code }) => code ?? outcome))).toEqual(
@@ -100,8 +105,8 @@ describe('the test vectors', () => {
     }
   });
 
-  it('are what the SQL of docs/subscribe/guide.md writes', () => {
-    const guide = readFileSync('docs/subscribe/guide.md', 'utf8');
+  it('are what the SQL of docs/subscribe/not-typescript.md writes', () => {
+    const guide = readFileSync('docs/subscribe/not-typescript.md', 'utf8');
     const [, sql = ''] = /```sql\n([\s\S]*?)```/.exec(guide) ?? [];
     const database = new DatabaseSync(':memory:');
     database.exec(
