@@ -4,7 +4,6 @@ import { CfnOutput, Duration, RemovalPolicy, Stack, type StackProps } from 'aws-
 import { AttributeType, BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Runtime } from 'aws-cdk-lib/aws-lambda';
-import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { Construct } from 'constructs';
 
@@ -17,23 +16,19 @@ export class SearchIndexStack extends Stack {
       billingMode: BillingMode.PAY_PER_REQUEST,
       removalPolicy: RemovalPolicy.DESTROY, // A snapshot brings all of it again.
     });
-    const subscription = new AdvertSubscription(this, 'AdvertEvents', {
-      bus: EventBus.fromEventBusName(this, 'Bus', props.busName),
-    });
     const indexer = new NodejsFunction(this, 'Indexer', {
       entry: join(import.meta.dirname, 'indexer.ts'),
       runtime: Runtime.NODEJS_24_X,
       timeout: Duration.seconds(30),
-      environment: {
-        TABLE_NAME: adverts.tableName,
-        DEAD_LETTER_QUEUE_URL: subscription.deadLetters.queueUrl,
-      },
+      environment: { TABLE_NAME: adverts.tableName },
       bundling: { bundleAwsSDK: true },
     });
     adverts.grant(indexer, 'dynamodb:UpdateItem');
-    subscription.deadLetters.grantSendMessages(indexer);
-
-    indexer.addEventSource(new SqsEventSource(subscription.queue, { reportBatchItemFailures: true }));
+    const subscription = new AdvertSubscription(this, 'AdvertEvents', {
+      bus: EventBus.fromEventBusName(this, 'Bus', props.busName),
+      consumer: indexer,
+      positions: 'own-write',
+    });
 
     new CfnOutput(this, 'TableName', { value: adverts.tableName });
     new CfnOutput(this, 'QueueUrl', { value: subscription.queue.queueUrl });

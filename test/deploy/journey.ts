@@ -12,6 +12,7 @@ import { advertBridgeOn } from './stack/advert-bridge.ts';
 import { cdkOn } from './stack/cdk.ts';
 import type { Deployment } from './stack/deployment.ts';
 import { setWhatWasDropped } from './stack/emulator-gaps.ts';
+import { deployMinimalSubscriber } from './stack/minimal-subscriber.ts';
 import { recordCalls } from './stack/recorded-calls.ts';
 import { deploySearchIndex } from './stack/search-index.ts';
 import { subscribe } from './stack/subscriber.ts';
@@ -22,6 +23,7 @@ import { chaosSteps } from './steps/chaos.ts';
 import { deliverySteps } from './steps/delivery.ts';
 import { grantSteps } from './steps/grants.ts';
 import { letterSteps } from './steps/letters.ts';
+import { minimalSubscriberSteps } from './steps/minimal-subscriber.ts';
 import { patternSteps } from './steps/patterns.ts';
 import { searchIndexSteps } from './steps/search-index.ts';
 import { secrecySteps } from './steps/secrecy.ts';
@@ -116,6 +118,10 @@ export async function journey(around: Surroundings): Promise<void> {
     await authorizeSteps(deployment, { env, processes });
     await catchingUpSteps(deployment);
     await searchIndexSteps(deployment, searchIndex);
+    const minimal = await steps.need('a third team deploys examples/minimal', () =>
+      deployMinimalSubscriber(cloud, outputs, env, folder, processes),
+    );
+    await minimalSubscriberSteps(deployment, minimal);
     await patternSteps(deployment);
   }
   if (options.parts.includes('chaos')) await chaosSteps(deployment, options);

@@ -29,7 +29,9 @@ const events = readFileSync('docs/subscribe/events.md', 'utf8');
 describe('snippets', () => {
   it.each(pages)('%s shows only TypeScript that is compiled, as it is compiled', (page) => {
     for (const { file, text } of shownIn(page)) {
-      expect(file, `no <!-- snippet: FILE --> before:\n${text}`).toMatch(/^test\/docs\/[\w.-]+\.ts$/);
+      expect(file, `no <!-- snippet: FILE --> before:\n${text}`).toMatch(
+        /^(test\/docs|examples\/[\w-]+(\/test)?)\/[\w.-]+\.ts$/,
+      );
       expect(text).toBe(readFileSync(file as string, 'utf8'));
     }
   });

@@ -1,8 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of CloudFormation.
 import { App, Duration, type Environment, Fn, Stack, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus } from 'aws-cdk-lib/aws-events';
-import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { DefinitionBody, Pass, StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { AwsSolutionsChecks } from 'cdk-nag';
@@ -45,8 +46,9 @@ function faultsOf(props: Props, env: Environment = {}): readonly string[] {
 const faultsOfAny = (props: object): readonly string[] =>
   faultsOf((stack) => ({ bus: bus(stack), ...props }) as unknown as AdvertSubscriptionProps);
 
-const aFunction = (stack: Stack) =>
+const aFunction = (stack: Stack, more: Partial<FunctionProps> = {}) =>
   new LambdaFunction(stack, 'Function', {
+    ...more,
     runtime: Runtime.NODEJS_24_X,
     handler: 'index.handler',
     code: Code.fromInline('exports.handler = () => {}'),
@@ -363,6 +365,107 @@ describe('a subscription to a bus of another AWS account', () => {
   });
 });
 
+describe('a subscription with a consumer', () => {
+  const consumed = (props: Partial<AdvertSubscriptionProps> = {}, timeout = Duration.seconds(20)) =>
+    subscribed(
+      (stack) =>
+        ({ bus: bus(stack), consumer: aFunction(stack, { timeout }), ...props }) as AdvertSubscriptionProps,
+    );
+  const { all, subscription, app } = consumed();
+
+  it('has the function read the queue, with partial failures and time enough', () => {
+    expect(all('AWS::Lambda::EventSourceMapping')).toEqual([
+      {
+        EventSourceArn: '${Adverts2Queue.Arn}',
+        FunctionName: '${Function}',
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+      },
+    ]);
+    expect(all('AWS::SQS::Queue', 'Adverts2Queue')).toMatchObject([{ VisibilityTimeout: 120 }]);
+  });
+
+  it('has a table of positions, which outlives the stack, and tells the function of it', () => {
+    expect(all('AWS::DynamoDB::Table')).toEqual([
+      {
+        AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
+        KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+        BillingMode: 'PAY_PER_REQUEST',
+      },
+    ]);
+    const [table] = Object.values(
+      app.synth().stacks[0]?.template.Resources as Record<string, Resource>,
+    ).filter(({ Type }) => Type === 'AWS::DynamoDB::Table');
+    expect(table).toMatchObject({ DeletionPolicy: 'Retain' });
+    expect(subscription.positions?.tableName).toBeTypeOf('string');
+    expect(all('AWS::Lambda::Function')).toMatchObject([
+      {
+        Environment: {
+          Variables: {
+            POSITIONS_TABLE_NAME: '${Adverts2Positions}',
+            DEAD_LETTER_QUEUE_URL: '${Adverts2DeadLetters}',
+          },
+        },
+      },
+    ]);
+  });
+
+  it('lets the function do what the kit needs, and no more', () => {
+    const [policy] = all('AWS::IAM::Policy', 'FunctionServiceRole') as unknown as {
+      PolicyDocument: { Statement: { Action: string | string[]; Resource: string }[] };
+    }[];
+    const byResource = Object.fromEntries(
+      (policy?.PolicyDocument.Statement ?? []).map(({ Action, Resource }) => [
+        Resource,
+        [Action].flat().sort(),
+      ]),
+    );
+    expect(byResource['${Adverts2Positions.Arn}']).toEqual(['dynamodb:GetItem', 'dynamodb:UpdateItem']);
+    expect(byResource['${Adverts2DeadLetters.Arn}']).toContain('sqs:SendMessage');
+    expect(byResource['${Adverts2Queue.Arn}']).toContain('sqs:ReceiveMessage');
+    expect(Object.keys(byResource)).toHaveLength(3);
+  });
+
+  it('takes a table of yours, or none', () => {
+    const mine = subscribed((stack) => ({
+      bus: bus(stack),
+      consumer: aFunction(stack),
+      positions: Table.fromTableName(stack, 'Mine', 'mine'),
+    }));
+    expect(mine.all('AWS::DynamoDB::Table')).toEqual([]);
+    expect(JSON.stringify(mine.all('AWS::Lambda::Function'))).toContain('"POSITIONS_TABLE_NAME":"mine"');
+    expect(mine.all('AWS::SQS::Queue', 'Adverts2Queue')).toMatchObject([{ VisibilityTimeout: 180 }]);
+
+    const own = consumed({ positions: 'own-write' });
+    expect(own.all('AWS::DynamoDB::Table')).toEqual([]);
+    expect(own.subscription.positions).toBeUndefined();
+    expect(JSON.stringify(own.all('AWS::IAM::Policy'))).not.toContain('dynamodb');
+  });
+
+  it('stops synth where it could not work', () => {
+    expect(
+      faultsOf((stack) => ({
+        bus: bus(stack),
+        target: new Queue(stack, 'Mine'),
+        consumer: aFunction(stack),
+      })),
+    ).toEqual([expect.stringMatching(/^consumer: is for the queue/)]);
+    expect(faultsOf((stack) => ({ bus: bus(stack), positions: 'own-write' }))).toEqual([
+      expect.stringMatching(/^positions: are for a consumer/),
+    ]);
+    expect(
+      faultsOf((stack) => ({
+        bus: bus(stack),
+        consumer: aFunction(stack, { timeout: Duration.minutes(2) }),
+        visibilityTimeout: Duration.minutes(1),
+      })),
+    ).toEqual([expect.stringMatching(/^visibilityTimeout: expected at least 120 seconds/)]);
+    expect(faultsOfAny({ consumer: { functionArn: 'arn' }, positions: 'positions' })).toEqual([
+      'consumer: expected a Lambda function that is made in this app',
+      "positions: expected a table, or 'own-write'",
+    ]);
+  });
+});
+
 describe('a subscription that could never match or work', () => {
   it('stops synth with every fault, each with what it should be', () => {
     expect(
@@ -425,8 +528,8 @@ describe('a subscription that could never match or work', () => {
         visibilityTimeout: Duration.minutes(1),
       })),
     ).toEqual([
-      expect.stringMatching(/^visibilityTimeout: is of the queue/),
-      expect.stringMatching(/^maxReceiveCount: is of the queue/),
+      expect.stringMatching(/^visibilityTimeout: is for the queue/),
+      expect.stringMatching(/^maxReceiveCount: is for the queue/),
     ]);
     expect(
       faultsOf((stack) => {

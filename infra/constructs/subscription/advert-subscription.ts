@@ -1,9 +1,11 @@
 import { Duration, Names, Stack, Validations } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { CfnRule, EventBus } from 'aws-cdk-lib/aws-events';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { BridgeBus } from './bridge-bus.ts';
+import { connectConsumer } from './subscription-consumer.ts';
 import { patternsOf, type SubscriptionPattern } from './subscription-pattern.ts';
 import {
   type AdvertSubscriptionProps,
@@ -17,8 +19,10 @@ import { allowSending, ruleTargetOf, senderRole } from './subscription-target.ts
 /** What SQS keeps at most. The queue keeps less, as a dead letter is as old as its message: it has a week left then. */
 const longestRetention = Duration.days(14);
 const queueRetention = Duration.days(7);
-/** Of a function that may run for half a minute, by AWS's advice: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html */
-const usualVisibility = Duration.minutes(3);
+/** Times the function's timeout, by AWS's advice: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html */
+const visibilityFactor = 6;
+/** For a function that may run for half a minute. */
+const usualVisibility = Duration.seconds(visibilityFactor * 30);
 /** Some deliveries are lost to throttling, or to another worker that has the advert: few are faults of the event. */
 const usualReceiveCount = 10;
 /** The most that EventBridge does: a target that is down for less loses nothing. */
@@ -29,7 +33,9 @@ const longestRuleName = 64;
  * A team's subscription to the bridge's events, in the team's own stack: rule, queue, dead-letter queue, policies, retry
  * policy, and an alarm on dead letters.
  *
- *     new AdvertSubscription(this, 'Search', { bus: EventBus.fromEventBusName(this, 'Adverts', 'adverts') })
+ *     new AdvertSubscription(this, 'Search', { bus: EventBus.fromEventBusName(this, 'Adverts', 'adverts'), consumer })
+ *
+ * With a `consumer` it is a whole subscriber: the function's event source mapping, its table of positions, its grants.
  *
  * Where the bus is another AWS account's, EventBridge wants the target of a rule on it to be a bus: then the events come
  * by a relay bus, made here too, and the rules for the target are on that.
@@ -44,6 +50,8 @@ export class AdvertSubscription extends Construct {
   readonly deadLetters: Queue;
   /** Rises with the first dead letter; `addAlarmAction` tells somebody. */
   readonly alarm: Alarm;
+  /** The table of the consumer's positions, where there is one. */
+  readonly positions: ITable | undefined;
   readonly #queue: Queue | undefined;
 
   constructor(scope: Construct, id: string, props: AdvertSubscriptionProps) {
@@ -56,7 +64,7 @@ export class AdvertSubscription extends Construct {
       this.#queue = new Queue(this, 'Queue', {
         ...safe,
         retentionPeriod: queueRetention,
-        visibilityTimeout: props.visibilityTimeout ?? usualVisibility,
+        visibilityTimeout: visibilityOf(props),
         deadLetterQueue: {
           queue: this.deadLetters,
           maxReceiveCount: props.maxReceiveCount ?? usualReceiveCount,
@@ -78,6 +86,9 @@ export class AdvertSubscription extends Construct {
     } else if (isForeign(bus) && isBus(target)) {
       this.rules = this.#forwardingRules(bus, patterns, target.eventBusArn);
     } else this.rules = this.#rules(bus.reference, patterns, target);
+    if (props.consumer) {
+      this.positions = connectConsumer(this, props.consumer, this.queue, this.deadLetters, props.positions);
+    }
     this.alarm = new Alarm(this, 'DeadLettersAlarm', {
       alarmDescription: `Severity: medium. Events of the advert bridge did not reach ${this.node.path}, or were given up there.`,
       metric: this.deadLetters.metricApproximateNumberOfMessagesVisible({
@@ -161,6 +172,12 @@ export class AdvertSubscription extends Construct {
     return { id: 'Target', arn, ...(roleArn && { roleArn }), retryPolicy, deadLetterConfig };
   }
 }
+
+/** An unset timeout is Lambda's default of 3 seconds, but the function may be changed later: 3 minutes do for both. */
+const visibilityOf = ({ consumer, visibilityTimeout }: AdvertSubscriptionProps): Duration =>
+  visibilityTimeout ??
+  (consumer?.timeout && Duration.seconds(visibilityFactor * consumer.timeout.toSeconds())) ??
+  usualVisibility;
 
 type ForeignBus = BridgeBus & Required<Pick<BridgeBus, 'elsewhere'>>;
 const isForeign = (bus: BridgeBus): bus is ForeignBus => bus.elsewhere !== undefined;

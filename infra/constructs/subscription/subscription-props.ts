@@ -1,6 +1,7 @@
 import { type Duration, Stack, Token } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
-import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
@@ -22,7 +23,17 @@ export type AdvertSubscriptionProps = AdvertFilter &
   BusProps & {
     /** Default: a queue of its own. */
     readonly target?: SubscriptionTarget;
-    /** Of the queue of its own: six times the timeout of the function that receives from it; default 3 minutes. */
+    /**
+     * The function that handles the events (`advertEventHandler`). The subscription makes the event source mapping, with
+     * partial failures, and sets `POSITIONS_TABLE_NAME` and `DEAD_LETTER_QUEUE_URL` in its environment, with the grants.
+     */
+    readonly consumer?: LambdaFunction;
+    /**
+     * Where the consumer remembers how far each advert has been applied: a table of yours, with a partition key `pk` of type
+     * string, or `'own-write'` for none. Default with a `consumer`: a table of its own, which outlives the stack.
+     */
+    readonly positions?: ITable | 'own-write';
+    /** Of the queue of its own; default six times the timeout of the consumer, or 3 minutes where there is none. */
     readonly visibilityTimeout?: Duration;
     /** Of the queue of its own: how often a message is handed over before it is a dead letter; default 10. */
     readonly maxReceiveCount?: number;
@@ -68,6 +79,10 @@ const shape = v.strictObject({
   target: v.optional(
     v.custom<SubscriptionTarget>(isTarget, 'expected a queue, function, state machine or event bus'),
   ),
+  consumer: v.optional(
+    v.custom<LambdaFunction>(isOwnFunction, 'expected a Lambda function that is made in this app'),
+  ),
+  positions: v.optional(v.custom<ITable | 'own-write'>(isPositions, "expected a table, or 'own-write'")),
   visibilityTimeout: v.optional(
     v.custom<Duration>(isVisibility, 'expected a Duration from 1 second to 12 hours'),
   ),
@@ -90,6 +105,12 @@ export function isQueue(value: unknown): value is IQueue {
 }
 export function isFunction(value: unknown): value is IFunction {
   return isObject(value) && 'functionArn' in value;
+}
+function isOwnFunction(value: unknown): boolean {
+  return isFunction(value) && 'addEnvironment' in value;
+}
+function isPositions(value: unknown): boolean {
+  return value === 'own-write' || (isObject(value) && 'tableArn' in value);
 }
 function isStateMachine(value: unknown): value is IStateMachine {
   return isObject(value) && 'stateMachineArn' in value;
@@ -122,6 +143,7 @@ export function checkedBus(scope: Construct, props: AdvertSubscriptionProps): Br
   if (isFine('partnerAccounts', 'statuses', 'advertIds', 'detailTypes'))
     all.push(...contradictionsOf(filterOf(props)));
   if (isFine('target')) all.push(...targetFaults(scope, props));
+  if (isFine('consumer', 'visibilityTimeout')) all.push(...consumerFaults(props));
   const bus = isFine('bus', 'busArn') ? bridgeBusOf(scope, props) : undefined;
   if (bus && 'fault' in bus) all.push(bus.fault);
   if (bus && !('fault' in bus) && isBus(props.target) && isSameBus(scope, bus, props.target)) {
@@ -145,9 +167,9 @@ export const filterOf = ({
 
 function targetFaults(scope: Construct, { target, ...props }: AdvertSubscriptionProps): string[] {
   if (target === undefined) return [];
-  const faults = (['visibilityTimeout', 'maxReceiveCount'] as const)
+  const faults = (['consumer', 'visibilityTimeout', 'maxReceiveCount'] as const)
     .filter((name) => props[name] !== undefined)
-    .map((name) => `${name}: is of the queue that the subscription makes: expected no target beside it`);
+    .map((name) => `${name}: is for the queue that the subscription makes: expected no target beside it`);
   if (isQueue(target) && target.fifo) {
     faults.push(
       'target: expected a standard queue: EventBridge keeps no order, and sends to FIFO as one group',
@@ -161,6 +183,16 @@ function targetFaults(scope: Construct, { target, ...props }: AdvertSubscription
     );
   }
   return faults;
+}
+
+function consumerFaults({ consumer, positions, visibilityTimeout }: AdvertSubscriptionProps): string[] {
+  if (!consumer) return positions ? ['positions: are for a consumer: expected a consumer beside them'] : [];
+  const seconds = consumer.timeout?.toSeconds();
+  if (seconds === undefined || visibilityTimeout === undefined || visibilityTimeout.toSeconds() >= seconds)
+    return [];
+  return [
+    `visibilityTimeout: expected at least ${seconds} seconds, the timeout of the consumer: a message would come again while it is handled`,
+  ];
 }
 
 const isKnown = (value: string): boolean => !Token.isUnresolved(value);

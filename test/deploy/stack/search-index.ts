@@ -1,5 +1,3 @@
-import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeleteItemCommand, paginateScan } from '@aws-sdk/client-dynamodb';
 import { CreateArchiveCommand, DescribeReplayCommand, StartReplayCommand } from '@aws-sdk/client-eventbridge';
@@ -9,9 +7,10 @@ import {
   ReceiveMessageCommand,
   SendMessageCommand,
 } from '@aws-sdk/client-sqs';
-import { type Cloud, repository } from '../emulator/cloud.ts';
+import type { Cloud } from '../emulator/cloud.ts';
 import type { Processes } from '../emulator/processes.ts';
 import type { Outputs } from './cdk.ts';
+import { deployExample } from './example.ts';
 import type { Received } from './subscriber.ts';
 
 /** examples/search-index, deployed. */
@@ -34,14 +33,15 @@ export interface SearchIndex {
   takeDeadLetter(): Promise<{ readonly body: string; readonly errorCode: string | undefined } | undefined>;
 }
 
-const archive = 'everything';
-/** As for the bridge's own deploy. */
-const timeoutMs = 240_000;
+interface SearchIndexOutputs {
+  readonly TableName: string;
+  readonly QueueUrl: string;
+  readonly DeadLetterQueueUrl: string;
+}
 
-/**
- * Deploys the example as the other team would: from a folder of its own, where it and the packages that it depends on are
- * installed, with an archive of the bus, which CloudFormation of the emulator does not know.
- */
+const archive = 'everything';
+
+/** Deploys examples/search-index, with an archive of the bus, which CloudFormation of the emulator does not know. */
 export async function deploySearchIndex(
   cloud: Cloud,
   bridge: Outputs,
@@ -49,47 +49,17 @@ export async function deploySearchIndex(
   folder: string,
   processes: Processes,
 ): Promise<SearchIndex> {
-  const app = join(folder, 'search-index');
-  await cp(join(repository, 'examples', 'search-index'), app, { recursive: true });
-  await linkPackages(app);
   await cloud.eventBridge.send(
     new CreateArchiveCommand({ ArchiveName: archive, EventSourceArn: bridge.eventBusArn }),
   );
-  const outputsFile = join(app, 'outputs.json');
-  const cdk = join(repository, 'node_modules', 'aws-cdk', 'bin', 'cdk');
-  const settings = ['-c', `busName=${bridge.eventBusName}`, '--outputs-file', outputsFile];
-  const command = {
-    file: process.execPath,
-    args: [cdk, 'deploy', '--require-approval', 'never', '--no-notices', ...settings],
-    // Its packages are built when they are published: here the bridge's is its source.
-    env: { ...env, NODE_OPTIONS: '--conditions=advert-bridge-source' },
-    cwd: app,
-  };
-  const { code, stdout, stderr } = await processes.run(command, { timeoutMs });
-  if (code !== 0) throw new Error(`cdk deploy of the example ended with ${code}\n${stdout}${stderr}`.trim());
-  const { SearchIndex: outputs } = JSON.parse(await readFile(outputsFile, 'utf8'));
-  return searchIndexOn(cloud, bridge.eventBusArn, outputs);
-}
-
-/** What `npm install` does, without the downloads. */
-async function linkPackages(app: string): Promise<void> {
-  const installed = join(repository, 'node_modules');
-  const modules = join(app, 'node_modules');
-  await mkdir(modules);
-  for (const name of await readdir(installed)) await symlink(join(installed, name), join(modules, name));
-  await symlink(repository, join(modules, 'advert-bridge'));
-  await writeFile(join(app, 'package-lock.json'), '{}');
-  // esbuild, which knows no NODE_OPTIONS, is told of the bridge's source by this.
-  const paths = { 'advert-bridge/subscriber': [join(repository, 'subscriber', 'index.ts')] };
-  const config = JSON.parse(await readFile(join(app, 'tsconfig.json'), 'utf8'));
-  const compilerOptions = { ...config.compilerOptions, paths };
-  await writeFile(join(app, 'tsconfig.json'), JSON.stringify({ ...config, compilerOptions }));
+  const { SearchIndex: outputs } = await deployExample('search-index', bridge, env, folder, processes);
+  return searchIndexOn(cloud, bridge.eventBusArn, outputs as SearchIndexOutputs);
 }
 
 function searchIndexOn(
   { dynamo, eventBridge, sqs }: Cloud,
   busArn: string,
-  outputs: { readonly TableName: string; readonly QueueUrl: string; readonly DeadLetterQueueUrl: string },
+  outputs: SearchIndexOutputs,
 ): SearchIndex {
   const { TableName, QueueUrl, DeadLetterQueueUrl } = outputs;
 

@@ -1,0 +1,38 @@
+import { RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { AttributeType, BillingMode, type ITable, Table } from 'aws-cdk-lib/aws-dynamodb';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+
+/** Lets a function read the subscription's queue, remember positions, and send what is no event to the dead letters. */
+export function connectConsumer(
+  scope: Construct,
+  consumer: LambdaFunction,
+  queue: IQueue,
+  deadLetters: IQueue,
+  positions: ITable | 'own-write' | undefined,
+): ITable | undefined {
+  consumer.addEventSource(new SqsEventSource(queue, { reportBatchItemFailures: true }));
+  consumer.addEnvironment('DEAD_LETTER_QUEUE_URL', deadLetters.queueUrl);
+  deadLetters.grantSendMessages(consumer);
+  if (positions === 'own-write') return undefined;
+  const table = positions ?? positionsTable(scope);
+  consumer.addEnvironment('POSITIONS_TABLE_NAME', table.tableName);
+  table.grant(consumer, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
+  return table;
+}
+
+/** Without it, old events would count as new ones: so it stays when the stack goes. */
+function positionsTable(scope: Construct): Table {
+  const table = new Table(scope, 'Positions', {
+    partitionKey: { name: 'pk', type: AttributeType.STRING },
+    billingMode: BillingMode.PAY_PER_REQUEST,
+    removalPolicy: RemovalPolicy.RETAIN,
+  });
+  Validations.of(table).acknowledge({
+    id: 'AwsSolutions-DDB3',
+    reason: 'A replay of the archive restores the positions, and an older copy of them would do harm.',
+  });
+  return table;
+}

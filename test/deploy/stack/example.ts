@@ -1,0 +1,54 @@
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { repository } from '../emulator/cloud.ts';
+import type { Processes } from '../emulator/processes.ts';
+import type { Outputs } from './cdk.ts';
+
+/** As for the bridge's own deploy. */
+const timeoutMs = 240_000;
+
+/**
+ * Deploys a folder of examples/ as the other team would: from a folder of its own, where it and the packages that it
+ * depends on are installed.
+ *
+ * @returns the outputs of its stacks, by stack
+ */
+export async function deployExample(
+  name: string,
+  bridge: Outputs,
+  env: Record<string, string>,
+  folder: string,
+  processes: Processes,
+): Promise<Record<string, unknown>> {
+  const app = join(folder, name);
+  await cp(join(repository, 'examples', name), app, { recursive: true });
+  await linkPackages(app);
+  const outputsFile = join(app, 'outputs.json');
+  const cdk = join(repository, 'node_modules', 'aws-cdk', 'bin', 'cdk');
+  const settings = ['-c', `busName=${bridge.eventBusName}`, '--outputs-file', outputsFile];
+  const command = {
+    file: process.execPath,
+    args: [cdk, 'deploy', '--require-approval', 'never', '--no-notices', ...settings],
+    // Its packages are built when they are published: here the bridge's is its source.
+    env: { ...env, NODE_OPTIONS: '--conditions=advert-bridge-source' },
+    cwd: app,
+  };
+  const { code, stdout, stderr } = await processes.run(command, { timeoutMs });
+  if (code !== 0) throw new Error(`cdk deploy of the example ended with ${code}\n${stdout}${stderr}`.trim());
+  return JSON.parse(await readFile(outputsFile, 'utf8'));
+}
+
+/** What `npm install` does, without the downloads. */
+async function linkPackages(app: string): Promise<void> {
+  const installed = join(repository, 'node_modules');
+  const modules = join(app, 'node_modules');
+  await mkdir(modules);
+  for (const name of await readdir(installed)) await symlink(join(installed, name), join(modules, name));
+  await symlink(repository, join(modules, 'advert-bridge'));
+  await writeFile(join(app, 'package-lock.json'), '{}');
+  // esbuild, which knows no NODE_OPTIONS, is told of the bridge's source by this.
+  const paths = { 'advert-bridge/subscriber': [join(repository, 'subscriber', 'index.ts')] };
+  const config = JSON.parse(await readFile(join(app, 'tsconfig.json'), 'utf8'));
+  const compilerOptions = { ...config.compilerOptions, paths };
+  await writeFile(join(app, 'tsconfig.json'), JSON.stringify({ ...config, compilerOptions }));
+}
