@@ -9,7 +9,7 @@ import {
   type Invocation,
   type LambdaContext,
 } from './invocation.ts';
-import { checkOptions } from './options.ts';
+import { checkOptions, optionalNumberFrom } from './options.ts';
 import type { BridgeEvent } from './parse.ts';
 import type { Comparison } from './position.ts';
 
@@ -40,10 +40,7 @@ const expectations = {
       ? undefined
       : `expected functions for ${known.join(', ')}`;
   },
-  maxConcurrentAdverts: (value: unknown) =>
-    value === undefined || (Number.isSafeInteger(value) && Number(value) >= 1)
-      ? undefined
-      : 'expected a whole number from 1',
+  maxConcurrentAdverts: optionalNumberFrom(1),
 };
 
 /**

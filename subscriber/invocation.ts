@@ -2,7 +2,7 @@ import type { AdvertEvent } from '../shared/contract/events.ts';
 import { type Arrival, type Arrivals, arrivalsIn, type Refusal } from './arrivals.ts';
 import { AdvertBusyError, claimAdvert, type HeldAdvert, isToApply } from './claims.ts';
 import { callSafely, type Failure, Failures } from './failures.ts';
-import { functions, optionalFunction } from './options.ts';
+import { functions, optionalFunction, optionalNumberFrom } from './options.ts';
 import type { BridgeEvent } from './parse.ts';
 import type { Comparison } from './position.ts';
 import type { Positions } from './position-store.ts';
@@ -22,6 +22,11 @@ export interface HandlerOptions {
   readonly onError?: (failure: Failure) => unknown;
   /** Told of each event that is left out, for your log. */
   readonly onSkipped?: (event: BridgeEvent, reason: SkipReason) => unknown;
+  /**
+   * How long to wait for an advert that another worker has, in ms, before its messages go back to the queue, where they
+   * stay for the visibility timeout; default 2000.
+   */
+  readonly busyWaitMs?: number;
   /** ms since 1970; default `Date.now`. */
   readonly now?: () => number;
 }
@@ -37,6 +42,7 @@ export const handlerExpectations = {
   onRefused: optionalFunction,
   onError: optionalFunction,
   onSkipped: optionalFunction,
+  busyWaitMs: optionalNumberFrom(0),
   now: optionalFunction,
 };
 
@@ -71,7 +77,7 @@ export interface ClaimedAdvert {
 /** Parses what came, and has refused what is no event. */
 export async function beginInvocation(
   input: unknown,
-  { positions, onRefused, onError, onSkipped, now }: HandlerOptions,
+  { positions, onRefused, onError, onSkipped, busyWaitMs = 2_000, now }: HandlerOptions,
   context: LambdaContext | undefined,
 ): Promise<Invocation> {
   const failures = new Failures(onError);
@@ -94,7 +100,7 @@ export async function beginInvocation(
   async function claim(group: readonly Arrival<AdvertEvent>[]): Promise<ClaimedAdvert | undefined> {
     let held: HeldAdvert<Arrival<AdvertEvent>>;
     try {
-      held = await claimAdvert(group, { positions, leaseMs, now });
+      held = await whenFree(() => claimAdvert(group, { positions, leaseMs, now }), busyWaitMs);
     } catch (error) {
       if (!(error instanceof AdvertBusyError)) await failures.add('positions', error, group);
       else {
@@ -131,4 +137,19 @@ export async function beginInvocation(
 
   for (const refusal of arrivals.refusals) await refuse(refusal);
   return { ...arrivals, failures, skip, claim };
+}
+
+/** Claims again, at growing intervals, while another worker has the advert: it mostly needs only a moment. */
+async function whenFree<T>(claim: () => Promise<T>, waitMs: number): Promise<T> {
+  let waited = 0;
+  for (let pause = 50; ; pause *= 2) {
+    try {
+      return await claim();
+    } catch (error) {
+      if (!(error instanceof AdvertBusyError) || waited >= waitMs) throw error;
+    }
+    const pauseMs = Math.min(pause, waitMs - waited);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    waited += pauseMs;
+  }
 }

@@ -19,6 +19,13 @@ export const text =
 export const optionalFunction: Expectation = (value) =>
   value === undefined || typeof value === 'function' ? undefined : 'expected a function';
 
+export const optionalNumberFrom =
+  (least: number): Expectation =>
+  (value) =>
+    value === undefined || (Number.isSafeInteger(value) && Number(value) >= least)
+      ? undefined
+      : `expected a whole number from ${least}`;
+
 /**
  * Checks options when they are given, so that a deploy with a missing environment variable fails at once.
  *

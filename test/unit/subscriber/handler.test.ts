@@ -186,7 +186,7 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
       { position: { generation: 1, sequence: 1 }, owner: 'dead', until: 500 },
       0,
     );
-    const { lambda, seen } = subscriber({ positions, now: () => now });
+    const { lambda, seen } = subscriber({ positions, now: () => now, busyWaitMs: 0 });
 
     expect(await lambda(aLambdaEvent([nth(1), nth(1, { advertId: '9' })]))).toEqual(failed('message-1'));
     await expect(lambda(nth(1))).rejects.toThrow(AdvertBusyError);
@@ -194,6 +194,18 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
     expect(await lambda(aLambdaEvent([nth(1)]))).toEqual(failed());
 
     expect(seen).toHaveLength(2);
+  });
+
+  it('waits a moment for an advert that another worker has, and gives nothing back', async () => {
+    const positions = createInMemoryPositions();
+    const claim = { position: { generation: 1, sequence: 1 }, owner: 'other', until: Date.now() + 60_000 };
+    await positions.claim('main/123', claim, Date.now());
+    setTimeout(() => void positions.release('main/123', 'other'), 60);
+    const { lambda, seen } = subscriber({ positions });
+
+    expect(await lambda(aLambdaEvent([nth(1)]))).toEqual(failed());
+
+    expect(seen).toEqual(['1 apply']);
   });
 
   it('gives back what it could not remember', async () => {
@@ -309,6 +321,26 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
         expect(table).toEqual(latestStatuses(histories));
       }),
     );
+  });
+
+  it.each([1, 2, 3])('ends so too when many workers get the batches at once, seed %i', async (seed) => {
+    const histories = [
+      ...anAdvertHistory(['new', 'active', 'sold', null, 'active', 'sold'], { advertId: '1' }),
+      ...anAdvertHistory(['new', null, 'active'], { advertId: '2' }),
+    ];
+    const table = new Map<string, string | null>();
+    const lambda = lambdaOf({ positions: createInMemoryPositions() }, async ({ event }) => {
+      const { metadata, data } = event.detail as AdvertEvent['detail'];
+      await new Promise((resolve) => setImmediate(resolve));
+      table.set(`${metadata.partnerAccount}/${data.advertId}`, data.status);
+    });
+
+    const answers = await Promise.all(
+      playEvents(histories, { seed, batchSize: 3 }).map((batch) => lambda(aLambdaEvent(batch))),
+    );
+
+    expect(answers).toEqual(answers.map(() => failed()));
+    expect(table).toEqual(latestStatuses(histories));
   });
 });
 
