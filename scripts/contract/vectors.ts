@@ -195,7 +195,6 @@ function oddMessages(): [string, Message][] {
     notAnEvent('status null', set('detail.data.status', null)),
     notAnEvent('an empty status', set('detail.data.status', '')),
     notAnEvent('a status of 257 characters', set('detail.data.status', 'x'.repeat(257))),
-    notAnEvent('a status of 129 camels, 258 UTF-16 units', set('detail.data.status', '🐫'.repeat(129))),
     notAnEvent('no previous status', remove('detail.data.previousStatus')),
     notAnEvent('an unavailable advert with a status', set('detail-type', 'AdvertUnavailable')),
   ];

@@ -6,6 +6,9 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { expect, it, vi } from 'vitest';
 import { MinimalStack } from '../stack.ts';
 
+const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
+const template = Template.fromStack(new MinimalStack(app, 'Minimal', { busName: 'adverts' }));
+
 it('says what became of each advert', async () => {
   vi.stubEnv('POSITIONS_TABLE_NAME', 'positions');
   vi.stubEnv('DEAD_LETTER_QUEUE_URL', 'https://sqs/dead-letters');
@@ -24,9 +27,6 @@ it('says what became of each advert', async () => {
 });
 
 it('has a queue, its dead letters, an alarm, a table and the function that reads', () => {
-  const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
-  const template = Template.fromStack(new MinimalStack(app, 'Minimal', { busName: 'adverts' }));
-
   template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
     FunctionResponseTypes: ['ReportBatchItemFailures'],
   });
