@@ -1,13 +1,16 @@
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import type { Secret } from '../../shared/domain/secret.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import type { Outbox, Outgoing } from '../../shared/sqlite/outbox.ts';
+import type { Outbox, Outgoing, Signing } from '../../shared/sqlite/outbox.ts';
+import { cloudEventOf } from './cloud-event.ts';
 import { type Attempt, sendToWebhook } from './request.ts';
 import { signedHeaders } from './signature.ts';
 
 export interface DeliveryDeps {
-  readonly outbox: Pick<Outbox, 'due' | 'nextDue' | 'delivered' | 'failed' | 'giveUp' | 'makeAllDue'>;
+  readonly outbox: Pick<
+    Outbox,
+    'due' | 'nextDue' | 'delivered' | 'failed' | 'giveUp' | 'makeAllDue' | 'signing'
+  >;
   readonly clock: Clock;
   readonly random: () => number;
   readonly observer: Observer;
@@ -20,7 +23,8 @@ export interface DeliveryDeps {
 
 export interface Webhook {
   readonly url: string;
-  readonly secret: Secret;
+  /** As it was stored when the run began. */
+  readonly signing: Signing;
 }
 
 export interface WebhookDelivery {
@@ -54,7 +58,7 @@ const longestLookMs = 5_000;
  * Sends the events that the outbox holds for one webhook. Those of one advert are sent one after the other, each when the
  * one before has arrived; adverts do not wait for one another. An event that fails is sent again until its retention ends.
  */
-export function startDelivery({ url, secret }: Webhook, deps: DeliveryDeps): WebhookDelivery {
+export function startDelivery({ url, signing: atBegin }: Webhook, deps: DeliveryDeps): WebhookDelivery {
   const { outbox, clock, random, observer, concurrency, retentionMs, send = sendToWebhook } = deps;
   const webhook = shownUrl(url);
   const stopping = new AbortController();
@@ -67,8 +71,14 @@ export function startDelivery({ url, secret }: Webhook, deps: DeliveryDeps): Web
   const wake = () => wakeUp.abort();
 
   async function deliver({ number, eventId, envelope, attempts }: Outgoing): Promise<void> {
-    const headers = signedHeaders(secret, eventId, envelope, clock.now());
-    const attempt = await send({ url, headers, body: envelope, nowMs: clock.now() });
+    // Read each time: a new secret or format counts without a restart.
+    const { secrets, format } = outbox.signing(url) ?? atBegin;
+    const body = format === 'cloudevents' ? cloudEventOf(envelope) : envelope;
+    const headers = {
+      ...signedHeaders(secrets, eventId, body, clock.now()),
+      ...(format === 'cloudevents' && { 'content-type': 'application/cloudevents+json; charset=utf-8' }),
+    };
+    const attempt = await send({ url, headers, body, nowMs: clock.now() });
     if (attempt.kind === 'delivered') {
       noteSuccess();
       await outbox.delivered(number);

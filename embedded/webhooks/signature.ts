@@ -21,14 +21,20 @@ export function webhookSecret(given: Secret): Secret | undefined {
   return new Secret(prefix + key.toString('base64'));
 }
 
-/** The headers of one attempt to send an event. @param secret as {@link webhookSecret} returns it */
-export function signedHeaders(secret: Secret, id: string, body: string, nowMs: number) {
+/**
+ * The headers of one attempt to send an event.
+ *
+ * @param secrets as {@link webhookSecret} returns them; two while the subscriber changes from one to the other
+ */
+export function signedHeaders(secrets: readonly Secret[], id: string, body: string, nowMs: number) {
   const timestamp = String(Math.floor(nowMs / 1000));
-  const key = Buffer.from(secret.reveal().slice(prefix.length), 'base64');
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.reveal().slice(prefix.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+  });
   return {
     'webhook-id': id,
     'webhook-timestamp': timestamp,
-    'webhook-signature': `v1,${signature}`,
+    'webhook-signature': signatures.join(' '),
   };
 }

@@ -12,6 +12,17 @@ export interface Outgoing {
   readonly attempts: number;
 }
 
+/** How a webhook gets its events: `event` as they are, or as CloudEvents. */
+export const webhookFormats = ['event', 'cloudevents'] as const;
+export type WebhookFormat = (typeof webhookFormats)[number];
+
+/** What goes with each event to a webhook. */
+export interface Signing {
+  /** The newest first; two while the subscriber changes from one to the other. */
+  readonly secrets: readonly [Secret, ...Secret[]];
+  readonly format: WebhookFormat;
+}
+
 export interface OutboxCounts {
   /** Events that are still to be sent. */
   readonly waiting: number;
@@ -73,10 +84,16 @@ export function createOutbox(store: Store, clock: { now(): number }) {
   const selectUrls = store.prepare(
     'SELECT url FROM webhooks UNION SELECT DISTINCT webhook FROM outbox ORDER BY 1',
   );
-  const selectSecret = store.prepare('SELECT secret FROM webhooks WHERE url = ?');
-  const upsertSecret = store.prepare(
-    'INSERT INTO webhooks (url, secret) VALUES (?, ?) ON CONFLICT (url) DO UPDATE SET secret = excluded.secret',
+  const selectSigning = store.prepare(
+    'SELECT secret, previous_secret AS previous, format FROM webhooks WHERE url = ?',
   );
+  // On the right of SET stands what the row had before.
+  const upsertSecret = store.prepare(
+    `INSERT INTO webhooks (url, secret) VALUES (?1, ?2) ON CONFLICT (url) DO UPDATE SET
+       previous_secret = iif(?3 AND secret IS NOT excluded.secret, secret, NULL), secret = excluded.secret`,
+  );
+  const dropPrevious = store.prepare('UPDATE webhooks SET previous_secret = NULL WHERE url = ?');
+  const setFormat = store.prepare('UPDATE webhooks SET format = ? WHERE url = ?');
   const removeWebhook = store.prepare('DELETE FROM webhooks WHERE url = ?');
   const removeEvents = store.prepare('DELETE FROM outbox WHERE webhook = ?');
   const latestPage = createLatestPages(store);
@@ -155,14 +172,30 @@ export function createOutbox(store: Store, clock: { now(): number }) {
     /** Every webhook that has a secret, or events that wait for it. */
     webhooks: (): string[] => (store.read(() => selectUrls.all()) as { url: string }[]).map(({ url }) => url),
 
-    secrets: {
-      read(webhook: string): Secret | undefined {
-        const row = store.read(() => selectSecret.get(webhook)) as { secret: string | null } | undefined;
-        return typeof row?.secret === 'string' ? new Secret(row.secret) : undefined;
-      },
-      async write(webhook: string, secret: Secret): Promise<void> {
-        await store.write(() => upsertSecret.run(webhook, secret.reveal()), durable);
-      },
+    /** Undefined where no secret is stored. */
+    signing(webhook: string): Signing | undefined {
+      const row = store.read(() => selectSigning.get(webhook)) as
+        | Record<'secret' | 'previous' | 'format', string | null>
+        | undefined;
+      if (typeof row?.secret !== 'string') return undefined;
+      const older = typeof row.previous === 'string' ? [new Secret(row.previous)] : [];
+      const format = row.format === 'cloudevents' ? 'cloudevents' : 'event';
+      return { secrets: [new Secret(row.secret), ...older], format };
+    },
+
+    /** Stores a new secret. @param keepOld whether the one before signs beside it */
+    async writeSecret(webhook: string, secret: Secret, { keepOld = false } = {}): Promise<void> {
+      await store.write(() => upsertSecret.run(webhook, secret.reveal(), keepOld ? 1 : 0), durable);
+    },
+
+    /** Only the newest secret signs from now on. */
+    async dropOldSecret(webhook: string): Promise<void> {
+      await store.write(() => dropPrevious.run(webhook), durable);
+    },
+
+    /** For a webhook whose secret is stored. */
+    async writeFormat(webhook: string, format: WebhookFormat): Promise<void> {
+      await store.write(() => setFormat.run(format, webhook), durable);
     },
 
     /** Removes the webhook's secret and its events. @returns how many events there were */

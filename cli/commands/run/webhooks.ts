@@ -15,13 +15,13 @@ import { noSecretText, undeliveredText } from './text.ts';
  * @throws {CommandError} for a webhook without a secret: an event that nobody can verify is not sent
  */
 export function secretsOf(
-  outbox: Pick<Outbox, 'secrets'>,
+  outbox: Pick<Outbox, 'signing'>,
   urls: readonly string[],
   target: Target,
 ): readonly Webhook[] {
   return urls.map((url) => {
-    const secret = outbox.secrets.read(url);
-    if (secret) return { url, secret };
+    const signing = outbox.signing(url);
+    if (signing) return { url, signing };
     throw new CommandError(noSecretText(target, url));
   });
 }

@@ -2,13 +2,15 @@ import * as v from 'valibot';
 import { webhookSecret } from '../../../embedded/webhooks/signature.ts';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
+import { webhookFormats } from '../../../shared/sqlite/outbox.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
-import { flag, text } from '../../shared/options.ts';
+import { flag, option, text } from '../../shared/options.ts';
 import { readSecret } from '../../shared/secret-input.ts';
 import { withLocal } from '../../targets/open.ts';
 import { webhookUrl } from '../run/options.ts';
-import { allLines, forgottenText, more, storedLines } from './text.ts';
+import { noSecretText } from '../run/text.ts';
+import { allLines, changedText, forgottenText, more, storedLines } from './text.ts';
 
 export const addWebhook = defineCommand(
   {
@@ -23,25 +25,43 @@ export const addWebhook = defineCommand(
     options: {
       secretStdin: flag('read the secret from standard input'),
       secretFile: text('FILE', 'read the secret from FILE'),
+      keepOld: flag('sign with the secret before, too, while the subscriber changes to the new one'),
+      dropOld: flag('sign with the newest secret only'),
+      format: option(
+        'FORMAT',
+        'event, as it is on a bus (default), or cloudevents: structured mode of CloudEvents 1.0',
+        v.optional(v.picklist(webhookFormats, `expected ${webhookFormats.join(' or ')}`)),
+      ),
       forget: flag('remove the secret, and what waits for the webhook'),
     },
   },
   async ({ io, target, argument: url, options, report }) => {
-    const { secretStdin: fromStdin, secretFile: file, forget } = options;
+    const { secretStdin: fromStdin, secretFile: file, forget, keepOld, dropOld, format } = options;
     const givesSecret = fromStdin || file !== undefined;
+    const changes = keepOld || dropOld || format !== undefined;
+    if (keepOld && (dropOld || !givesSecret)) throw new UsageError('--keep-old goes with a new secret alone');
     if (url === undefined) {
-      if (givesSecret || forget) throw new UsageError('URL is missing: which webhook is meant');
+      if (givesSecret || changes || forget) throw new UsageError('URL is missing: which webhook is meant');
       const all = await withLocal(target, async ({ state: { outbox } }) =>
         outbox.webhooks().map((each) => {
           const { waiting, oldest, givenUp } = outbox.counts(each);
-          return { url: each, waiting, oldest: oldest === undefined ? null : toInstant(oldest), givenUp };
+          const { secrets = [], format = 'event' } = outbox.signing(each) ?? {};
+          const since = oldest === undefined ? null : toInstant(oldest);
+          return { url: each, waiting, oldest: since, givenUp, format, secrets: secrets.length };
         }),
       );
       report({ webhooks: all }, ...allLines(all));
     } else if (forget) {
-      if (givesSecret) throw new UsageError('--forget takes no secret');
+      if (givesSecret || changes) throw new UsageError('--forget takes no secret and no other option');
       const events = await withLocal(target, async ({ state }) => state.outbox.forget(url));
       report({ webhook: url, forgotten: true, events }, forgottenText(url, events));
+    } else if (!givesSecret && changes) {
+      await withLocal(target, async ({ state: { outbox } }) => {
+        if (!outbox.signing(url)) throw new CommandError(noSecretText(target, url));
+        if (dropOld) await outbox.dropOldSecret(url);
+        if (format) await outbox.writeFormat(url, format);
+      });
+      report({ webhook: url, stored: true }, changedText(url, { dropOld, format }));
     } else {
       const given = { what: 'webhook secret', option: '--secret', fromStdin, file };
       const secret = webhookSecret(await readSecret(io, given));
@@ -51,7 +71,10 @@ export const addWebhook = defineCommand(
             'gives. Nothing was stored',
         );
       }
-      await withLocal(target, async ({ state }) => state.outbox.secrets.write(url, secret));
+      await withLocal(target, async ({ state: { outbox } }) => {
+        await outbox.writeSecret(url, secret, { keepOld });
+        if (format) await outbox.writeFormat(url, format);
+      });
       report({ webhook: url, stored: true }, ...storedLines(target, url));
     }
     return exitCodes.done;

@@ -90,10 +90,13 @@ CREATE TABLE advert_histories (
   row TEXT NOT NULL
 ) STRICT;
 
--- A webhook's secret, and how many of its events were dropped unsent.
+-- A webhook's secret, the one before while both sign, the format of its events (null: as they are), and how many of its
+-- events were dropped unsent.
 CREATE TABLE webhooks (
   url TEXT PRIMARY KEY,
   secret TEXT,
+  previous_secret TEXT,
+  format TEXT,
   given_up INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 

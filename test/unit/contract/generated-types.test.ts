@@ -60,7 +60,7 @@ describe('the types that quicktype generates', () => {
     async () => {
       const place = folder();
       mkdirSync(path.join(place, 'events'));
-      writeFileSync(path.join(place, 'go.mod'), 'module subscriber\n\ngo 1.21\n');
+      writeFileSync(path.join(place, 'go.mod'), 'module roundtrip\n\ngo 1.21\n');
       writeFileSync(path.join(place, 'events/events.go'), await generated('go', { package: 'events' }));
       writeFileSync(path.join(place, 'examples.json'), JSON.stringify(examples));
       writeFileSync(path.join(place, 'main.go'), roundTrip);
@@ -91,7 +91,7 @@ import (
 	"fmt"
 	"os"
 
-	"subscriber/events"
+	"roundtrip/events"
 )
 
 func main() {

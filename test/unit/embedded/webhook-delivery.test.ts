@@ -1,4 +1,5 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startDelivery } from '../../../embedded/webhooks/delivery.ts';
 import type { Attempt, WebhookRequest } from '../../../embedded/webhooks/request.ts';
 import { advertEvent } from '../../../shared/domain/advert-event.ts';
@@ -15,15 +16,18 @@ const hourMs = 3_600_000;
 const failed: Attempt = { kind: 'failed', reason: 'it answered 500', blames: 'subscriber' };
 const refused: Attempt = { kind: 'failed', reason: 'it answered 422', blames: 'event' };
 
+const aSecret = (byte: number) => new Secret(`whsec_${Buffer.alloc(32, byte).toString('base64')}`);
+
 /** A delivery in virtual time whose attempts answer as they are told. @param answer by `advert/sequence` and time */
 function startSending(answer: (event: string, atMs: number) => Attempt) {
   const clock = createVirtualClock();
   const begun = clock.now();
   const state = openEmbeddedState(folder(), { clock });
   const sent: { event: string; at: number }[] = [];
+  const requests: WebhookRequest[] = [];
   const observer = createRecordingObserver();
   const delivery = startDelivery(
-    { url, secret: new Secret(`whsec_${Buffer.alloc(32).toString('base64')}`) },
+    { url, signing: { secrets: [aSecret(0)], format: 'event' } },
     {
       outbox: state.outbox,
       clock,
@@ -31,7 +35,9 @@ function startSending(answer: (event: string, atMs: number) => Attempt) {
       observer,
       concurrency: 4,
       retentionMs: 3 * hourMs,
-      send: async ({ headers }: WebhookRequest) => {
+      send: async (request: WebhookRequest) => {
+        const { headers } = request;
+        requests.push(request);
         const event = headers['webhook-id']?.split('/').slice(2).join('/') ?? '';
         sent.push({ event, at: clock.now() - begun });
         return answer(event, clock.now() - begun);
@@ -48,12 +54,65 @@ function startSending(answer: (event: string, atMs: number) => Attempt) {
     delivery.wake();
   };
   const run = (ms: number) => clock.run(begun + ms);
-  return { add, run, sent, observer, delivery, counts: () => state.outbox.counts(url) };
+  const { outbox } = state;
+  return { add, run, sent, requests, observer, delivery, outbox, counts: () => outbox.counts(url) };
 }
 
 const eventsOf = (sent: readonly { event: string }[]) => sent.map(({ event }) => event);
 
 describe('the delivery to a webhook', () => {
+  it('signs with the secrets that are stored when it sends, both during a rotation', async () => {
+    const { add, run, requests, outbox } = startSending(() => ({ kind: 'delivered' }));
+    const isSignedBy = (index: number, byte: number) => {
+      const { body, headers } = requests[index] as WebhookRequest;
+      try {
+        // Its own clock is not ours.
+        vi.setSystemTime(Number(headers['webhook-timestamp']) * 1000);
+        new StandardWebhook(aSecret(byte).reveal()).verify(body, { ...headers });
+        return true;
+      } catch {
+        return false;
+      } finally {
+        vi.useRealTimers();
+      }
+    };
+    await add('1', 1);
+    await run(1_000);
+    await outbox.writeSecret(url, aSecret(1));
+    await outbox.writeSecret(url, aSecret(2), { keepOld: true });
+    await add('1', 2);
+    await run(20_000);
+    await outbox.dropOldSecret(url);
+    await add('1', 3);
+    await run(40_000);
+
+    expect([0, 1, 2].map((byte) => isSignedBy(0, byte))).toEqual([true, false, false]);
+    expect([0, 1, 2].map((byte) => isSignedBy(1, byte))).toEqual([false, true, true]);
+    expect([0, 1, 2].map((byte) => isSignedBy(2, byte))).toEqual([false, false, true]);
+  });
+
+  it('sends CloudEvents in structured mode, where that is the format', async () => {
+    const { add, run, requests, outbox } = startSending(() => ({ kind: 'delivered' }));
+    await outbox.writeSecret(url, aSecret(1));
+    await outbox.writeFormat(url, 'cloudevents');
+    await add('1', 1);
+    await run(1_000);
+
+    const { body, headers } = requests[0] as WebhookRequest;
+    const event = JSON.parse(body);
+    expect(headers['content-type']).toBe('application/cloudevents+json; charset=utf-8');
+    expect(event).toEqual({
+      specversion: '1.0',
+      id: headers['webhook-id'],
+      source: `advert-bridge/${event.data.metadata.partnerAccount}`,
+      type: 'AdvertStatusChanged',
+      subject: 'advert/1',
+      time: event.data.metadata.observedAt,
+      datacontenttype: 'application/json',
+      data: { metadata: expect.any(Object), data: expect.objectContaining({ advertId: '1' }) },
+    });
+  });
+
   it('sends event 2 of an advert only after 1 has arrived, and others meanwhile', async () => {
     const { add, run, sent, counts } = startSending((event, at) =>
       event === '1/1' && at < 20_000 ? refused : { kind: 'delivered' },

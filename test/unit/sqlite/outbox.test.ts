@@ -47,7 +47,7 @@ describe('the outbox', () => {
     expect(outbox.nextDue(one)).toBeUndefined();
     expect(outbox.counts(one)).toEqual({ waiting: 0, givenUp: 0 });
     expect(outbox.webhooks()).toEqual([]);
-    expect(outbox.secrets.read(one)).toBeUndefined();
+    expect(outbox.signing(one)).toBeUndefined();
     expect(await outbox.delivered(1)).toBe(false);
     expect(await outbox.giveUp(one, Date.now())).toBe(0);
     expect(await outbox.forget(one)).toBe(0);
@@ -162,27 +162,45 @@ describe('the outbox', () => {
 
   it('keeps a secret for each webhook, replaces it, and forgets it with what waits', async () => {
     const { outbox, due } = make();
-    await outbox.secrets.write(one, new Secret('first'));
-    await outbox.secrets.write(one, new Secret('second'));
+    await outbox.writeSecret(one, new Secret('first'));
+    await outbox.writeSecret(one, new Secret('second'));
     await outbox.add([one, two], envelope('1'));
     await outbox.add([one], envelope('2'));
-    expect(outbox.secrets.read(one)?.reveal()).toBe('second');
-    expect(outbox.secrets.read(two)).toBeUndefined();
+    expect(outbox.signing(one)?.secrets[0].reveal()).toBe('second');
+    expect(outbox.signing(two)).toBeUndefined();
     expect(outbox.webhooks()).toEqual([one, two]);
 
     expect(await outbox.forget(one)).toBe(2);
 
-    expect(outbox.secrets.read(one)).toBeUndefined();
+    expect(outbox.signing(one)).toBeUndefined();
     expect(outbox.webhooks()).toEqual([two]);
     expect([due(one), due(two)]).toEqual([[], ['main/1/1']]);
+  });
+
+  it('keeps the secret before on demand, and a format', async () => {
+    const { outbox } = make();
+    const stored = () => outbox.signing(one)?.secrets.map((secret) => secret.reveal());
+    await outbox.writeSecret(one, new Secret('first'), { keepOld: true });
+    expect(stored()).toEqual(['first']);
+    await outbox.writeSecret(one, new Secret('second'), { keepOld: true });
+    expect(stored()).toEqual(['second', 'first']);
+    await outbox.writeSecret(one, new Secret('second'), { keepOld: true });
+    expect(stored()).toEqual(['second']);
+    await outbox.writeSecret(one, new Secret('third'), { keepOld: true });
+    await outbox.dropOldSecret(one);
+    expect(stored()).toEqual(['third']);
+
+    expect(outbox.signing(one)?.format).toBe('event');
+    await outbox.writeFormat(one, 'cloudevents');
+    expect(outbox.signing(one)).toMatchObject({ format: 'cloudevents' });
   });
 
   it('has no secret for a webhook of which it only counts what was given up', async () => {
     const { outbox, clock } = make();
     await outbox.add([one], envelope('1'));
     await outbox.giveUp(one, clock.now() + 1);
-    expect(outbox.secrets.read(one)).toBeUndefined();
-    await outbox.secrets.write(one, new Secret('later'));
+    expect(outbox.signing(one)).toBeUndefined();
+    await outbox.writeSecret(one, new Secret('later'));
     expect(outbox.counts(one).givenUp).toBe(1);
   });
 

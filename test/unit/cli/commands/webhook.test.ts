@@ -166,6 +166,46 @@ describe('webhook', () => {
     expect(ended.stderr).not.toContain('hunter2');
   });
 
+  it('changes the secret with both signing meanwhile, and the format', async () => {
+    const subscriber = await startWebhook();
+    const { sandbox, run, runUntilIdle, waiting } = await startSubscribed(subscriber.url);
+    const newSecret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+    sandbox.control.createAdverts(1);
+
+    const kept = await run(`webhook ${subscriber.url} --secret-stdin --keep-old --format cloudevents`, {
+      stdin: newSecret,
+    });
+    expect(await waiting()).toMatchObject([{ format: 'cloudevents', secrets: 2 }]);
+    await runUntilIdle();
+    const ended = await run(`webhook ${subscriber.url} --drop-old --format event`);
+
+    expect([kept.exitCode, ended.exitCode]).toEqual([0, 0]);
+    expect(ended.stderr).toContain(
+      `Events to ${subscriber.url} are signed with the newest secret only. Events to ${subscriber.url} are sent in the format event.`,
+    );
+    expect(await waiting()).toMatchObject([{ format: 'event', secrets: 1 }]);
+    const { headers, body } = subscriber.calls[0] as (typeof subscriber.calls)[number];
+    for (const each of [secret, newSecret]) {
+      expect(new Webhook(each).verify(body, headers as Record<string, string>)).toMatchObject({
+        specversion: '1.0',
+        type: 'AdvertStatusChanged',
+      });
+    }
+  });
+
+  it.each([
+    ['--keep-old', 2, '--keep-old goes with a new secret alone'],
+    ['--format xml', 2, 'expected event or cloudevents'],
+    ['--drop-old', 1, 'no secret is stored'],
+  ])('refuses %s where it makes no sense', async (options, exitCode, told) => {
+    const { run } = await startSubscribed();
+
+    const ended = await run(`webhook https://example.org/hook ${options}`);
+
+    expect(ended.exitCode).toBe(exitCode);
+    expect(ended.stderr).toContain(told);
+  });
+
   it('takes a secret, and forgets it', async () => {
     const { run } = await startSubscribed();
     const url = 'https://example.org/hook';
@@ -175,7 +215,9 @@ describe('webhook', () => {
     const forgotten = await run(`webhook ${url} --forget`);
 
     expect([stored.exitCode, forgotten.exitCode]).toEqual([0, 0]);
-    expect(JSON.parse(known.stdout).webhooks).toEqual([{ url, waiting: 0, oldest: null, givenUp: 0 }]);
+    expect(JSON.parse(known.stdout).webhooks).toEqual([
+      { url, waiting: 0, oldest: null, givenUp: 0, format: 'event', secrets: 1 },
+    ]);
     expect(JSON.parse((await run('webhook --json')).stdout).webhooks).toEqual([]);
   });
 });
