@@ -58,7 +58,7 @@ export function advertBatchHandler(
  */
 export function advertBatchMiddleware(options: HandlerOptions) {
   checkOptions('advertBatchMiddleware', options, handlerExpectations);
-  // By request, for one function instance may be given several at a time.
+  // By request: one function instance may be given several at a time.
   const open = new WeakMap<object, OpenBatch>();
 
   return {

@@ -97,7 +97,7 @@ export async function callSafely(name: string, call: () => unknown): Promise<voi
   try {
     await call();
   } catch (error) {
-    console.error(`advert-bridge: ${name} threw ${inShort(error)}. Nothing else was changed by it.`);
+    console.error(`advert-bridge: ${name} threw ${inShort(error)}. The batch goes on.`);
   }
 }
 
@@ -112,7 +112,7 @@ function printFailure({ stage, error, events: [event, ...waiting], messageIds }:
   const goesBack = `It goes back${messageId === undefined ? ' to Lambda' : ` to the queue${also}`}`;
   const cause = inShort(error);
   const line = {
-    refused: `${what} is refused: ${cause}. ${goesBack} until its last delivery. The target of the rule must be the whole event; to send what is none to your dead-letter queue at once, set onRefused.`,
+    refused: `${what} is refused: ${cause}. ${goesBack} until its last delivery. Check that the target of the rule is the whole event, without an input transformer. With onRefused such records go to your dead-letter queue at once.`,
     'dead-letter': `${what} is refused and could not be sent to the dead-letter queue: ${cause}. ${goesBack}. Check queueUrl, and that the function may sqs:SendMessage to it.`,
     positions: `the position store failed for ${what}: ${cause}. ${goesBack}.${error instanceof ClaimLostError ? '' : ` ${storeAdvice}`}`,
     handler: `your handler failed for ${what}: ${cause}. ${goesBack}${waiting.length > 0 ? ': later events of an advert wait for the one that failed' : ''}.`,

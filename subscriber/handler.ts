@@ -24,7 +24,7 @@ export type EventFunctions = {
 export interface EventHandlerOptions extends HandlerOptions {
   /** An event without a function here counts as applied; `onSkipped` is told `no-handler`. */
   readonly on: EventFunctions;
-  /** Events of one advert are applied one after the other, of so many adverts side by side; default 10. */
+  /** How many adverts are handled at the same time; the events of one come one after the other. Default 10. */
   readonly maxConcurrentAdverts?: number;
 }
 

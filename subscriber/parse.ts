@@ -17,7 +17,7 @@ export type SqsRecord =
   | { readonly body: string; readonly messageId?: string }
   | { readonly Body?: string | undefined; readonly MessageId?: string | undefined };
 
-/** One thing that arrived: an event, or why it is none. */
+/** One record: its event, or why it is not an event. */
 export type Parsed =
   | { readonly event: BridgeEvent; readonly record?: SqsRecord }
   | { readonly error: RefusedEventError; readonly record?: SqsRecord };

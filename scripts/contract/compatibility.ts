@@ -1,6 +1,6 @@
 /**
  * Whether a contract only adds to the one released last. Both ways have to hold: subscribers that know the released schema
- * take what is published from now on, and what lies in the archive is valid by the new schema, for it is replayed.
+ * accept what is published from now on, and archived events, which can be replayed, are valid by the new schema.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { dereferenced, type JsonSchema } from './schemas.ts';

@@ -43,7 +43,7 @@ export const descriptions: Readonly<Record<string, string>> = {
   'detail.metadata.correlationId':
     'The same for everything that came of one page of the feed, also in the logs.',
   'detail.data': 'What happened.',
-  'detail.data.advertId': 'ID at the partner service: digits, as text, for it may exceed 2^53.',
+  'detail.data.advertId': 'ID at the partner service: digits, as text because the number may exceed 2^53.',
   'AdvertStatusChanged.detail.data.status':
     'As the partner service names it; any value may come, never `null`.',
   'AdvertUnavailable.detail.data.status': 'Always `null`.',

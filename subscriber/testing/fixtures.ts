@@ -74,7 +74,7 @@ export const aLambdaEvent = (events: readonly unknown[]) => ({
   Records: events.map((event, index) => anSqsRecord(event, `message-${index + 1}`)),
 });
 
-/** An SQS record as Lambda hands it over; a text becomes the body as it is, for bodies that are no events. */
+/** An SQS record as Lambda hands it over; a text becomes the body as it is, to test bodies that are not events. */
 export function anSqsRecord(event: unknown, messageId = 'message-1') {
   const body = typeof event === 'string' ? event : JSON.stringify(event);
   return {

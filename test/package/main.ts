@@ -184,20 +184,22 @@ try {
     expect(missing.length === 0, missing.join('\n'));
     return `${pages.length} pages`;
   });
-  const example = join(folder, 'search-index');
   // The other team's Node: it runs TypeScript as it is.
   const withNode24 = { PATH: `${join(repository, 'node_modules/node/bin')}${delimiter}${path}` };
-  await step('examples/search-index: copied out of the repository, its tests pass', async () => {
-    await cp(join(repository, 'examples/search-index'), example, { recursive: true });
-    await installs(example, withNode24, tarball);
-    await succeeds(example, withNode24, 'npx', 'tsc', '-p', '.');
-    const said = await succeeds(example, withNode24, 'npm', 'test');
-    return /Tests .*passed.*/.exec(stripVTControlCharacters(said))?.[0];
-  });
-  await step('… and it synthesizes', async () => {
-    const template = await succeeds(example, withNode24, 'npx', 'cdk', 'synth', '--no-notices');
-    expect(template.includes('AWS::Events::Rule'), template);
-  });
+  for (const name of ['minimal', 'search-index']) {
+    const example = join(folder, name);
+    await step(`examples/${name}: copied out of the repository, its tests pass`, async () => {
+      await cp(join(repository, 'examples', name), example, { recursive: true });
+      await installs(example, withNode24, tarball);
+      await succeeds(example, withNode24, 'npx', 'tsc', '-p', '.');
+      const said = await succeeds(example, withNode24, 'npm', 'test');
+      return /Tests .*passed.*/.exec(stripVTControlCharacters(said))?.[0];
+    });
+    await step('… and it synthesizes', async () => {
+      const template = await succeeds(example, withNode24, 'npx', 'cdk', 'synth', '--no-notices');
+      expect(template.includes('AWS::Events::Rule'), template);
+    });
+  }
   await step('npx advert-bridge --help', async () => {
     const help = await succeeds(project, atHome, 'npx', 'advert-bridge', '--help');
     expect(help.startsWith('Usage: advert-bridge'), help);

@@ -48,7 +48,7 @@ export class AdvertSubscription extends Construct {
   readonly rules: readonly CfnRule[];
   /** What could not be delivered, and what was given up: the body is the event. */
   readonly deadLetters: Queue;
-  /** Rises with the first dead letter; `addAlarmAction` tells somebody. */
+  /** In alarm while there is a dead letter; `addAlarmAction` says who is told. */
   readonly alarm: Alarm;
   /** The table of the consumer's positions, where there is one. */
   readonly positions: ITable | undefined;
@@ -133,7 +133,7 @@ export class AdvertSubscription extends Construct {
 
   /**
    * Rules on the bus of another AWS account. Several accounts may have a stack of the same name, and rule names are shared:
-   * so the account is part of the name. The ARN is written out, for the rule is not in the account of this stack.
+   * so the account is part of the name. The ARN is written out because the rule is in another account than this stack.
    *
    * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-service-cross-account.html
    */

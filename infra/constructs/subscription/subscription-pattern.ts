@@ -7,7 +7,7 @@ export type DetailType = (typeof detailTypes)[keyof typeof detailTypes];
 export interface AdvertFilter {
   /** Names of partner accounts; default: all. */
   readonly partnerAccounts?: readonly string[];
-  /** New statuses, of `AdvertStatusChanged`; default: all. Who filters does not hear that an advert leaves a status. */
+  /** New statuses, of `AdvertStatusChanged`; default: all. A filter leaves out the event by which an advert leaves a status. */
   readonly statuses?: readonly string[];
   /** Default: all. */
   readonly advertIds?: readonly string[];

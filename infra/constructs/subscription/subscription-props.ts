@@ -11,7 +11,7 @@ import { detailTypes } from '../../../shared/contract/names.ts';
 import { type BridgeBus, bridgeBusOf } from './bridge-bus.ts';
 import { type AdvertFilter, contradictionsOf } from './subscription-pattern.ts';
 
-/** What events are handed to. A FIFO queue is none: EventBridge keeps no order, and would send all as one group. */
+/** What events are sent to. Not a FIFO queue: EventBridge keeps no order, and would send all events as one group. */
 export type SubscriptionTarget = IQueue | IFunction | IStateMachine | IEventBus;
 
 /** The bridge's bus: as a construct or by its ARN, the stack's output `EventBusArn`. */

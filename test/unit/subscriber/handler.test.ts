@@ -253,7 +253,7 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
     expect(printed).toEqual([
       [
         expect.stringMatching(
-          /^advert-bridge: message message-1 is refused: .+expected JSON\. .+set onRefused\.$/,
+          /^advert-bridge: message message-1 is refused: .+expected JSON\. .+dead-letter queue at once\.$/,
         ),
       ],
       [
