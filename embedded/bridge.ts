@@ -77,7 +77,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
       clockSkewMs: 0,
       advertTries,
       maxAgeMs,
-      confirmUnavailableSeconds: settings.confirmUnavailableSeconds,
+      ...settings,
       fetchMs,
     },
   });

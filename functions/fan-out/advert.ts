@@ -1,6 +1,7 @@
 /** What the steps of settling an advert share: its deliveries, its row, and what they need from the world. */
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
+import type { PublishedEvents } from '../../shared/domain/published-events.ts';
 import { beforeAll, type Position } from '../../shared/domain/queue/position.ts';
 import type { AdvertHistories, AdvertKey, AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { AdvertReader } from '../../shared/ports/advert-reader.ts';
@@ -16,11 +17,14 @@ export interface AdvertDeps {
   readonly observer: Observer;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly settings: RetrySettings & {
-    readonly confirmUnavailableSeconds: number;
-    /** One fetch, retries included, takes no longer: a hanging advert does not burn its neighbours' time. */
-    readonly fetchMs: number;
-  };
+  readonly settings: RetrySettings &
+    PublishedEvents & {
+      /** Paths in an advert whose values its events carry. Default none. */
+      readonly eventFields?: readonly string[] | undefined;
+      readonly confirmUnavailableSeconds: number;
+      /** One fetch, retries included, takes no longer: a hanging advert does not burn its neighbours' time. */
+      readonly fetchMs: number;
+    };
 }
 
 export type MessageDelivery = Delivery & { readonly message: ChangedAdvert };

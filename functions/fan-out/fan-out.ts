@@ -15,6 +15,7 @@ import { pagesOf } from './batch-log.ts';
 import { byAdvert, type DeliveryGroup } from './by-advert.ts';
 import { deadLetterOf } from './dead-letter.ts';
 import { deadLetterOldest, park } from './leave-queue.ts';
+import { onlyPublished } from './only-published.ts';
 import { defaultLongestHiddenMs, defaultMaxReceives, sendBack } from './redelivery.ts';
 import { settleAdvert } from './settle-advert.ts';
 
@@ -42,7 +43,8 @@ type BatchAccounts = Map<string, Promise<PartnerAccount | undefined>>;
 /** The metric of each verdict that takes a message out of the queue without an outcome. */
 const countedAs = { 'dead-letter': 'deadLettered', park: 'parked' } as const;
 
-export function createFanOut(deps: FanOutDeps) {
+export function createFanOut(given: FanOutDeps) {
+  const deps = { ...given, events: onlyPublished(given.events, given.settings) };
   const { accounts, clock, observer, random, bridgePausedUntil } = deps;
   const {
     maxReceives = defaultMaxReceives,

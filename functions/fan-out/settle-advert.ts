@@ -1,7 +1,9 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import { advertEvent } from '../../shared/domain/advert-event.ts';
+import { copyFields } from '../../shared/domain/event-fields.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { AdvertRow } from '../../shared/ports/advert-histories.ts';
+import type { ObservedAdvert } from '../../shared/ports/advert-reader.ts';
 import type { Outcome, Settlement } from '../../shared/ports/deliveries.ts';
 import { type AdvertDeps, firstRow, type Group, keyOf, maxConflicts, nextRow } from './advert.ts';
 import { sendBack } from './redelivery.ts';
@@ -46,7 +48,7 @@ export async function settleAdvert(
 
 /** Reads the row, publishes what is owed, fetches, writes, publishes: why in this order, says docs/decisions/0001-fan-out-protocol.md. */
 async function attempt(deps: AdvertDeps, group: Group, fetchDeadlineMs: number): Promise<AttemptResult> {
-  const { histories, events } = deps;
+  const { histories, events, settings } = deps;
   const { message, position } = group[0];
   const key = keyOf(message);
   // Always before the fetch: a status fetched earlier must not get a later sequence number.
@@ -85,6 +87,7 @@ async function attempt(deps: AdvertDeps, group: Group, fetchDeadlineMs: number):
     previousStatus: row.status,
     sequence,
     observedAt: observed.receivedAt,
+    ...(settings.eventFields && { copied: copyFields(observed.advert, settings.eventFields) }),
   });
   const envelope = JSON.stringify(event);
   if (!(await write({ sequence, status: observed.status, envelope, by: message.key })))
@@ -103,7 +106,7 @@ async function observe(
   { adverts, clock }: AdvertDeps,
   { partnerAccount, generation, advertId }: ChangedAdvert,
   deadlineMs: number,
-): Promise<{ readonly status: string | null; readonly receivedAt: number }> {
+): Promise<Omit<ObservedAdvert, 'status'> & { readonly status: string | null }> {
   try {
     return await adverts.readAdvert(partnerAccount, advertId, { deadlineMs, generation });
   } catch (error) {

@@ -29,6 +29,9 @@ export const functionEnvironments = {
   fanOut: v.object({
     ...common,
     confirmUnavailableSeconds: bridgeSettings.confirmUnavailableSeconds,
+    eventFields: bridgeSettings.eventFields,
+    publishStatuses: bridgeSettings.publishStatuses,
+    publishPartnerAccounts: bridgeSettings.publishPartnerAccounts,
     advertStatusTable: filled,
     eventBusName: filled,
     queueUrl: filled,

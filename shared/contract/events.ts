@@ -44,6 +44,10 @@ const statusChangedData = v.object({
   status,
   /** `null` for the first event of an advert, and after it was unavailable. */
   previousStatus,
+  /** By the setting `eventFields`: values of the advert by their paths. */
+  fields: v.optional(v.record(v.string(), v.unknown())),
+  /** Paths whose values had no room. */
+  fieldsLeftOut: v.optional(v.array(v.string())),
 });
 const unavailableData = v.object({ advertId, status: v.null(), previousStatus });
 

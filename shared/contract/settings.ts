@@ -3,6 +3,7 @@
  * options of `advert-bridge run`. All of them are checked together, so that one attempt shows every fault.
  */
 import * as v from 'valibot';
+import { partnerAccountName } from './checks.ts';
 
 /** An absolute https URL without credentials, query or fragment, no slash at its end; plain http for loopback. */
 export const partnerBaseUrl = v.pipe(
@@ -49,6 +50,39 @@ const language = v.pipe(
   v.regex(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/, 'expected a language such as pl or pt-BR'),
 );
 
+const list = <S extends v.GenericSchema<string, string>>(item: S, expected: string) =>
+  v.pipe(
+    v.union(
+      [
+        v.pipe(
+          v.string(),
+          v.transform((text) => text.split(',').map((part) => part.trim())),
+        ),
+        v.array(v.string()),
+      ],
+      expected,
+    ),
+    v.array(item),
+  );
+
+const statuses = list(
+  v.pipe(v.string(), v.minLength(1, 'expected statuses separated by commas')),
+  'expected statuses separated by commas',
+);
+const fieldPaths = v.pipe(
+  list(
+    v.pipe(
+      v.string(),
+      v.regex(
+        /^[\w-]{1,64}(\.[\w-]{1,64}){0,7}$/,
+        'expected paths such as title or price.value, separated by commas',
+      ),
+    ),
+    'expected paths such as title or price.value, separated by commas',
+  ),
+  v.maxLength(50, 'expected at most 50 paths'),
+);
+
 /** Settings that every kind of bridge has. */
 export const bridgeSettings = {
   /** How often the feed is asked, in seconds. Below 60 one scheduled run asks several times. */
@@ -66,22 +100,15 @@ export const bridgeSettings = {
   circuitSeconds: v.optional(wholeBetween(1, 86_400, 'whole seconds'), 1800),
   /** The longest pause that the service can ask for (429 or 503 with Retry-After); then one attempt asks again. */
   maxPauseSeconds: v.optional(wholeBetween(1, 86_400, 'whole seconds'), 3600),
+  /** Paths in an advert whose values its events carry. */
+  eventFields: v.optional(fieldPaths),
+  /** Events are published only where an advert comes to one of these statuses or leaves one. */
+  publishStatuses: v.optional(statuses),
+  /** Events about adverts are published only for these partner accounts. */
+  publishPartnerAccounts: v.optional(
+    list(partnerAccountName, 'expected names of partner accounts separated by commas'),
+  ),
 } as const;
-
-const list = <S extends v.GenericSchema<string, string>>(item: S, expected: string) =>
-  v.pipe(
-    v.union(
-      [
-        v.pipe(
-          v.string(),
-          v.transform((text) => text.split(',').map((part) => part.trim())),
-        ),
-        v.array(v.string()),
-      ],
-      expected,
-    ),
-    v.array(item),
-  );
 
 /** Settings of a stack. */
 export const stackSettings = v.object({

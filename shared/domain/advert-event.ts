@@ -2,6 +2,7 @@ import type { AdvertEvent, AuthorizationEvent } from '../contract/events.ts';
 import type { ChangedAdvert } from '../contract/messages.ts';
 import { detailTypes, eventSource, schemaVersion } from '../contract/names.ts';
 import { toInstant } from './clock.ts';
+import type { EventFields } from './event-fields.ts';
 
 export interface Observation {
   /** null: the service does not know the advert. */
@@ -11,12 +12,14 @@ export interface Observation {
   readonly sequence: number;
   /** When the answer was received, ms since 1970. */
   readonly observedAt: number;
+  /** By the setting `eventFields`; only of an advert that is there. */
+  readonly copied?: EventFields;
 }
 
 /** The event for what was observed of an advert when `message` was handled. */
 export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEvent {
   const { partnerAccount, generation, advertId, listedAt, cause, correlationId } = message;
-  const { status, previousStatus, sequence } = seen;
+  const { status, previousStatus, sequence, copied } = seen;
   const observedAt = toInstant(seen.observedAt);
   const metadata = {
     eventId: `${partnerAccount}/${generation}/${advertId}/${sequence}`,
@@ -45,7 +48,7 @@ export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEv
         'detail-type': detailTypes.statusChanged,
         time,
         resources,
-        detail: { metadata, data: { advertId, status, previousStatus } },
+        detail: { metadata, data: { advertId, status, previousStatus, ...copied } },
       };
 }
 

@@ -33,17 +33,22 @@ export function pageIn(answer: Answer, what: string, limit: number): FeedPage {
 }
 
 /**
- * The status of an advert.
+ * The status of an advert, and the advert as it was sent.
  *
  * @param id the one asked for: a status of another advert must not be taken for its own
  * @throws {PartnerError} `transient`, `contract-broken`
  * @see partner-api.md §2.2
  */
-export function statusIn(answer: Answer, id: string, what: string): string {
-  const { data } = bodyAs(advert, answer, what);
+export function advertIn(
+  answer: Answer,
+  id: string,
+  what: string,
+): { readonly status: string; readonly advert: unknown } {
+  const body = parsed(answer, what);
+  const { data } = checkedAs(advert, body, answer, what);
   const answered =
     Number.isSafeInteger(data.id) || typeof data.id === 'string' ? String(data.id) : longIdIn(answer);
-  if (answered === id) return data.status;
+  if (answered === id) return { status: data.status, advert: (body as { data: unknown }).data };
   throw broken(what, answer, 'data.id: expected the ID asked for');
 }
 
@@ -122,7 +127,15 @@ function bodyAs<S extends v.GenericSchema<unknown, unknown>>(
   answer: Answer,
   what: string,
 ): v.InferOutput<S> {
-  const value = parsed(answer, what);
+  return checkedAs(schema, parsed(answer, what), answer, what);
+}
+
+function checkedAs<S extends v.GenericSchema<unknown, unknown>>(
+  schema: S,
+  value: unknown,
+  answer: Answer,
+  what: string,
+): v.InferOutput<S> {
   try {
     return checked(schema, value, what);
   } catch (error) {

@@ -12,7 +12,7 @@ import type { ObservedAdvert } from '../ports/advert-reader.ts';
 import type { FeedQuery, ReceivedPage } from '../ports/feed-reader.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { ConsentPage, Grant, TokenEndpoint } from '../ports/token-endpoint.ts';
-import { type AdvertList, listIn, pageIn, statusIn, tokensIn } from './answers.ts';
+import { type AdvertList, advertIn, listIn, pageIn, tokensIn } from './answers.ts';
 import { createCaller } from './call.ts';
 import { mayBeCursorRejection } from './errors/classify.ts';
 import { getPolicy, tokenPolicy } from './http/retry-policy.ts';
@@ -127,7 +127,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
     async advert(token, feed, id, callOptions) {
       const request = get(token, objectPath(feed, id), '', callOptions);
       return call(request, getPolicy, (answer, { receivedAt }) => ({
-        status: statusIn(answer, id, request.what),
+        ...advertIn(answer, id, request.what),
         receivedAt,
       }));
     },

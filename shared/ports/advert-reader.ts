@@ -1,5 +1,7 @@
 export interface ObservedAdvert {
   readonly status: string;
+  /** As the service sent it. */
+  readonly advert?: unknown;
   /** When the answer arrived, by the bridge's clock. */
   readonly receivedAt: number;
 }

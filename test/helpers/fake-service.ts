@@ -56,7 +56,8 @@ export function createFakeService(clock: Clock) {
       state.beforeAdvert(advertId);
       const status = statuses.get(advertId);
       if (status === undefined) throw new PartnerError('not-found', 'no such advert', { status: 404 });
-      return { status, receivedAt: clock.now() };
+      const advert = { id: advertId, status, title: `Advert ${advertId}`, price: { value: 12 } };
+      return { status, advert, receivedAt: clock.now() };
     },
     async requestTokens(_application, grant) {
       grants.push(grant);

@@ -11,7 +11,10 @@ import {
 import { refreshLimits } from '../../shared/runtime/limits.ts';
 import { functions, inShort, repository, synthesized } from '../helpers/synthesized.ts';
 
-const { one, ofType, stack } = synthesized({ acceptLanguage: 'pl', pollSeconds: '20' });
+const { one, ofType, stack } = synthesized({
+  ...{ acceptLanguage: 'pl', pollSeconds: '20', eventFields: 'title' },
+  ...{ publishStatuses: 'active,sold', publishPartnerAccounts: 'main' },
+});
 const names = Object.keys(functions) as FunctionName[];
 
 describe.each(names)('the %s function', (name) => {

@@ -43,6 +43,21 @@ export const runOptions = {
     'the longest pause that the partner service can ask for',
     settings.maxPauseSeconds,
   ),
+  eventFields: option(
+    'PATHS',
+    'fields of an advert that its events carry, such as title,price.value',
+    settings.eventFields,
+  ),
+  publishStatuses: option(
+    'STATUSES',
+    'publish only where an advert comes to one of these statuses or leaves one',
+    settings.publishStatuses,
+  ),
+  publishPartnerAccounts: option(
+    'NAMES',
+    'publish events about adverts only for these partner accounts',
+    settings.publishPartnerAccounts,
+  ),
   concurrency: number('adverts fetched at the same time, 1–1000', 1, 1000, 10),
   advertTries: number('how often an advert is tried before its change is dead-lettered', 1, 100, 5),
   webhook: {

@@ -4,7 +4,7 @@ import { pairOf } from '../../../functions/refresh-token/tokens.ts';
 import { faultKinds, PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { pairOfText, textOfPair } from '../../../shared/domain/secret-text.ts';
-import { statusIn, tokensIn } from '../../../shared/partner-api/answers.ts';
+import { advertIn, tokensIn } from '../../../shared/partner-api/answers.ts';
 import { faultOfAnswer } from '../../../shared/partner-api/errors/classify.ts';
 import { readErrorBody } from '../../../shared/partner-api/errors/error-body.ts';
 import { knownCodes } from '../../../shared/partner-api/errors/fault-table.ts';
@@ -30,7 +30,7 @@ describe('an advert, nearly right', () => {
       fc.asyncProperty(nearlyRightJson(right), async (body) => {
         let status: string | undefined;
         const error = await errorOf(() => {
-          status = statusIn(answer(body), '123', 'GET /advert');
+          ({ status } = advertIn(answer(body), '123', 'GET /advert'));
         });
 
         if (error === undefined) expect(status?.length).toBeLessThanOrEqual(256);
@@ -46,7 +46,7 @@ describe('an advert, nearly right', () => {
     await fc.assert(
       fc.asyncProperty(oddValue, fc.bigInt({ min: 1n, max: 10n ** 20n - 1n }), async (id, asked) => {
         const error = await errorOf(() =>
-          statusIn(answer(JSON.stringify({ data: { id, status: 'x' } })), String(asked), 'GET /advert'),
+          advertIn(answer(JSON.stringify({ data: { id, status: 'x' } })), String(asked), 'GET /advert'),
         );
 
         if (JSON.stringify(id) !== String(asked) && id !== String(asked))
@@ -59,12 +59,12 @@ describe('an advert, nearly right', () => {
   it('is read behind a byte order mark also where its ID is beyond 2^53', () => {
     const body = '\ufeff{"data":{"id":12345678901234567890,"status":"active"}}';
 
-    expect(statusIn(answer(body), '12345678901234567890', 'GET /advert')).toBe('active');
+    expect(advertIn(answer(body), '12345678901234567890', 'GET /advert').status).toBe('active');
   });
 
   // SQLite would keep it as U+FFFD: the same status, a change with every fetch (see rows.test.ts).
   it('is refused where the status is not well-formed text', () => {
-    expect(() => statusIn(answer('{"data":{"id":1,"status":"\\ud800"}}'), '1', 'GET /advert')).toThrow(
+    expect(() => advertIn(answer('{"data":{"id":1,"status":"\\ud800"}}'), '1', 'GET /advert')).toThrow(
       PartnerError,
     );
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { listIn, pageIn, statusIn, tokensIn } from '../../../shared/partner-api/answers.ts';
+import { advertIn, listIn, pageIn, tokensIn } from '../../../shared/partner-api/answers.ts';
 import type { Answer } from '../../../shared/partner-api/http/transport.ts';
 
 const what = 'GET /x';
@@ -27,7 +27,9 @@ describe('an answer', () => {
   it('may begin with a byte order mark', () => {
     expect(pageIn(answer(`\ufeff${JSON.stringify(page)}`), what, 10)).toEqual(page);
     const longId = '90071992547409931';
-    expect(statusIn(answer(`\ufeff{"data":{"id":${longId},"status":"new"}}`), longId, what)).toBe('new');
+    expect(advertIn(answer(`\ufeff{"data":{"id":${longId},"status":"new"}}`), longId, what).status).toBe(
+      'new',
+    );
   });
 
   it('that is no JSON is a passing fault, with its status and without what it says', () => {
@@ -55,9 +57,9 @@ describe('an answer', () => {
 
 describe('the status of an advert', () => {
   it('is that of the ID asked for, by number or by text', () => {
-    expect(statusIn(answer({ data: { id: 7, status: 'new' } }), '7', what)).toBe('new');
+    expect(advertIn(answer({ data: { id: 7, status: 'new' } }), '7', what).status).toBe('new');
     expect(
-      statusIn(answer({ data: { id: '90071992547409931', status: 'new' } }), '90071992547409931', what),
+      advertIn(answer({ data: { id: '90071992547409931', status: 'new' } }), '90071992547409931', what).status,
     ).toBe('new');
   });
 
@@ -69,7 +71,7 @@ describe('the status of an advert', () => {
       `{"data":{"id":90071992547409931,"status":"new","x":${deep}}}`,
     ],
   ])('is none where the ID is %s', (_what, body) => {
-    const fault = faultOf(() => statusIn(answer(body), '90071992547409931', what));
+    const fault = faultOf(() => advertIn(answer(body), '90071992547409931', what));
 
     expect(fault).toMatchObject({ code: 'contract-broken', status: 200 });
     expect(fault.message).toBe('GET /x: data.id: expected the ID asked for');

@@ -58,6 +58,31 @@ describe('fan-out', () => {
     expect(await world.books()).toMatchObject({ listed: 2, events: 2, inFlight: 0 });
   });
 
+  it('publishes only the statuses that are to be published, with the fields that are to be copied', async () => {
+    const settings = {
+      ...world.fanOutDeps.settings,
+      publishStatuses: ['sold'],
+      eventFields: ['title', 'price.value', 'x'],
+    };
+    const fanOut = createFanOut({ ...world.fanOutDeps, settings });
+    for (const status of ['new', 'active', 'sold', 'active', 'new']) {
+      await changed('1', status);
+      const batch = await world.state.queue.receive({ maxGroups: 1, maxPerGroup: 10, visibilityMs: 60_000 });
+      await world.state.queue.settle(await fanOut.handle(batch, world.options()));
+    }
+
+    // The history goes on underneath: what is published next has the number and the status before of all events.
+    expect(summary()).toEqual([
+      ['1', 3, 'active', 'sold'],
+      ['1', 4, 'sold', 'active'],
+    ]);
+    const [event] = world.advertEvents();
+    expect(checked(envelope, event, 'event')).toMatchObject({
+      detail: { data: { fields: { title: 'Advert 1', 'price.value': 12 } } },
+    });
+    expect(await world.books()).toMatchObject({ listed: 5, events: 5, inFlight: 0 });
+  });
+
   it('publishes envelopes of the contract, each with the page it came of', async () => {
     await changed('1', 'active');
     await world.handleBatch();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { faultKinds, PartnerError } from '../../../../shared/domain/faults.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
-import { listIn, pageIn, statusIn, tokensIn } from '../../../../shared/partner-api/answers.ts';
+import { advertIn, listIn, pageIn, tokensIn } from '../../../../shared/partner-api/answers.ts';
 import { faultOfAnswer } from '../../../../shared/partner-api/errors/classify.ts';
 import { readErrorBody } from '../../../../shared/partner-api/errors/error-body.ts';
 
@@ -123,7 +123,7 @@ describe('whatever the service answers', () => {
       (answer: never, what: string) => pageIn(answer, what, 1_000),
       (answer: never, what: string) => tokensIn(answer, what, []),
       listIn,
-      (answer: never, what: string) => statusIn(answer, '1', what),
+      (answer: never, what: string) => advertIn(answer, '1', what),
     ];
     const any = fc.oneof(
       body,

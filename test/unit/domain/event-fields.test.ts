@@ -1,0 +1,77 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { copyFields, maxFieldsBytes } from '../../../shared/domain/event-fields.ts';
+import { isPublished } from '../../../shared/domain/published-events.ts';
+import { anAdvertStatusChanged, anAdvertUnavailable } from '../../../subscriber/testing/index.ts';
+
+describe('the fields of an event', () => {
+  const advert = {
+    title: 'Bike',
+    price: { value: 12.5, currency: 'PLN' },
+    sold: false,
+    note: null,
+    list: [1],
+  };
+
+  it('are copied by their paths, as they were in the answer', () => {
+    expect(copyFields(advert, ['title', 'price.value', 'price', 'sold', 'note', 'list', 'list.0'])).toEqual({
+      fields: {
+        title: 'Bike',
+        'price.value': 12.5,
+        price: { value: 12.5, currency: 'PLN' },
+        sold: false,
+        note: null,
+        list: [1],
+        'list.0': 1,
+      },
+    });
+  });
+
+  it('are absent where the service leaves them out, and no property of the language is one', () => {
+    expect(
+      copyFields(advert, ['missing', 'title.length', 'price.missing.deep', 'constructor', '__proto__']),
+    ).toEqual({});
+    for (const odd of [undefined, null, 'text', 7]) expect(copyFields(odd, ['title'])).toEqual({});
+  });
+
+  it('name what had no room, and go on with what has', () => {
+    const large = { first: 'x'.repeat(5_000), second: 'y'.repeat(5_000), third: 'z' };
+
+    expect(copyFields(large, ['first', 'second', 'third'])).toEqual({
+      fields: { first: large.first, third: 'z' },
+      fieldsLeftOut: ['second'],
+    });
+  });
+
+  it('have at most 8 KB in all', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.stringMatching(/^[a-z]{1,5}$/), fc.jsonValue()), (odd) => {
+        const { fields = {} } = copyFields(odd, Object.keys(odd));
+        expect(Buffer.byteLength(JSON.stringify(fields))).toBeLessThanOrEqual(maxFieldsBytes);
+      }),
+    );
+  });
+});
+
+describe('an event', () => {
+  it.each([
+    [{}, true],
+    [{ publishStatuses: ['active'] }, true],
+    [{ publishStatuses: ['new'] }, true],
+    [{ publishStatuses: ['sold'] }, false],
+    [{ publishPartnerAccounts: ['main'] }, true],
+    [{ publishPartnerAccounts: ['other'] }, false],
+    [{ publishStatuses: ['active'], publishPartnerAccounts: ['other'] }, false],
+  ])('that tells of new to active is published with %j: %s', (settings, expected) => {
+    const event = anAdvertStatusChanged({ sequence: 2, status: 'active', previousStatus: 'new' });
+
+    expect(isPublished(event, settings)).toBe(expected);
+  });
+
+  it('that an advert with such a status is gone is published, too', () => {
+    const event = anAdvertUnavailable({ sequence: 2, previousStatus: 'active' });
+
+    expect(isPublished(event, { publishStatuses: ['active'] })).toBe(true);
+    expect(isPublished(event, { publishStatuses: ['sold'] })).toBe(false);
+  });
+});
