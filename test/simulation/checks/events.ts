@@ -4,7 +4,13 @@ import type { Invariant } from '../model/invariants.ts';
 import { secretMark } from '../model/token-desk.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 
-export function checkEvents({ history }: SimWorld): void {
+/** What a text of the event has as the copied field `status`, where fields are copied; else its status. */
+function copiedStatus(text: string): string | null {
+  const { status, fields } = JSON.parse(text).detail.data;
+  return status === null ? null : (fields?.status ?? status);
+}
+
+export function checkEvents({ history, plan }: SimWorld): void {
   for (const [subject, numbered] of history.events) {
     const events = [...numbered.values()].sort((a, b) => a.sequence - b.sequence);
     const violated = (invariant: Invariant, text: string) =>
@@ -16,6 +22,18 @@ export function checkEvents({ history }: SimWorld): void {
         violated('one-history', `event ${index + 1} is missing before event ${event.sequence}`);
       if (event.texts.size > 1)
         violated('one-history', `event ${event.sequence} came with ${event.texts.size} contents`);
+      for (const text of event.texts) {
+        if (copiedStatus(text) !== event.status)
+          violated(
+            'one-history',
+            `event ${event.sequence} (${event.status}) carries fields of another answer`,
+          );
+        if (plan.seed % 2 === 0 && event.status !== null && !text.includes('"fields"'))
+          violated(
+            'one-history',
+            `event ${event.sequence} carries no fields, although they are to be copied`,
+          );
+      }
       if (!event.fetch)
         violated('one-history', `event ${event.sequence} (${event.status}) comes of no fetch of the advert`);
       else if (event.fetch.status !== event.status) {
