@@ -18,6 +18,7 @@ const work = inRepository('dist/api-report');
 const entryPoints = {
   contract: 'shared/contract/index.ts',
   subscriber: 'subscriber/index.ts',
+  testing: 'subscriber/testing/index.ts',
   cdk: 'infra/cdk.ts',
 };
 

@@ -36,7 +36,7 @@ const g1 = 999_999_999; // As text, it would come after the others.
 const g2 = 1_763_640_000;
 const g3 = 1_763_640_001;
 
-export function vectorsDocument(): Json {
+function vectorsDocument(): Json {
   const messages = new Map<string, Message>();
   const vectors: { name: string; steps: Step[]; applied: Json }[] = [];
   const vector = (name: string, ids: readonly string[]) =>
