@@ -59,7 +59,8 @@ describe('the status of an advert', () => {
   it('is that of the ID asked for, by number or by text', () => {
     expect(advertIn(answer({ data: { id: 7, status: 'new' } }), '7', what).status).toBe('new');
     expect(
-      advertIn(answer({ data: { id: '90071992547409931', status: 'new' } }), '90071992547409931', what).status,
+      advertIn(answer({ data: { id: '90071992547409931', status: 'new' } }), '90071992547409931', what)
+        .status,
     ).toBe('new');
   });
 
