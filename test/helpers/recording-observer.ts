@@ -1,4 +1,4 @@
-import type { MetricName } from '../../shared/contract/names.ts';
+import { type MetricName, metrics } from '../../shared/contract/names.ts';
 import type { Fields, Observer } from '../../shared/ports/observer.ts';
 
 export interface LogLine {
@@ -7,7 +7,9 @@ export interface LogLine {
   readonly fields: Fields;
 }
 
-/** Keeps what it was told. */
+const metricNames = new Set<unknown>(Object.values(metrics));
+
+/** Keeps what it was told, and takes no metric that is not of the contract. */
 export function createRecordingObserver() {
   const lines: LogLine[] = [];
   const counts = new Map<MetricName, number>();
@@ -21,6 +23,7 @@ export function createRecordingObserver() {
     warn: at('warn'),
     error: at('error'),
     count: (metric, value) => {
+      if (!metricNames.has(metric)) throw new Error(`${metric} is no metric`);
       counts.set(metric, (counts.get(metric) ?? 0) + value);
     },
   };

@@ -111,6 +111,8 @@ function start(
       fsModuleCache: false,
       ...{ include, exclude, watch: false, reporters: [{}], silent: true, passWithNoTests: true },
       ...{ pool: 'forks', isolate, maxWorkers: Number(options.workers) },
+      // As in vitest.config.ts: what a test mocks must not reach the next, nor be taken for a mutant's doing.
+      ...{ restoreMocks: true, unstubEnvs: true, setupFiles: ['test/setup.ts'] },
       runner: path.resolve('test/mutate/runner.ts'),
       sequence: { sequencer: CheapestFirst },
     },

@@ -19,13 +19,15 @@ const page: Answer = {
 const forbidden: Answer = { status: 403, head: { headers: {} }, body: '' };
 
 /** Three partner accounts with a cursor, a real client and rate limiter, and a service that answers as it is told to. */
-async function setUp(cursor = 'old') {
+async function setUp(cursor: string | null = 'old') {
   const clock = createVirtualClock();
   const observer = createRecordingObserver();
   const state = createInMemoryState({ clock });
   for (const name of ['main', 'shop', 'beta']) {
     await state.partnerAccounts.write(partnerAccount({ name }), 0);
-    await state.feedStates.register(feedState({ partnerAccount: name, cursor }));
+    await state.feedStates.register(
+      feedState({ partnerAccount: name, ...(cursor === null ? {} : { cursor }) }),
+    );
   }
   const paths: string[] = [];
   const service = { paths, answer: (_hasCursor: boolean): Answer => page };
@@ -112,6 +114,18 @@ describe('cursors of several partner accounts, rejected with 403 in the same run
     expect(await state.budgetStore.read()).toMatchObject({ pausedUntilMs: 0 });
     clock.advance(60_000);
     expect(await round()).toEqual(['up-to-date', 'up-to-date', 'up-to-date']);
+  });
+});
+
+describe('a feed without a cursor', () => {
+  it('is not asked again when its request is refused as a cursor would be', async () => {
+    const { service, observer, round } = await setUp(null);
+    service.answer = () => ({ status: 410, head: { headers: {} }, body: '' });
+
+    expect(await round()).toEqual(['fault', 'fault', 'fault']);
+
+    expect(service.paths).toHaveLength(3);
+    expect(observer.counted(metrics.cursorResets)).toBe(0);
   });
 });
 

@@ -219,6 +219,13 @@ describe('a message of a fault', () => {
     expect(world.observer.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
+  it('waits by its tries, not by its receives, until its dead letter can be written', async () => {
+    world.fail('invalid-request');
+    world.state.conflicts = Number.POSITIVE_INFINITY;
+
+    expect(await world.handle(world.delivery({ receives: 10 }))).toEqual([{ kind: 'retry', delayMs: 1_500 }]);
+  });
+
   it('is dead-lettered though nineteen writes conflict, and comes back when twenty do', async () => {
     world.fail('invalid-request');
     world.state.conflicts = 19;
@@ -278,6 +285,51 @@ describe('a message of a fault', () => {
   });
 });
 
+describe('a row', () => {
+  const row: AdvertRow = {
+    ...{ sequence: 1, status: 'active', envelope: '{"id":1}', position: '', owed: false, version: 1 },
+  };
+
+  it('owes nothing when it begins with a fault', async () => {
+    world.fail('contract-broken');
+
+    await world.handle(world.delivery());
+
+    expect(world.state.row).toMatchObject({ sequence: 0, status: null, owed: false, tries: 1 });
+  });
+
+  it('written by one of the messages of a batch has its event published again, and once', async () => {
+    const own = world.delivery();
+    world.state.row = { ...row, by: own.message?.key ?? '' };
+
+    const verdicts = await world.handle(own, world.delivery());
+
+    expect(verdicts.map((verdict) => 'outcome' in verdict && verdict.outcome)).toEqual([
+      'events',
+      'coalesced',
+    ]);
+    expect(world.events.accepted).toEqual(['{"id":1}']);
+  });
+
+  it('is not written again while an advert that is gone waits to be confirmed', async () => {
+    world.fail('not-found');
+    await world.handle(world.delivery());
+    world.clock.advance(10_000);
+
+    expect(await world.handle(world.delivery())).toEqual([{ kind: 'retry', delayMs: 20_000 }]);
+    expect(world.state.writes).toBe(1);
+  });
+
+  it('is marked as owed by the very delivery that wrote it, when the bus refuses its event for too long', async () => {
+    world.events.refuse();
+
+    const [verdict] = await world.handle(world.delivery({ sentAt: world.clock.now() - dayMs }));
+
+    expect(verdict?.kind).toBe('dead-letter');
+    expect(world.state.row).toMatchObject({ sequence: 1, status: 'active', owed: true });
+  });
+});
+
 describe('a message that is not of the contract', () => {
   it('is dead-lettered with what it was about, as far as that can be told', async () => {
     const verdicts = await world.handle(
@@ -316,6 +368,23 @@ describe('a message that was delivered too often', () => {
     expect(world.observer.lines.filter(({ level }) => level === 'error')).toMatchObject([
       { fields: { partnerAccount: 'main', advertId: '123', fault: 'delivered-too-often' } },
     ]);
+  });
+
+  it('has nothing to do with its neighbours at the 300th delivery', async () => {
+    const neighbour = world.delivery({ message: changedAdvert({ advertId: '77' }) });
+
+    const verdicts = await world.handle(world.delivery({ receives: 300 }), neighbour);
+
+    expect(verdicts.map(({ kind }) => kind)).toEqual(['done', 'done']);
+  });
+
+  it('leaves with what is no message; each neighbour is settled once', async () => {
+    const alien = world.delivery({ message: undefined } as never);
+    const neighbour = world.delivery({ message: changedAdvert({ advertId: '77' }) });
+
+    const verdicts = await world.handle(world.delivery({ receives: 301 }), alien, neighbour);
+
+    expect(verdicts.map(({ kind }) => kind)).toEqual(['dead-letter', 'dead-letter', 'retry']);
   });
 
   it('comes back at once where what is owed cannot be written, but for its own delay', async () => {
@@ -361,6 +430,14 @@ describe('what the log says of a batch', () => {
     expect(observer.counted(metrics.coalesced)).toBe(1);
     expect(observer.counted(metrics.deadLettered)).toBe(1);
     expect(observer.counted(metrics.redelivered)).toBe(1);
+  });
+
+  it('names what is no message by nothing, and how often it was received', async () => {
+    await world.handle(world.delivery({ message: undefined, receives: 2 } as never));
+
+    expect(world.observer.lines).toMatchObject([
+      { fields: { pages: [{ adverts: { 'dead-letter': [undefined] }, redelivered: { '': 2 } }] } },
+    ]);
   });
 
   it('is nothing of an empty one, nor of what is given one by one, whose outcomes are counted', async () => {
