@@ -1,7 +1,7 @@
 /**
- * What durability costs at the least: the bare program, which also keeps each listed ID in SQLite until its advert is
- * settled, looks up the advert's row, records its event, and prints it once that is committed. Commits are shared for
- * 10 ms, as the bridge shares them. No validation, no retries, no rate limit, no books, nothing for a crash to go on from.
+ * What durability costs at least: the bare program, which also keeps each listed ID in SQLite until its advert is settled,
+ * looks up the advert's row, records its event, and prints the event after the commit. The writes of 10 ms share a commit.
+ * It has no validation, retries, rate limit or books, and cannot resume after a crash.
  *
  * Usage: bare-durable.ts URL CONCURRENCY SINCE FILE
  */
@@ -25,7 +25,7 @@ const insert = db.prepare('INSERT INTO histories (key, sequence, status, envelop
 let changes: (() => void)[] = [];
 let committed: Promise<void> | undefined;
 
-/** Resolves when what `change` does is committed. */
+/** Resolves when `change` is committed. */
 function write(change: () => void): Promise<void> {
   changes.push(change);
   committed ??= sleep(commitMs).then(() => {
@@ -35,7 +35,7 @@ function write(change: () => void): Promise<void> {
     db.exec('BEGIN IMMEDIATE');
     for (const each of all) each();
     db.exec('COMMIT');
-    // What is printed now goes out in one piece.
+    // The events of one commit are printed with one write.
     process.stdout.cork();
     setImmediate(() => process.stdout.uncork());
   });

@@ -1,7 +1,7 @@
 import { Pool } from 'undici';
 
 export interface BareWork {
-  /** Told of each page before its adverts are fetched; the next page is read meanwhile. */
+  /** Called with each page before its adverts are fetched; the next page is read at the same time. */
   readonly listed?: (ids: readonly string[]) => Promise<void>;
   readonly fetched: (id: string, status: string) => void;
 }

@@ -1,5 +1,6 @@
 /**
- * The yardstick: the requests and nothing else. No state, no events. Prints how many adverts it fetched.
+ * The program that the bridge is compared with: the same requests, without state or events. Prints how many adverts it
+ * fetched.
  *
  * Usage: bare.ts URL CONCURRENCY SINCE
  */

@@ -10,10 +10,10 @@ const maxKb = 450;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const stages = ['drain', 'fan-out', 'refresh-token'] as const;
 export type Stage = (typeof stages)[number];
-/** Smaller parts are told together. */
+/** Parts below this, in bytes, are shown as one row. */
 const minShown = 4_000;
 
-/** The bundles as `cdk synth` makes them, by stage. @returns what `work` returns; the files are gone afterwards */
+/** Calls `work` with the bundles that `cdk synth` makes, by stage, and deletes them afterwards. @returns what `work` returns */
 export async function withBundles<T>(
   work: (files: Readonly<Record<Stage, string>>) => T,
 ): Promise<Awaited<T>> {
@@ -40,7 +40,7 @@ export async function withBundles<T>(
   }
 }
 
-/** What is in a bundle, by package or by part of this repository. As infra/constructs/bridge-function.ts bundles. */
+/** Bytes in a bundle by package, bundled with the options of infra/constructs/bridge-function.ts. */
 async function contents(stage: Stage): Promise<Map<string, number>> {
   const { metafile } = await build({
     entryPoints: [`${root}functions/${stage}/handler.ts`],

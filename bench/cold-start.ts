@@ -11,7 +11,7 @@ import { type Bench, median } from './report/report.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const maxRatio = 1.3;
 
-/** What anybody would write: one SDK client, bundled and minified, with nothing left out by hand. */
+/** The handler to compare with: one SDK client, bundled and minified, without further measures. */
 const bareHandler = `
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 const client = new DynamoDBClient({});
@@ -69,7 +69,7 @@ export const coldStart: Bench = {
         const milliseconds: Record<string, number[]> = {};
         for (let round = 1; round <= rounds; round += 1) {
           const taken: Record<string, number[]> = {};
-          // In turn, so that whatever else the machine does meets all of them.
+          // In turn, so that other load on the machine affects all of them.
           for (let load = 0; load < loads; load += 1) {
             for (const [name, file] of Object.entries(files)) {
               const args = [path.join(scratch, 'load.mjs'), file];

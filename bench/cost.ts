@@ -7,10 +7,10 @@ import { minutesAMonth, type StackFacts } from './cost/stack.ts';
 import { type Bench, median, type Table } from './report/report.ts';
 
 const targets = { millionChanges: 2.2, idleMonth: 1.5, furtherAccount: 0.5 };
-/** At the rate that leaves the budget out of it; what waiting for the budget costs is told by the bench `queue`. */
+/** A rate at which nothing waits for the rate budget; the bench `queue` shows what waiting costs. */
 const setting: Setting = { partnerAccounts: 1, changes: 1_000, latencyMs: 50, maxRequestsPerSecond: 1_000 };
 const manyAccounts = 11;
-/** A token is looked at again each hour by drain and, while there are changes, by the fan-out. */
+/** The drain reads each token again every hour; so does the fan-out while there are changes. */
 const looksAtTokensAMonth = minutesAMonth / 60;
 /**
  * Not measured: Lambda asks an idle queue by long polls of 20 s. Five at a time are documented for standard queues,
@@ -25,7 +25,7 @@ interface Answer {
   readonly measured: Measured;
 }
 
-/** A process for each, for the functions keep what they know of the world in their modules. */
+/** One process for each measurement, because the functions keep state in their modules. */
 async function measured(one: Setting): Promise<Answer> {
   const script = fileURLToPath(new URL('cost/measure-process.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [script, JSON.stringify(one)], {

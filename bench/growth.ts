@@ -13,7 +13,7 @@ import {
 
 const maxGrowth = 1.1;
 const maxMb = 200;
-/** A process of few changes ends before the collector has seen the young heap at its full size. */
+/** A run of few changes ends before the young heap has grown to its full size. */
 const maxMemoryGrowth = 1.25;
 
 const sizes = {
@@ -32,7 +32,7 @@ const sizes = {
   },
 };
 
-/** What grows must not make a change slower, nor the process larger: memory is for the work in hand. */
+/** Shows that history and the number of accounts slow no change down and take no memory: memory is for current work. */
 export const growth: Bench = {
   does: 'time, requests and memory for a change, from 1,000 changes to 100,000, from 1 partner account to 1,000, and with a million adverts known; no delay, concurrency 50',
   run,

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const maxRatio = 1.5;
 const concurrency = 10;
 
-/** A state file opened and one request made: the least that a poll can be. Not ES modules, for they load slower. */
+/** The least that a poll can do: open a state file and make one request. CommonJS, because ES modules load more slowly. */
 const barePoll = `
 const { DatabaseSync } = require('node:sqlite');
 const file = new DatabaseSync(process.argv[2] + '/bridge.db');
@@ -50,7 +50,7 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
       const before = await service.requests();
       const taken = await measured(programs, { rounds, starts, progress });
       const polls = 2 * rounds * starts;
-      // Of any kind: a token request would count.
+      // Of any kind: a token request would count too.
       return reportOf(taken, ((await service.requests()) - before) / polls);
     });
   } finally {
@@ -82,7 +82,7 @@ async function measured(
   for (let round = 1; round <= rounds; round += 1) {
     const ms = new Map(names.map((name): [string, number[]] => [name, []]));
     const cpuMs = new Map(names.map((name) => [name, 0]));
-    // In turn, so that whatever else the machine does meets all of them.
+    // In turn, so that other load on the machine affects all of them.
     for (let start = 0; start < starts; start += 1) {
       for (const [name, [script, ...args]] of Object.entries(programs)) {
         const { seconds, cpuSeconds } = await measure(script, args);
@@ -92,7 +92,7 @@ async function measured(
     }
     for (const [name, { ms: all, cpuMs: cpu }] of taken) {
       all.push(median(ms.get(name) ?? []));
-      // The system counts by 10 ms: the mean of all is finer than any of them.
+      // The system counts CPU time in steps of 10 ms: the mean of all rounds is finer than one of them.
       cpu.push((cpuMs.get(name) ?? Number.NaN) / starts);
     }
     const last = (name: string) => `${taken.get(name)?.ms.at(-1)?.toFixed(0)} ms`;

@@ -142,7 +142,7 @@ const now = (): number => performance.timeOrigin + performance.now();
 const polls = async (service: Service): Promise<readonly JournalEntry[]> =>
   (await service.journal()).filter(({ endpoint }) => endpoint === 'feed');
 
-/** Start-up is another bench's. */
+/** Waits until the bridge runs: the bench `idle-poll` measures its start-up. */
 async function firstPoll(service: Service, requestsBefore: number): Promise<void> {
   while ((await service.requests()) === requestsBefore) await sleep(50);
   await sleep(500);
@@ -177,7 +177,7 @@ function waitedOf(
     const { detail } = JSON.parse(line) as {
       detail: { metadata: { listedAt: string }; data: { advertId: string } };
     };
-    // Listed when the page was answered, which the bridge tells in whole milliseconds; polls are a second apart.
+    // `listedAt` is when the page was answered, in whole milliseconds; polls are a second apart.
     const answeredAt = Date.parse(detail.metadata.listedAt) + 1;
     const poll = asked.findLast(({ arrivedAtMs }) => arrivedAtMs <= answeredAt);
     const change = changes.get(detail.data.advertId);

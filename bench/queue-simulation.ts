@@ -1,6 +1,6 @@
 /**
- * The queue between drain and fan-out as a model: polls put changes in, batches of ten take them out under the rate
- * budget and the bound on concurrency. Says where changes wait and how long functions are paid for waiting.
+ * A model of the queue between drain and fan-out: polls add changes, batches of ten take them out, limited by the rate
+ * budget and by concurrency. Shows where changes wait, and for how much waiting time of functions one pays.
  */
 import { seededRandom } from '../sandbox/state/random.ts';
 import { quantile } from './report/report.ts';
@@ -39,7 +39,7 @@ const batchSize = 10;
 /** Slots are this much farther apart than the rate asks for (shared/partner-api/rate-limit/rate-limiter.ts). */
 const spread = 1.05;
 
-/** Deterministic by its seed. */
+/** The same seed gives the same result. */
 export function simulateQueue(setting: QueueSetting): QueueOutcome {
   const { feeds, latencyMs, overheadMs, batchesAtOnce } = setting;
   const random = seededRandom(setting.seed ?? 1);

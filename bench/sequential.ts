@@ -1,5 +1,6 @@
 /**
- * The second yardstick: what most partners have. One request after the other, by `fetch`, nothing kept.
+ * The second program that the bridge is compared with, as most partners have it: one request after the other with `fetch`,
+ * without state.
  *
  * Usage: sequential.ts URL SINCE CHANGES
  * Prints how many adverts it fetched, and the seconds from the first request for the feed to the last answer.

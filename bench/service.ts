@@ -1,6 +1,6 @@
 /**
- * The sandbox for a bench, with the connections it takes counted. Says its address, then how many connections there were
- * each time it is asked by a message.
+ * The sandbox for a bench, which counts connections. Sends its address first, and the number of connections in reply to
+ * each message.
  *
  * Usage: service.ts OPTIONS (JSON of SandboxOptions)
  */

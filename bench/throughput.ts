@@ -86,7 +86,7 @@ async function measureRound({ latencyMs, concurrency }: Setting, changes: number
   }
 }
 
-/** What durability costs by itself. */
+/** Compares with the bare durable program: what durability alone costs. */
 function runDurable({ url }: Service, concurrency: number, since: string) {
   return withFolder(async (dir) => {
     let events = 0;
@@ -205,7 +205,7 @@ function reportOf(measured: Measured, changes: number): Report {
     ],
     notes: [
       'Durable: all of it goes through the state file, and every event leaves on standard output. Start-up is in the times of bridge and bare program; service and program share the machine.',
-      `The bare program: an undici pool with as many connections, no state, no retries, no events. The bare program that is durable also keeps each listed ID in SQLite until its advert is settled, records each event and prints it after the commit; nothing else that the bridge does. One after the other: \`fetch\` in a loop, as most partners have it, over ${sequentialChanges} changes; its start-up is not counted, so that its speed does not depend on how many they are.`,
+      `The bare program: an undici pool with as many connections, no state, no retries, no events. The durable bare program also keeps each listed ID in SQLite until its advert is settled, records each event and prints it after the commit. One after the other: \`fetch\` in a loop, as most partners have it, over ${sequentialChanges} changes; its start-up is not counted, so that its speed does not depend on how many they are.`,
       'Concurrency 50 at 20 ms covers what was first asked for, 10,000 changes at 0.7 of the bare program and within 200 MB, with twice as many changes.',
     ],
   };

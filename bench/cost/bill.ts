@@ -1,4 +1,4 @@
-/** From what was used to what it costs: `bench/prices.json` times usage, nothing else. */
+/** Cost of measured usage at the prices of bench/prices.json. */
 import { readFileSync } from 'node:fs';
 import type { Count } from '../../test/helpers/aws/wire.ts';
 
@@ -53,7 +53,7 @@ export interface Line {
   readonly usd: number;
 }
 
-/** At list price, dearest first. */
+/** Costs at list price, highest first. */
 export function billOf(usage: Usage): Line[] {
   return entries(usage)
     .map(([name, amount]) => {
@@ -65,13 +65,13 @@ export function billOf(usage: Usage): Line[] {
 
 export const totalOf = (usage: Usage): number => billOf(usage).reduce((sum, { usd }) => sum + usd, 0);
 
-/** What is left to pay in an AWS account that has nothing else, after what is free each month. */
+/** Costs in an AWS account with nothing else in it, after what is free each month. */
 export const withoutFree = (usage: Usage): Usage =>
   Object.fromEntries(
     entries(usage).map(([name, amount]) => [name, Math.max(0, amount - (priceOf(name).free ?? 0))]),
   );
 
-/** Sums usages, each taken so many times. */
+/** Sum of usages, each multiplied by a number. */
 export function sumOf(...parts: readonly (readonly [times: number, usage: Usage])[]): Usage {
   const sum: { [N in PriceName]?: number } = {};
   for (const [times, usage] of parts) {

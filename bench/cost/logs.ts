@@ -1,11 +1,11 @@
 import type { Usage } from './bill.ts';
 
-/** CloudWatch Logs adds so much to each line. @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limits_cwl.html */
+/** Bytes that CloudWatch Logs adds to each line. @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limits_cwl.html */
 const bytesBesideLine = 26;
 
 /**
- * The two lines that Lambda writes about each invocation when logs are JSON, in the documented shape. They cannot be
- * measured here, only their length reckoned.
+ * The two lines that Lambda writes about each invocation when logs are JSON, in the documented shape: their length is
+ * calculated, because nothing here writes them.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/telemetry-schema-reference.html
  */
@@ -19,7 +19,7 @@ export interface Captured {
   readonly metrics: ReadonlySet<string>;
 }
 
-/** Everything that `work` prints on standard output, which in Lambda is the log, kept from being printed. */
+/** Captures what `work` prints on standard output, which in Lambda is the log. */
 export async function captured<T>(work: () => Promise<T>): Promise<{ result: T; log: Captured }> {
   const lines: string[] = [];
   const write = process.stdout.write;

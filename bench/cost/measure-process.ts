@@ -4,6 +4,6 @@ import { stackFacts } from './stack.ts';
 
 const facts = stackFacts();
 const measured = await measure(JSON.parse(process.argv[2] ?? '{}'), facts);
-// What the functions print is kept from standard output, except while partner accounts are connected.
+// Standard output carries the result: what the functions print is captured, except while partner accounts are connected.
 process.stdout.write(`\n${JSON.stringify({ facts, measured })}\n`);
 process.exit(0);

@@ -40,7 +40,7 @@ const queueBelievedMs = 5_100;
 const loadHandler = async (name: FunctionName): Promise<Handler> =>
   (await import(`../../functions/${name}/handler.ts`)).handler;
 
-/** A process measures once: the functions keep what they know of the world in their modules. */
+/** Measures once in a process, because the functions keep state in their modules. */
 export async function measure(
   { partnerAccounts, changes, latencyMs, maxRequestsPerSecond }: Setting,
   { memoryMb }: Pick<StackFacts, 'memoryMb'>,
@@ -79,7 +79,7 @@ export async function measure(
     const published = aws.published() - before;
     if (published !== changes) throw new Error(`${published} events of ${changes} changes`);
     await drain();
-    // By then the drain no longer believes the figure that it has of the queue: as from one minute to the next.
+    // Later than the drain's cached queue depth is valid, as it is from one minute to the next.
     await new Promise((resolve) => setTimeout(resolve, queueBelievedMs));
     const idle = await drain();
     await used(() => aws.invoke('refresh-token'), memoryMb.refreshToken);

@@ -2,7 +2,7 @@ import { setUpBridge, withFolder } from '../runs/bridge-run.ts';
 import { startService } from '../runs/processes.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
-/** So many changes of one partner account, each of another advert, none known before. */
+/** Changes of one partner account, each of a different advert that is not known yet. */
 export function ofChanges(changes: number): Promise<Sample> {
   return withFolder(async (dir) => {
     const service = await startService({});

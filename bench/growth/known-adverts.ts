@@ -23,8 +23,8 @@ export interface KnownAdvertsOptions {
 }
 
 /**
- * The same changes with state files that know few and many adverts. Each file goes from round to round as it would in
- * use, and each round changes the same adverts again, which lie all over it.
+ * The same changes with state files that know few and many adverts. Each file is kept from round to round, and each round
+ * changes the same adverts again, which are spread over the whole file.
  *
  * @returns for each round a sample of each size
  */
@@ -69,7 +69,7 @@ async function changeAll(service: Service, changes: number, status: string): Pro
   }
 }
 
-/** Writes histories by the bridge's own adapter, of adverts that have had one event. */
+/** Writes histories of adverts with one event each, with the bridge's own adapter. */
 async function fill(dir: string, size: number, changes: number): Promise<void> {
   const state = openEmbeddedState(dir);
   try {
@@ -97,7 +97,7 @@ function advertIdOf(index: number, changes: number): string {
   return index < changes ? id : `${id}${String(Math.floor(index / changes)).padStart(8, '0')}`;
 }
 
-/** Steps of this length come to every number below `size`, in no order that a disk could like. */
+/** Steps of this length visit every number below `size`, in an order that is not sequential on disk. */
 function strideOf(size: number): number {
   const divides = (a: number, b: number): number => (b === 0 ? a : divides(b, a % b));
   let stride = Math.floor(size * 0.618);

@@ -1,7 +1,7 @@
 import { runUntilIdle } from '../runs/bridge-run.ts';
 import type { Service } from '../runs/processes.ts';
 
-/** One run of the bridge, by what there was of something. */
+/** One run of the bridge at one size. */
 export interface Sample {
   readonly size: number;
   /** Between the first event and the last, so that start-up is not in it. */
@@ -9,7 +9,7 @@ export interface Sample {
   readonly cpuUsPerChange: number;
   readonly requestsPerChange: number;
   readonly peakMb: number;
-  /** Time of the last tenth of the events, of that of the second: the first one warms up. */
+  /** Time of the last tenth of the events divided by that of the second tenth; the first one is warm-up. */
   readonly lastOfSecondTenth: number;
 }
 

@@ -1,4 +1,4 @@
-/** Makes docs/contribute/performance.md, with its plots, of the results that are kept. */
+/** Renders docs/contribute/performance.md, with its plots, from the kept results. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { svgOf } from './plot.ts';

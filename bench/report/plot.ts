@@ -3,7 +3,7 @@ import type { Plot } from './report.ts';
 
 const size = { width: 720, height: 380 };
 const edge = { left: 70, right: 190, top: 40, bottom: 55 };
-/** Told apart by those who see colours otherwise, too. @see https://jfly.uni-koeln.de/color/ */
+/** Distinguishable with colour blindness. @see https://jfly.uni-koeln.de/color/ */
 const colours = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
 const marks = 5;
 

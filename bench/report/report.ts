@@ -1,4 +1,4 @@
-/** What a bench hands over: figures with their targets, tables, plots. bench/report/page.ts makes a page of it. */
+/** Result of a bench: figures with targets, tables, plots. bench/report/page.ts renders it. */
 
 export interface Figure {
   readonly what: string;
@@ -7,7 +7,7 @@ export interface Figure {
   readonly unit: string;
   /** Decimals shown. Default 2. */
   readonly digits?: number;
-  /** The median has to be at most, or at least, this. None: told, not judged. */
+  /** The median has to be at most, or at least, this. Default: shown without a verdict. */
   readonly target?: { readonly most: number } | { readonly least: number };
 }
 
@@ -39,11 +39,11 @@ export interface Report {
 }
 
 export interface BenchOptions {
-  /** How often each measurement is repeated, the compared programs in turn. */
+  /** How often each measurement is repeated; compared programs run in turn. */
   readonly rounds: number;
-  /** Less work: to see that it works, not to learn a figure. */
+  /** Less work, to see that the bench runs; the figures mean little. */
   readonly isShort: boolean;
-  /** Tells a person how far it has come. */
+  /** Reports progress to the person waiting. */
   progress(text: string): void;
 }
 
@@ -60,7 +60,7 @@ export const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 };
 
-/** The value below which the share lies; of few values the largest. */
+/** The percentile: the value that `share` of the values do not exceed. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;

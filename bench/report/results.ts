@@ -14,7 +14,7 @@ export interface Result extends Report {
   readonly isShort: boolean;
 }
 
-/** As a reader has to know it to judge a figure. */
+/** The machine, as far as a reader needs it to judge a figure. */
 export function machine(): string {
   const gigabytes = Math.round(totalmem() / 2 ** 30);
   return `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown CPU'}, ${gigabytes} GB, ${process.platform} ${process.arch}, Node ${process.version}`;
@@ -25,7 +25,7 @@ export function store(result: Result): void {
   writeFileSync(`${folder}${result.bench}.json`, `${JSON.stringify(result, undefined, 2)}\n`);
 }
 
-/** Of all benches that were ever run. */
+/** The kept results of all benches. */
 export function stored(): Result[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.json'))

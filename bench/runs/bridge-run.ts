@@ -20,7 +20,7 @@ export interface RunSettings {
 
 type Books = Readonly<Record<'events' | 'unchanged' | 'coalesced', number>>;
 
-/** Arguments of `run` that keep the rate budget out of the way. */
+/** Arguments of `run` with which the rate budget limits nothing. */
 export const runArguments = (dir: string, { concurrency }: RunSettings): readonly string[] => [
   'run',
   '--local',
@@ -31,7 +31,7 @@ export const runArguments = (dir: string, { concurrency }: RunSettings): readonl
   '100000',
 ];
 
-/** A folder that is gone afterwards. */
+/** Calls `work` with a new folder, which is deleted afterwards. */
 export async function withFolder<T>(work: (dir: string) => Promise<T>): Promise<T> {
   const dir = mkdtempSync(path.join(tmpdir(), 'advert-bridge-bench-'));
   try {
@@ -60,7 +60,7 @@ export async function setUpBridge(service: Service, dir: string, since: string):
 /** Runs the bridge of `dir` until it is idle; `run` alone is measured. */
 export async function runUntilIdle(service: Service, dir: string, settings: RunSettings): Promise<BridgeRun> {
   const requests = await service.requests();
-  // After that: it may have made a connection of its own.
+  // After `connect`, which may have opened a connection of its own.
   const connections = await service.connections();
   const { onLine } = settings;
   const run = await measure(
@@ -76,7 +76,7 @@ export async function runUntilIdle(service: Service, dir: string, settings: RunS
   };
 }
 
-/** What became of all that was listed, over all partner accounts. */
+/** The books, summed over all partner accounts. */
 async function booksOf(dir: string): Promise<Pick<BridgeRun, 'events' | 'settled'>> {
   const { stdout } = await measure(commandLine, ['status', '--local', dir, '--json']);
   const { partnerAccounts } = JSON.parse(stdout) as { partnerAccounts: { books: Books }[] };

@@ -21,13 +21,13 @@ export interface Finished {
 export interface MeasureOptions {
   /** Goes to its standard input. */
   readonly input?: string;
-  /** Told of each line on its standard output, which is then not kept. */
+  /** Called with each line of standard output, which is then not kept. */
   readonly onLine?: (line: string) => void;
 }
 
 /**
- * Runs a script of this repository to its end and measures it from outside, start-up included. Nothing else may end
- * meanwhile: its CPU time is told apart from that of other children by being the only one that ended.
+ * Runs a script of this repository to its end and measures it from outside, start-up included. No other child may end
+ * meanwhile: the CPU time of ended children is counted as the script's.
  *
  * @throws when it exits with anything but 0
  */
@@ -65,12 +65,12 @@ export async function measure(
 
 /** The command line as `npm run bridge` runs it. */
 export const commandLine = 'cli/advert-bridge.cjs';
-/** As the command line has it. */
+/** The compile cache that cli/advert-bridge.cjs uses too. */
 const keptCode = { NODE_COMPILE_CACHE: `${root}node_modules/.cache/advert-bridge` };
 
 /**
- * Starts a script of this repository: the command line as its first line starts it, a yardstick with what Node made of
- * its TypeScript kept likewise, for start-up is in the times of both.
+ * Starts a script of this repository: the command with the options in its first line, a comparison program with the same
+ * compile cache, because start-up is in the times of both.
  */
 export function start(script: string, args: readonly string[]): ChildProcessWithoutNullStreams {
   const flags = script.endsWith(commandLine) ? bridgeFlags : [];
@@ -102,7 +102,7 @@ function cpuOfEnded(): number {
 
 export interface Service {
   readonly url: string;
-  /** Asks a control endpoint of the sandbox: by POST where there is a body. @returns its answer */
+  /** Calls a control endpoint of the sandbox, with POST when there is a body. @returns its answer */
   control(path: string, body?: unknown): Promise<unknown>;
   /** The requests that it keeps, in the order of their arrival. */
   journal(): Promise<readonly JournalEntry[]>;
