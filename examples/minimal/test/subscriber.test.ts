@@ -3,18 +3,16 @@ import { aLambdaEvent, anAdvertHistory } from 'advert-bridge/testing';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { mockClient } from 'aws-sdk-client-mock';
-import { afterAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { MinimalStack } from '../stack.ts';
 
 const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
 const template = Template.fromStack(new MinimalStack(app, 'Minimal', { busName: 'adverts' }));
-const dynamodb = mockClient(DynamoDBClient);
-afterAll(() => dynamodb.restore());
 
 it('says what became of each advert', async () => {
   vi.stubEnv('POSITIONS_TABLE_NAME', 'positions');
   vi.stubEnv('DEAD_LETTER_QUEUE_URL', 'https://sqs/dead-letters');
-  dynamodb.on(UpdateItemCommand).resolves({ Attributes: {} });
+  mockClient(DynamoDBClient).on(UpdateItemCommand).resolves({ Attributes: {} });
   const log = vi.spyOn(console, 'log').mockImplementation(() => {});
   const { handler } = await import('../handler.ts');
 
