@@ -1,12 +1,12 @@
-import { CommandError } from './errors.ts';
+import { UsageError } from './errors.ts';
 
 const maxNames = 20;
 
 /** For a NAME that the bridge does not know. The message does not repeat it: it may be a secret in the wrong place. */
-export function unknownAccount(known: readonly { readonly name: string }[]): CommandError {
-  if (known.length === 0) return new CommandError('no such partner account: none is connected');
+export function unknownAccount(known: readonly { readonly name: string }[]): UsageError {
+  if (known.length === 0) return new UsageError('no such partner account: none is connected');
   const more = known.length > maxNames ? ` and ${known.length - maxNames} more` : '';
-  return new CommandError(
+  return new UsageError(
     `no such partner account. Known: ${known
       .slice(0, maxNames)
       .map(({ name }) => name)

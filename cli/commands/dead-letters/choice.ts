@@ -23,7 +23,7 @@ export function idsOf(words: readonly string[]): readonly string[] {
 /**
  * IDs, or the NAME of one partner account. A word in the form of an ID is an ID, unless only a NAME can stand there.
  *
- * @throws {CommandError} for a NAME that neither the bridge nor a letter knows
+ * @throws {UsageError} for a NAME that neither the bridge nor a letter knows
  */
 export async function chooseLetters(
   { letters, accounts }: LettersAndAccounts,

@@ -132,7 +132,7 @@ describe('backfill', () => {
     ['main --ids -', '12\n../x\n', 1, 'Something else is on line 2. Nothing was listed'],
     ['main --ids -', '', 1, 'there is no advert ID in the file'],
     ['main --ids /nowhere', '', 1, 'cannot be read (ENOENT): /nowhere'],
-    ['mian', '', 1, 'no such partner account. Known: main'],
+    ['mian', '', 2, 'no such partner account. Known: main'],
     ['main --paging cursor', '', 2, '--paging: expected page, offset or none'],
     ['main --pause --restart', '', 2, '--pause goes with no other option'],
   ])('refuses %s', async (args, stdin, exitCode, expected) => {

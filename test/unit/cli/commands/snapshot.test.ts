@@ -160,7 +160,7 @@ describe('snapshot of a stack', () => {
     [['--to', 'https://sqs.example/000000000000/own.fifo'], 2, "this is the bridge's own queue"],
     [['--to', 'search'], 2, '--to: expected the URL or ARN of an SQS queue'],
     [[], 2, '--to: expected the URL or ARN of an SQS queue'],
-    [['mian', '--to', 'https://sqs.example/000000000000/search'], 1, 'no such partner account. Known: main'],
+    [['mian', '--to', 'https://sqs.example/000000000000/search'], 2, 'no such partner account. Known: main'],
   ])('refuses %s', async (args, exitCode, expected) => {
     await record();
 
