@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type * as v from 'valibot';
 import { stackName } from '../../shared/contract/names.ts';
-import { type ExitCode, give, type Io, say } from './io.ts';
+import { type ExitCode, give, type Io, say, show } from './io.ts';
 import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs, schemasOf } from './options.ts';
 import { type LocalTarget, localTarget, type Target, targetOf } from './target.ts';
 
@@ -38,8 +38,10 @@ export interface Call<T, O, A> {
   readonly argument: A;
   readonly options: O;
   readonly json: boolean;
-  /** Gives the result: with --json `data` as JSON on standard output, else `lines` for a person. */
+  /** Tells what was done: with --json `data` as JSON on standard output, else `lines` for a person, on standard error. */
   report(data: unknown, ...lines: readonly string[]): void;
+  /** Gives what was asked for, on standard output: with --json `data` as JSON, else `lines`. */
+  answer(data: unknown, ...lines: readonly string[]): void;
 }
 
 /**
@@ -84,6 +86,10 @@ export function defineCommand<
         report(data, ...lines) {
           if (json) give(io, data);
           else for (const line of lines) say(io, line);
+        },
+        answer(data, ...lines) {
+          if (json) give(io, data);
+          else for (const line of lines) show(io, line);
         },
       });
       end(exitCode);

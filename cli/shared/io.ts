@@ -34,6 +34,14 @@ export function give({ stdout }: Pick<Io, 'stdout'>, data: unknown): void {
   stdout.write(`${printableJson(JSON.stringify(data))}\n`);
 }
 
+/**
+ * Writes what a command was asked for as text, on standard output; unprintable characters in it as `\uXXXX`. A person may
+ * read it, and a pipe may take it.
+ */
+export function show({ stdout }: Pick<Io, 'stdout'>, text: string): void {
+  stdout.write(`${printableLines(text)}\n`);
+}
+
 /** Writes help text to the output that it belongs on. */
 export function help(output: Writable, text: string): void {
   output.write(printableLines(text));

@@ -32,12 +32,12 @@ const addList = defineCommand(
     more: more.list,
     argument: { syntax: '[NAME]', help: 'only those of this partner account', schema: optionalText },
   },
-  async ({ target, argument: name, report }) => {
+  async ({ target, argument: name, answer }) => {
     const found = await withBridge(target, deadLetters, async (bridge) =>
       bridge.letters.list(name === undefined ? {} : await chooseLetters(bridge, { name })),
     );
     const { letters, unseen } = found;
-    report(
+    answer(
       { deadLetters: letters.map(({ id, letter }) => ({ id, ...letter })), unseen },
       lettersText(found, target),
     );
@@ -53,14 +53,14 @@ const addShow = defineCommand(
     more: more.show,
     argument: { syntax: '<ID>', help: 'as `list` shows it', schema: v.string() },
   },
-  async ({ target, argument: word, report }) => {
+  async ({ target, argument: word, answer }) => {
     const ids = idsOf([word]);
     const { letters, unseen } = await withBridge(target, deadLetters, (bridge) =>
       bridge.letters.list({ ids }),
     );
     const [found] = letters;
     if (!found) throw new CommandError(unknownLettersText(ids, target, unseen));
-    report({ id: found.id, ...found.letter }, letterText(found, target));
+    answer({ id: found.id, ...found.letter }, letterText(found, target));
     return exitCodes.done;
   },
 );

@@ -11,18 +11,17 @@ export const addStatus = defineCommand(
   {
     name: 'status',
     summary: 'show how the bridge is doing',
-    description:
-      'Shows lag, last success, token expiry, stops, books and dead letters. For people on standard error.',
+    description: 'Shows lag, last success, token expiry, stops, books and dead letters.',
     more,
     argument: { syntax: '[NAME]', help: 'only this partner account', schema: optionalText },
   },
-  async ({ target, argument: name, report }) => {
+  async ({ target, argument: name, answer }) => {
     const status = await withBridge(target, statusPorts, async (ports) => {
       const found = await readStatus(ports, Date.now(), name);
       if (name === undefined || found.partnerAccounts.length > 0) return found;
       throw unknownAccount(await ports.partnerAccounts.list());
     });
-    report(status, statusText(status, target, Date.now()));
+    answer(status, statusText(status, target, Date.now()));
     return needsPerson(status) ? exitCodes.needsPerson : exitCodes.done;
   },
 );

@@ -35,7 +35,7 @@ export const addWebhook = defineCommand(
       forget: flag('remove the secret, and what waits for the webhook'),
     },
   },
-  async ({ io, target, argument: url, options, report }) => {
+  async ({ io, target, argument: url, options, report, answer }) => {
     const { secretStdin: fromStdin, secretFile: file, forget, keepOld, dropOld, format } = options;
     const givesSecret = fromStdin || file !== undefined;
     const changes = keepOld || dropOld || format !== undefined;
@@ -50,7 +50,7 @@ export const addWebhook = defineCommand(
           return { url: each, waiting, oldest: since, givenUp, format, secrets: secrets.length };
         }),
       );
-      report({ webhooks: all }, ...allLines(all));
+      answer({ webhooks: all }, ...allLines(all));
     } else if (forget) {
       if (givesSecret || changes) throw new UsageError('--forget takes no secret and no other option');
       const events = await withLocal(target, async ({ state }) => state.outbox.forget(url));

@@ -259,8 +259,8 @@ describe('status', () => {
 
     expect(await cli('status')).toMatchObject({
       exitCode: 3,
-      stdout: '',
-      stderr: expect.stringContaining('2 dead-lettered'),
+      stdout: expect.stringContaining('2 dead-lettered'),
+      stderr: '',
     });
   });
 });
@@ -298,7 +298,7 @@ describe('disconnect', () => {
 
   it('of an unknown name lists those that are known', async () => {
     expect(await cli('disconnect mian')).toMatchObject({
-      exitCode: 1,
+      exitCode: 2,
       stderr: expect.stringContaining('Known: main'),
     });
     expect(requests()).toEqual([]);

@@ -251,7 +251,7 @@ describe('disconnect', () => {
     await state.deadLetters.sendMalformed([deadLetter(), deadLetter({ partnerAccount: 'other' })]);
     state.close();
 
-    expect(await run('status')).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(await run('status')).toMatchObject({ exitCode: 3, stderr: '' });
     await run('disconnect main --forget --yes');
 
     expect((await status()).queue).toEqual({ waiting: 0, deadLetters: 1 });
@@ -265,7 +265,7 @@ describe('disconnect', () => {
     for (const args of ['disconnect mian', 'disconnect mian --forget --yes', 'status mian']) {
       const ended = await run(args);
       expect(ended).toMatchObject({
-        exitCode: 1,
+        exitCode: 2,
         stdout: '',
         stderr: expect.stringContaining('Known: main'),
       });

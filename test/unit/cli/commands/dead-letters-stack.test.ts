@@ -75,7 +75,7 @@ describe('dead-letters of a stack', () => {
       { id: expect.stringMatching(/^[0-9a-f-]{36}$/), advertId: '11', fault: 'contract-broken' },
       { fault: 'malformed-id', message: null },
     ]);
-    expect(shown).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('fault:') });
+    expect(shown).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('fault:'), stderr: '' });
   });
 
   it('go back to the queue and out of the books, and what has nothing to send stays', async () => {

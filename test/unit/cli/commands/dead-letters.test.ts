@@ -46,27 +46,27 @@ describe('dead-letters list', () => {
 
     const { exitCode, stdout, stderr } = await letters('list');
 
-    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '' });
-    expect(stderr).toMatch(/^ID +WHEN +ACCOUNT +ADVERT +FAULT +REASON\n/);
-    expect(stderr).toMatch(
+    expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: '' });
+    expect(stdout).toMatch(/^ID +WHEN +ACCOUNT +ADVERT +FAULT +REASON\n/);
+    expect(stdout).toMatch(
       /\n1 +2026-11-20T12:00:00.000Z +main +11 +contract-broken +the answer has no status\n/,
     );
-    expect(stderr).toMatch(/\n3 .*x and 2 more +malformed-id +no advert ID \(nothing to send\)\n/);
-    expect(stderr).toContain('advert-bridge dead-letters show ID --local');
-    expect(stderr).not.toContain('\u001b');
+    expect(stdout).toMatch(/\n3 .*x and 2 more +malformed-id +no advert ID \(nothing to send\)\n/);
+    expect(stdout).toContain('advert-bridge dead-letters show ID --local');
+    expect(stdout).not.toContain('\u001b');
   });
 
   it('offers a redrive only where there is something to send', async () => {
     const { letters, ids } = await withLetters();
-    expect((await letters('list')).stderr).toContain('dead-letters redrive');
+    expect((await letters('list')).stdout).toContain('dead-letters redrive');
 
     const [first, second] = await ids();
     await letters(`drop ${first} ${second} --yes`);
 
-    const { exitCode, stderr } = await letters('list');
+    const { exitCode, stdout } = await letters('list');
     expect(exitCode).toBe(3);
-    expect(stderr).toContain('dead-letters drop ID');
-    expect(stderr).not.toContain('redrive');
+    expect(stdout).toContain('dead-letters drop ID');
+    expect(stdout).not.toContain('redrive');
   });
 
   it('gives all of them as JSON, or those of one partner account', async () => {
@@ -98,7 +98,7 @@ describe('dead-letters list', () => {
     const { letters } = await withLetters();
 
     expect(await letters('list mian')).toMatchObject({
-      exitCode: 1,
+      exitCode: 2,
       stderr: expect.stringContaining('Known: main'),
     });
   });
@@ -107,7 +107,7 @@ describe('dead-letters list', () => {
     const { application, run } = await startLocal();
     await application();
 
-    expect(await run('dead-letters list')).toEqual({ exitCode: 0, stdout: '', stderr: 'No dead letters.\n' });
+    expect(await run('dead-letters list')).toEqual({ exitCode: 0, stdout: 'No dead letters.\n', stderr: '' });
   });
 });
 
@@ -118,9 +118,9 @@ describe('dead-letters show', () => {
     const told = await letters('show 1');
     const given = await letters('show 1 --json');
 
-    expect(told).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(told).toMatchObject({ exitCode: 0, stderr: '' });
     for (const part of ['main', '11', 'contract-broken', 'the answer has no status', 'read-', 'redrive 1']) {
-      expect(told.stderr).toContain(part);
+      expect(told.stdout).toContain(part);
     }
     expect(given).toMatchObject({ exitCode: 0, stderr: '' });
     expect(JSON.parse(given.stdout)).toMatchObject({ id: '1', receives: 1, message: { feed: 'adverts' } });

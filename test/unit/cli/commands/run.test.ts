@@ -57,8 +57,8 @@ describe('run --until-idle', () => {
 
     expect(exitCode).toBe(3);
     expect(eventsIn(stdout)).toMatchObject([{ 'detail-type': 'PartnerAuthorizationRequired' }]);
-    expect(status).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('main: stopped') });
-    expect(status.stderr).toContain(`advert-bridge connect main --open --local ${dir}`);
+    expect(status).toMatchObject({ exitCode: 3, stdout: expect.stringContaining('main: stopped') });
+    expect(status.stdout).toContain(`advert-bridge connect main --open --local ${dir}`);
   });
 
   it('says how to connect where no partner account is', async () => {
