@@ -14,8 +14,8 @@ export interface EventPublisherOptions extends Edges {
 }
 
 /**
- * EventBridge takes ten entries in a call, of 256 KB together. An event is far below a tenth of that: a status has 256
- * characters at most.
+ * EventBridge takes ten entries in a call, of 256 KB together. An event is below a tenth of that: its two statuses have
+ * 256 characters each at most, the fields copied into it 8 KB together (shared/domain/event-fields.ts).
  */
 const entriesAtOnce = 10;
 const maxAttempts = 5;

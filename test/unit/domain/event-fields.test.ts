@@ -43,6 +43,16 @@ describe('the fields of an event', () => {
     });
   });
 
+  it('name what is nested too deeply to be written as JSON', () => {
+    const deep = (levels: number) => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
+    const odd = { bomb: deep(100_000), fair: deep(32), unfair: deep(33) };
+
+    expect(copyFields(odd, ['bomb', 'fair', 'unfair'])).toEqual({
+      fields: { fair: odd.fair },
+      fieldsLeftOut: ['bomb', 'unfair'],
+    });
+  });
+
   it('have at most 8 KB in all', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.stringMatching(/^[a-z]{1,5}$/), fc.jsonValue()), (odd) => {
