@@ -65,21 +65,18 @@ const list = <S extends v.GenericSchema<string, string>>(item: S, expected: stri
     v.array(item),
   );
 
-const statuses = list(
-  v.pipe(v.string(), v.minLength(1, 'expected statuses separated by commas')),
-  'expected statuses separated by commas',
+/** A list that a function gets as text, in its environment: an empty one could not be read there. */
+const filledList = (item: v.GenericSchema<string, string>, expected: string) =>
+  v.pipe(list(item, expected), v.minLength(1, expected));
+
+const expectedStatuses = 'expected statuses separated by commas';
+const statuses = filledList(
+  v.pipe(v.string(), v.regex(/^[^,\s]([^,]*[^,\s])?$/, expectedStatuses)),
+  expectedStatuses,
 );
+const expectedPaths = 'expected paths such as title or price.value, separated by commas';
 const fieldPaths = v.pipe(
-  list(
-    v.pipe(
-      v.string(),
-      v.regex(
-        /^[\w-]{1,64}(\.[\w-]{1,64}){0,7}$/,
-        'expected paths such as title or price.value, separated by commas',
-      ),
-    ),
-    'expected paths such as title or price.value, separated by commas',
-  ),
+  filledList(v.pipe(v.string(), v.regex(/^[\w-]{1,64}(\.[\w-]{1,64}){0,7}$/, expectedPaths)), expectedPaths),
   v.maxLength(50, 'expected at most 50 paths'),
 );
 
@@ -106,7 +103,7 @@ export const bridgeSettings = {
   publishStatuses: v.optional(statuses),
   /** Events about adverts are published only for these partner accounts. */
   publishPartnerAccounts: v.optional(
-    list(partnerAccountName, 'expected names of partner accounts separated by commas'),
+    filledList(partnerAccountName, 'expected names of partner accounts separated by commas'),
   ),
 } as const;
 

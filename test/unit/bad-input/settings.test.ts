@@ -64,6 +64,20 @@ describe('settings, nearly right', () => {
     );
   });
 
+  it.each(['eventFields', 'publishStatuses', 'publishPartnerAccounts'] as const)(
+    'with the list %s come to a function as they were given, or are refused before',
+    (name) => {
+      const { [name]: schema } = functionEnvironments.fanOut.entries;
+      fc.assert(
+        fc.property(fc.array(fc.string({ maxLength: 3 }), { maxLength: 3 }), (given) => {
+          if (isWrong(name, given)) return;
+          expect(v.parse(schema, String(given))).toEqual(given);
+        }),
+        { ...fixed(500), examples: [[[]], [['a,b']], [[' a']], [['a', 'b']]] },
+      );
+    },
+  );
+
   it('of a function are read, or refused by the names of its environment, never by their values', async () => {
     const keys = Object.values(environmentKeys);
     const value = oddValue.map((odd) => (typeof odd === 'string' ? odd : `${JSON.stringify(odd)}${marker}`));
