@@ -47,7 +47,7 @@ export function advertBatchHandler(
       await batch.abandon();
       throw error;
     }
-    return await batch.close(failuresIn(answer));
+    return await batch.close(answer);
   };
 }
 
@@ -71,7 +71,7 @@ export function advertBatchMiddleware(options: HandlerOptions) {
       const batch = open.get(request.internal);
       // What fails in here reaches onError, which must not end claims that were confirmed.
       open.delete(request.internal);
-      request.response = await batch?.close(failuresIn(request.response));
+      request.response = await batch?.close(request.response);
     },
     async onError(request: Request): Promise<void> {
       await open.get(request.internal)?.abandon();
@@ -81,8 +81,12 @@ export function advertBatchMiddleware(options: HandlerOptions) {
 }
 
 interface OpenBatch extends AdvertBatch {
-  /** Everything has been applied but the messages named. */
-  close(failed: readonly string[]): Promise<BatchAnswer>;
+  /**
+   * Everything has been applied but the messages that the handler's answer names.
+   *
+   * @throws {TypeError} when it names none of this batch; nothing counts as applied then
+   */
+  close(answer: unknown): Promise<BatchAnswer>;
   /** Nothing counts as applied; the claims end. */
   abandon(): Promise<void>;
 }
@@ -96,10 +100,21 @@ async function openBatch(
   const claims: ClaimedAdvert[] = (await Promise.all(adverts.map(claim))).filter(
     (each) => each !== undefined,
   );
+  const messageIds = new Set([...adverts.flat(), ...authorizations].map(({ messageId }) => messageId));
+  const abandon = async () => {
+    await Promise.all(claims.map(({ settle }) => settle(0)));
+  };
   const withoutHistory = authorizations.map((each) => ({ ...each, outcome: 'apply' as const, missing: 0 }));
   return {
     deliveries: [...withoutHistory, ...claims.flatMap(({ toApply }) => toApply)],
-    async close(failed) {
+    abandon,
+    async close(answer) {
+      const failed = failuresIn(answer);
+      // Lambda gives such a batch back as a whole, and what counted as applied would be left out then.
+      if (!failed?.every((messageId) => messageIds.has(messageId))) {
+        await abandon();
+        throw new TypeError(notOfBatch);
+      }
       failures.giveBack(failed, undefined);
       await Promise.all(
         claims.map(async ({ toApply, settle }) => {
@@ -114,13 +129,18 @@ async function openBatch(
       );
       return failures.answer(count);
     },
-    async abandon() {
-      await Promise.all(claims.map(({ settle }) => settle(0)));
-    },
   };
 }
 
-function failuresIn(response: unknown): string[] {
-  if (typeof response !== 'object' || response === null || !('batchItemFailures' in response)) return [];
-  return (response as BatchAnswer).batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
+const notOfBatch =
+  'the handler answered with a failed message that is not of this batch: expected as itemIdentifier the messageId of a delivery. ' +
+  'Nothing counts as applied';
+
+/** The messages that the answer names; `undefined` when it is in another form than Lambda's. */
+function failuresIn(answer: unknown): string[] | undefined {
+  const { batchItemFailures } = (answer ?? {}) as { batchItemFailures?: unknown };
+  const items = batchItemFailures ?? [];
+  if (!Array.isArray(items)) return undefined;
+  const messageIds = items.map((item) => item?.itemIdentifier);
+  return messageIds.every((messageId) => typeof messageId === 'string') ? messageIds : undefined;
 }

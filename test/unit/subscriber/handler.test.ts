@@ -545,6 +545,32 @@ describe.each(batchKinds)('%s, a batch at once', (_name, lambdaOf) => {
     expect(await lambda(batch)).toEqual(failed());
     expect(seen.slice(4)).toEqual(['2 apply', '3 apply']);
   });
+
+  it.each([
+    ['of another batch', aLambdaEvent([nth(1)]), failed('message-9')],
+    ['without its ID', aLambdaEvent([nth(1)]), { batchItemFailures: [{ messageId: 'message-1' }] }],
+    ['in another form', aLambdaEvent([nth(1)]), { batchItemFailures: 'message-1' }],
+    ['where there are no messages', nth(1), { batchItemFailures: [{ itemIdentifier: undefined }] }],
+  ])('counts nothing as applied when the handler names a failed message %s', async (_what, batch, answer) => {
+    const { lambda, seen, answers } = subscriber();
+    answers(() => answer as BatchAnswer);
+
+    await expect(lambda(batch)).rejects.toThrow('the messageId of a delivery');
+
+    answers(() => undefined);
+    expect(await lambda(batch)).toEqual(failed());
+    expect(seen).toEqual(['1 apply', '1 apply']);
+  });
+
+  it('takes an answer without failures', async () => {
+    const { lambda, seen, answers } = subscriber();
+    answers(() => ({ batchItemFailures: null }) as unknown as BatchAnswer);
+
+    expect(await lambda(aLambdaEvent([nth(1)]))).toEqual(failed());
+    expect(await lambda(aLambdaEvent([nth(1)]))).toEqual(failed());
+
+    expect(seen).toEqual(['1 apply']);
+  });
 });
 
 describe('sendToDeadLetters', () => {
