@@ -5,7 +5,7 @@ import type { FeedReader } from '../../shared/ports/feed-reader.ts';
 import type { FeedState, PollEnd } from '../../shared/ports/feed-states.ts';
 import { type AcceptDeps, acceptPage, type LeasedFeed } from './accept-page.ts';
 import { pollEndOf, reportFault } from './poll-fault.ts';
-import { readPage } from './read-page.ts';
+import { readPageOrStartOver } from './read-page.ts';
 
 export interface PollDeps extends AcceptDeps {
   readonly reader: FeedReader;
@@ -133,7 +133,7 @@ async function readPages(
     if (turn.pages >= maxPagesPerTurn) return 'turn-over';
     if ((await queue.depth(state.partnerAccount)) > settings.maxWaiting) return 'backlog';
     const leasedUntil = turn.leasedUntil ?? 0;
-    const read = await readPage(reader, leased.feed, state, {
+    const read = await readPageOrStartOver(reader, leased.feed, state, {
       deadlineMs: Math.min(options.deadlineMs, leasedUntil - leaseMarginMs, clock.now() + pageMs + slotsMs),
       overlapMs: settings.overlapSeconds * 1000,
       nowMs: clock.now(),

@@ -22,7 +22,7 @@ export interface PageRead extends ReceivedPage {
  *
  * @throws {PartnerError}
  */
-export async function readPage(
+export async function readPageOrStartOver(
   reader: FeedReader,
   feed: Feed,
   state: FeedState,
