@@ -4,12 +4,7 @@ import type { FaultKind } from '../shared/domain/faults.ts';
 import { forEachConcurrent } from '../shared/domain/for-each-concurrent.ts';
 import { knownSuccess } from '../shared/domain/last-success.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
-import {
-  pauseOf,
-  refreshTokenAlarmMs,
-  refreshTokenLifetimeMs,
-  stopOf,
-} from '../shared/domain/partner-account.ts';
+import { isDying, pauseOf, refreshTokenLifetimeMs, stopOf } from '../shared/domain/partner-account.ts';
 import type { BookKeeper } from '../shared/ports/books.ts';
 import type { BudgetStore } from '../shared/ports/budget-store.ts';
 import type { FeedState, FeedStates } from '../shared/ports/feed-states.ts';
@@ -132,9 +127,6 @@ const isOutdated = ({ faultKind, lastPolled = 0 }: FeedState, account: PartnerAc
   account.token !== undefined &&
   tokenFaults.includes(faultKind ?? '') &&
   account.token.usedAt >= lastPolled;
-
-const isDying = ({ token }: PartnerAccount, nowMs: number): boolean =>
-  token !== undefined && nowMs - token.usedAt >= refreshTokenAlarmMs;
 
 /** What somebody has to handle, the most urgent first. A disconnected account was disconnected on purpose. */
 function attentionOf(

@@ -3,7 +3,7 @@ import { metrics } from '../../shared/contract/names.ts';
 import type { RefreshOutcome } from '../../shared/contract/refresh-token.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import { refreshTokenAlarmMs, stopOf } from '../../shared/domain/partner-account.ts';
+import { isDying, stopOf } from '../../shared/domain/partner-account.ts';
 import { publishOwedEvents } from './account-writes.ts';
 import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-request.ts';
 
@@ -36,11 +36,11 @@ export function createSweep(deps: RefreshDeps, refresh: Refresh) {
     return token.expiresAt <= clock.now() ? 'expired' : undefined;
   }
 
-  function warnOfIdleness({ name, token }: PartnerAccount): void {
-    if (!token || clock.now() - token.usedAt < refreshTokenAlarmMs) return;
+  function warnIfDying(account: PartnerAccount): void {
+    if (!isDying(account, clock.now())) return;
     observer.count(metrics.needsAttention, 1);
     observer.error('the refresh token expires within a week unless a refresh succeeds', {
-      partnerAccount: name,
+      partnerAccount: account.name,
     });
   }
 
@@ -71,7 +71,7 @@ export function createSweep(deps: RefreshDeps, refresh: Refresh) {
       if (!outcome) left += 1;
       if (isStopped && outcome?.kind === 'stopped') return;
       if (outcome?.kind === 'renewed') report.refreshed.push(name);
-      else if (!isStopped) warnOfIdleness(account);
+      else if (!isStopped) warnIfDying(account);
       if (outcome?.kind === 'failed' || outcome?.kind === 'stopped') report.failed.push(name);
     });
     if (left > 0)

@@ -1,8 +1,12 @@
 const dayMs = 86_400_000;
 /** A refresh token dies when it was not used for so long (partner-api.md §8). */
 export const refreshTokenLifetimeMs = 30 * dayMs;
-/** Unused for so long it raises an alarm: a week before it dies. */
+/** Unused for so long a refresh token is dying, which raises an alarm: a week is left. */
 export const refreshTokenAlarmMs = refreshTokenLifetimeMs - 7 * dayMs;
+
+/** Whether the refresh token dies within a week unless it is used. */
+export const isDying = ({ token }: PartnerAccount, nowMs: number): boolean =>
+  token !== undefined && nowMs - token.usedAt >= refreshTokenAlarmMs;
 
 /** The stop in force: one for a token version that has been replaced is not. */
 export function stopOf({ stop, token }: PartnerAccount): PartnerAccount['stop'] {
