@@ -4,7 +4,7 @@ import type { StackSettings } from '../../shared/contract/settings.ts';
 import { BridgeFunction } from './bridge-function.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
 import type { DurableTable } from './durable-table.ts';
-import { rateBudget, sendsDeadLetters, usesFeedState, usesPartnerTokens } from './grants.ts';
+import { rateBudget, readsAndRenewsTokens, sendsDeadLetters, usesFeedState } from './grants.ts';
 import { tokenReaderPath } from './partner-secrets.ts';
 import { Schedule } from './schedule.ts';
 
@@ -48,7 +48,7 @@ export class Drain extends Construct {
       parked: ['DeleteItem', 'GetItem', 'Query'],
       parkedMessages: ['BatchWriteItem', 'Query'],
     });
-    usesPartnerTokens(this.function, refreshToken);
+    readsAndRenewsTokens(this.function, refreshToken);
     this.function.knows('queueUrl', changedAdverts.queue.queueUrl).may('ChangedAdverts', {
       actions: ['sqs:SendMessage', 'sqs:GetQueueAttributes'],
       resources: [changedAdverts.queue.queueArn],

@@ -7,7 +7,7 @@ import { advertStatusTable } from '../../shared/contract/tables.ts';
 import { BridgeFunction } from './bridge-function.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
 import { DurableTable } from './durable-table.ts';
-import { publishesOn, rateBudget, sendsDeadLetters, usesFeedState, usesPartnerTokens } from './grants.ts';
+import { publishesOn, rateBudget, readsAndRenewsTokens, sendsDeadLetters, usesFeedState } from './grants.ts';
 import { tokenReaderPath } from './partner-secrets.ts';
 
 export interface FanOutProps {
@@ -57,7 +57,7 @@ export class FanOut extends Construct {
       parked: ['PutItem'],
       parkedMessages: ['BatchWriteItem'],
     });
-    usesPartnerTokens(this.function, refreshToken);
+    readsAndRenewsTokens(this.function, refreshToken);
     publishesOn(this.function, bus);
     sendsDeadLetters(this.function, changedAdverts.deadLetters);
     this.#receives(changedAdverts, settings.maxRequestsPerSecond);

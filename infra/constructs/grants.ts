@@ -55,8 +55,8 @@ export function publishesOn(user: BridgeFunction, bus: IEventBus): void {
     .may('Events', { actions: ['events:PutEvents'], resources: [bus.eventBusArn] });
 }
 
-/** Reads the tokens of partner accounts, and has `refreshToken` renew those that have run out. */
-export function usesPartnerTokens(user: BridgeFunction, refreshToken: BridgeFunction): void {
+/** Reads the tokens of partner accounts, and invokes `refreshToken`, which renews those that have run out. */
+export function readsAndRenewsTokens(user: BridgeFunction, refreshToken: BridgeFunction): void {
   const { functionArn, functionName } = refreshToken.function;
   readsPartnerSecrets(user);
   user

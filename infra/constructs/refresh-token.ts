@@ -20,7 +20,7 @@ const every = Duration.minutes(15);
 /** Shorter than the lease of the refresh lock, two minutes: whoever takes the lock over finds nobody still writing. */
 const timeout = Duration.minutes(1);
 
-/** Keeps the tokens of partner accounts alive. */
+/** Keeps the tokens of partner accounts alive. Who may call it: docs/operate/security.md#who-may-call-which-function. */
 export class RefreshToken extends Construct {
   readonly function: BridgeFunction;
   readonly schedule: Schedule;
