@@ -44,6 +44,7 @@ export interface RunResult {
 }
 
 const maxAgeMs = 24 * 60 * 60_000;
+/** Longer than on AWS: room for all three attempts of the client, 10 s each. No batch waits, for each advert is handled by itself. */
 const fetchMs = 30_000;
 const leaseMs = 90_000;
 const maxWaiting = 20_000;

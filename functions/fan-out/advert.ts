@@ -22,7 +22,11 @@ export interface AdvertDeps {
       /** Paths in an advert whose values its events carry. Default none. */
       readonly eventFields?: readonly string[] | undefined;
       readonly confirmUnavailableSeconds: number;
-      /** One fetch, retries included, takes no longer: a hanging advert does not burn its neighbours' time. */
+      /**
+       * The whole fetch of one advert takes no longer: its token, its turns in the rate budget and all attempts of the
+       * client, each of which has `attemptTimeoutMs` at most (shared/partner-api/client.ts). So a hanging advert does not
+       * burn its neighbours' time.
+       */
       readonly fetchMs: number;
     };
 }

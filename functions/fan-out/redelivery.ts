@@ -1,6 +1,7 @@
 /**
- * Where the delay of a redelivered message is decided, and when a message is given up. By the kind of fault, as
- * `deadLettered` in shared/domain/faults.ts has it; `sendBack` makes the delay longer where a message was received often.
+ * How long a message waits after a fault, and when it is given up: by the kind of fault, as `deadLettered` in
+ * shared/domain/faults.ts has it. Other steps ask for delays of their own; `sendBack` makes all of them longer where a message
+ * was received often.
  */
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import type { FaultPolicy, PartnerError } from '../../shared/domain/faults.ts';

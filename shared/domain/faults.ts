@@ -1,12 +1,16 @@
 /**
  * Every kind of fault between the bridge and the partner service, with one table of what is done about each. How an answer
- * becomes one of them is in shared/partner-api/errors/classify.ts. Each column of the table is used in one place:
+ * becomes one of them is a table too, shared/partner-api/errors/fault-table.ts. Each column of the table here is used in one
+ * place:
  *
  * - `retryable`: the same call tries again at once (shared/partner-api/http/retry-policy.ts).
  * - `deadLettered`: fan-out redelivers the message with a growing delay, or gives it up (functions/fan-out/redelivery.ts).
  * - `blames`: messages of a partner account that is stopped or paused, or in a long pause of the service, wait outside the
  *   queue (functions/fan-out/fan-out.ts).
  * - `needsAttention`: logged as an error and counted, for an alarm; the drain polls again all the same.
+ *
+ * For example: 400 with the code `validation_error` is `invalid-request`, whose messages are dead-lettered `at-once`: the
+ * advert's message becomes a dead letter at its first try.
  *
  * docs/contribute/architecture.md has all who retry something, faults of AWS and of the bus included.
  */
@@ -66,7 +70,7 @@ export const faultPolicies: Readonly<Record<FaultKind, FaultPolicy>> = {
   /** 401: the access token has run out. */
   'token-rejected': policy('partner-account', 'by-age'),
   'scope-insufficient': policy('partner-account', 'by-age', { needsAttention: true }),
-  /** 400, 422, and codes such as validation_error: our request is wrong, so it is never sent again unchanged. */
+  /** 400 or 422, or 409 with a code such as validation_error: our request is wrong, so it is never sent again unchanged. */
   'invalid-request': policy('advert', 'at-once'),
   /** Any other 4xx: refused without a word that it is the request's own fault (409, 423, 451 may end by themselves). */
   'request-refused': policy('advert', 'by-tries'),

@@ -1,6 +1,6 @@
 /**
- * A feed of changed objects. An orders feed is announced (partner-api.md §4.8): it comes in by adding a value here,
- * with a cursor and a lease of its own for each partner account.
+ * A feed of changed objects. An orders feed is announced (partner-api.md §4.8): what it takes beyond a value here
+ * is the checklist "A feed" in CONTRIBUTING.md.
  */
 export interface Feed {
   /** Part of state keys and messages; never changes. */

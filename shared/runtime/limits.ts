@@ -18,7 +18,10 @@ export const fanOutLimits = {
   /** With the backoff between them, within two minutes. */
   advertTries: 5,
   maxAgeMs: 24 * 60 * minuteMs,
-  /** A fraction of the function's timeout, so that a hanging advert leaves time for settling its batch. */
+  /**
+   * A fraction of the function's timeout, so that a hanging advert leaves time for settling its batch. As long as one
+   * attempt may take: after one that hangs there is no second here, but a redelivery.
+   */
   fetchMs: 10_000,
 } as const;
 
