@@ -28,8 +28,8 @@ const unpolled = ({ lastPolled }: Pick<FeedState, 'lastPolled'>): string =>
 const ours = '#fence = :fence AND #leaseUntil > :now';
 
 /**
- * Feed states on the feed-state table: each change is one conditional `UpdateItem` of named attributes, and a lease
- * is taken and the state read by the same call.
+ * Feed states on the feed-state table: a new generation is one conditional `PutItem`, any other change one conditional
+ * `UpdateItem` of named attributes, and a lease is taken and the state read by the same call.
  */
 export function createFeedStates(table: Table): FeedStates {
   return {
