@@ -2,7 +2,7 @@
 export interface EventFields {
   /** Values by their paths, as they were in the answer. What the service left out is absent. */
   readonly fields?: Readonly<Record<string, unknown>>;
-  /** Paths whose values had no room any more, or are nested too deeply. */
+  /** Paths whose values had no room any more, are nested too deeply, or hold a rounded number. */
   readonly fieldsLeftOut?: string[];
 }
 
@@ -25,7 +25,7 @@ export function copyFields(advert: unknown, paths: readonly string[]): EventFiel
   for (const path of paths) {
     const value = valueAt(advert, path);
     if (value === undefined) continue;
-    if (!isWithin(value, maxLevels)) {
+    if (!isExact(value, maxLevels)) {
       leftOut.push(path);
       continue;
     }
@@ -51,8 +51,12 @@ function valueAt(value: unknown, path: string): unknown {
   return found;
 }
 
-/** Whether the value has no more than so many levels of objects and arrays. */
-const isWithin = (value: unknown, levels: number): boolean =>
-  typeof value !== 'object' ||
-  value === null ||
-  (levels > 0 && Object.values(value).every((inner) => isWithin(inner, levels - 1)));
+/**
+ * Whether the value can be copied as it was sent: it has no more than so many levels, and no whole number beyond 2^53,
+ * which JavaScript has rounded when it read the answer.
+ */
+function isExact(value: unknown, levels: number): boolean {
+  if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value);
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => isExact(inner, levels - 1));
+}

@@ -53,6 +53,17 @@ describe('the fields of an event', () => {
     });
   });
 
+  it('name what holds a number that was rounded when the answer was read', () => {
+    const odd = JSON.parse(
+      '{"id":12345678901234567890,"of":{"ids":[9007199254740993]},"price":9007199254740991}',
+    );
+
+    expect(copyFields(odd, ['id', 'of', 'price'])).toEqual({
+      fields: { price: 9007199254740991 },
+      fieldsLeftOut: ['id', 'of'],
+    });
+  });
+
   it('have at most 8 KB in all', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.stringMatching(/^[a-z]{1,5}$/), fc.jsonValue()), (odd) => {
