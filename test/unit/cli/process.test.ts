@@ -25,7 +25,7 @@ describe('the process', () => {
 
     expect(await ended).toMatchObject({ code: 0, stdout: '' });
     expect(await connect()).toMatchObject({ exitCode: 0 });
-    expect(await start(`disconnect mian --local ${dir}`).ended).toMatchObject({ code: 1, stdout: '' });
+    expect(await start(`disconnect mian --local ${dir}`).ended).toMatchObject({ code: 2, stdout: '' });
     expect(await start('frobnicate').ended).toMatchObject({ code: 2, stdout: '' });
   });
 
