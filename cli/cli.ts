@@ -3,7 +3,7 @@ import { CommandError, UsageError } from '../operations/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { redactedText } from '../shared/domain/redaction.ts';
 import type { AddCommand } from './shared/command.ts';
-import { type ExitCode, exitCodes, help, type Io, say } from './shared/io.ts';
+import { type ExitCode, exitCodes, help, type Io, say, watchOutput } from './shared/io.ts';
 import { usageErrorOf } from './shared/usage.ts';
 
 /** In the order of the help. Only the module of the command that is asked for is loaded. */
@@ -36,6 +36,15 @@ function asked([name = '']: readonly string[]): Promise<AddCommand[]> {
  * @returns the exit code
  */
 export async function runCli(argv: readonly string[], io: Io): Promise<ExitCode> {
+  const output = watchOutput(io);
+  const exitCode = await run(argv, io);
+  const fault = await output.fault();
+  if (fault === undefined) return exitCode;
+  say(io, `advert-bridge: standard output cannot be written (${fault}), so what it got is incomplete`);
+  return exitCodes.fault;
+}
+
+async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   try {
     return await dispatch(argv, io);
   } catch (error) {

@@ -42,6 +42,26 @@ export function show({ stdout }: Pick<Io, 'stdout'>, text: string): void {
   stdout.write(`${printableLines(text)}\n`);
 }
 
+/** A reader that has enough (`| head -1`) is no fault. EOF: so Windows calls it. */
+const readerGone: readonly string[] = ['EPIPE', 'EOF'];
+
+/** Notices when standard output does not take what is written, as a full disk does not. */
+export function watchOutput({ stdout }: Pick<Io, 'stdout'>) {
+  let first: NodeJS.ErrnoException | undefined;
+  stdout.on('error', (error) => {
+    first ??= error;
+  });
+  return {
+    /** The system's code for what went wrong with all that was written so far, such as `ENOSPC`. */
+    async fault(): Promise<string | undefined> {
+      await new Promise<void>((written) => stdout.write('', () => written()));
+      if (first === undefined) return undefined;
+      const { code = 'unknown' } = first;
+      return readerGone.includes(code) ? undefined : code;
+    },
+  };
+}
+
 /** Writes help text to the output that it belongs on. */
 export function help(output: Writable, text: string): void {
   output.write(printableLines(text));

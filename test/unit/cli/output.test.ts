@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { give, say } from '../../../cli/shared/io.ts';
@@ -9,6 +9,7 @@ import { createTextObserver } from '../../../embedded/text-observer.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { changedAdvert, deadLetter } from '../../helpers/records.ts';
 import { startLocal } from './local-bridge.ts';
+import { cli } from './run-cli.ts';
 
 /** Whatever a terminal does not show as it is, newlines apart. */
 const unprintable = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
@@ -23,6 +24,31 @@ function written() {
     new PassThrough({ decodeStrings: false }).on('data', (chunk) => chunks.push(String(chunk)));
   return { stdout: stream(), stderr: Object.assign(stream(), { isTTY: true }), text: () => chunks.join('') };
 }
+
+describe('standard output that cannot be written', () => {
+  const failing = (code: string) =>
+    new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
+
+  it.each(['status', 'status --json', 'snapshot', 'run --until-idle'])(
+    'is a fault of %s',
+    async (command) => {
+      const { sandbox, application, connect, run, dir } = await startLocal();
+      await application();
+      await connect();
+      sandbox.control.createAdverts(2);
+      if (command === 'snapshot') await run('run --until-idle');
+      const args = `${command} --local ${dir}`;
+
+      expect(await cli(args, { stdout: failing('ENOSPC') })).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining('standard output cannot be written (ENOSPC)'),
+      });
+      const { exitCode, stderr } = await cli(args, { stdout: failing('EPIPE') });
+      expect(exitCode).toBe(0);
+      expect(stderr).not.toContain('standard output');
+    },
+  );
+});
 
 describe('what is written for a terminal', () => {
   it('has no unprintable characters, whichever command writes it; the JSON is the same value', async () => {

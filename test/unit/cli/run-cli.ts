@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { PassThrough, Readable } from 'node:stream';
+import { PassThrough, Readable, type Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { runCli } from '../../../cli/cli.ts';
 import type { Io } from '../../../cli/shared/io.ts';
@@ -20,6 +20,8 @@ export interface CliOptions {
   readonly isTTY?: boolean;
   readonly env?: Record<string, string>;
   readonly signal?: AbortSignal;
+  /** Standard output, where the test has its own. */
+  readonly stdout?: Writable;
   /** Told of everything that is written to either output. */
   readonly onOutput?: (text: string) => void;
 }
@@ -36,7 +38,7 @@ export async function cli(args: string | readonly string[], options: CliOptions 
     });
   const io: Io = {
     stdin: Object.assign(options.input ?? Readable.from(stdin === '' ? [] : [stdin]), { isTTY }),
-    stdout: sink('stdout'),
+    stdout: options.stdout ?? sink('stdout'),
     stderr: sink('stderr'),
     env,
     untilStopped: () => signal,
