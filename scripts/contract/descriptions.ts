@@ -51,6 +51,7 @@ export const descriptions: Readonly<Record<string, string>> = {
     'Status of the event before it in the history; `null` for the first one, and after it was unavailable.',
   'detail.data.fields':
     'Values of the advert by their paths, as the bridge is set up to copy them (`eventFields`). What the service leaves out is absent.',
-  'detail.data.fieldsLeftOut': 'Paths whose values had no room: all fields together have at most 8 KB.',
+  'detail.data.fieldsLeftOut':
+    'Paths whose values were left out: they had no room (all fields together have at most 8 KB), are nested more than 32 levels deep, or hold a whole number beyond 2^53.',
   'detail.data.reason': 'Why, as a word for programs. More reasons may be added.',
 };

@@ -46,7 +46,7 @@ const statusChangedData = v.object({
   previousStatus,
   /** By the setting `eventFields`: values of the advert by their paths. */
   fields: v.optional(v.record(v.string(), v.unknown())),
-  /** Paths whose values had no room. */
+  /** Paths whose values had no room, or cannot be copied as they are. */
   fieldsLeftOut: v.optional(v.array(v.string())),
 });
 const unavailableData = v.object({ advertId, status: v.null(), previousStatus });
