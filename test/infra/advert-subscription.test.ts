@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of CloudFormation.
 import { App, Duration, type Environment, Fn, Stack, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import { Table } from 'aws-cdk-lib/aws-dynamodb';
+import { AttributeType, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
@@ -439,6 +439,18 @@ describe('a subscription with a consumer', () => {
     expect(own.all('AWS::DynamoDB::Table')).toEqual([]);
     expect(own.subscription.positions).toBeUndefined();
     expect(JSON.stringify(own.all('AWS::IAM::Policy'))).not.toContain('dynamodb');
+  });
+
+  it('may use the key of a table of yours', () => {
+    const mine = subscribed((stack) => ({
+      bus: bus(stack),
+      consumer: aFunction(stack),
+      positions: new Table(stack, 'Mine', {
+        partitionKey: { name: 'pk', type: AttributeType.STRING },
+        encryption: TableEncryption.CUSTOMER_MANAGED,
+      }),
+    }));
+    expect(JSON.stringify(mine.all('AWS::IAM::Policy', 'FunctionServiceRole'))).toContain('kms:Decrypt');
   });
 
   it('stops synth where it could not work', () => {

@@ -20,6 +20,8 @@ export function connectConsumer(
   const table = positions ?? positionsTable(scope);
   consumer.addEnvironment('POSITIONS_TABLE_NAME', table.tableName);
   table.grant(consumer, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
+  // Actions named one by one are granted on the table alone, not on its key.
+  table.encryptionKey?.grantEncryptDecrypt(consumer);
   return table;
 }
 
