@@ -6,8 +6,8 @@ import { commandFor, type Target } from '../../shared/target.ts';
 import { booksText, count } from '../../shared/wording.ts';
 
 export const more = `Exit code 3 means that something is left for a person: a stopped partner account, a feed that cannot be read until somebody
-acts, a refresh token that is dying of disuse, dead letters. More than 20 partner accounts are summed up, first those that
-need a person; --json has all of them.
+acts, a refresh token that is dying of disuse, an open circuit, dead letters. More than 20 partner accounts are summed up,
+first those that need a person; --json has all of them.
 
 Examples:
   advert-bridge status --local .advert-bridge
