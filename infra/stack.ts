@@ -4,6 +4,7 @@ import { eventSource, outputs } from '../shared/contract/names.ts';
 import type { StackSettings } from '../shared/contract/settings.ts';
 import { feedStateTable } from '../shared/contract/tables.ts';
 import { Alarms } from './constructs/alarms.ts';
+import { CatchUp } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
 import { Connect } from './constructs/connect.ts';
 import { Drain } from './constructs/drain.ts';
@@ -43,6 +44,7 @@ export class AdvertBridge extends Stack {
     const connect = new Connect(this, 'Connect', { settings, feedState, advertStatus, bus });
     refreshToken.application.readableBy(refreshToken.function, connect.function);
     const drain = new Drain(this, 'Drain', shared);
+    const catchUp = new CatchUp(this, 'CatchUp', { ...shared, drain: drain.function });
     // Nothing runs without its alarms.
     drain.schedule.node.addDependency(alarms);
     refreshToken.schedule.node.addDependency(alarms);
@@ -58,6 +60,7 @@ export class AdvertBridge extends Stack {
       fanOutFunctionName: fanOut.function.function.functionName,
       refreshTokenFunctionName: refreshToken.function.function.functionName,
       connectFunctionName: connect.function.function.functionName,
+      catchUpRoleArn: catchUp.role.roleArn,
     };
     for (const [key, name] of Object.entries(outputs)) {
       new CfnOutput(this, name, { value: values[key as keyof typeof outputs] });

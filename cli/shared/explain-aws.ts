@@ -13,8 +13,28 @@ const wrongCredentials =
   /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|MissingAuthenticationToken|AuthFailure|TokenProviderError)/;
 const unreachable = /^(ECONN|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE)/;
 
-/** @returns undefined for an error that has nothing to do with AWS */
-export function explainAws(error: unknown): string | undefined {
+/** Whether AWS denied a call to whoever made it. */
+export const isDenied = (error: unknown): error is Error =>
+  error instanceof Error && /^AccessDenied/.test(error.name);
+
+/** @param role ARN of the role that may do what the command does */
+export function explainDenied({ message }: Error, role: string | undefined): string {
+  const denied = `AWS denies it: ${message}`;
+  if (role === undefined) return denied;
+  const why = /secretsmanager:GetSecretValue/.test(message)
+    ? ' Tokens are read by roles of the bridge alone, whatever yours is allowed.'
+    : '';
+  return (
+    `${denied}.${why} Run this command with the role ${role} (output CatchUpRoleArn), for example by a profile that names ` +
+    'it: docs/operate/deploy.md, "Backfill and resync"'
+  );
+}
+
+/**
+ * @param role ARN of the role that may do what the command does
+ * @returns undefined for an error that has nothing to do with AWS
+ */
+export function explainAws(error: unknown, role?: string): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { name, message, code = '', $metadata } = error as AwsError;
   if (name === 'CredentialsProviderError') {
@@ -26,7 +46,7 @@ export function explainAws(error: unknown): string | undefined {
   if (/^Region is missing/.test(message)) {
     return `no AWS region is set. Set AWS_REGION, such as AWS_REGION=eu-central-1. ${local}`;
   }
-  if (/^AccessDenied/.test(name)) return `AWS denies it: ${message}`;
+  if (isDenied(error)) return explainDenied(error, role);
   if (name === 'TimeoutError' || unreachable.test(code)) {
     const endpoint = process.env.AWS_ENDPOINT_URL;
     return endpoint

@@ -4,13 +4,15 @@ import { ShapeError } from '../../shared/contract/checks.ts';
 import { secretNames } from '../../shared/contract/names.ts';
 import { type FaultKind, PartnerError } from '../../shared/domain/faults.ts';
 import { StateError } from '../../shared/sqlite/file/state-error.ts';
-import { explainAws } from './explain-aws.ts';
+import { explainAws, explainDenied, isDenied } from './explain-aws.ts';
 import { commandFor, type Target } from './target.ts';
 
 export interface Place {
   readonly target: Target;
   /** Where the partner service is; undefined until the command knows it. */
   baseUrl?: string | undefined;
+  /** The role that may do what the command does, where the stack has one for it. */
+  catchUpRoleArn?: string;
 }
 
 /** `error`, met while working on the bridge at `place`, as one whose message says what to do. */
@@ -24,8 +26,13 @@ export function explained(error: unknown, place: Place): Error {
 function messageOf(error: unknown, place: Place): string | undefined {
   if (error instanceof StateError) return error.message;
   if (error instanceof ShapeError) return explainShape(error.message, place);
-  if (error instanceof PartnerError) return explainFault(error, place);
-  return place.target.kind === 'stack' ? explainAws(error) : undefined;
+  if (error instanceof PartnerError) {
+    // Tokens are read in the midst of a request: what AWS denies there is no fault of the partner service.
+    return isDenied(error.cause)
+      ? explainDenied(error.cause, place.catchUpRoleArn)
+      : explainFault(error, place);
+  }
+  return place.target.kind === 'stack' ? explainAws(error, place.catchUpRoleArn) : undefined;
 }
 
 /** @param message names a place and its flaws, as that of a {@link ShapeError} */

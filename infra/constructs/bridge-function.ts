@@ -1,12 +1,6 @@
 import { join } from 'node:path';
 import { type Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
-import {
-  type IRole,
-  PolicyStatement,
-  type PolicyStatementProps,
-  Role,
-  ServicePrincipal,
-} from 'aws-cdk-lib/aws-iam';
+import { type IRole, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { ApplicationLogLevel, Architecture, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Charset, LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -18,6 +12,7 @@ import {
   functionEnvironments,
 } from '../../shared/contract/environment.ts';
 import type { StackSettings } from '../../shared/contract/settings.ts';
+import type { Grantee } from './grantee.ts';
 
 const repository = join(import.meta.dirname, '../..');
 
@@ -38,7 +33,7 @@ export interface BridgeFunctionProps {
  * (shared/contract/environment.ts) and may write its own logs. Every resource comes by `knows`, the variable that names it,
  * and `may`, the grant, side by side; grants.ts has the pairs that several functions need.
  */
-export class BridgeFunction extends Construct {
+export class BridgeFunction extends Construct implements Grantee {
   readonly function: NodejsFunction;
   readonly role: IRole;
   readonly timeout: Duration;
@@ -90,13 +85,11 @@ export class BridgeFunction extends Construct {
     return this;
   }
 
-  /** Grants the function one statement; `sid` says what for. */
-  may(sid: string, statement: Omit<PolicyStatementProps, 'sid' | 'effect'>): this {
+  may(...[sid, statement]: Parameters<Grantee['may']>): this {
     this.function.addToRolePolicy(new PolicyStatement({ sid, ...statement }));
     return this;
   }
 
-  /** Accepts a finding of cdk-nag about the function's grants, with the reason. */
   acknowledges(id: string, reason: string): this {
     Validations.of(this.role).acknowledge({ id, reason });
     return this;

@@ -4,6 +4,7 @@ import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { parkedMarks, parkedMessagesOf } from '../../shared/contract/tables.ts';
 import type { BridgeFunction } from './bridge-function.ts';
+import type { Grantee } from './grantee.ts';
 import { readsPartnerSecrets } from './partner-secrets.ts';
 
 /** Partition key of each kind of item in the feed-state table (shared/contract/tables.ts). */
@@ -24,7 +25,7 @@ type TableAction = 'BatchWriteItem' | 'DeleteItem' | 'GetItem' | 'PutItem' | 'Qu
  * is refused: IAM wants one statement that holds for all of them.
  */
 export function usesFeedState(
-  user: BridgeFunction,
+  user: Grantee,
   table: ITable,
   actions: Readonly<Partial<Record<ItemKind, readonly TableAction[]>>>,
 ): void {
@@ -43,7 +44,7 @@ export function usesFeedState(
 /** Every function takes its slots from the bridge's one rate budget before it asks the partner service. */
 export const rateBudget = { bridge: ['GetItem', 'UpdateItem'] } as const;
 
-export function sendsDeadLetters(user: BridgeFunction, queue: IQueue): void {
+export function sendsDeadLetters(user: Grantee, queue: IQueue): void {
   user
     .knows('deadLetterQueueUrl', queue.queueUrl)
     .may('DeadLetters', { actions: ['sqs:SendMessage'], resources: [queue.queueArn] });
@@ -56,7 +57,7 @@ export function publishesOn(user: BridgeFunction, bus: IEventBus): void {
 }
 
 /** Reads the tokens of partner accounts, and invokes `refreshToken`, which renews those that have run out. */
-export function readsAndRenewsTokens(user: BridgeFunction, refreshToken: BridgeFunction): void {
+export function readsAndRenewsTokens(user: Grantee, refreshToken: BridgeFunction): void {
   const { functionArn, functionName } = refreshToken.function;
   readsPartnerSecrets(user);
   user

@@ -4,10 +4,11 @@ import { AnyPrincipal, type Conditions, Effect, PolicyStatement } from 'aws-cdk-
 import type { Construct } from 'constructs';
 import { secretNames } from '../../shared/contract/names.ts';
 import type { BridgeFunction } from './bridge-function.ts';
+import type { Grantee } from './grantee.ts';
 
 /**
- * Path of the roles that may read tokens: drain, fan-out, refresh-token. The secrets' policy names the path instead of
- * roles: a deploy may replace a role, but it cannot rewrite the policies of secrets that were made at run time.
+ * Path of the roles that may read tokens: drain, fan-out, refresh-token, and people who catch up. The secrets' policy names
+ * the path instead of roles: a deploy may replace a role, but it cannot rewrite the policies of secrets that were made at run time.
  */
 export const tokenReaderPath = '/advert-bridge/token-readers/';
 
@@ -30,7 +31,7 @@ function partnerSecretPolicy(scope: Construct): string {
   return Stack.of(scope).toJsonString({ Version: '2012-10-17', Statement: [statement.toStatementJson()] });
 }
 
-export function readsPartnerSecrets(user: BridgeFunction): void {
+export function readsPartnerSecrets(user: Grantee): void {
   grant(user, 'Read', ['GetSecretValue']);
 }
 
@@ -55,12 +56,7 @@ export function connectsPartnerSecrets(user: BridgeFunction): void {
   grant(user, 'Protect', ['PutResourcePolicy'], { Bool: { 'secretsmanager:BlockPublicPolicy': 'true' } });
 }
 
-function grant(
-  user: BridgeFunction,
-  what: string,
-  actions: readonly string[],
-  conditions?: Conditions,
-): void {
+function grant(user: Grantee, what: string, actions: readonly string[], conditions?: Conditions): void {
   const { partition, region, account } = Stack.of(user);
   const name = `${secretNames.partnerAccountPrefix}*`;
   user

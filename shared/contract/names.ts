@@ -30,6 +30,8 @@ export const outputs = {
   fanOutFunctionName: 'FanOutFunctionName',
   refreshTokenFunctionName: 'RefreshTokenFunctionName',
   connectFunctionName: 'ConnectFunctionName',
+  /** The role for people who run `backfill` and `resync`. */
+  catchUpRoleArn: 'CatchUpRoleArn',
 } as const;
 
 export const secretNames = {

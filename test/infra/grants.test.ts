@@ -38,7 +38,7 @@ describe('what the stack’s roles may do', () => {
     });
   });
 
-  it('is to read tokens for drain, fan-out and refresh-token alone, whatever others are allowed', () => {
+  it('is to read tokens for drain, fan-out, refresh-token and who catches up alone, whatever others are allowed', () => {
     const { Variables } = one('AWS::Lambda::Function', functions.connect).Properties.Environment;
 
     expect(JSON.parse(String(inShort(Variables.PARTNER_SECRET_POLICY)))).toEqual({
@@ -63,6 +63,7 @@ describe('what the stack’s roles may do', () => {
       ([, { Properties }]) => Properties.Path === '/advert-bridge/token-readers/',
     );
     expect(readers.map(([id]) => inShort({ Ref: id })).sort()).toEqual([
+      '${CatchUpRole}',
       '${DrainReaderRole}',
       '${FanOutWorkerRole}',
       '${RefreshTokenKeeperRole}',
@@ -74,7 +75,7 @@ describe('what the stack’s roles may do', () => {
       ([, { Properties }]) => Properties.PolicyDocument.Statement as Statement[],
     );
 
-    expect(ofType('AWS::IAM::Policy')).toHaveLength(6);
+    expect(ofType('AWS::IAM::Policy')).toHaveLength(7);
     expect(
       statements.flatMap(({ Action }) => listed(Action)).filter((action) => action.includes('*')),
     ).toEqual([]);
@@ -83,6 +84,21 @@ describe('what the stack’s roles may do', () => {
       expect(Properties.Policies).toBeUndefined();
     }
     expect(Object.values(resources).map(({ Type }) => Type)).not.toContain('AWS::IAM::ManagedPolicy');
+  });
+
+  it('is for people to catch up where their own policies in this AWS account let them assume the role', () => {
+    const [, { Properties }] = ofType('AWS::IAM::Role').find(([id]) => id.startsWith('CatchUpRole')) ?? [
+      '',
+      { Properties: undefined },
+    ];
+    // The account itself as principal: it allows nobody by itself.
+    expect(inShort(Properties.AssumeRolePolicyDocument.Statement)).toEqual([
+      {
+        Action: 'sts:AssumeRole',
+        Effect: 'Allow',
+        Principal: { AWS: 'arn:${AWS::Partition}:iam::${AWS::AccountId}:root' },
+      },
+    ]);
   });
 
   it('is for the scheduler only on behalf of schedules of this AWS account', () => {

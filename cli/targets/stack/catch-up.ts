@@ -20,6 +20,7 @@ import type { StackBridge } from './bridge.ts';
 /** Catching up on a stack, with the settings that its drain has and within its rate budget. */
 export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
   const { clients, outputs, feedStateTable: table, queue, deadLetterQueue, place, onClose } = bridge;
+  place.catchUpRoleArn = outputs.catchUpRoleArn;
   const { Environment } = await clients.lambda.send(
     new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName }),
   );

@@ -17,6 +17,7 @@ const types: Readonly<Record<Exclude<Service, 'secretsmanager'>, string>> = {
   sqs: 'AWS::SQS::Queue',
   events: 'AWS::Events::EventBus',
   lambda: 'AWS::Lambda::Function',
+  cloudformation: 'AWS::CloudFormation::Stack',
 };
 const nameOf = (text = ''): string => text.split(/[/:]/).at(-1) ?? '';
 
@@ -33,6 +34,7 @@ export async function recordCalls(cloud: Cloud, outputs: Outputs) {
     events: endpoint,
     lambda: endpoint,
     secretsmanager: endpoint,
+    cloudformation: endpoint,
   };
   const proxies = new Map<FunctionName, RecordingProxy>();
   for (const caller of Object.keys(functions) as FunctionName[]) {

@@ -1,7 +1,7 @@
 /** From a call of the SDK to what IAM is asked about it. */
 import { advertStatusTable, feedStateTable } from '../../../shared/contract/tables.ts';
 
-export const services = ['dynamodb', 'events', 'lambda', 'secretsmanager', 'sqs'] as const;
+export const services = ['cloudformation', 'dynamodb', 'events', 'lambda', 'secretsmanager', 'sqs'] as const;
 export type Service = (typeof services)[number];
 
 /** A call as it is made: of the AWS JSON protocol, `input` is the body. */
@@ -55,6 +55,8 @@ export function requestsOf({ service, operation, input }: AwsCall): IamRequest[]
     return { action: `${service}:${action}`, service, resource, context };
   };
   switch (service) {
+    case 'cloudformation':
+      return [request(operation, input.StackName)];
     case 'dynamodb':
       return dynamoDbRequests(operation, input, request);
     case 'sqs':

@@ -5,7 +5,9 @@
  * A call that is new needs nothing here when a handler makes it in the journey, or when it is in a port's conformance suite
  * and port-suites.ts says which function uses the method.
  */
+import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { runCli } from '../../../cli/cli.ts';
 import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { functions, synthesized } from '../../helpers/synthesized.ts';
@@ -43,7 +45,8 @@ const clock = await vi.hoisted(async () => {
 });
 vi.mock('../../../shared/domain/clock.ts', async (original) => ({
   ...(await original<object>()),
-  systemClock: clock,
+  // Whole milliseconds, as the machine's clock counts: a time limit is refused otherwise.
+  systemClock: { ...clock, now: () => Math.floor(clock.now()) },
 }));
 /** The drain asks for an account's backlog only when the queue is deep: here that is soon. */
 vi.mock('../../../shared/runtime/limits.ts', async (original) => {
@@ -77,6 +80,22 @@ function load(name: FunctionName): Promise<never> {
   return handler;
 }
 
+/** Runs a command in this process, where the clients and the clock are those of the test. */
+async function commandLine(command: string) {
+  let stderr = '';
+  const exitCode = await runCli(command.split(' '), {
+    stdin: Object.assign(Readable.from([]), { isTTY: false }),
+    stdout: new PassThrough().resume(),
+    stderr: new PassThrough().on('data', (text) => {
+      stderr += text;
+    }),
+    env: {},
+    untilStopped: () => new AbortController().signal,
+  });
+  await new Promise(setImmediate);
+  return { exitCode, stderr };
+}
+
 beforeAll(async () => {
   world = await startRecordedWorld((event) => journey.invoke('refreshToken', event));
 });
@@ -93,6 +112,14 @@ describe('the handlers', () => {
       load,
       pass: (ms) => {
         clock.pass(ms);
+      },
+      catchUp: async (command) => {
+        loading.clients = world.clients('catchUp');
+        vi.stubEnv('AWS_ENDPOINT_URL_CLOUDFORMATION', world.url('catchUp'));
+        vi.stubEnv('AWS_REGION', region);
+        vi.stubEnv('AWS_ACCESS_KEY_ID', '000000000000');
+        vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+        return commandLine(command);
       },
       setEnvironment: (variables) => {
         for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
@@ -201,7 +228,34 @@ describe('whatever a role is allowed', () => {
   const result = async (question: Parameters<typeof decide>[1]) => (await decide(policies, question)).result;
   const withAll = (role: RolePolicies) => ({ ...role, statements: anybody.statements });
 
-  it('tokens are read by drain, fan-out and refresh-token alone', async () => {
+  it('only reading tokens is denied an administrator who catches up: that takes the role for it', async () => {
+    const own = allCalls().filter(({ role }) => role.id === policies.catchUpRole.id);
+    const { distinct, denied } = await compare(policies, own);
+    expect(denied).toEqual([]);
+    expect(distinct).toBeGreaterThan(10);
+
+    const asAdministrator = own.map((call) => ({ ...call, role: anybody }));
+    expect((await compare(policies, asAdministrator)).denied).toEqual([
+      `Administrator may not secretsmanager:GetSecretValue on ${ofMain} {}: ExplicitlyDenied`,
+    ]);
+  });
+
+  it('the role for catching up writes no secret, and invokes no function but refresh-token', async () => {
+    const role = policies.catchUpRole;
+    for (const action of ['PutSecretValue', 'DeleteSecret', 'PutResourcePolicy']) {
+      const write = { role, action: `secretsmanager:${action}`, resourceArn: ofMain, context: {} };
+      expect(await result(write)).toBe('ImplicitlyDenied');
+    }
+    expect(await result({ role, resourceArn: application, ...get })).not.toBe('Allowed');
+    for (const name of ['drain', 'fanOut', 'connect'] as const) {
+      const resourceArn = policies.arnOf('AWS::Lambda::Function', functions[name]);
+      const invoke = { role, action: 'lambda:InvokeFunction', resourceArn, context: {} };
+      expect(await result(invoke)).toBe('ImplicitlyDenied');
+    }
+  });
+
+  it('tokens are read by drain, fan-out, refresh-token and who catches up alone', async () => {
+    expect(await result({ role: policies.catchUpRole, resourceArn: ofMain, ...get })).toBe('Allowed');
     for (const name of ['drain', 'fanOut', 'refreshToken'] as const) {
       expect(await result({ role: roleOf(name), resourceArn: ofMain, ...get })).toBe('Allowed');
     }

@@ -4,8 +4,8 @@ import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import { expect } from 'vitest';
 import { startSandbox } from '../../../sandbox/server.ts';
 import { environmentKeys, type FunctionName } from '../../../shared/contract/environment.ts';
-import { secretNames } from '../../../shared/contract/names.ts';
-import { busName, type RecordedWorld, refreshTokenFunction } from './recorded-world.ts';
+import { outputs, secretNames } from '../../../shared/contract/names.ts';
+import { busName, drainFunction, type RecordedWorld, refreshTokenFunction } from './recorded-world.ts';
 
 type Handler = (event: unknown, context: Context) => Promise<unknown>;
 
@@ -16,6 +16,8 @@ export interface JourneyOptions {
   setEnvironment(variables: Readonly<Record<string, string>>): void;
   /** Loads a handler whose clients go through the function's own proxy. */
   readonly load: (name: FunctionName) => Promise<Handler>;
+  /** Runs a command at the command line, as somebody who has the role for catching up. */
+  readonly catchUp: (command: string) => Promise<{ readonly exitCode: number; readonly stderr: string }>;
 }
 
 export type Invoke = (name: FunctionName, event?: unknown) => Promise<unknown>;
@@ -28,7 +30,7 @@ const context = {
 } as Context;
 
 /** Everything that the journey stands on. `invoke` is also what answers when a function invokes refresh-token. */
-export async function startJourney({ world, setEnvironment, load, pass }: JourneyOptions) {
+export async function startJourney({ world, setEnvironment, load, pass, catchUp }: JourneyOptions) {
   const sandbox = await startSandbox({ adverts: 0, visibilityDelayMs: 0, users: [{ name: 'main' }] });
   const [feedState, advertStatus] = [await world.table('FeedState'), await world.table('FanOutAdvertStatus')];
   const [queue, letters] = [world.queue('ChangedAdvertsQueue'), world.queue('ChangedAdvertsDeadLetters')];
@@ -36,7 +38,7 @@ export async function startJourney({ world, setEnvironment, load, pass }: Journe
   const { clientId, clientSecret } = sandbox.application;
   const SecretString = JSON.stringify({ clientId, clientSecret });
   world.secrets.set(secretNames.application, { SecretString, VersionId: 'version-1' });
-  setEnvironment({
+  const environment = {
     [environmentKeys.partnerBaseUrl]: sandbox.url,
     [environmentKeys.maxRequestsPerSecond]: '1000',
     [environmentKeys.confirmUnavailableSeconds]: '0',
@@ -47,7 +49,20 @@ export async function startJourney({ world, setEnvironment, load, pass }: Journe
     [environmentKeys.deadLetterQueueUrl]: letters.url,
     [environmentKeys.refreshTokenFunction]: refreshTokenFunction,
     [environmentKeys.partnerSecretPolicy]: '{"Version":"2012-10-17","Statement":[]}',
-  });
+  };
+  setEnvironment(environment);
+  const names: Readonly<Record<string, string>> = {
+    [outputs.feedStateTableName]: feedState.name,
+    [outputs.advertStatusTableName]: advertStatus.name,
+    [outputs.queueUrl]: queue.url,
+    [outputs.deadLetterQueueUrl]: letters.url,
+    [outputs.drainFunctionName]: drainFunction,
+    [outputs.refreshTokenFunctionName]: refreshTokenFunction,
+  };
+  world.deploy(
+    Object.fromEntries(Object.values(outputs).map((output) => [output, names[output] ?? output])),
+    environment,
+  );
   const invoke: Invoke = async (name, event = {}) => (await load(name))(event, context);
 
   /** A batch of the queue, as the event source mapping hands it over; what is not reported is deleted. */
@@ -73,7 +88,7 @@ export async function startJourney({ world, setEnvironment, load, pass }: Journe
     return result;
   }
 
-  return { sandbox, invoke, fanOut, pass, stop: () => sandbox.close() };
+  return { sandbox, invoke, fanOut, pass, catchUp, stop: () => sandbox.close() };
 }
 
 const record = (messageId = '', body = '', attributes: object = {}, receiptHandle = 'r'): SQSRecord =>
@@ -99,7 +114,7 @@ async function connect({ sandbox, invoke }: Journey, refreshToken: string | unde
 
 /** A life of one partner account. What each function is asked for is what schedule, queue and command line ask for. */
 export async function travel(journey: Journey): Promise<void> {
-  const { sandbox, invoke, fanOut, pass } = journey;
+  const { sandbox, invoke, fanOut, pass, catchUp } = journey;
   const { control } = sandbox;
 
   const redirectUri = 'http://127.0.0.1:8765/callback';
@@ -138,6 +153,15 @@ export async function travel(journey: Journey): Promise<void> {
   pass(believedMs);
   expect(await invoke('drain')).toMatchObject({ polls: [{ end: 'up-to-date' }] });
   await fanOut();
+
+  // A person catches up, with a token that has run out, and with a name that nobody has.
+  control.expireAccessTokens();
+  expect(await catchUp('resync main --since 2026-11-01T00:00:00Z')).toMatchObject({ exitCode: 0 });
+  expect(await catchUp('backfill main')).toMatchObject({ exitCode: 0 });
+  expect(await catchUp('backfill nobody')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('Known: main'),
+  });
 
   const disconnect = { action: 'disconnect', partnerAccount: name };
   expect(await invoke('connect', disconnect)).toEqual({ kind: 'disconnected', known: true });

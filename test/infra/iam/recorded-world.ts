@@ -7,20 +7,21 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Table } from '../../../shared/aws/dynamodb/conditional-write.ts';
 import type { Queue } from '../../../shared/aws/sqs/send-batches.ts';
 import type { FunctionName } from '../../../shared/contract/environment.ts';
-import { secretNames } from '../../../shared/contract/names.ts';
+import { secretNames, stackName } from '../../../shared/contract/names.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { playServices } from '../../helpers/aws/played-services.ts';
 import { functions } from '../../helpers/synthesized.ts';
 import { type AwsCall, requestsOf } from './aws-call.ts';
 import { type ArnOf, type RoleCall, roleCalls } from './grants.ts';
 import { startRecordingProxy } from './recording-proxy.ts';
-import { secretArn, type TemplatePolicies } from './template-policies.ts';
+import { secretArn, stackArn, type TemplatePolicies } from './template-policies.ts';
 
-/** `harness`: the test itself, whose calls nobody has to be allowed. */
-export type Caller = FunctionName | 'harness';
+/** `catchUp`: a person at the command line. `harness`: the test itself, whose calls nobody has to be allowed. */
+export type Caller = FunctionName | 'catchUp' | 'harness';
 
 export const busName = 'adverts';
 export const refreshTokenFunction = 'refresh-token';
+export const drainFunction = 'drain';
 
 const options = {
   region: 'us-east-1',
@@ -33,23 +34,33 @@ export type RecordedWorld = Awaited<ReturnType<typeof startRecordedWorld>>;
 export async function startRecordedWorld(invoke: (event: unknown) => Promise<unknown>) {
   const [dynamo, sqs] = await Promise.all([startDynamo(), startSqs()]);
   const services = playServices(invoke);
-  const recorded: { readonly caller: FunctionName; readonly call: AwsCall }[] = [];
+  const recorded: { readonly caller: Exclude<Caller, 'harness'>; readonly call: AwsCall }[] = [];
   /** Type and logical ID of each table and queue, by its name. */
   const kinds = new Map<string, readonly [string, string]>();
 
-  const play = ({ service, operation, input }: AwsCall) =>
-    services.play(
+  /** What a command is told of the stack: its outputs, and the environment of the drain. */
+  let deployed = { outputs: '', drain: '' };
+
+  const play = async ({ service, operation, input }: AwsCall) => {
+    if (operation === 'DescribeStacks') return { status: 200, body: deployed.outputs };
+    if (operation === 'GetFunctionConfiguration') return { status: 200, body: deployed.drain };
+    return services.play(
       `${service} ${operation}`,
       service === 'lambda' ? String(input.Payload) : JSON.stringify(input),
     );
+  };
   const upstream = {
     dynamodb: dynamo.url,
     sqs: sqs.url,
+    cloudformation: play,
     events: play,
     lambda: play,
     secretsmanager: play,
   };
-  const callers: readonly Caller[] = [...(Object.keys(functions) as FunctionName[]), 'harness'];
+  const callers: readonly Caller[] = [
+    ...(Object.keys(functions) as FunctionName[]),
+    ...(['catchUp', 'harness'] as const),
+  ];
   const proxies = await Promise.all(
     callers.map(async (caller) => {
       const record = (call: AwsCall) => {
@@ -98,6 +109,10 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
       if (service === 'lambda' && resource === refreshTokenFunction) {
         return policies.arnOf('AWS::Lambda::Function', functions.refreshToken);
       }
+      if (service === 'lambda' && resource === drainFunction) {
+        return policies.arnOf('AWS::Lambda::Function', functions.drain);
+      }
+      if (service === 'cloudformation') return stackArn(resource);
       const kind = kinds.get(resource.split('/').at(-1) ?? '');
       if (!kind) throw new Error(`nothing here is called ${resource}`);
       return policies.arnOf(...kind);
@@ -110,10 +125,27 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
     url: (caller: Caller) => of(caller).proxy.url,
     table,
     queue,
+    /** Tells commands of the stack. */
+    deploy(
+      names: Readonly<Record<string, string>>,
+      drainEnvironment: Readonly<Record<string, string>>,
+    ): void {
+      const members = Object.entries(names).map(
+        ([key, value]) => `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`,
+      );
+      deployed = {
+        outputs: `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>${stackName}</StackName><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${members.join('')}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`,
+        drain: JSON.stringify({ Environment: { Variables: drainEnvironment } }),
+      };
+    },
     /** Everything that was recorded so far, as what IAM is asked. */
     calls: (policies: TemplatePolicies): RoleCall[] =>
       recorded.flatMap(({ caller, call }) =>
-        roleCalls(policies.roleOf(functions[caller]), requestsOf(call), arnOf(policies)),
+        roleCalls(
+          caller === 'catchUp' ? policies.catchUpRole : policies.roleOf(functions[caller]),
+          requestsOf(call),
+          arnOf(policies),
+        ),
       ),
     async stop() {
       for (const { proxy, clients } of byCaller.values()) {

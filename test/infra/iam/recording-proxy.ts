@@ -39,10 +39,17 @@ function callOf(headers: IncomingHttpHeaders, path: string, body: string): AwsCa
   const [target = '', operation = ''] = String(headers['x-amz-target'] ?? '').split('.');
   const service = targets[target];
   if (service) return { service, operation, input: JSON.parse(body) };
-  const [, functionName] = /^\/2015-03-31\/functions\/([^/]+)\/invocations/.exec(path) ?? [];
-  if (!functionName) throw new Error(`no AWS call that is known here: ${target} ${path}`);
-  const input = { FunctionName: decodeURIComponent(functionName), Payload: body };
-  return { service: 'lambda', operation: 'Invoke', input };
+  const [, functionName, what] =
+    /^\/2015-03-31\/functions\/([^/]+)\/(invocations|configuration)/.exec(path) ?? [];
+  if (functionName) {
+    const operation = what === 'invocations' ? 'Invoke' : 'GetFunctionConfiguration';
+    const input = { FunctionName: decodeURIComponent(functionName), Payload: body };
+    return { service: 'lambda', operation, input };
+  }
+  // CloudFormation has the query protocol: the body is a form.
+  const { Action, ...input } = Object.fromEntries(new URLSearchParams(body));
+  if (Action !== 'DescribeStacks') throw new Error(`no AWS call that is known here: ${target} ${path}`);
+  return { service: 'cloudformation', operation: Action, input };
 }
 
 export async function startRecordingProxy(options: RecordingProxyOptions): Promise<RecordingProxy> {

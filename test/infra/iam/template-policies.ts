@@ -31,6 +31,8 @@ export interface RolePolicies {
 
 export interface TemplatePolicies {
   readonly roles: readonly RolePolicies[];
+  /** The role for people who run `backfill` and `resync`. */
+  readonly catchUpRole: RolePolicies;
   /** The role of a function, by the beginning of the function's logical ID. */
   roleOf(functionId: string): RolePolicies;
   /** The policy of a resource, if it has one. */
@@ -56,6 +58,10 @@ const arnByType: Readonly<Record<string, (id: string, properties: Record<string,
   'AWS::SNS::Topic': (id) => arn('sns', id),
   'AWS::KMS::Key': (id) => arn('kms', `key/${id}`),
 };
+
+/** ARN of the stack itself. */
+export const stackArn = (name: string): string =>
+  arn('cloudformation', `stack/${name}/00000000-0000-0000-0000-000000000000`);
 
 /** ARN of a partner account's secret, which no template names. */
 export const secretArn = (name: string): string => arn('secretsmanager', `secret:${name}-AbCdEf`);
@@ -134,8 +140,11 @@ export function policiesOf(resources: TemplateResources): TemplatePolicies {
     return found[0][0];
   };
 
+  const catchUpRole = roles.find(({ id }) => id.startsWith('CatchUpRole'));
+  if (!catchUpRole) throw new Error('there is no role for catching up');
   return {
     roles,
+    catchUpRole,
     roleOf(functionId) {
       const { Properties } = resources[find('AWS::Lambda::Function', functionId)] ?? {};
       const roleArn = resolve(Properties.Role);

@@ -3,8 +3,9 @@ import {
   CloudFormationServiceException,
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
-import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { GetFunctionConfigurationCommand, InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import {
+  GetSecretValueCommand,
   PutSecretValueCommand,
   ResourceNotFoundException,
   SecretsManagerClient,
@@ -68,6 +69,14 @@ function outputValue(output: string): string {
   if (output === outputs.advertStatusTableName) return advertStatusTable.name;
   return output;
 }
+
+const drainEnvironment = {
+  PARTNER_BASE_URL: 'https://partner.example',
+  FEED_STATE_TABLE: 'FeedStateTableName',
+  QUEUE_URL: 'QueueUrl',
+  DEAD_LETTER_QUEUE_URL: 'DeadLetterQueueUrl',
+  REFRESH_TOKEN_FUNCTION: 'RefreshTokenFunctionName',
+};
 
 const answer = (value: object) => ({ Payload: Buffer.from(JSON.stringify(value)) as never });
 const requests = () =>
@@ -302,6 +311,48 @@ describe('disconnect', () => {
       stderr: expect.stringContaining('Known: main'),
     });
     expect(requests()).toEqual([]);
+  });
+});
+
+describe('catching up', () => {
+  const denied = (action: string) =>
+    Object.assign(new Error(`User: me is not authorized to perform: ${action} on resource: r`), {
+      name: 'AccessDeniedException',
+    });
+  const role = 'Run this command with the role CatchUpRoleArn (output CatchUpRoleArn)';
+
+  beforeEach(async () => {
+    await createPartnerAccounts(feedStateTable).write(partnerAccount(), 0);
+    await createFeedStates(feedStateTable).register(feedState());
+    lambda.on(GetFunctionConfigurationCommand).resolves({
+      Environment: { Variables: drainEnvironment },
+    });
+  });
+
+  it.each(['backfill main', 'resync main --since 2026-11-20T12:00:00Z'])(
+    'names the role that may read tokens, where AWS denies that: %s',
+    async (command) => {
+      secrets.on(GetSecretValueCommand).rejects(denied('secretsmanager:GetSecretValue'));
+
+      const { exitCode, stderr } = await cli(command);
+
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain('AWS denies it: User: me is not authorized to perform: secretsmanager:Get');
+      expect(stderr).toContain('Tokens are read by roles of the bridge alone');
+      expect(stderr).toContain(role);
+      expect(stderr).toContain('docs/operate/deploy.md');
+      expect(stderr).not.toContain('partner service');
+    },
+  );
+
+  it('names it for what else is denied, too', async () => {
+    lambda.on(GetFunctionConfigurationCommand).rejects(denied('lambda:GetFunctionConfiguration'));
+
+    const { exitCode, stderr } = await cli('backfill main');
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(role);
+    expect(stderr).not.toContain('Tokens');
   });
 });
 
