@@ -64,8 +64,10 @@ function stretchesOf(secret: Secret): readonly Stretches[] {
   const value = secret.reveal();
   // In a form's encoding a space is a plus sign.
   const forms = /\s/.test(value) ? [value, value.replaceAll(/\s/g, '+')] : [value];
-  const stretches = forms.flatMap((form): Stretches[] => {
-    const { text } = folded(decodedText(form) ?? form);
+  // As it is, too: where spaces stand between its characters, what looks encoded in a secret is not decoded.
+  const readings = forms.flatMap((form) => [...new Set([form, decodedText(form) ?? form])]);
+  const stretches = readings.flatMap((reading): Stretches[] => {
+    const { text } = folded(reading);
     if (text.length < minSecretChars) return [];
     const length = Math.min(stretchChars, text.length);
     const places = Array.from({ length: text.length - length + 1 }, (_, at) => at);

@@ -32,6 +32,13 @@ describe('cleanText', () => {
     expect(cleanText(`${' '.repeat(3_990)}tail of what was read`, [])).toBe('…');
   });
 
+  it('takes a secret out that looks encoded itself, with spaces between its characters', () => {
+    const secret = new Secret('aaaaa&#9aaaa!!');
+
+    expect(cleanText('it was a aa aa &# 9a aa a! !', [secret])).toBe('it was [redacted]');
+    expect(cleanText('it was aaaaa&#9aaaa!!', [secret])).toBe('it was [redacted]');
+  });
+
   it("takes the request's own secrets out, also percent-encoded and broken up by invisible characters", () => {
     const secrets = [new Secret('s3cr+t/x'), new Secret('code word')];
 
