@@ -2,7 +2,7 @@ const dayMs = 86_400_000;
 /** A refresh token dies when it was not used for so long (partner-api.md §8). */
 export const refreshTokenLifetimeMs = 30 * dayMs;
 /** Unused for so long a refresh token is dying, which raises an alarm: a week is left. */
-export const refreshTokenAlarmMs = refreshTokenLifetimeMs - 7 * dayMs;
+const refreshTokenAlarmMs = refreshTokenLifetimeMs - 7 * dayMs;
 
 /** Whether the refresh token dies within a week unless it is used. */
 export const isDying = ({ token }: PartnerAccount, nowMs: number): boolean =>
