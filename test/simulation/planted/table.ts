@@ -7,7 +7,7 @@ import { plantedRules } from './rules.ts';
 
 /** Far enough apart that no two searches share a seed. */
 const startingSeeds = [1, 100_001, 200_001, 300_001, 400_001];
-const page = path.join(import.meta.dirname, '../../../docs/reliability.md');
+const page = path.join(import.meta.dirname, '../../../docs/contribute/reliability.md');
 const [begin, end] = ['<!-- planted faults -->', '<!-- /planted faults -->'];
 
 export interface Row {
