@@ -46,9 +46,9 @@ export async function letterSteps(deployment: Deployment): Promise<void> {
       const [letter, ...more] = found;
       assert.ok(letter && more.length === 0, 'exactly one dead letter of the advert');
       assert.equal(letter.fault, 'contract-broken');
-      const { stderr } = await advertBridge.run(['dead-letters', 'show', letter.id]);
-      say(stderr.trim());
-      assert.match(stderr, /after 5 deliveries/);
+      const { stdout } = await advertBridge.run(['dead-letters', 'show', letter.id]);
+      say(stdout.trim());
+      assert.match(stdout, /after 5 deliveries/);
       control.faults.remove(fault);
     },
   );
