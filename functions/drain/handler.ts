@@ -30,7 +30,7 @@ const drain = createDrain({
   accounts,
   feedStates: createFeedStates(table),
   reader: partner,
-  queue: createChangedAdvertsQueue({ queue, maxWaiting: drainLimits.maxWaiting, inFlightOf }),
+  queue: createChangedAdvertsQueue({ queue, accountDepth: { from: drainLimits.maxWaiting, inFlightOf } }),
   deadLetters: createDeadLetters({ queue: deadLetterQueue }),
   parked: createParkedMessages({ table, queue, deadLetterQueue, observer }),
   bridgePausedUntil: async () => (await budget.read()).pausedUntilMs,

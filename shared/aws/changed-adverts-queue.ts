@@ -7,10 +7,13 @@ import { type Queue, sendBatches } from './sqs/send-batches.ts';
 
 export interface ChangedAdvertsQueueOptions extends Edges {
   readonly queue: Queue;
-  /** While the whole queue is below this, no single account's backlog needs to be known. */
-  readonly maxWaiting: number;
-  /** The partner account's messages in flight, by its books. */
-  readonly inFlightOf: (partnerAccount: string) => Promise<number>;
+  /** How deep the queue is for one partner account; default: as deep as the whole queue. */
+  readonly accountDepth?: {
+    /** While the whole queue is below this, no single account's share needs to be known. */
+    readonly from: number;
+    /** The partner account's messages in flight, by its books. */
+    readonly inFlightOf: (partnerAccount: string) => Promise<number>;
+  };
 }
 
 /** How long the queue's figure is used; what is sent in between is added to it. */
@@ -18,7 +21,7 @@ const countedForMs = 5_000;
 
 /** The FIFO queue between drain and fan-out: one message group for each advert of a partner account. */
 export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): ChangedAdvertsQueue {
-  const { queue, clock = systemClock } = options;
+  const { queue, accountDepth, clock = systemClock } = options;
   let counting: { readonly waiting: Promise<number>; readonly at: number } | undefined;
   let sentSince = 0;
 
@@ -54,8 +57,8 @@ export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): 
     // SQS knows nothing of partner accounts, so the account's share is taken from its books, and only when it matters.
     async depth(partnerAccount) {
       const waiting = await total();
-      if (waiting < options.maxWaiting) return waiting;
-      return Math.min(waiting, await options.inFlightOf(partnerAccount));
+      if (!accountDepth || waiting < accountDepth.from) return waiting;
+      return Math.min(waiting, await accountDepth.inFlightOf(partnerAccount));
     },
   };
 }

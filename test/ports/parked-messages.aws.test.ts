@@ -33,7 +33,7 @@ parkedMessagesSuite('DynamoDB and SQS (dynalite, fauxqs)', async () => {
     parking: parked,
     observer,
   });
-  const changedAdverts = createChangedAdvertsQueue({ queue, maxWaiting: 0, inFlightOf: async () => 0 });
+  const changedAdverts = createChangedAdvertsQueue({ queue });
   return {
     queue: { ...changedAdverts, ...sqsInbox(queue, settler) },
     parked,

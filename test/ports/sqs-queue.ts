@@ -24,9 +24,11 @@ export function sqsQueue(queue: Queue, deadLetterQueue: Queue, bodies: () => Pro
   });
   const changedAdverts = createChangedAdvertsQueue({
     queue,
-    maxWaiting: 0,
-    inFlightOf: async (name) =>
-      (await bodies()).filter((body) => JSON.parse(body).partnerAccount === name).length,
+    accountDepth: {
+      from: 0,
+      inFlightOf: async (name) =>
+        (await bodies()).filter((body) => JSON.parse(body).partnerAccount === name).length,
+    },
     clock: hurriedClock(),
   });
   return {

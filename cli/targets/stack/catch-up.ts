@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { createBackfills } from '../../../shared/aws/backfills.ts';
-import { createBookKeeper } from '../../../shared/aws/books.ts';
 import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
@@ -40,7 +39,6 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
   });
   onClose(() => partner.client.close());
   const { accounts } = partner;
-  const bookKeeper = createBookKeeper({ table, queue, deadLetterQueue });
   return {
     accounts,
     backfills: createBackfills(table),
@@ -48,13 +46,8 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
     poll: {
       feedStates: createFeedStates(table),
       reader: partner,
-      queue: createChangedAdvertsQueue({
-        queue,
-        // Whatever waits counts, so that a command stands back behind live changes.
-        maxWaiting: Number.POSITIVE_INFINITY,
-        inFlightOf: async (name) =>
-          (await bookKeeper.read(name, (await accounts.read(name))?.value.generation ?? 0)).inFlight,
-      }),
+      // The whole queue counts, not the account's share of it: a command stands back behind live changes.
+      queue: createChangedAdvertsQueue({ queue }),
       deadLetters: createDeadLetters({ queue: deadLetterQueue }),
       observer: silentObserver,
       clock: systemClock,

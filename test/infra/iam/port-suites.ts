@@ -158,10 +158,12 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
         ...createDeadLetters({ queue: letters.of('drain') }),
         ...createChangedAdvertsQueue({
           queue: queue.of('drain'),
-          maxWaiting: 0,
           clock: hurriedClock(),
-          inFlightOf: async (name) =>
-            queue.bodies().filter((body) => JSON.parse(body).partnerAccount === name).length,
+          accountDepth: {
+            from: 0,
+            inFlightOf: async (name) =>
+              queue.bodies().filter((body) => JSON.parse(body).partnerAccount === name).length,
+          },
         }),
         // Lambda receives and deletes by the function's role: aws-made-calls.ts.
         ...sqsInbox(queue.of('harness'), settler),
@@ -186,11 +188,7 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
       parking: parkedBy('fanOut'),
       ...queuesOf('fanOut'),
     });
-    const sender = createChangedAdvertsQueue({
-      queue: queue.of('harness'),
-      maxWaiting: 0,
-      inFlightOf: async () => 0,
-    });
+    const sender = createChangedAdvertsQueue({ queue: queue.of('harness') });
     return {
       queue: { ...sender, ...sqsInbox(queue.of('harness'), settler) },
       parked: parkedBy('drain'),

@@ -18,8 +18,7 @@ function make(inFlight = 0) {
   const inFlightOf = vi.fn(async () => inFlight);
   const adverts = createChangedAdvertsQueue({
     queue,
-    maxWaiting: 100,
-    inFlightOf,
+    accountDepth: { from: 100, inFlightOf },
     clock,
     random: () => 0.5,
   });

@@ -100,8 +100,7 @@ describe('the calls of a run over 25 partner accounts', () => {
       reader: createPartnerReaders({ client, tokens }),
       queue: createChangedAdvertsQueue({
         queue,
-        maxWaiting: drainLimits.maxWaiting,
-        inFlightOf: async () => 0,
+        accountDepth: { from: drainLimits.maxWaiting, inFlightOf: async () => 0 },
         ...edges,
       }),
       deadLetters: { sendMalformed: async () => undefined },

@@ -72,7 +72,7 @@ describe('dead letters of a stack', () => {
 
   it('gives a message back that the queue accepted a moment ago, and once more when it failed again', async () => {
     const message = aMessage('1');
-    const changedAdverts = createChangedAdvertsQueue({ queue, maxWaiting: 9, inFlightOf: async () => 0 });
+    const changedAdverts = createChangedAdvertsQueue({ queue });
     await changedAdverts.send([message]);
     expect(await takeFromQueue()).toEqual(message);
 

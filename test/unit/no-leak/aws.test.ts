@@ -107,7 +107,7 @@ async function startBridge() {
   const bridgePausedUntil = async () => 0;
   const drain = createDrain({
     ...{ ...edges, accounts, feedStates, reader, observer, holder: 'drain' },
-    queue: createChangedAdvertsQueue({ queue, maxWaiting: 10_000, inFlightOf: async () => 0 }),
+    queue: createChangedAdvertsQueue({ queue }),
     deadLetters: createDeadLetters({ queue: deadLetterQueue }),
     parked: parking,
     bridgePausedUntil,
