@@ -1,3 +1,4 @@
+import { feedMissingMs } from '../functions/drain/due-feeds.ts';
 import type { Books } from '../shared/domain/books.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import type { FaultKind } from '../shared/domain/faults.ts';
@@ -110,8 +111,6 @@ export function needsPerson({ partnerAccounts, queue, circuit }: Status): boolea
 
 /** A pause for this reason ends by itself. */
 const transientPause = 'token-rejected-again';
-/** `connect` registers the feed and makes the account known within seconds. */
-const feedMissingMs = 60_000;
 /** Faults that end when the token is replaced. */
 const tokenFaults: readonly string[] = [
   'account-stopped',

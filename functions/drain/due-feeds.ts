@@ -35,8 +35,11 @@ export interface SortDeps {
   readonly observer: Observer;
 }
 
-/** Longer than the two lists, of feeds and of accounts, may be apart: so it is no `connect` in between. */
-const feedMissingMs = 60_000;
+/**
+ * How long after `connect` an account without a feed of its generation needs a person. `connect` registers the feed and makes
+ * the account known within seconds, and the lists of both are read less far apart.
+ */
+export const feedMissingMs = 60_000;
 
 export async function sortFeeds({ feedStates, accounts, clock, observer }: SortDeps): Promise<SortedFeeds> {
   const attention = (message: string, fields: Record<string, unknown>) => {

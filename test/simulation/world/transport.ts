@@ -237,8 +237,12 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
             return void scheduler.after(timeoutMs, () => reject(new NoAnswerError('timeout')));
           if (incident === 'cut-off') return reject(new NoAnswerError('cut-off'));
           process.trace(() => `  answered ${response.status} ${world.readable(response.body)}`);
-          if (page)
-            seen.pages.set(nameOf(page.account), [...(seen.pages.get(nameOf(page.account)) ?? []), page]);
+          if (page) {
+            const account = nameOf(page.account);
+            const pages = seen.pages.get(account);
+            if (pages) pages.push(page);
+            else seen.pages.set(account, [page]);
+          }
           if (fetch && (incident !== 'wrong-id' || response.status !== 200)) {
             seen.fetches.set(`${fetch.account}/${fetch.advertId}`, fetch);
             history.fetched(fetch);

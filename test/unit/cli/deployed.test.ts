@@ -19,6 +19,7 @@ import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { outputs } from '../../../shared/contract/names.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
+import { describedStack } from '../../helpers/aws/stack-outputs.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 import { cli } from './run-cli.ts';
 
@@ -48,27 +49,13 @@ beforeEach(async () => {
   vi.stubEnv('AWS_REGION', 'eu-central-1');
   vi.stubEnv('AWS_ACCESS_KEY_ID', '000000000000');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-  cloudFormation.on(DescribeStacksCommand).resolves({
-    Stacks: [
-      {
-        StackName: 'AdvertBridge',
-        StackStatus: 'CREATE_COMPLETE',
-        CreationTime: new Date(),
-        Outputs: Object.values(outputs).map((OutputKey) => ({
-          OutputKey,
-          OutputValue: outputValue(OutputKey),
-        })),
-      },
-    ],
-  });
+  const tableNames = {
+    [outputs.feedStateTableName]: feedStateTable.name,
+    [outputs.advertStatusTableName]: advertStatusTable.name,
+  };
+  cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: [describedStack(tableNames)] });
   sqs.on(GetQueueAttributesCommand).resolves({ Attributes: { ApproximateNumberOfMessages: '0' } });
 });
-
-function outputValue(output: string): string {
-  if (output === outputs.feedStateTableName) return feedStateTable.name;
-  if (output === outputs.advertStatusTableName) return advertStatusTable.name;
-  return output;
-}
 
 const drainEnvironment = {
   PARTNER_BASE_URL: 'https://partner.example',

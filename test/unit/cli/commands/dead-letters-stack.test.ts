@@ -8,6 +8,7 @@ import { outputs } from '../../../../shared/contract/names.ts';
 import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { aLetter, aMessage } from '../../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
+import { describedStack } from '../../../helpers/aws/stack-outputs.ts';
 import { partnerAccount } from '../../../helpers/records.ts';
 import { cli } from '../run-cli.ts';
 
@@ -36,18 +37,13 @@ beforeEach(async () => {
   vi.stubEnv('AWS_REGION', 'us-east-1');
   vi.stubEnv('AWS_ACCESS_KEY_ID', '000000000000');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-  const values: Record<string, string> = {
+  const values = {
     [outputs.feedStateTableName]: table.name,
     [outputs.queueUrl]: queue.url,
     [outputs.deadLetterQueueUrl]: deadLetterQueue.url,
   };
-  const Outputs = Object.values(outputs).map((key) => ({ OutputKey: key, OutputValue: values[key] ?? key }));
   cloudFormation.reset();
-  cloudFormation.on(DescribeStacksCommand).resolves({
-    Stacks: [
-      { StackName: 'AdvertBridge', StackStatus: 'CREATE_COMPLETE', CreationTime: new Date(), Outputs },
-    ],
-  });
+  cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: [describedStack(values)] });
   await createPartnerAccounts(table).write(partnerAccount(), 0);
   await createBooksWriter(table).add(name, generation, { deadLettered: 2 });
   const letters = [

@@ -10,6 +10,7 @@ import {
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { outputs } from '../../../../shared/contract/names.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
+import { describedStack } from '../../../helpers/aws/stack-outputs.ts';
 import { cli } from '../run-cli.ts';
 
 const arn = (rest: string) => `arn:aws:events:eu-central-1:111122223333:${rest}`;
@@ -27,19 +28,9 @@ beforeEach(() => {
   cloudFormation.reset();
   eventBridge.reset();
   vi.stubEnv('AWS_REGION', 'eu-central-1');
-  cloudFormation.on(DescribeStacksCommand).resolves({
-    Stacks: [
-      {
-        StackName: 'AdvertBridge',
-        StackStatus: 'CREATE_COMPLETE',
-        CreationTime: new Date(),
-        Outputs: Object.values(outputs).map((OutputKey) => ({
-          OutputKey,
-          OutputValue: OutputKey === outputs.eventBusArn ? arn('event-bus/adverts') : OutputKey,
-        })),
-      },
-    ],
-  });
+  cloudFormation
+    .on(DescribeStacksCommand)
+    .resolves({ Stacks: [describedStack({ [outputs.eventBusArn]: arn('event-bus/adverts') })] });
   eventBridge.on(ListArchivesCommand).resolves({ Archives: [archive] });
   // Two pages: the rule meant is on the second.
   eventBridge

@@ -8,6 +8,7 @@ import { outputs } from '../../../../shared/contract/names.ts';
 import { advertEvent } from '../../../../shared/domain/advert-event.ts';
 import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
+import { describedStack } from '../../../helpers/aws/stack-outputs.ts';
 import { changedAdvert, partnerAccount } from '../../../helpers/records.ts';
 import { startWebhook } from '../../../helpers/webhook-server.ts';
 import { startLocal } from '../local-bridge.ts';
@@ -43,25 +44,13 @@ describe('snapshot of a stack', () => {
     vi.stubEnv('AWS_REGION', 'us-east-1');
     vi.stubEnv('AWS_ACCESS_KEY_ID', '000000000000');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
-    const values: Record<string, string> = {
+    const values = {
       [outputs.feedStateTableName]: tables.feedState.name,
       [outputs.advertStatusTableName]: tables.advertStatus.name,
       [outputs.eventBusArn]: bus,
       [outputs.queueUrl]: `${sqs.url}/000000000000/own.fifo`,
     };
-    cloudFormation.on(DescribeStacksCommand).resolves({
-      Stacks: [
-        {
-          StackName: 'AdvertBridge',
-          StackStatus: 'CREATE_COMPLETE',
-          CreationTime: new Date(),
-          Outputs: Object.values(outputs).map((OutputKey) => ({
-            OutputKey,
-            OutputValue: values[OutputKey] ?? OutputKey,
-          })),
-        },
-      ],
-    });
+    cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: [describedStack(values)] });
   });
 
   /** Rows of 25 adverts, one of a forgotten generation, and one that has no event yet. @returns the envelopes meant */
