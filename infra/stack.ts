@@ -1,5 +1,6 @@
 import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import packageJson from '../package.json' with { type: 'json' };
 import { eventSource, outputs } from '../shared/contract/names.ts';
 import type { StackSettings } from '../shared/contract/settings.ts';
 import { feedStateTable } from '../shared/contract/tables.ts';
@@ -61,6 +62,9 @@ export class AdvertBridge extends Stack {
       refreshTokenFunctionName: refreshToken.function.function.functionName,
       connectFunctionName: connect.function.function.functionName,
       catchUpRoleArn: catchUp.role.roleArn,
+      drainScheduleName: drain.schedule.scheduleName,
+      refreshTokenScheduleName: refreshToken.schedule.scheduleName,
+      version: packageJson.version,
     };
     for (const [key, name] of Object.entries(outputs)) {
       new CfnOutput(this, name, { value: values[key as keyof typeof outputs] });

@@ -2,10 +2,18 @@ import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-clo
 import { outputs } from '../shared/contract/names.ts';
 import { CommandError } from './errors.ts';
 
-export type StackOutputs = Readonly<Record<keyof typeof outputs, string>>;
+type OutputKey = keyof typeof outputs;
+/** Outputs that came after the first version: a stack deployed by an earlier one does not have them. */
+const laterOutputs = ['catchUpRoleArn', 'drainScheduleName', 'refreshTokenScheduleName', 'version'] as const;
+type LaterOutput = (typeof laterOutputs)[number];
+
+export type StackOutputs = Readonly<
+  Record<Exclude<OutputKey, LaterOutput>, string> & Record<LaterOutput, string | undefined>
+>;
 
 /**
- * The names of the stack's resources, from its outputs.
+ * The names of the stack's resources, from its outputs. Those that only a later version's stack has may be undefined; a
+ * command that needs one takes it with {@link neededOutput}.
  *
  * @throws {CommandError} when there is no such stack, or it is no Advert Bridge
  * @see https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
@@ -26,8 +34,10 @@ export async function readStackOutputs(stack: string): Promise<StackOutputs> {
     const found = Stacks?.[0];
     if (!found) throw await missing(stack, client);
     const given = new Map(found.Outputs?.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
-    const entries = Object.entries(outputs).map(([key, output]) => [key, given.get(output)] as const);
-    const lacking = entries.flatMap(([key, value]) => (value ? [] : [outputs[key as keyof typeof outputs]]));
+    const entries = Object.entries(outputs).map(
+      ([key, output]) => [key as OutputKey, given.get(output)] as const,
+    );
+    const lacking = entries.flatMap(([key, value]) => (value || isLater(key) ? [] : [outputs[key]]));
     if (lacking.length > 0) {
       throw new CommandError(
         `stack ${stack} (${found.StackStatus}) has no output ${lacking.join(', ')}: it is no Advert Bridge, or its ` +
@@ -38,6 +48,18 @@ export async function readStackOutputs(stack: string): Promise<StackOutputs> {
   } finally {
     client.destroy();
   }
+}
+
+const isLater = (key: OutputKey): boolean => (laterOutputs as readonly string[]).includes(key);
+
+/** @throws {CommandError} when the stack was deployed by a version that did not have the output yet */
+export function neededOutput(found: StackOutputs, key: LaterOutput): string {
+  const value = found[key];
+  if (value !== undefined) return value;
+  throw new CommandError(
+    `the stack has no output ${outputs[key]}: it was deployed by an earlier version of Advert Bridge. Deploy it again ` +
+      'with `npx cdk deploy` and the settings that it has',
+  );
 }
 
 async function missing(stack: string, client: CloudFormationClient): Promise<CommandError> {

@@ -37,7 +37,10 @@ const rules: Readonly<Record<string, Rule>> = {
     packages: /./,
   },
   subscriber: { inside: ['shared/contract'], packages: /^node:crypto$|^valibot$/ },
-  infra: { inside: ['shared/contract'], packages: /^node:|^aws-cdk-lib|^constructs$|^cdk-nag$|^valibot$/ },
+  infra: {
+    inside: ['shared/contract', 'package.json'],
+    packages: /^node:|^aws-cdk-lib|^constructs$|^cdk-nag$|^valibot$/,
+  },
   sandbox: { inside: [], packages: /^node:/ },
 };
 

@@ -18,6 +18,8 @@ const oldestEvent = Duration.minutes(1);
  * queue of asynchronous events: the next run does the same work, and runs that pile up after an outage help nobody.
  */
 export class Schedule extends Construct {
+  readonly scheduleName: string;
+
   constructor(scope: Construct, id: string, { description, target, every }: ScheduleProps) {
     super(scope, id);
     target.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: oldestEvent });
@@ -50,5 +52,6 @@ export class Schedule extends Construct {
       },
     });
     if (granted) schedule.node.addDependency(granted);
+    this.scheduleName = schedule.ref;
   }
 }

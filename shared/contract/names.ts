@@ -32,6 +32,11 @@ export const outputs = {
   connectFunctionName: 'ConnectFunctionName',
   /** The role for people who run `backfill` and `resync`. */
   catchUpRoleArn: 'CatchUpRoleArn',
+  /** Names of the schedules that invoke the drain and refresh-token, in the default schedule group. */
+  drainScheduleName: 'DrainScheduleName',
+  refreshTokenScheduleName: 'RefreshTokenScheduleName',
+  /** Of Advert Bridge, as in package.json, when the stack was deployed. */
+  version: 'Version',
 } as const;
 
 export const secretNames = {

@@ -1,6 +1,7 @@
 import { Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it, vi } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
 import { outputs, stackName } from '../../shared/contract/names.ts';
 import { synthesized } from '../helpers/synthesized.ts';
 
@@ -12,6 +13,11 @@ describe('the stack', () => {
     expect(bridge.stack.stackName).toBe(stackName);
     expect(Object.keys(Outputs).sort()).toEqual(Object.values(outputs).sort());
     expect(Outputs.EventBusName.Value).toEqual({ Ref: bridge.one('AWS::Events::EventBus').id });
+    expect(Outputs.Version.Value).toBe(packageJson.version);
+    for (const name of ['Drain', 'RefreshToken']) {
+      const { id } = bridge.one('AWS::Scheduler::Schedule', name);
+      expect(Outputs[`${name}ScheduleName`].Value).toEqual({ Ref: id });
+    }
   });
 
   it('is protected from being taken away by mistake, on AWS', () => {

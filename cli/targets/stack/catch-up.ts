@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
+import { neededOutput } from '../../../operations/stack-outputs.ts';
 import { createBackfills } from '../../../shared/aws/backfills.ts';
 import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
@@ -19,7 +20,7 @@ import type { StackBridge } from './bridge.ts';
 /** Catching up on a stack, with the settings that its drain has and within its rate budget. */
 export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
   const { clients, outputs, feedStateTable: table, queue, deadLetterQueue, place, onClose } = bridge;
-  place.catchUpRoleArn = outputs.catchUpRoleArn;
+  place.catchUpRoleArn = neededOutput(outputs, 'catchUpRoleArn');
   const { Environment } = await clients.lambda.send(
     new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName }),
   );
