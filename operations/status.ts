@@ -4,6 +4,7 @@ import { toInstant } from '../shared/domain/clock.ts';
 import type { FaultKind } from '../shared/domain/faults.ts';
 import { forEachConcurrent } from '../shared/domain/for-each-concurrent.ts';
 import { knownSuccess } from '../shared/domain/last-success.ts';
+import { type OperatorPause, operatorPauseOf } from '../shared/domain/operator-pause.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import { isDying, pauseOf, refreshTokenLifetimeMs, stopOf } from '../shared/domain/partner-account.ts';
 import type { BookKeeper } from '../shared/ports/books.ts';
@@ -54,6 +55,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     queue: { waiting, deadLetters },
     pausedUntil: pausedUntilMs > nowMs ? toInstant(pausedUntilMs) : null,
     circuit: pauseReason === 'circuit',
+    paused: shownPause(operatorPauseOf(budget, nowMs)),
   };
 }
 
@@ -73,6 +75,7 @@ function statusOf(
     name,
     generation,
     ...whereabouts,
+    paused: shownPause(operatorPauseOf(account, nowMs)),
     // By the clock of the machine that read the feed, which may be ahead of this one's.
     lagSeconds: behindSince === null ? null : Math.max(0, nowMs - behindSince) / 1000,
     lastSuccess: lastSuccess === null ? null : toInstant(lastSuccess),
@@ -91,12 +94,24 @@ function stateOf(
 ): Pick<AccountStatus, 'state' | 'reason'> {
   const stop = stopOf(account);
   if (stop) return { state: 'stopped', reason: stop.reason };
+  const wanted = operatorPauseOf(account, nowMs);
+  if (wanted) return { state: 'paused', reason: wanted.reason ?? `paused by ${wanted.who}` };
   const pause = pauseOf(account, nowMs);
   if (pause) return { state: 'paused', reason: pause.reason };
   const stuck = feeds.find(({ pausedUntil = 0 }) => pausedUntil > nowMs);
   if (stuck) return { state: 'paused', reason: stuck.fault ?? null };
   return { state: 'polling', reason: feeds.find(({ fault }) => fault !== undefined)?.fault ?? null };
 }
+
+const shownPause = (pause: OperatorPause | undefined): ShownPause | null =>
+  pause === undefined
+    ? null
+    : {
+        who: pause.who,
+        since: toInstant(pause.since),
+        until: pause.until === undefined ? null : toInstant(pause.until),
+        reason: pause.reason ?? null,
+      };
 
 function oldestSuccess(feeds: readonly FeedState[], nowMs: number): number | null {
   const successes = feeds.map(({ lastSuccess }) => knownSuccess(lastSuccess, nowMs));
@@ -139,7 +154,7 @@ function attentionOf(
   const pause = pauseOf(account, nowMs);
   const causes: string[] = [];
   if (pause && pause.reason !== transientPause) causes.push(pause.reason);
-  if (!pause && state === 'paused') causes.push('feed-stuck');
+  if (!pause && !operatorPauseOf(account, nowMs) && state === 'paused') causes.push('feed-stuck');
   if (feeds.length === 0 && nowMs - Date.parse(account.connectedAt) >= feedMissingMs)
     causes.push('feed-missing');
   if (state === 'polling') {
@@ -157,6 +172,16 @@ export interface Status {
   readonly pausedUntil: string | null;
   /** The service seems to block this address: after the pause single requests go through, as trials. */
   readonly circuit: boolean;
+  /** Somebody wants nothing to be asked of the service, for any partner account. */
+  readonly paused: ShownPause | null;
+}
+
+/** What an operator wants; without an end it lasts until `resume`. */
+export interface ShownPause {
+  readonly who: string;
+  readonly since: string;
+  readonly until: string | null;
+  readonly reason: string | null;
 }
 
 export interface AccountStatus {
@@ -165,6 +190,8 @@ export interface AccountStatus {
   readonly state: 'polling' | 'paused' | 'stopped';
   /** Why it is paused or stopped, or what went wrong with the last poll; null when all is well. */
   readonly reason: string | null;
+  /** Somebody wants nothing to be asked of the service for it. */
+  readonly paused: ShownPause | null;
   /** Seconds since the feed was last read to its end, or since `connect`; null where there is no feed. */
   readonly lagSeconds: number | null;
   readonly lastSuccess: string | null;

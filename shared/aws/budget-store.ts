@@ -2,7 +2,15 @@ import { feedStateTable } from '../contract/tables.ts';
 import { backoffMs } from '../domain/backoff.ts';
 import { systemClock } from '../domain/clock.ts';
 import type { BudgetState } from '../domain/rate-budget.ts';
-import { freshBudget, paused, recovered, reserveSlots, suspected } from '../domain/rate-budget.ts';
+import {
+  endedEarly,
+  freshBudget,
+  paused,
+  recovered,
+  reserveSlots,
+  suspected,
+  withOperatorPause,
+} from '../domain/rate-budget.ts';
 import type { BudgetStore } from '../ports/budget-store.ts';
 import type { Edges } from './batches/batches.ts';
 import { hasVersion, readItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
@@ -53,9 +61,9 @@ export function createBudgetStore(
         continue;
       }
       const version = from.version + 1;
-      const { pauseReason, suspect, ...rest } = state;
+      const { pauseReason, suspect, operatorPause, ...rest } = state;
       const outcome = await updateItem(table, key, {
-        set: { pauseReason, suspect, ...rest, version },
+        set: { pauseReason, suspect, operatorPause, ...rest, version },
         ...hasVersion(from.version),
       });
       if (outcome.written) {
@@ -85,6 +93,9 @@ export function createBudgetStore(
       inTurn((state) => ({ state: paused(state, untilMs, reason), result: undefined })),
     suspect: (resource) => inTurn((state) => ({ state: suspected(state, resource), result: state })),
     recover: () => inTurn((state) => ({ state: recovered(state), result: undefined })),
+    setOperatorPause: (pause) =>
+      inTurn((state) => ({ state: withOperatorPause(state, pause), result: undefined })),
+    endPause: () => inTurn((state) => ({ state: endedEarly(state), result: undefined })),
   };
 }
 
@@ -96,12 +107,13 @@ interface Changed<T> {
 
 function knownOf(item: Item | undefined): Known {
   if (!item) return { state: freshBudget, version: 0 };
-  const { nextSlotMs, pausedUntilMs, pauseReason, suspect } = fromItem(item, 'rate budget');
+  const { nextSlotMs, pausedUntilMs, pauseReason, suspect, operatorPause } = fromItem(item, 'rate budget');
   const state = {
     nextSlotMs: Number(nextSlotMs ?? 0),
     pausedUntilMs: Number(pausedUntilMs ?? 0),
     ...(pauseReason === undefined ? {} : { pauseReason }),
     ...(suspect === undefined ? {} : { suspect }),
+    ...(operatorPause === undefined ? {} : { operatorPause }),
   } as BudgetState;
   return { state, version: numberIn(item, 'version') };
 }

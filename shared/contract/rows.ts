@@ -38,6 +38,14 @@ export const feedState = v.looseObject({
   needsPerson: v.exactOptional(v.boolean()),
 });
 
+/** Somebody wants nothing to be asked of the service. See shared/domain/operator-pause.ts. */
+const operatorPause = v.object({
+  who: text,
+  since: moment,
+  until: v.exactOptional(moment),
+  reason: v.exactOptional(text),
+});
+
 /** What is known of a partner account apart from its secret. See shared/domain/partner-account.ts. Fields of a newer bridge stay. */
 export const partnerAccountRow = v.looseObject({
   name: partnerAccountName,
@@ -53,6 +61,7 @@ export const partnerAccountRow = v.looseObject({
     }),
   ),
   pause: v.exactOptional(v.object({ until: moment, reason: text, attempts: wholeNumber(0) })),
+  operatorPause: v.exactOptional(operatorPause),
   refreshing: v.exactOptional(v.object({ holder: text, startedAt: moment, until: moment })),
   token: v.exactOptional(v.object({ version: text, expiresAt: moment, usedAt: moment })),
   owedEvents: v.exactOptional(v.array(text)),

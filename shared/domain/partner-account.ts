@@ -1,3 +1,5 @@
+import type { OperatorPause } from './operator-pause.ts';
+
 const dayMs = 86_400_000;
 /** A refresh token dies when it was not used for so long (partner-api.md §8). */
 export const refreshTokenLifetimeMs = 30 * dayMs;
@@ -38,6 +40,8 @@ export interface PartnerAccount {
   };
   /** No request is sent for it until then. */
   readonly pause?: { readonly until: number; readonly reason: string; readonly attempts: number };
+  /** No request is sent for it, tokens apart, because somebody wants that. */
+  readonly operatorPause?: OperatorPause;
   /** A refresh is under way: one at a time over all functions and processes. */
   readonly refreshing?: { readonly holder: string; readonly startedAt: number; readonly until: number };
   /** What is known of the token pair without reading the secret. */

@@ -2,6 +2,7 @@
  * The rules of the rate budget's shared state: pure functions that every store applies in one atomic step, so that the
  * three of them cannot differ. What a rate limiter does with a reservation is in rate-limiter.ts.
  */
+import type { OperatorPause } from './operator-pause.ts';
 
 /** Nothing reserved, nothing asked for. */
 export const freshBudget: BudgetState = { nextSlotMs: 0, pausedUntilMs: 0 };
@@ -49,6 +50,23 @@ export function recovered(state: BudgetState): BudgetState {
   return pauseReason === undefined ? rest : { ...rest, pauseReason };
 }
 
+/** Nobody is held back by what the service asked for any more, nor by an open circuit; what an operator wants still holds. */
+export function endedEarly({ nextSlotMs, operatorPause }: BudgetState): BudgetState {
+  return { nextSlotMs, pausedUntilMs: 0, ...(operatorPause && { operatorPause }) };
+}
+
+export function withOperatorPause(state: BudgetState, operatorPause: OperatorPause | undefined): BudgetState {
+  const { operatorPause: _before, ...rest } = state;
+  return operatorPause ? { ...rest, operatorPause } : rest;
+}
+
+/**
+ * Until when nothing is asked of the service, except for tokens where it is an operator who wants that: ms since 1970, 0 when
+ * there is no pause, infinite for one without an end.
+ */
+export const quietUntil = ({ pausedUntilMs, operatorPause }: BudgetState): number =>
+  Math.max(pausedUntilMs, operatorPause ? (operatorPause.until ?? Number.POSITIVE_INFINITY) : 0);
+
 export type PauseReason = 'rate-limited' | 'circuit';
 
 /** One shared item for the whole bridge. */
@@ -61,6 +79,8 @@ export interface BudgetState {
   readonly pauseReason?: PauseReason;
   /** The resource that last answered 403 without a known code, with no success since. */
   readonly suspect?: string;
+  /** Somebody wants nothing to be sent, tokens apart. Slots are given all the same: the rate limiter keeps to it. */
+  readonly operatorPause?: OperatorPause;
 }
 
 export interface SlotRequest {

@@ -1,3 +1,4 @@
+import type { OperatorPause } from '../domain/operator-pause.ts';
 import type { BudgetState, PauseReason, Reservation, SlotRequest } from '../domain/rate-budget.ts';
 
 /** Every method is atomic over all functions and processes; the rules are in shared/domain/rate-budget.ts. */
@@ -10,4 +11,8 @@ export interface BudgetStore {
   suspect(resource: string): Promise<BudgetState>;
   /** After a success: no suspect, no circuit. */
   recover(): Promise<void>;
+  /** Stores what an operator wants, in place of what was stored before; without `pause` it is over. */
+  setOperatorPause(pause?: OperatorPause): Promise<void>;
+  /** Ends, before its time, a pause that the service asked for, and an open circuit. */
+  endPause(): Promise<void>;
 }

@@ -1,5 +1,13 @@
 import type { BudgetState } from '../domain/rate-budget.ts';
-import { freshBudget, paused, recovered, reserveSlots, suspected } from '../domain/rate-budget.ts';
+import {
+  endedEarly,
+  freshBudget,
+  paused,
+  recovered,
+  reserveSlots,
+  suspected,
+  withOperatorPause,
+} from '../domain/rate-budget.ts';
 import type { BudgetStore } from '../ports/budget-store.ts';
 import type { Documents } from './file/documents.ts';
 import type { Store } from './file/store.ts';
@@ -42,5 +50,7 @@ export function createBudgetStore(store: Store, documents: Documents): BudgetSto
       if (suspect === undefined && pauseReason === undefined && pausedUntilMs === 0) return;
       await store.write(() => put(recovered(current())));
     },
+    setOperatorPause: (pause) => store.write(() => put(withOperatorPause(current(), pause))),
+    endPause: () => store.write(() => put(endedEarly(current()))),
   };
 }

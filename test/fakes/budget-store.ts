@@ -1,5 +1,13 @@
 import type { BudgetState } from '../../shared/domain/rate-budget.ts';
-import { freshBudget, paused, recovered, reserveSlots, suspected } from '../../shared/domain/rate-budget.ts';
+import {
+  endedEarly,
+  freshBudget,
+  paused,
+  recovered,
+  reserveSlots,
+  suspected,
+  withOperatorPause,
+} from '../../shared/domain/rate-budget.ts';
 import type { BudgetStore } from '../../shared/ports/budget-store.ts';
 
 /** The rate budget in memory: one for all that share this object. */
@@ -22,6 +30,12 @@ export function createInMemoryBudgetStore(): BudgetStore {
     },
     async recover() {
       state = recovered(state);
+    },
+    async setOperatorPause(pause) {
+      state = withOperatorPause(state, pause);
+    },
+    async endPause() {
+      state = endedEarly(state);
     },
   };
 }

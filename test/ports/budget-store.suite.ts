@@ -71,5 +71,38 @@ export function budgetStoreSuite(name: string, make: () => Promise<BudgetStoreSu
       await budgetStore.recover();
       expect((await budgetStore.read()).suspect).toBeUndefined();
     });
+
+    it('keeps what an operator wants whatever else is written, until it is taken back', async () => {
+      const { budgetStore } = await subject();
+      const operatorPause = { who: 'ann', since: nowMs, until: nowMs + 60_000, reason: 'they asked us to' };
+      await budgetStore.setOperatorPause(operatorPause);
+      await budgetStore.pause(nowMs + 1_000, 'circuit');
+      await budgetStore.suspect('a');
+      await budgetStore.recover();
+      await budgetStore.endPause();
+      expect((await budgetStore.reserve(request())).granted).toBe(1);
+      expect(await budgetStore.read()).toEqual({
+        nextSlotMs: nowMs + 100,
+        pausedUntilMs: 0,
+        operatorPause,
+      });
+      await budgetStore.setOperatorPause({ who: 'bob', since: nowMs });
+      expect((await budgetStore.read()).operatorPause).toEqual({ who: 'bob', since: nowMs });
+      await budgetStore.setOperatorPause();
+      expect(await budgetStore.read()).not.toHaveProperty('operatorPause');
+    });
+
+    it('ends a pause of the service and an open circuit before their time, and keeps the slots given', async () => {
+      const { budgetStore } = await subject();
+      await budgetStore.reserve(request({ count: 5 }));
+      await budgetStore.suspect('a');
+      await budgetStore.pause(nowMs + 60_000, 'circuit');
+      await budgetStore.endPause();
+      expect(await budgetStore.read()).toEqual({ nextSlotMs: nowMs + 500, pausedUntilMs: 0 });
+      expect(await budgetStore.reserve(request({ count: 2 }))).toMatchObject({
+        granted: 2,
+        firstSlotMs: nowMs + 500,
+      });
+    });
   });
 }

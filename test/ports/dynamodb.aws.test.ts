@@ -42,6 +42,8 @@ budgetStoreSuite(`${name}, two processes`, async () => {
       pause: (untilMs, reason) => next().pause(untilMs, reason),
       suspect: (resource) => next().suspect(resource),
       recover: () => next().recover(),
+      setOperatorPause: (pause) => next().setOperatorPause(pause),
+      endPause: () => next().endPause(),
     },
   };
 });

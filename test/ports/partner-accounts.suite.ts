@@ -11,6 +11,7 @@ export interface PartnerAccountsSubject extends Cleaned {
 const complete: PartnerAccount = partnerAccount({
   stop: { reason: 'disconnected', tokenVersion: '7', at: '2026-11-20T12:00:00Z', unanswered: true },
   pause: { until: 1_763_640_100_000, reason: 'the same token came back', attempts: 2 },
+  operatorPause: { who: 'ann', since: 1_763_640_000_000, until: 1_763_640_100_000, reason: 'a migration' },
   refreshing: { holder: 'run-1', startedAt: 1_763_640_000_000, until: 1_763_640_090_000 },
   token: { version: '7', expiresAt: 1_763_643_600_000, usedAt: 1_763_640_000_000 },
   owedEvents: ['{"source":"advert-bridge"}', '{"ü":"\\""}'],

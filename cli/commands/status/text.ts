@@ -1,4 +1,4 @@
-import type { AccountStatus, Status } from '../../../operations/status.ts';
+import type { AccountStatus, ShownPause, Status } from '../../../operations/status.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';
 import { applicationCommand, connectCommand } from '../../shared/explain.ts';
@@ -30,6 +30,8 @@ export function statusText(status: Status, target: Target, nowMs: number): strin
     lines.push(`No partner account is connected. Connect one: \`${connectCommand(target, 'NAME')}\``);
   }
   lines.push(`queue: ${count(queue.waiting)} waiting, ${count(queue.deadLetters)} dead-lettered`);
+  if (status.paused)
+    lines.push(`The whole bridge is ${pausedText(status.paused, commandFor(target, 'resume'))}`);
   const seconds = pausedUntil === null ? 0 : Math.ceil((Date.parse(pausedUntil) - nowMs) / 1000);
   if (circuit) lines.push(circuitText(pausedUntil, seconds));
   else if (pausedUntil !== null) {
@@ -37,6 +39,11 @@ export function statusText(status: Status, target: Target, nowMs: number): strin
   }
   return lines.join('\n');
 }
+
+const pausedText = ({ who, since, until, reason }: ShownPause, command: string): string =>
+  `paused by ${who} since ${since}, ` +
+  `${until === null ? 'until somebody resumes it' : `until ${until}`}${reason === null ? '' : ` (${reason})`}. ` +
+  `To end that: \`${command}\``;
 
 const circuitText = (pausedUntil: string | null, seconds: number): string =>
   'The circuit is open: the partner service answers 403 to everything, as if it blocked this address. ' +
@@ -113,6 +120,9 @@ function accountLines(account: AccountStatus, target: Target): string[] {
     `  feed:  ${read}${cursorResets === 0 ? '' : `, cursor rejected ${count(cursorResets)} times`}`,
     `  token: ${tokenText(account)}`,
     `  books: ${booksText(account)}`,
+    ...(account.paused
+      ? [`  ${pausedText(account.paused, commandFor(target, `resume ${account.name}`))}`]
+      : []),
     ...forPerson(account, target),
   ];
 }

@@ -309,6 +309,11 @@ export function createBridgePorts(
         coverage.count('budget: recovered');
         await budgetStore.recover();
       }),
+      setOperatorPause: call('budget.setOperatorPause', budgetCalls, budgetStore.setOperatorPause),
+      endPause: call('budget.endPause', budgetCalls, async () => {
+        traffic.circuitClosed();
+        await budgetStore.endPause();
+      }),
       pause: (untilMs, reason) => {
         coverage.count(`budget: ${reason}`);
         if (reason === 'circuit') traffic.circuitOpened();
