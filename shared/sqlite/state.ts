@@ -14,6 +14,7 @@ import { createOutbox } from './outbox.ts';
 import { createParkedMessages } from './parked-messages.ts';
 import { createPartnerAccounts } from './partner-accounts.ts';
 import { createTokenVault } from './token-vault.ts';
+import { createWaitingMessages } from './waiting-messages.ts';
 
 export interface EmbeddedStateOptions {
   /** Default: the machine's own. */
@@ -45,6 +46,7 @@ export function openEmbeddedState(dir: string, { clock = Date, onFault }: Embedd
     advertHistories: createAdvertHistories(store),
     queue: createChangedAdvertsQueue({ store, books, deadLetters: letters, parked, clock }),
     parked: releasable,
+    waitingMessages: createWaitingMessages(store),
     deadLetters,
     bookKeeper: books.keeper,
     backfills: createBackfills(store, documents),

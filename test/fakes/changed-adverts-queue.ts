@@ -14,6 +14,7 @@ import type {
   Settler,
   Verdict,
 } from '../../shared/ports/deliveries.ts';
+import type { WaitingMessages } from '../../shared/ports/parked-messages.ts';
 import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
 import { createLetterStore, type LetterQuery } from './dead-letters.ts';
 import { createInMemoryParkingLot, type InMemoryParkingLot } from './parking-lot.ts';
@@ -227,6 +228,25 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
       redrive,
     },
     sendParked,
+    waitingMessages: {
+      seesQueue: true,
+      async ofAdvert(partnerAccount, advertId) {
+        const isMeant = ({ message }: { readonly message: ChangedAdvert }) =>
+          message.partnerAccount === partnerAccount && message.advertId === advertId;
+        const parked = await parkingLot.oldest(partnerAccount, Number.POSITIVE_INFINITY);
+        return [
+          ...parked
+            .filter(isMeant)
+            .map(({ message }) => ({ message, place: 'parked' as const, receives: 0 })),
+          ...[...messages.values()].filter(isMeant).map(({ message, receives, handedOut, visibleAt }) => ({
+            message,
+            place: 'queue' as const,
+            receives,
+            ...(handedOut || visibleAt === undefined ? {} : { until: visibleAt }),
+          })),
+        ];
+      },
+    } satisfies WaitingMessages,
     /** For the simulation, which parks step by step: messages that are in the parking lot leave the queue. */
     async settleParked(deliveries: readonly Delivery[]): Promise<void> {
       for (const { id } of deliveries) {

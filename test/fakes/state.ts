@@ -27,6 +27,7 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' 
       clock,
     }),
     deadLetters: queue.deadLetters,
+    waitingMessages: queue.waitingMessages,
     bookKeeper: { read: queue.read, queue: queue.queue },
     vault: createInMemoryVault(),
     applicationSecret: createInMemoryApplicationSecret(),

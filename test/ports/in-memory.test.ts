@@ -11,6 +11,7 @@ import { exact } from './harness.ts';
 import { parkedMessagesSuite } from './parked-messages.suite.ts';
 import { partnerAccountsSuite } from './partner-accounts.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
+import { waitingMessagesSuite } from './waiting-messages.suite.ts';
 
 const name = 'in memory';
 
@@ -25,6 +26,7 @@ partnerAccountsSuite(name, make);
 advertHistoriesSuite(name, make);
 changedAdvertsQueueSuite(name, exact, make);
 parkedMessagesSuite(name, make);
+waitingMessagesSuite(name, { seesQueue: true }, make);
 booksSuite(name, exact, make);
 tokenVaultSuite(name, make);
 applicationSecretSuite(name, async (text) => ({ applicationSecret: createInMemoryApplicationSecret(text) }));

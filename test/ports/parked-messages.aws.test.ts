@@ -5,11 +5,13 @@ import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queu
 import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
 import { BatchSettler } from '../../shared/aws/settler.ts';
 import type { Queue } from '../../shared/aws/sqs/send-batches.ts';
+import { createWaitingMessages } from '../../shared/aws/waiting-messages.ts';
 import { startDynamo, startSqs } from '../helpers/aws/emulators.ts';
 import { aMessage, anObserver } from '../helpers/aws/fixtures.ts';
 import { sqsInbox } from '../helpers/aws/sqs-inbox.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { parkedMessagesSuite } from './parked-messages.suite.ts';
+import { waitingMessagesSuite } from './waiting-messages.suite.ts';
 
 let sqs: Awaited<ReturnType<typeof startSqs>>;
 let dynamo: Awaited<ReturnType<typeof startDynamo>>;
@@ -19,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([sqs.stop(), dynamo.stop()]));
 
-parkedMessagesSuite('DynamoDB and SQS (dynalite, fauxqs)', async () => {
+async function make() {
   const clock = createManualClock();
   const table = await dynamo.feedStateTable();
   const queue = sqs.createQueue();
@@ -37,10 +39,14 @@ parkedMessagesSuite('DynamoDB and SQS (dynalite, fauxqs)', async () => {
   return {
     queue: { ...changedAdverts, ...sqsInbox(queue, settler) },
     parked,
+    waitingMessages: createWaitingMessages(table),
     advance: clock.advance,
     now: clock.now,
   };
-});
+}
+
+parkedMessagesSuite('DynamoDB and SQS (dynalite, fauxqs)', make);
+waitingMessagesSuite('DynamoDB (dynalite)', { seesQueue: false }, make);
 
 it('a parked row that cannot be read becomes a dead letter, and the others are released', async () => {
   const table = await dynamo.feedStateTable();

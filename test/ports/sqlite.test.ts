@@ -15,6 +15,7 @@ import { exact } from './harness.ts';
 import { parkedMessagesSuite } from './parked-messages.suite.ts';
 import { partnerAccountsSuite } from './partner-accounts.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
+import { waitingMessagesSuite } from './waiting-messages.suite.ts';
 
 const name = 'sqlite';
 
@@ -48,6 +49,7 @@ partnerAccountsSuite(name, make);
 advertHistoriesSuite(name, make);
 changedAdvertsQueueSuite(name, exact, make);
 parkedMessagesSuite(name, make);
+waitingMessagesSuite(name, { seesQueue: true }, make);
 booksSuite(name, exact, make);
 tokenVaultSuite(name, make);
 applicationSecretSuite(name, async (text) => {

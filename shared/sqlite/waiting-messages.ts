@@ -1,0 +1,33 @@
+import { messageIn } from '../contract/messages.ts';
+import type { WaitingMessage, WaitingMessages } from '../ports/parked-messages.ts';
+import type { Store } from './file/store.ts';
+
+interface Row {
+  readonly body: string;
+  readonly place: WaitingMessage['place'];
+  readonly receives: number;
+  readonly visible_at: number | null;
+}
+
+/** Messages of an advert in the state file, beside a bridge that runs: what its workers have in hand is there, too. */
+export function createWaitingMessages(store: Store): WaitingMessages {
+  // A body that is not JSON is no message of any advert.
+  const isOfAdvert = "partner_account = ?1 AND iif(json_valid(body), body ->> '$.advertId', NULL) = ?2";
+  const select = store.prepare(
+    `SELECT body, 'parked' AS place, 0 AS receives, NULL AS visible_at, sequence_number FROM parked WHERE ${isOfAdvert}
+     UNION ALL
+     SELECT body, 'queue', receives, visible_at, sequence_number FROM messages WHERE ${isOfAdvert}
+     ORDER BY sequence_number`,
+  );
+  return {
+    seesQueue: true,
+    async ofAdvert(partnerAccount, advertId) {
+      const rows = store.read(() => select.all(partnerAccount, advertId)) as unknown as Row[];
+      return rows.flatMap(({ body, place, receives, visible_at: until }) => {
+        const read = messageIn(body);
+        if (!('message' in read)) return [];
+        return [{ message: read.message, place, receives, ...(until === null ? {} : { until }) }];
+      });
+    },
+  };
+}
