@@ -148,6 +148,7 @@ function oddMessages(): [string, Message][] {
     accepted('a newer minor version', set('detail.metadata.schemaVersion', '1.17')),
     accepted('an unknown status', set('detail.data.status', 'in review 🐫')),
     accepted('a status of 256 characters', set('detail.data.status', 'x'.repeat(256))),
+    accepted('the cause of a repair', set('detail.metadata.cause', 'audit')),
     accepted('an unknown cause', set('detail.metadata.cause', 'audit-2030')),
     accepted('times without fractions', set('detail.metadata.observedAt', '2026-11-20T12:00:00Z')),
     accepted('no envelope but source, detail-type, time, resources and detail', (event) => {

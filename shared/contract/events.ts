@@ -7,7 +7,7 @@ import { advertId, instant, partnerAccountName, status, wholeNumber } from './ch
 import { detailTypes, eventSource } from './names.ts';
 
 /** Why the advert was looked at. */
-export const causes = ['feed', 'backfill', 'resync'] as const;
+export const causes = ['feed', 'backfill', 'resync', 'audit'] as const;
 export const cause = v.picklist(causes);
 export type Cause = v.InferOutput<typeof cause>;
 
