@@ -40,8 +40,10 @@ export function readSettings(node: Node): StackSettings {
     if (!faults.has(path)) faults.set(path, expected);
   }
   for (const key of Object.keys(node.getAllContext())) {
+    if (stackSettingNames.includes(key)) continue;
     const meant = settingLike(key);
     if (meant) faults.set(key, `there is no such setting. Did you mean ${meant}?`);
+    else if (namedLikeSettings.test(key)) faults.set(key, 'there is no such setting');
   }
   if (!result.success || faults.size > 0) {
     throw new SettingsError([...faults].map(([place, expected]) => `${place}: ${expected}`));
@@ -49,10 +51,14 @@ export function readSettings(node: Node): StackSettings {
   return result.output;
 }
 
-/** The setting that `key` is probably a misspelling of. */
+/** CDK's own keys, and those of its plugins, have a namespace (`@aws-cdk/…`, `aws:cdk:…`) or hyphens (`cli-telemetry`). */
+const namedLikeSettings = /^\w+$/;
+
+/** The setting that `key` is probably a misspelling of: `poll-seconds`, `alarmsEmail`. */
 function settingLike(key: string): string | undefined {
-  if (key.includes(':') || stackSettingNames.some((name) => name === key)) return undefined;
-  return stackSettingNames.find((name) => distance(name.toLowerCase(), key.toLowerCase()) <= 2);
+  if (/[:/]/.test(key)) return undefined;
+  const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '');
+  return stackSettingNames.find((name) => distance(plain(name), plain(key)) <= 2);
 }
 
 /** Levenshtein distance. */

@@ -12,6 +12,7 @@ import { Drain } from './constructs/drain.ts';
 import { DurableTable } from './constructs/durable-table.ts';
 import { EventBus } from './constructs/event-bus.ts';
 import { FanOut } from './constructs/fan-out.ts';
+import { KeptSettings } from './constructs/kept-settings.ts';
 import { RefreshToken } from './constructs/refresh-token.ts';
 import { SchemaRegistry } from './constructs/schema-registry.ts';
 import { leaveOutUnknown } from './emulator.ts';
@@ -33,6 +34,7 @@ export class AdvertBridge extends Stack {
       // Other teams depend on its events, so on AWS deleting the stack takes a second step.
       terminationProtection: onAws,
     });
+    new KeptSettings(this, 'KeptSettings', settings);
     const feedState = new DurableTable(this, 'FeedState', feedStateTable);
     const changedAdverts = new ChangedAdverts(this, 'ChangedAdverts', { receiverTimeout: fanOutTimeout });
     const { bus } = new EventBus(this, 'Events', settings);

@@ -27,7 +27,7 @@ import { minimalSubscriberSteps } from './steps/minimal-subscriber.ts';
 import { patternSteps } from './steps/patterns.ts';
 import { searchIndexSteps } from './steps/search-index.ts';
 import { secrecySteps } from './steps/secrecy.ts';
-import { destroySteps, updateSteps } from './steps/stack.ts';
+import { destroySteps, refusedDeploySteps, updateSteps } from './steps/stack.ts';
 
 export interface Surroundings {
   readonly options: Options;
@@ -113,6 +113,7 @@ export async function journey(around: Surroundings): Promise<void> {
     await letterSteps(deployment);
     await grantSteps(deployment);
     await updateSteps(deployment);
+    await refusedDeploySteps(deployment);
     await calls.attach();
     await disconnectSteps(deployment);
     await authorizeSteps(deployment, { env, processes });

@@ -90,12 +90,27 @@ describe('the settings of the stack', () => {
         partnerBaseUrl: 'https://partner.example',
         pollsSecond: '5',
         organisationid: 'x',
-        owner: 'me',
+        'alarm-email': 'team@example.com',
+        maxRequests: '5',
       }),
     ).toEqual([
       'pollsSecond: there is no such setting. Did you mean pollSeconds?',
       'organisationid: there is no such setting. Did you mean organizationId?',
+      'alarm-email: there is no such setting. Did you mean alarmEmail?',
+      'maxRequests: there is no such setting',
     ]);
+  });
+
+  it("leave the keys of CDK and of its plugins alone: those with a namespace, and CDK's few with hyphens", () => {
+    const foreign = {
+      '@aws-cdk/core:bootstrapQualifier': 'ours',
+      'aws:cdk:enable-path-metadata': true,
+      'ssm:account=111111111111:parameterName=/x:region=eu-central-1': 'y',
+      'acknowledged-issue-numbers': [34892],
+      'cli-telemetry': false,
+      'acme/pollSeconds': '5',
+    };
+    expect(faultsOf({ partnerBaseUrl: 'https://partner.example', ...foreign })).toEqual([]);
   });
 
   it('stop the app with the list alone', () => {

@@ -1,0 +1,45 @@
+import { CfnParameter, CfnRule, Fn, Stack } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import type { StackSettings } from '../../shared/contract/settings.ts';
+
+/** Settings without which a deployment deletes what others hang on, and what that is. */
+const keptSettings = {
+  busName: 'the event bus, with every rule that subscribers have on it',
+  alarmEmail: 'the topic of the alarms and the subscription of their receiver',
+} as const satisfies Partial<Record<keyof StackSettings, string>>;
+
+/** Value of the parameter where the setting is not given. */
+const notGiven = 'none';
+
+/**
+ * Has CloudFormation refuse, before it changes anything, a deployment that would change one of these settings by
+ * forgetting it. Each has a parameter of its name. On an update `cdk deploy` leaves a parameter that the command line does
+ * not name at the value that the stack has, and a rule compares that with the setting as it is now.
+ *
+ * @see docs/decisions/0018-kept-settings.md
+ */
+export class KeptSettings extends Construct {
+  constructor(scope: Construct, id: string, settings: StackSettings) {
+    super(scope, id);
+    for (const [name, deletes] of Object.entries(keptSettings)) {
+      const value = settings[name as keyof typeof keptSettings] ?? notGiven;
+      const deployed = new CfnParameter(this, name, {
+        default: value,
+        description: `The setting ${name} of this stack, confirmed: see docs/operate/deploy.md#settings-that-are-confirmed`,
+      });
+      deployed.overrideLogicalId(name);
+      const rule = new CfnRule(this, `${name}Kept`, {
+        assertions: [
+          {
+            assert: Fn.conditionEquals(deployed.valueAsString, value),
+            assertDescription:
+              `Nothing was changed. The deployed stack has another ${name} than this deployment (${value}), which would delete ` +
+              `${deletes}. Deploy with the setting that it has ("aws cloudformation describe-stacks --stack-name ` +
+              `${Stack.of(this).stackName}" lists it among its Parameters), or, to change it, add: --parameters ${name}=${value}`,
+          },
+        ],
+      });
+      rule.overrideLogicalId(`${name}Kept`);
+    }
+  }
+}
