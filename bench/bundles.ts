@@ -13,9 +13,15 @@ export type Stage = (typeof stages)[number];
 /** Parts below this, in bytes, are shown as one row. */
 const minShown = 4_000;
 
-/** Calls `work` with the bundles that `cdk synth` makes, by stage, and deletes them afterwards. @returns what `work` returns */
+/**
+ * Calls `work` with the bundles that `cdk synth` makes, by stage, and deletes them afterwards.
+ *
+ * @param work is also given the environment that the template gives the functions, all of them in one; what is known only
+ *   when it is deployed (a name, an address) is an address here
+ * @returns what `work` returns
+ */
 export async function withBundles<T>(
-  work: (files: Readonly<Record<Stage, string>>) => T,
+  work: (files: Readonly<Record<Stage, string>>, environment: Readonly<Record<string, string>>) => T,
 ): Promise<Awaited<T>> {
   const out = mkdtempSync(path.join(tmpdir(), 'advert-bridge-synth-'));
   try {
@@ -34,10 +40,33 @@ export async function withBundles<T>(
       if (found.length !== 1) throw new Error(`${found.length} bundles of ${stage} in ${out}`);
       return [stage, found[0]] as const;
     });
-    return await work(Object.fromEntries(named) as Record<Stage, string>);
+    return await work(Object.fromEntries(named) as Record<Stage, string>, environmentIn(out));
   } finally {
     rmSync(out, { recursive: true, force: true });
   }
+}
+
+interface Template {
+  readonly Resources: Readonly<
+    Record<string, { readonly Properties?: { readonly Environment?: Environment } }>
+  >;
+}
+interface Environment {
+  readonly Variables: Readonly<Record<string, unknown>>;
+}
+
+function environmentIn(folder: string): Record<string, string> {
+  const templates = globSync(`${folder}/*.template.json`).map(
+    (file) => JSON.parse(readFileSync(file, 'utf8')) as Template,
+  );
+  const variables = templates.flatMap(({ Resources }) =>
+    Object.values(Resources).flatMap(({ Properties }) =>
+      Object.entries(Properties?.Environment?.Variables ?? {}),
+    ),
+  );
+  return Object.fromEntries(
+    variables.map(([name, value]) => [name, typeof value === 'string' ? value : 'https://aws.example/name']),
+  );
 }
 
 /** Bytes in a bundle by package, bundled with the options of infra/constructs/bridge-function.ts. */

@@ -7,7 +7,7 @@ import { runArguments, runUntilIdle, setUpBridge, withFolder } from './runs/brid
 import { commandLine, measure, startService } from './runs/processes.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const maxRatio = 1.5;
+const maxRatio = 3;
 const concurrency = 10;
 
 /** The least that a poll can do: open a state file and make one request. CommonJS, because ES modules load more slowly. */

@@ -10,9 +10,9 @@ interface Setting {
 }
 
 const settings: readonly Setting[] = [
-  { latencyMs: 20, concurrency: 10, minSpeed: 0.9 },
-  { latencyMs: 20, concurrency: 50, minSpeed: 0.9 },
-  { latencyMs: 20, concurrency: 200, minSpeed: 0.9 },
+  { latencyMs: 20, concurrency: 10, minSpeed: 0.85 },
+  { latencyMs: 20, concurrency: 50, minSpeed: 0.85 },
+  { latencyMs: 20, concurrency: 200, minSpeed: 0.8 },
   { latencyMs: 0, concurrency: 50, minSpeed: 0.4 },
 ];
 const maxCpu = 1.6;
