@@ -19,7 +19,9 @@ import { sendBack } from './redelivery.ts';
 type LeaveDeps = Pick<AdvertDeps, 'histories' | 'random'>;
 
 /**
- * Dead-letters the oldest message; the others go back. Never rejects.
+ * Dead-letters the oldest message. The others go back without a delay, however often they were received: each message that
+ * leaves costs those behind it one receive, and with a delay for each, as many as wait would leave one every quarter of an
+ * hour. Never rejects.
  *
  * @param retryMs how long all of them stay away when the row could not be marked
  */
@@ -33,7 +35,11 @@ export async function deadLetterOldest(
   // Planted faults: owed-left-out, owed-only-on-redelivery, others-done-with-dead-letter
   const owed = await markOwed(histories, head).catch(() => false);
   if (!owed) return sendBack(group, retryMs, random);
-  return [{ delivery: head, verdict: { kind: 'dead-letter', letter } }, ...sendBack(others, 0, random)];
+  const atOnce = { kind: 'retry', delayMs: 0 } as const;
+  return [
+    { delivery: head, verdict: { kind: 'dead-letter', letter } },
+    ...others.map((delivery) => ({ delivery, verdict: atOnce })),
+  ];
 }
 
 const parkRetryMs = 5_000;

@@ -91,8 +91,8 @@ export const plantedInFanOut: readonly PlantedFault[] = [
     to: '',
   }),
   onLeaving('others-done-with-dead-letter', {
-    from: '...sendBack(others, 0, random)',
-    to: "...others.map((delivery) => ({ delivery, verdict: { kind: 'done', outcome: 'coalesced' } as const }))",
+    from: '({ delivery, verdict: atOnce })',
+    to: "({ delivery, verdict: { kind: 'done', outcome: 'coalesced' } as const })",
   }),
   inFanOut('settled-one-by-one', {
     file: 'by-advert.ts',

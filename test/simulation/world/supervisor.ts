@@ -250,7 +250,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     if (pauseReason !== 'circuit' || pausedUntilMs <= scheduler.now()) return;
     log.trace('a person', () => 'ends the circuit');
     world.coverage.count('person: ends the circuit');
-    world.traffic.circuitClosed();
+    world.traffic.circuitEndedByPerson();
     await state.budgetStore.recover();
   }
 

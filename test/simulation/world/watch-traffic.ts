@@ -37,6 +37,7 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
   let isBlocked = false;
   /** When the circuit last opened or closed: what was answered long before that has no part in what comes of it. */
   let turnedMs = Number.NEGATIVE_INFINITY;
+  let endedByPersonMs = Number.NEGATIVE_INFINITY;
 
   return {
     started(process: Process, { path }: WireRequest): void {
@@ -68,8 +69,9 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
     /** From now on single requests go through, as trials. */
     circuitOpened(): void {
       const since = [...forbidden].filter(([, atMs]) => atMs >= turnedMs - underWayMs);
-      // A trial that fails is enough to open it again.
-      const expected = isBlocked ? 1 : 2;
+      // A trial that fails is enough to open it again, also one that was under way when a person ended it.
+      const isTrial = isBlocked || scheduler.now() - endedByPersonMs < underWayMs;
+      const expected = isTrial ? 1 : 2;
       isBlocked = true;
       turnedMs = scheduler.now();
       if (since.length >= expected) return;
@@ -82,6 +84,10 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
       isBlocked = false;
       turnedMs = scheduler.now();
       pause = { fromMs: 0, untilMs: 0 };
+    },
+    circuitEndedByPerson(): void {
+      this.circuitClosed();
+      endedByPersonMs = scheduler.now();
     },
   };
 }

@@ -387,6 +387,17 @@ describe('a message that was delivered too often', () => {
     expect(verdicts.map(({ kind }) => kind)).toEqual(['dead-letter', 'dead-letter', 'retry']);
   });
 
+  it('is followed at once by the next of its advert, which was delivered as often', async () => {
+    const deliveries = ['a:123', 'b:123', 'c:123'].map((key) =>
+      world.delivery({ receives: 301, message: changedAdvert({ key }) }),
+    );
+
+    const verdicts = await world.handle(...deliveries);
+
+    const atOnce = { kind: 'retry', delayMs: 0 };
+    expect(verdicts).toEqual([expect.objectContaining({ kind: 'dead-letter' }), atOnce, atOnce]);
+  });
+
   it('comes back at once where what is owed cannot be written, but for its own delay', async () => {
     world.state.conflicts = Number.POSITIVE_INFINITY;
 
