@@ -74,7 +74,10 @@ export const faultPolicies: Readonly<Record<FaultKind, FaultPolicy>> = {
   'invalid-request': policy('advert', 'at-once'),
   /** Any other 4xx: refused without a word that it is the request's own fault (409, 423, 451 may end by themselves). */
   'request-refused': policy('advert', 'by-tries'),
-  /** 404 or 410 in the service's own error shape. */
+  /**
+   * 404 or 410 in the service's own error shape (shared/partner-api/errors/error-body.ts). Of an advert that is an outcome, no fault:
+   * `observe` in functions/fan-out/settle-advert.ts makes `AdvertUnavailable` of it.
+   */
   'not-found': policy('advert', 'by-tries'),
   /** 404 for the path itself: the base URL is wrong. */
   'wrong-path': policy('bridge', 'by-age', { needsAttention: true }),

@@ -13,7 +13,7 @@ export interface Delivery {
   readonly position: Position;
   /** How often it has been delivered, this time included. */
   readonly receives: number;
-  /** When the queue accepted it, ms since 1970. */
+  /** When the queue accepted it, ms since 1970. A release from parking and a redrive send it anew, so its age begins again. */
   readonly sentAt: number;
 }
 

@@ -5,6 +5,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { checkedJson } from '../../shared/contract/checks.ts';
 import { envelope } from '../../shared/contract/events.ts';
+import { metrics } from '../../shared/contract/names.ts';
 import { stackSettings } from '../../shared/contract/settings.ts';
 import { SearchStack } from './subscribe.ts';
 
@@ -28,6 +29,17 @@ describe('the README', () => {
     expect(checkedJson(envelope, shown ?? '', 'README')).toMatchObject({
       'detail-type': 'AdvertStatusChanged',
     });
+  });
+});
+
+describe('docs/decisions/0004-books.md', () => {
+  it('says of every metric what it counts', () => {
+    const listed = [
+      ...readFileSync('docs/decisions/0004-books.md', 'utf8').matchAll(/^\| (`[A-Z].*?`) \|/gm),
+    ];
+    const names = listed.flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+
+    expect(names.sort()).toEqual(Object.values(metrics).sort());
   });
 });
 

@@ -32,6 +32,10 @@ const isWrong = (name: string, value: unknown) =>
   !v.safeParse(stackSettings, { ...right, [name]: value }).success;
 
 describe('settings, nearly right', () => {
+  it('are all of them', () => {
+    expect(names.sort()).toEqual(Object.keys(stackSettings.entries).sort());
+  });
+
   it('are settings, or issues of the schema: never a crash', async () => {
     await fc.assert(
       fc.asyncProperty(nearlyRight(right), async (given) => {
