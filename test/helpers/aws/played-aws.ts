@@ -23,6 +23,8 @@ export interface AwsOptions {
   /** Gives the functions their settings; called before the first one is loaded. */
   setEnvironment(variables: Readonly<Record<string, string>>): void;
   readonly loadHandler: LoadHandler;
+  /** Told of each call to AWS. */
+  readonly onCall?: (operation: string, body: string) => void;
 }
 
 export interface Invocations {
@@ -62,7 +64,12 @@ export async function startAws(options: AwsOptions) {
   const services = playServices(async (event) =>
     (await options.loadHandler('refresh-token'))(event, context('refresh-token')),
   );
-  const wire = await startWire({ dynamodb: dynamo.url, sqs: sqs.url, play: services.play });
+  const wire = await startWire({
+    dynamodb: dynamo.url,
+    sqs: sqs.url,
+    play: services.play,
+    onCall: options.onCall,
+  });
   const { clientId, clientSecret } = sandbox.application;
   services.secrets.set(secretNames.application, {
     SecretString: JSON.stringify({ clientId, clientSecret }),

@@ -31,6 +31,8 @@ export interface Targets {
   readonly sqs: string;
   /** Plays every other service. @param operation such as `secretsmanager GetSecretValue` */
   play(operation: string, body: string, path: string): Promise<Answer> | Answer;
+  /** Told of each call before it is answered. */
+  readonly onCall?: ((operation: string, body: string) => void) | undefined;
 }
 
 /** SQS and EventBridge bill every 64 KB begun as one. */
@@ -77,6 +79,7 @@ export async function startWire(targets: Targets) {
 
   async function serve(headers: IncomingHttpHeaders, path: string, body: string): Promise<Answer> {
     const operation = operationOf(headers, path);
+    targets.onCall?.(operation, body);
     count[operation] ??= { ...none };
     const calls = count[operation];
     calls.calls += 1;

@@ -1,0 +1,70 @@
+/**
+ * What an embedded bridge keeps and publishes for adverts, byte for byte, as it was before there was a second feed. A
+ * difference means that state files or events of bridges in use change: where that is meant, write the file anew with `-u`.
+ */
+import { DatabaseSync } from 'node:sqlite';
+import { expect, it } from 'vitest';
+import { createDrain } from '../../../functions/drain/drain.ts';
+import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
+import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
+import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
+import { feedState, partnerAccount } from '../../helpers/records.ts';
+import { scratchFolders } from '../../helpers/scratch-folder.ts';
+import { createWorld } from '../../helpers/world.ts';
+
+const newFolder = scratchFolders();
+const tables = ['feeds', 'books', 'messages', 'parked', 'dead_letters', 'advert_histories', 'outbox'];
+
+it('rows, messages and events of adverts are what they were', async () => {
+  const { clock, service, drainDeps, fanOutDeps, events } = await createWorld();
+  const dir = newFolder();
+  const state = openEmbeddedState(dir, { clock });
+  const { queue, partnerAccounts: accounts, outbox } = state;
+  const drain = createDrain({
+    ...{ ...drainDeps, accounts, queue, deadLetters: queue },
+    ...{ feedStates: state.feedStates, parked: state.parked },
+  });
+  const fanOut = createFanOut({
+    ...{ ...fanOutDeps, histories: state.advertHistories },
+    accounts: new ViewedAccounts(accounts, clock),
+  });
+  const round = async () => {
+    clock.advance(60_000);
+    await drain.round({ deadlineMs: clock.now() + 60_000 });
+    const batch = await queue.receive({ maxGroups: 10, maxPerGroup: 10, visibilityMs: 60_000 });
+    await queue.settle(await fanOut.handle(batch, { deadlineMs: clock.now() + 60_000 }));
+  };
+  await accounts.write(partnerAccount(), 0);
+  await state.feedStates.register(feedState());
+
+  service.change('7', 'new');
+  service.change('8', 'new');
+  service.change('7', 'new');
+  service.list('no advert');
+  await round();
+  service.change('7', 'active');
+  service.remove('8');
+  await round();
+  service.change('9', 'new');
+  await round();
+  service.change('7', 'sold');
+  await drain.round({ deadlineMs: clock.now() + 60_000 });
+  const pause = { until: clock.now() + 600_000, reason: 'token-rejected-again', attempts: 1 };
+  await accounts.write(partnerAccount({ pause }), (await accounts.read('main'))?.version ?? 0);
+  await round();
+  for (const event of events.accepted) await outbox.add(['https://shop.example/events'], event);
+  await state.close();
+
+  using db = new DatabaseSync(stateFileIn(dir));
+  const rows = tables.flatMap((table) => [
+    `-- ${table}`,
+    ...db
+      .prepare(`SELECT * FROM ${table}`)
+      .all()
+      .map((one) => JSON.stringify(one)),
+  ]);
+  await expect(`${[...rows, '-- events', ...events.accepted].join('\n')}\n`).toMatchFileSnapshot(
+    'in-state-file.txt',
+  );
+});
