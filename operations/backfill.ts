@@ -4,6 +4,7 @@
  */
 import { type EnqueueDeps, enqueuePage } from '../functions/drain/enqueue-page.ts';
 import { idsOf } from '../functions/drain/page-ids.ts';
+import type { FeedName } from '../shared/contract/feeds.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
 import { PartnerError } from '../shared/domain/faults.ts';
 import type { AdvertSource } from '../shared/ports/advert-source.ts';
@@ -14,7 +15,7 @@ export interface BackfillDeps extends EnqueueDeps {
   readonly clock: Clock;
   readonly settings: {
     /** Name of the feed that the messages pretend to come from. */
-    readonly feed: string;
+    readonly feed: FeedName;
     /** Nothing is added while more messages of the partner account wait: changes of the feed wait behind them. */
     readonly maxWaiting: number;
     /** Pause before the queue is looked at again. */

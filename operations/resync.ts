@@ -1,7 +1,7 @@
 /** Reads a feed again from a time on, as the drain reads it. */
 import { type PollDeps, pollFeed } from '../functions/drain/poll-feed.ts';
+import { advertsFeed } from '../shared/contract/feeds.ts';
 import { toInstant } from '../shared/domain/clock.ts';
-import { advertsFeed } from '../shared/domain/feed.ts';
 import { knownSuccess } from '../shared/domain/last-success.ts';
 import { CommandError } from './errors.ts';
 

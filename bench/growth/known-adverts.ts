@@ -81,7 +81,9 @@ async function fill(dir: string, size: number, changes: number): Promise<void> {
       const some = Array.from({ length: Math.min(writesAtOnce, size - index) }, (_, more) =>
         advertIdOf(((index + more) * stride) % size, changes),
       );
-      await Promise.all(some.map((advertId) => write(state, { partnerAccount, generation, advertId })));
+      await Promise.all(
+        some.map((advertId) => write(state, { partnerAccount, generation, feed: 'adverts', advertId })),
+      );
     }
   } finally {
     state.close();
@@ -113,7 +115,6 @@ async function write({ advertHistories }: EmbeddedState, key: AdvertKey): Promis
   const message: ChangedAdvert = {
     ...key,
     key: `${newId}:${key.advertId}`,
-    feed: 'adverts',
     listedAt,
     cause: 'feed',
     correlationId: newId,

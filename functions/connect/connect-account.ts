@@ -8,9 +8,9 @@
  */
 
 import type { ConnectedAccount } from '../../shared/contract/connect.ts';
+import { feedNames } from '../../shared/contract/feeds.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
-import { feeds } from '../../shared/domain/feed.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
@@ -125,7 +125,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     if (isAnew) await begin(lock, generation);
     const version = await vault.write(name, pair);
     const since = wanted ?? recently;
-    for (const { name: feed } of feeds) {
+    for (const feed of feedNames) {
       const beginning = { since, resets: 0, resetsInARow: 0 } as const;
       await feedStates.register({ partnerAccount: name, feed, generation, ...beginning });
     }

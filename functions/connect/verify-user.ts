@@ -1,9 +1,9 @@
 /** What `connect` asks of the service with an access token that it was just given. */
 import { advertIdPattern } from '../../shared/contract/checks.ts';
 import type { ConnectedAccount } from '../../shared/contract/connect.ts';
+import { advertsFeed, pageLimit } from '../../shared/contract/feeds.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
-import { advertsFeed, pageLimit } from '../../shared/domain/feed.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
@@ -138,7 +138,9 @@ export function createUserVerification(deps: UserVerificationDeps) {
   ): Promise<boolean> {
     for (let start = 0; start < ids.length; start += lookUpAtOnce) {
       const some = ids.slice(start, start + lookUpAtOnce);
-      const rows = await Promise.all(some.map((advertId) => knownAdverts.read({ ...account, advertId })));
+      const rows = await Promise.all(
+        some.map((advertId) => knownAdverts.read({ ...account, feed: advertsFeed.name, advertId })),
+      );
       if (rows.some((row) => row !== undefined)) return true;
     }
     return false;

@@ -1,7 +1,7 @@
 import type { Cause } from '../../shared/contract/events.ts';
+import type { Feed } from '../../shared/contract/feeds.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import type { Feed } from '../../shared/domain/feed.ts';
 import type { FeedState, FeedStates, Progress } from '../../shared/ports/feed-states.ts';
 import { type EnqueueDeps, enqueuePage } from './enqueue-page.ts';
 import { idsOf, type PageIds } from './page-ids.ts';
@@ -48,7 +48,9 @@ export async function acceptPage(
   const { page, receivedAt, startedOver, since } = read;
   const found = idsOf(page.data);
   // Planted faults: cursor-before-sends, reset-before-sends
-  await enqueuePage(deps, state, found, { receivedAt, cause });
+  const { partnerAccount, generation } = state;
+  const listing = { partnerAccount, generation, feed: feed.name };
+  await enqueuePage(deps, listing, found, { receivedAt, cause });
   const progress = progressOf(state, read, found);
   const standstill = standstillAfter(state, read, progress.resetsInARow);
   // The write of the last page ends the lease, which saves a write; but a standstill is noted when the lease is released.
@@ -60,7 +62,6 @@ export async function acceptPage(
   observer.count(metrics.deadLettered, found.malformed);
   if (startedOver) {
     observer.count(metrics.cursorResets, 1);
-    const { partnerAccount } = state;
     observer.warn('cursor rejected: reading starts over', { partnerAccount, feed: feed.name, since });
   }
   const { counts: _counts, ...stored } = progress;

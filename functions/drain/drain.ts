@@ -3,8 +3,9 @@
  *
  * A page goes `pollFeed` (poll-feed.ts) → queue → cursor. See docs/contribute/architecture.md.
  */
+
+import { feedNamed } from '../../shared/contract/feeds.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import { feeds } from '../../shared/domain/feed.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
 import type { FeedState } from '../../shared/ports/feed-states.ts';
@@ -63,7 +64,7 @@ export function createDrain(deps: DrainDeps) {
     const turns = [...due];
     await forEachConcurrent(turns, settings.feedsAtOnce, async (turn) => {
       const { state } = turn;
-      const feed = feeds.find(({ name }) => name === state.feed);
+      const feed = feedNamed(state.feed);
       if (!feed) return;
       const { partnerAccount } = state;
       const before = polls.get(state);

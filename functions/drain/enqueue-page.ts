@@ -1,11 +1,11 @@
 import type { Cause } from '../../shared/contract/events.ts';
+import { type FeedName, feeds } from '../../shared/contract/feeds.ts';
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import { cleanText } from '../../shared/partner-api/errors/clean-text.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
-import type { FeedState } from '../../shared/ports/feed-states.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { PageIds } from './page-ids.ts';
 
@@ -17,6 +17,13 @@ export interface EnqueueDeps {
   readonly newId: () => string;
 }
 
+/** Whose IDs they are, and which feed names them. */
+interface Listing {
+  readonly partnerAccount: string;
+  readonly generation: number;
+  readonly feed: FeedName;
+}
+
 /**
  * Sends one message for each distinct ID of the page, and one dead letter for all entries that are no IDs.
  *
@@ -24,7 +31,7 @@ export interface EnqueueDeps {
  */
 export async function enqueuePage(
   { queue, deadLetters, observer, newId }: EnqueueDeps,
-  { partnerAccount, generation, feed }: Pick<FeedState, 'partnerAccount' | 'generation' | 'feed'>,
+  { partnerAccount, generation, feed }: Listing,
   found: PageIds,
   { receivedAt, cause }: { readonly receivedAt: number; readonly cause: Cause },
 ): Promise<void> {
@@ -34,9 +41,9 @@ export async function enqueuePage(
   const listedAt = toInstant(receivedAt);
   const about = { partnerAccount, feed, correlationId: readId };
   if (found.malformed > 0) {
-    await deadLetters.sendMalformed([malformedIds(partnerAccount, found, listedAt)]);
+    await deadLetters.sendMalformed([malformedIds(about, found, listedAt)]);
     const count = found.malformed;
-    observer.warn('the feed named something that is no advert ID', { ...about, count });
+    observer.warn(`the feed named something that is no ${feeds[feed].object} ID`, { ...about, count });
   }
   const messages = found.ids.map(
     (advertId): ChangedAdvert => ({
@@ -60,13 +67,14 @@ export async function enqueuePage(
 
 /** One dead letter for all malformed IDs of a page: a feed that names nothing else must not fill the queue. */
 function malformedIds(
-  partnerAccount: string,
+  { partnerAccount, feed }: Pick<Listing, 'partnerAccount' | 'feed'>,
   { malformed, malformedShown }: PageIds,
   at: string,
 ): DeadLetter {
   const shown = malformedShown.map((text) => JSON.stringify(cleanText(text, []).slice(0, 40)));
   const named = malformed > shown.length ? [...shown, '…'] : shown;
-  const what = malformed === 1 ? 'is no advert ID' : 'are no advert IDs';
+  const { object } = feeds[feed];
+  const what = malformed === 1 ? `is no ${object} ID` : `are no ${object} IDs`;
   return {
     partnerAccount,
     advertId: malformedShown[0] ?? null,

@@ -1,6 +1,6 @@
+import type { Feed } from '../../shared/contract/feeds.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { asPartnerError, type PartnerError } from '../../shared/domain/faults.ts';
-import type { Feed } from '../../shared/domain/feed.ts';
 import type { FeedReader } from '../../shared/ports/feed-reader.ts';
 import type { FeedState, PollEnd } from '../../shared/ports/feed-states.ts';
 import { type AcceptDeps, acceptPage, type LeasedFeed } from './accept-page.ts';

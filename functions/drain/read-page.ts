@@ -1,7 +1,7 @@
+import { type Feed, pageLimit } from '../../shared/contract/feeds.ts';
 import { isCursor } from '../../shared/contract/partner-service.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
-import { type Feed, pageLimit } from '../../shared/domain/feed.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
 import { mayBeCursorRejection } from '../../shared/partner-api/errors/classify.ts';
 import type { CallOptions, FeedReader, ReceivedPage } from '../../shared/ports/feed-reader.ts';

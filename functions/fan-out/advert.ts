@@ -47,9 +47,10 @@ export const firstRow: AdvertRow = {
   version: 0,
 };
 
-export const keyOf = ({ partnerAccount, generation, advertId }: ChangedAdvert): AdvertKey => ({
+export const keyOf = ({ partnerAccount, generation, feed, advertId }: ChangedAdvert): AdvertKey => ({
   partnerAccount,
   generation,
+  feed,
   advertId,
 });
 

@@ -1,3 +1,4 @@
+import { historyKeyOf } from '../../shared/domain/history-key.ts';
 import type { Delivery } from '../../shared/ports/deliveries.ts';
 
 /** Deliveries of one advert, oldest first; or one that is no message. */
@@ -9,7 +10,7 @@ export function byAdvert(deliveries: readonly Delivery[]): DeliveryGroup[] {
   for (const delivery of deliveries) {
     const { message, id } = delivery;
     // Planted fault: settled-one-by-one
-    const key = message ? `${message.partnerAccount}/${message.generation}/${message.advertId}` : id;
+    const key = message ? historyKeyOf(message) : id;
     const group = groups.get(key);
     if (group) group.push(delivery);
     else groups.set(key, [delivery]);

@@ -104,11 +104,11 @@ const isTroubled = ({ tries, missingSince }: AdvertRow): boolean =>
 
 async function observe(
   { adverts, clock }: AdvertDeps,
-  { partnerAccount, generation, advertId }: ChangedAdvert,
+  { partnerAccount, generation, feed, advertId }: ChangedAdvert,
   deadlineMs: number,
 ): Promise<Omit<ObservedAdvert, 'status'> & { readonly status: string | null }> {
   try {
-    return await adverts.readAdvert(partnerAccount, advertId, { deadlineMs, generation });
+    return await adverts.readAdvert(partnerAccount, advertId, { deadlineMs, generation, feed });
   } catch (error) {
     if (error instanceof PartnerError && error.code === 'not-found')
       return { status: null, receivedAt: clock.now() };

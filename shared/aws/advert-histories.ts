@@ -2,7 +2,8 @@ import { paginateScan } from '@aws-sdk/client-dynamodb';
 import { checked } from '../contract/checks.ts';
 import { advertRow } from '../contract/rows.ts';
 import { advertStatusTable } from '../contract/tables.ts';
-import type { AdvertHistories, AdvertKey } from '../ports/advert-histories.ts';
+import { historyKeyOf as keyOf } from '../domain/history-key.ts';
+import type { AdvertHistories } from '../ports/advert-histories.ts';
 import type { Edges } from './batches/batches.ts';
 import { CoalescedReads } from './dynamodb/coalesced-reads.ts';
 import { hasVersion, putItem, type Table } from './dynamodb/conditional-write.ts';
@@ -10,9 +11,6 @@ import { deleteAll } from './dynamodb/query.ts';
 import { fromItem, type Item } from './dynamodb/values.ts';
 
 const { partitionKey: pk } = advertStatusTable;
-
-const keyOf = ({ partnerAccount, generation, advertId }: AdvertKey) =>
-  `${partnerAccount}/${generation}/${advertId}`;
 
 /** Advert histories on the advert-status table: one item an advert, below 1 KB, so one write unit a change. */
 export function createAdvertHistories(table: Table, edges?: Edges): AdvertHistories {

@@ -1,6 +1,6 @@
+import { feedNames } from '../contract/feeds.ts';
 import { feedStateTable } from '../contract/tables.ts';
 import type { Books } from '../domain/books.ts';
-import { feeds } from '../domain/feed.ts';
 import type { BookKeeper } from '../ports/books.ts';
 import { readItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
 import { type Item, numberIn } from './dynamodb/values.ts';
@@ -42,7 +42,7 @@ export async function readBooks(table: Table, partnerAccount: string, generation
   // Each kind of item by itself: the grants of a function are by kind, and a call over two would be refused.
   const [outcomes, ...found] = await Promise.all([
     readItem(table, booksItemKey(partnerAccount, generation)),
-    ...feeds.map(({ name: feed }) => readItem(table, feedItemKey({ partnerAccount, feed }))),
+    ...feedNames.map((feed) => readItem(table, feedItemKey({ partnerAccount, feed }))),
   ]);
   const own = found.filter((item) => numberIn(item, 'generation') === generation);
   const sum = (name: string) => own.reduce((total, item) => total + numberIn(item, name), 0);

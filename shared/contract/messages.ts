@@ -2,6 +2,7 @@
 import * as v from 'valibot';
 import { advertId, checkedJson, instant, partnerAccountName, ShapeError, wholeNumber } from './checks.ts';
 import { cause, generation } from './events.ts';
+import { feedNames } from './feeds.ts';
 
 /**
  * How often a queue hands a message out before it moves it to the dead letters by itself, without noting the event that
@@ -11,7 +12,7 @@ import { cause, generation } from './events.ts';
  */
 export const maxReceiveCount = 1_000;
 
-/** One advert that a page of the feed named. */
+/** One advert, or other object, that a page of a feed named. */
 export const changedAdvert = v.object({
   /**
    * `<readId>:<advertId>`, fresh for every page read, also its deduplication ID. Fan-out finds its own work again
@@ -20,8 +21,8 @@ export const changedAdvert = v.object({
   key: v.pipe(v.string(), v.minLength(3), v.maxLength(128)),
   partnerAccount: partnerAccountName,
   generation,
-  /** Name of the feed, such as `adverts`. */
-  feed: v.string(),
+  feed: v.picklist(feedNames, 'expected a feed that this bridge has'),
+  /** ID of the object that changed, whichever feed named it. */
   advertId,
   listedAt: instant,
   cause,

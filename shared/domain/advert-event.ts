@@ -1,8 +1,10 @@
 import type { AdvertEvent, AuthorizationEvent } from '../contract/events.ts';
+import { feeds } from '../contract/feeds.ts';
 import type { ChangedAdvert } from '../contract/messages.ts';
 import { detailTypes, eventSource, schemaVersion } from '../contract/names.ts';
 import { toInstant } from './clock.ts';
 import type { EventFields } from './event-fields.ts';
+import { historyKeyOf } from './history-key.ts';
 
 export interface Observation {
   /** null: the service does not know the advert. */
@@ -19,10 +21,11 @@ export interface Observation {
 /** The event for what was observed of an advert when `message` was handled. */
 export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEvent {
   const { partnerAccount, generation, advertId, listedAt, cause, correlationId } = message;
+  const feed = feeds[message.feed];
   const { status, previousStatus, sequence, copied } = seen;
   const observedAt = toInstant(seen.observedAt);
   const metadata = {
-    eventId: `${partnerAccount}/${generation}/${advertId}/${sequence}`,
+    eventId: `${historyKeyOf(message)}/${sequence}`,
     schemaVersion,
     partnerAccount,
     generation,
@@ -34,7 +37,7 @@ export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEv
   };
   const source: typeof eventSource = eventSource;
   const time = toSeconds(observedAt);
-  const resources = [`advert-bridge/${partnerAccount}/advert/${advertId}`];
+  const resources = [`advert-bridge/${partnerAccount}/${feed.object}/${advertId}`];
   return status === null
     ? {
         source,

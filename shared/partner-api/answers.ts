@@ -1,6 +1,7 @@
 /** Reads successful answers. One of another shape is a fault, whose message names places, never contents. */
 import * as v from 'valibot';
 import { checked, ShapeError } from '../contract/checks.ts';
+import type { Feed } from '../contract/feeds.ts';
 import {
   advert,
   type FeedPage,
@@ -33,7 +34,7 @@ export function pageIn(answer: Answer, what: string, limit: number): FeedPage {
 }
 
 /**
- * The status of an advert, and the advert as it was sent.
+ * The status of an advert or other object, and that object as it was sent.
  *
  * @param id the one asked for: a status of another advert must not be taken for its own
  * @throws {PartnerError} `transient`, `contract-broken`
@@ -43,9 +44,10 @@ export function advertIn(
   answer: Answer,
   id: string,
   what: string,
+  schema: Feed['answer'] = advert,
 ): { readonly status: string; readonly advert: unknown } {
   const body = parsed(answer, what);
-  const { data } = checkedAs(advert, body, answer, what);
+  const { data } = checkedAs(schema, body, answer, what);
   const answered =
     Number.isSafeInteger(data.id) || typeof data.id === 'string' ? String(data.id) : longIdIn(answer);
   if (answered === id) return { status: data.status, advert: (body as { data: unknown }).data };

@@ -4,9 +4,9 @@
  */
 
 import { checked } from '../contract/checks.ts';
+import type { Feed } from '../contract/feeds.ts';
 import { partnerBaseUrl } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
-import type { Feed } from '../domain/feed.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { ObservedAdvert } from '../ports/advert-reader.ts';
 import type { FeedQuery, ReceivedPage } from '../ports/feed-reader.ts';
@@ -127,7 +127,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
     async advert(token, feed, id, callOptions) {
       const request = get(token, objectPath(feed, id), '', callOptions);
       return call(request, getPolicy, (answer, { receivedAt }) => ({
-        ...advertIn(answer, id, request.what),
+        ...advertIn(answer, id, request.what, feed.answer),
         receivedAt,
       }));
     },

@@ -1,7 +1,7 @@
 /** Calls of the client with the partner account's token, which is renewed where the service rejects it. */
 
+import { feeds } from '../contract/feeds.ts';
 import { PartnerError } from '../domain/faults.ts';
-import { advertsFeed } from '../domain/feed.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { AdvertReader } from '../ports/advert-reader.ts';
 import type { FeedReader } from '../ports/feed-reader.ts';
@@ -77,9 +77,9 @@ export function createPartnerReaders({ client, tokens }: ReaderOptions): Partner
       withToken({ partnerAccount, ...options }, (token, callOptions) =>
         client.feedPage(token, query, callOptions),
       ),
-    readAdvert: (partnerAccount, advertId, options) =>
+    readAdvert: (partnerAccount, advertId, { feed, ...options }) =>
       withToken({ partnerAccount, ...options }, (token, callOptions) =>
-        client.advert(token, advertsFeed, advertId, callOptions),
+        client.advert(token, feeds[feed], advertId, callOptions),
       ),
     listAdverts: (partnerAccount, query, options) =>
       withToken({ partnerAccount, ...options }, (token, callOptions) =>

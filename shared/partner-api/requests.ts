@@ -1,8 +1,8 @@
 /** How each request looks on the wire: path, query, headers, body. @see partner-api.md §4, §5.3, §9 */
 
 import { advertIdPattern } from '../contract/checks.ts';
+import type { Feed } from '../contract/feeds.ts';
 import { PartnerError } from '../domain/faults.ts';
-import type { Feed } from '../domain/feed.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Application } from '../ports/application-secret.ts';
 import type { FeedQuery } from '../ports/feed-reader.ts';
@@ -44,7 +44,7 @@ export function feedQuery({ feed, since, cursor, limit }: FeedQuery): string {
  */
 export function objectPath(feed: Feed, id: string): string {
   if (!advertIdPattern.test(id)) {
-    throw new PartnerError('invalid-request', 'an advert ID has 1 to 20 digits: not sent');
+    throw new PartnerError('invalid-request', `an ${feed.object} ID has 1 to 20 digits: not sent`);
   }
   return feed.pathOf(id);
 }

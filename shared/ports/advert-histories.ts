@@ -1,10 +1,8 @@
+import type { HistoryOwner } from '../domain/history-key.ts';
 import type { Position } from '../domain/queue/position.ts';
 
-export interface AdvertKey {
-  readonly partnerAccount: string;
-  readonly generation: number;
-  readonly advertId: string;
-}
+/** Whose history it is: an advert's, or that of another feed's object. */
+export type AdvertKey = HistoryOwner;
 
 /** The history of one advert: its latest event, and the message that it was written for. */
 export interface AdvertRow {

@@ -1,3 +1,6 @@
+import type { FeedName } from '../contract/feeds.ts';
+
+/** An advert, or an object of another feed. */
 export interface ObservedAdvert {
   readonly status: string;
   /** As the service sent it. */
@@ -9,12 +12,13 @@ export interface ObservedAdvert {
 /** The partner service, called with the partner account's current token. */
 export interface AdvertReader {
   /**
+   * @param advertId of the object, whichever feed it is of
    * @param options.generation of the message: a token of another generation of the partner account is not used
    * @throws {PartnerError} `not-found` when the service does not know the advert; `generation-over`
    */
   readAdvert(
     partnerAccount: string,
     advertId: string,
-    options: { readonly deadlineMs: number; readonly generation: number },
+    options: { readonly deadlineMs: number; readonly generation: number; readonly feed: FeedName },
   ): Promise<ObservedAdvert>;
 }

@@ -1,5 +1,5 @@
+import type { Feed } from '../contract/feeds.ts';
 import type { FeedPage } from '../contract/partner-service.ts';
-import type { Feed } from '../domain/feed.ts';
 import type { Secret } from '../domain/secret.ts';
 
 export interface FeedQuery {

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { checkedJson } from '../contract/checks.ts';
 import { advertRow } from '../contract/rows.ts';
+import { historyKeyOf as keyOf } from '../domain/history-key.ts';
 import type { AdvertHistories, AdvertKey } from '../ports/advert-histories.ts';
 import type { Store } from './file/store.ts';
 
@@ -51,7 +52,7 @@ export function createAdvertHistories(store: Store) {
     async *latest({
       partnerAccount,
       generation,
-    }: Omit<AdvertKey, 'advertId'>): AsyncGenerator<readonly string[]> {
+    }: Pick<AdvertKey, 'partnerAccount' | 'generation'>): AsyncGenerator<readonly string[]> {
       const history = `${partnerAccount}/${generation}`;
       for (let page = store.read(() => latestPage(history)); page; ) {
         yield page.envelopes;
@@ -86,6 +87,3 @@ export function createLatestPages(store: Store) {
     return last && { after: last.key, envelopes: rows.flatMap(({ envelope }) => envelope ?? []) };
   };
 }
-
-const keyOf = ({ partnerAccount, generation, advertId }: AdvertKey): string =>
-  `${partnerAccount}/${generation}/${advertId}`;

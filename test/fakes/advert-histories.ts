@@ -1,4 +1,5 @@
-import type { AdvertHistories, AdvertKey, AdvertRow } from '../../shared/ports/advert-histories.ts';
+import { historyKeyOf as keyOf } from '../../shared/domain/history-key.ts';
+import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
 
 /** Advert histories in memory. */
 export function createInMemoryAdvertHistories(): AdvertHistories {
@@ -20,6 +21,3 @@ export function createInMemoryAdvertHistories(): AdvertHistories {
     },
   };
 }
-
-const keyOf = ({ partnerAccount, generation, advertId }: AdvertKey): string =>
-  `${partnerAccount}/${generation}/${advertId}`;

@@ -7,7 +7,7 @@ export interface AdvertHistoriesSubject extends Cleaned {
   readonly advertHistories: AdvertHistories;
 }
 
-const key = { partnerAccount: 'main', generation: 1_763_640_000, advertId: '123' };
+const key = { partnerAccount: 'main', generation: 1_763_640_000, feed: 'adverts', advertId: '123' } as const;
 
 const first: AdvertRow = { sequence: 0, status: null, position: beforeAll, owed: true, version: 1 };
 const complete: AdvertRow = {

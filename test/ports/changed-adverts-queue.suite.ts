@@ -39,7 +39,7 @@ export function changedAdvertsQueueSuite(
 
     it('hands out what was sent, byte for byte', async () => {
       const { queue } = await subject();
-      const message = changedAdvert({ feed: 'adverts ✓', cause: 'resync' });
+      const message = changedAdvert({ correlationId: 'read ✓', cause: 'resync' });
       expect(await queue.send([message])).toEqual(new Set());
       const [delivery] = await queue.receive(many);
       expect(delivery).toMatchObject({ message, receives: 1 });

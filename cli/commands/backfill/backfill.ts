@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { backfill, pauseBackfill } from '../../../operations/backfill.ts';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
-import { advertsFeed } from '../../../shared/domain/feed.ts';
+import { advertsFeed } from '../../../shared/contract/feeds.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
 import { flag, nameArgument, number, option, text } from '../../shared/options.ts';

@@ -1,11 +1,14 @@
 import TinyQueue from 'tinyqueue';
+import { feeds } from '../../contract/feeds.ts';
 import type { ChangedAdvert } from '../../contract/messages.ts';
 
-/** Group ID of a message in every queue: messages of one advert are delivered in order. */
+/** Group ID of a message in every queue: messages of one advert, or other object, are delivered in order. */
 export const messageGroupOf = ({
   partnerAccount,
+  feed,
   advertId,
-}: Pick<ChangedAdvert, 'partnerAccount' | 'advertId'>): string => `${partnerAccount}/${advertId}`;
+}: Pick<ChangedAdvert, 'partnerAccount' | 'feed' | 'advertId'>): string =>
+  `${partnerAccount}/${feeds[feed].keyOf(advertId)}`;
 
 /** A message in the queue, as far as the order of delivery depends on it. */
 export interface Queued {

@@ -8,7 +8,7 @@ import { GetQueueAttributesCommand, SetQueueAttributesCommand } from '@aws-sdk/c
 import type { Random } from '../../../sandbox/state/random.ts';
 import { feedItemKey } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
-import { feeds } from '../../../shared/domain/feed.ts';
+import { feedNames } from '../../../shared/contract/feeds.ts';
 import { changeAccount } from '../../../shared/ports/partner-accounts.ts';
 import { createWeather, type Weather } from '../../chaos/weather.ts';
 import type { Deployment } from '../stack/deployment.ts';
@@ -94,7 +94,7 @@ async function addMapping({ cloud, outputs }: Deployment): Promise<string[]> {
 export async function endLeases({ deployment, accounts }: Scene): Promise<void> {
   const { cloud, outputs } = deployment;
   for (const partnerAccount of accounts) {
-    for (const { name: feed } of feeds) {
+    for (const feed of feedNames) {
       const command = new UpdateItemCommand({
         TableName: outputs.feedStateTableName,
         Key: feedItemKey({ partnerAccount, feed }),

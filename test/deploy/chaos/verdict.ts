@@ -1,7 +1,7 @@
 import { readItem } from '../../../shared/aws/dynamodb/conditional-write.ts';
 import { numberIn } from '../../../shared/aws/dynamodb/values.ts';
 import { feedItemKey } from '../../../shared/aws/feed-states.ts';
-import { advertsFeed } from '../../../shared/domain/feed.ts';
+import { advertsFeed } from '../../../shared/contract/feeds.ts';
 import { checkHistories } from '../../chaos/check-histories.ts';
 import type { Status } from '../stack/advert-bridge.ts';
 import { checkedEvent } from '../stack/histories.ts';

@@ -1,6 +1,6 @@
+import { advertsFeed } from '../../../shared/contract/feeds.ts';
 import type { Clock } from '../../../shared/domain/clock.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
-import { advertsFeed } from '../../../shared/domain/feed.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createPartnerClient, type PartnerClientOptions } from '../../../shared/partner-api/client.ts';
 import type { RateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';

@@ -8,7 +8,12 @@ import { mockClient } from '../../helpers/aws/mock-client.ts';
 
 const dynamo = mockClient(DynamoDBClient);
 const histories = createAdvertHistories({ client: new DynamoDBClient({}), name: 't' });
-const key = { partnerAccount: 'main', generation: 1_763_640_000, advertId: '12345678901' };
+const key = {
+  partnerAccount: 'main',
+  generation: 1_763_640_000,
+  feed: 'adverts',
+  advertId: '12345678901',
+} as const;
 const row = {
   sequence: 7,
   status: 'active',

@@ -7,7 +7,7 @@ import { anEnvelope } from '../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { pagesOf } from '../../helpers/aws/pages.ts';
 
-const key = { partnerAccount: 'main', generation: 1_763_640_000, advertId: '1' };
+const key = { partnerAccount: 'main', generation: 1_763_640_000, feed: 'adverts', advertId: '1' } as const;
 const row = (envelope?: string) => ({
   sequence: 1,
   status: 'active',

@@ -81,7 +81,7 @@ describe('the history of an advert, with junk in it', () => {
 
   it('on DynamoDB is a row or an error, read of an item with any attributes', async () => {
     const histories = createAdvertHistories(table);
-    const key = { partnerAccount: 'main', generation: 1, advertId: '1' };
+    const key = { partnerAccount: 'main', generation: 1, feed: 'adverts', advertId: '1' } as const;
     const attribute = fc.oneof(
       oddValue.map((value) => toItem({ value }).value),
       fc.constantFrom({ SS: [marker] }, { B: new Uint8Array([1]) }, { NS: ['1'] }, { N: 'x' }, { S: '' }, {}),

@@ -276,7 +276,12 @@ describe('disconnect', () => {
 
   it('removes the history before the name is forgotten', async () => {
     const histories = createAdvertHistories(advertStatusTable);
-    const key = { partnerAccount: 'main', generation: 1_763_640_000, advertId: '1' };
+    const key = {
+      partnerAccount: 'main',
+      generation: 1_763_640_000,
+      feed: 'adverts',
+      advertId: '1',
+    } as const;
     await histories.write(key, { sequence: 1, status: 'active', position: '', owed: false, version: 1 });
     lambda
       .on(InvokeCommand)

@@ -45,7 +45,12 @@ describe('messages that wait outside the queue', () => {
     return world.state.budgetStore.recover();
   };
   const rows = () =>
-    world.state.advertHistories.read({ partnerAccount: 'main', generation: 1, advertId: '1' });
+    world.state.advertHistories.read({
+      partnerAccount: 'main',
+      generation: 1,
+      feed: 'adverts',
+      advertId: '1',
+    });
 
   it('are those of a stopped partner account, until it is connected again', async () => {
     await world.connect.disconnect('main');
@@ -162,7 +167,12 @@ describe('messages that wait outside the queue', () => {
       generation: 0,
       advertId: '',
     };
-    const row = await world.state.advertHistories.read({ partnerAccount, generation, advertId });
+    const row = await world.state.advertHistories.read({
+      partnerAccount,
+      generation,
+      feed: 'adverts',
+      advertId,
+    });
     expect(row).toMatchObject({ owed: true, position: settlement?.delivery.position, version: 2 });
   });
 
@@ -320,7 +330,7 @@ const message = (advertId: string, { clock }: World) => ({
   key: `read:${advertId}`,
   partnerAccount: 'main',
   generation: Math.floor(Date.parse('2026-11-20T12:00:00Z') / 1000),
-  feed: 'adverts',
+  feed: 'adverts' as const,
   advertId,
   listedAt: new Date(clock.now()).toISOString(),
   cause: 'feed' as const,

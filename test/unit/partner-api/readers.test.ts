@@ -60,7 +60,7 @@ describe('the readers', () => {
     const { readPage, readAdvert, sent } = setUp({});
 
     expect(await readPage('main', query, { deadlineMs, generation: 1 })).toMatchObject({ serviceTime: 2 });
-    expect(await readAdvert('main', '7', { deadlineMs, generation: 1 })).toEqual({
+    expect(await readAdvert('main', '7', { deadlineMs, generation: 1, feed: 'adverts' })).toEqual({
       status: 'active',
       receivedAt: 3,
     });
@@ -70,7 +70,9 @@ describe('the readers', () => {
   it('renew a rejected token and repeat the request', async () => {
     const { readAdvert, sent, handedBack } = setUp({ 'token-1': 'token-rejected' });
 
-    expect((await readAdvert('main', '7', { deadlineMs, generation: 1 })).status).toBe('active');
+    expect((await readAdvert('main', '7', { deadlineMs, generation: 1, feed: 'adverts' })).status).toBe(
+      'active',
+    );
     expect(sent).toEqual(['main 7 token-1', 'main 7 token-2']);
     expect(handedBack).toEqual(['1 token-rejected']);
   });
@@ -78,7 +80,7 @@ describe('the readers', () => {
   it('have each attempt checked in the moment it is sent, with the token that it is sent with', async () => {
     const { readAdvert, guarded } = setUp({ 'token-1': 'token-rejected' });
 
-    await readAdvert('main', '7', { deadlineMs, generation: 1 });
+    await readAdvert('main', '7', { deadlineMs, generation: 1, feed: 'adverts' });
 
     expect(guarded).toEqual(['main 1 1', 'released', 'main 1 2', 'released']);
   });
@@ -86,9 +88,9 @@ describe('the readers', () => {
   it('repeat it once only', async () => {
     const { readAdvert, sent } = setUp({ 'token-1': 'token-rejected', 'token-2': 'token-rejected' });
 
-    expect((await faultOf(readAdvert('main', '7', { deadlineMs, generation: 1 }))).code).toBe(
-      'token-rejected',
-    );
+    expect(
+      (await faultOf(readAdvert('main', '7', { deadlineMs, generation: 1, feed: 'adverts' }))).code,
+    ).toBe('token-rejected');
     expect(sent).toHaveLength(2);
   });
 
@@ -114,7 +116,9 @@ describe('the readers', () => {
   it('pass every other fault on', async () => {
     const { readAdvert, handedBack } = setUp({ 'token-1': 'not-found' });
 
-    expect((await faultOf(readAdvert('main', '7', { deadlineMs, generation: 1 }))).code).toBe('not-found');
+    expect(
+      (await faultOf(readAdvert('main', '7', { deadlineMs, generation: 1, feed: 'adverts' }))).code,
+    ).toBe('not-found');
     expect(handedBack).toEqual([]);
   });
 });

@@ -74,7 +74,7 @@ describe('the client and the sandbox', () => {
     const { readPage, readAdvert } = createPartnerReaders({ client, tokens: tokensOf() });
 
     const { page } = await readPage('main', { ...query, since: '2020-01-01T00:00:00Z' }, ofOne());
-    const advert = await readAdvert('main', '9007199254740993', ofOne());
+    const advert = await readAdvert('main', '9007199254740993', { ...ofOne(), feed: 'adverts' });
 
     expect(page).toMatchObject({ hasMore: false, nextCursor: expect.any(String) });
     expect(advert.status).toEqual(expect.any(String));
@@ -83,7 +83,7 @@ describe('the client and the sandbox', () => {
   it('agree on an advert that is not there', async () => {
     const { readAdvert } = createPartnerReaders({ client, tokens: tokensOf() });
 
-    expect((await faultOf(readAdvert('main', '1', ofOne()))).code).toBe('not-found');
+    expect((await faultOf(readAdvert('main', '1', { ...ofOne(), feed: 'adverts' }))).code).toBe('not-found');
   });
 
   it('agree on a since that makes no sense', async () => {

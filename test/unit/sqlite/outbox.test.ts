@@ -220,6 +220,7 @@ describe('the latest event of every advert', () => {
   const key = (advertId: string, change = {}) => ({
     partnerAccount: 'main',
     generation,
+    feed: 'adverts' as const,
     advertId,
     ...change,
   });
@@ -271,7 +272,10 @@ describe('forgetting the histories of a partner account', () => {
     const row = { sequence: 1, status: null, position: '1', owed: false, version: 1, envelope: '{}' };
     await Promise.all(
       Array.from({ length: 2_001 }, (_, index) =>
-        advertHistories.write({ partnerAccount: 'main', generation, advertId: String(index) }, row),
+        advertHistories.write(
+          { partnerAccount: 'main', generation, feed: 'adverts', advertId: String(index) },
+          row,
+        ),
       ),
     );
     await advertHistories.remove('main', generation);

@@ -69,15 +69,20 @@ describe('snapshot of a stack', () => {
       return JSON.stringify(advertEvent(changedAdvert({ advertId: String(index + 1) }), seen));
     });
     for (const [index, envelope] of envelopes.entries()) {
-      const key = { partnerAccount: 'main', generation, advertId: String(index + 1) };
+      const key = {
+        partnerAccount: 'main',
+        generation,
+        feed: 'adverts',
+        advertId: String(index + 1),
+      } as const;
       await histories.write(key, { ...row, envelope });
     }
     await histories.write(
-      { partnerAccount: 'main', generation: 1, advertId: '1' },
+      { partnerAccount: 'main', generation: 1, feed: 'adverts', advertId: '1' },
       { ...row, envelope: '{}' },
     );
     await histories.write(
-      { partnerAccount: 'main', generation, advertId: '99' },
+      { partnerAccount: 'main', generation, feed: 'adverts', advertId: '99' },
       { ...row, sequence: 0, tries: 1 },
     );
     return envelopes;

@@ -116,7 +116,7 @@ describe('connect for a new user under a known name', () => {
     expect(feed).toMatchObject({ generation: connected.generation, since: '2026-11-20T09:00:00Z' });
     expect(feed?.cursor).toBeUndefined();
     // The history of before stays, under its generation.
-    const key = { partnerAccount: 'main', advertId: '1' };
+    const key = { partnerAccount: 'main', feed: 'adverts', advertId: '1' } as const;
     const rowOf = (generation: number) => world.state.advertHistories.read({ ...key, generation });
     expect(await rowOf(before.generation)).toMatchObject({ sequence: 1 });
     expect(await rowOf(connected.generation)).toBeUndefined();

@@ -13,7 +13,8 @@ const minuteMs = 60_000;
 describe('fan-out', () => {
   let world: World;
   let generation: number;
-  const key = (advertId: string) => ({ partnerAccount: 'main', generation, advertId });
+  const key = (advertId: string) =>
+    ({ partnerAccount: 'main', generation, feed: 'adverts', advertId }) as const;
   const summary = () =>
     world
       .advertEvents()
