@@ -96,8 +96,8 @@ export const plantedInFanOut: readonly PlantedFault[] = [
   }),
   inFanOut('settled-one-by-one', {
     file: 'by-advert.ts',
-    from: 'advertId}` : id;',
-    to: 'advertId}/` + id : id;',
+    from: 'historyKeyOf(message) : id;',
+    to: 'historyKeyOf(message) + id : id;',
   }),
   plantedWiring('refused-events-ignored', {
     ports: (ports) => ({
