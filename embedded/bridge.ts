@@ -5,12 +5,13 @@
  * there, fetch each advert and publish its event to standard output or to the outbox (publishers.ts), from where it is
  * sent to the webhooks (webhooks/delivery.ts). Here the parts are put together and run.
  */
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { createDrain } from '../functions/drain/drain.ts';
 import { createFanOut } from '../functions/fan-out/fan-out.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
 import type { PartnerError } from '../shared/domain/faults.ts';
+import { tracerFor } from '../shared/domain/trace.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import { newRunId } from '../shared/sqlite/file/run-lock.ts';
@@ -101,6 +102,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     parked: state.parked,
     bridgePausedUntil,
     newId: newReadId,
+    newTrace: tracerFor(settings, randomBytes),
     holder: newRunId(),
     settings: { ...settings, leaseMs, maxWaiting, feedsAtOnce },
   });

@@ -12,6 +12,7 @@ import {
 import { checkOptions, optionalNumberFrom } from './options.ts';
 import type { BridgeEvent } from './parse.ts';
 import type { Comparison } from './position.ts';
+import { type Tracing, withSpan } from './tracing.ts';
 
 /** What a function of `on` is told beside the event: an authorization event has no history, and is always `apply`. */
 export type Delivery<E extends BridgeEvent = BridgeEvent> = Arrival<E> & Comparison;
@@ -26,6 +27,8 @@ export interface EventHandlerOptions extends HandlerOptions {
   readonly on: EventFunctions;
   /** How many adverts are handled at the same time; the events of one come one after the other. Default 10. */
   readonly maxConcurrentAdverts?: number;
+  /** Calls each function within a consumer span of OpenTelemetry, which links to the bridge's message. Default: no spans. */
+  readonly tracing?: Tracing;
 }
 
 const known: readonly string[] = Object.values(detailTypes);
@@ -41,6 +44,10 @@ const expectations = {
       : `expected functions for ${known.join(', ')}`;
   },
   maxConcurrentAdverts: optionalNumberFrom(1),
+  tracing: (value: unknown) =>
+    value === undefined || typeof (value as Tracing | null)?.api?.trace?.getTracer === 'function'
+      ? undefined
+      : 'expected { api } with what `@opentelemetry/api` exports',
 };
 
 /**
@@ -58,15 +65,15 @@ export function advertEventHandler(
   options: EventHandlerOptions,
 ): (event: unknown, context?: LambdaContext) => Promise<BatchAnswer> {
   checkOptions('advertEventHandler', options, expectations);
-  const { on, maxConcurrentAdverts = 10 } = options;
+  const { maxConcurrentAdverts = 10 } = options;
   return async (input, context) => {
     const invocation = await beginInvocation(input, options, context);
     const { adverts, authorizations, count, failures } = invocation;
     const groups: readonly (() => Promise<void>)[] = [
-      ...adverts.map((arrivals) => () => applyAdvert(invocation, arrivals, on)),
+      ...adverts.map((arrivals) => () => applyAdvert(invocation, arrivals, options)),
       ...authorizations.map((arrival) => async () => {
         try {
-          await apply(invocation, { ...arrival, outcome: 'apply', missing: 0 }, on);
+          await apply(invocation, { ...arrival, outcome: 'apply', missing: 0 }, options);
         } catch (error) {
           await failures.add('handler', error, [arrival]);
         }
@@ -84,14 +91,14 @@ export function advertEventHandler(
 async function applyAdvert(
   invocation: Invocation,
   arrivals: readonly Arrival<AdvertEvent>[],
-  on: EventFunctions,
+  options: EventHandlerOptions,
 ): Promise<void> {
   const claimed = await invocation.claim(arrivals);
   if (!claimed) return;
   let count = 0;
   try {
     for (const delivery of claimed.toApply) {
-      await apply(invocation, delivery, on);
+      await apply(invocation, delivery, options);
       count += 1;
     }
   } catch (error) {
@@ -100,10 +107,14 @@ async function applyAdvert(
   await claimed.settle(count);
 }
 
-async function apply(invocation: Invocation, delivery: Delivery, on: EventFunctions): Promise<void> {
+async function apply(
+  invocation: Invocation,
+  delivery: Delivery,
+  { on, tracing }: EventHandlerOptions,
+): Promise<void> {
   const { event } = delivery;
   // The detail type that picks the function is the one that gives the event its type.
   const call = on[event['detail-type']] as ((event: BridgeEvent, delivery: Delivery) => unknown) | undefined;
-  if (call) await call(event, delivery);
+  if (call) await withSpan(tracing, event, async () => call(event, delivery));
   else await invocation.skip(event, 'no-handler');
 }

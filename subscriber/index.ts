@@ -39,3 +39,4 @@ export {
   positionOf,
 } from './position.ts';
 export type { Claim, ClaimAnswer, PositionStore, Positions } from './position-store.ts';
+export { type SpanLink, spanLinksOf, type Tracing, type TracingApi } from './tracing.ts';

@@ -3,6 +3,7 @@ import { type FeedName, feeds } from '../../shared/contract/feeds.ts';
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
+import type { Trace } from '../../shared/domain/trace.ts';
 import { cleanText } from '../../shared/partner-api/errors/clean-text.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
@@ -15,6 +16,8 @@ export interface EnqueueDeps {
   readonly observer: Observer;
   /** A fresh ID of at most 64 characters, never one given before. */
   readonly newId: () => string;
+  /** Begins the trace of a page; absent: messages and events carry no `traceparent`. */
+  readonly newTrace?: (() => Trace) | undefined;
 }
 
 /** Whose IDs they are, and which feed names them. */
@@ -30,7 +33,7 @@ interface Listing {
  * @throws {PartnerError} when the queue did not accept everything; nothing may be stored then
  */
 export async function enqueuePage(
-  { queue, deadLetters, observer, newId }: EnqueueDeps,
+  { queue, deadLetters, observer, newId, newTrace }: EnqueueDeps,
   { partnerAccount, generation, feed }: Listing,
   found: PageIds,
   { receivedAt, cause }: { readonly receivedAt: number; readonly cause: Cause },
@@ -45,6 +48,7 @@ export async function enqueuePage(
     const count = found.malformed;
     observer.warn(`the feed named something that is no ${feeds[feed].object} ID`, { ...about, count });
   }
+  const trace = newTrace?.();
   const messages = found.ids.map(
     (advertId): ChangedAdvert => ({
       ...about,
@@ -53,6 +57,7 @@ export async function enqueuePage(
       advertId,
       listedAt,
       cause,
+      ...(trace && { traceparent: trace.traceparent() }),
     }),
   );
   if (messages.length === 0) return;
@@ -62,7 +67,7 @@ export async function enqueuePage(
     const message = `the queue did not accept ${refused.size} of ${messages.length} messages`;
     throw new PartnerError('transient', message);
   }
-  observer.info('page accepted', { ...about, adverts: messages.length });
+  observer.info('page accepted', { ...about, traceId: trace?.id, adverts: messages.length });
 }
 
 /** One dead letter for all malformed IDs of a page: a feed that names nothing else must not fill the queue. */

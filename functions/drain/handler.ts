@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { readBooks } from '../../shared/aws/books.ts';
 import { createBudgetStore } from '../../shared/aws/budget-store.ts';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
@@ -7,6 +7,7 @@ import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
+import { tracerFor } from '../../shared/domain/trace.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { drainLimits, scheduleMs } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
@@ -37,6 +38,7 @@ const drain = createDrain({
   observer,
   clock: systemClock,
   newId: randomUUID,
+  newTrace: tracerFor(config, randomBytes),
   holder: `drain ${randomUUID()}`,
   settings: { ...config, ...drainLimits },
 });

@@ -42,6 +42,8 @@ export const descriptions: Readonly<Record<string, string>> = {
   'detail.metadata.cause': 'Why the advert was looked at. More causes may be added.',
   'detail.metadata.correlationId':
     'The same for everything that came of one page of the feed, also in the logs.',
+  'detail.metadata.traceparent':
+    'W3C Trace Context, where the bridge is set up to trace (`tracing`): the trace of the page of the feed, and a span ID of the message that this event came of. For a span link, not a parent. Ignore it when it is not valid.',
   'detail.data': 'What happened.',
   'detail.data.advertId': 'ID at the partner service: digits, as text because the number may exceed 2^53.',
   'AdvertStatusChanged.detail.data.status':

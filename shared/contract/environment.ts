@@ -22,6 +22,7 @@ export const functionEnvironments = {
     ...common,
     pollSeconds: bridgeSettings.pollSeconds,
     overlapSeconds: bridgeSettings.overlapSeconds,
+    tracing: bridgeSettings.tracing,
     queueUrl: filled,
     deadLetterQueueUrl: filled,
     refreshTokenFunction: filled,

@@ -35,6 +35,8 @@ const advertMetadata = v.object({
   cause: publishedCause,
   /** The same for everything that came of one page of the feed. */
   correlationId: v.string(),
+  /** W3C Trace Context, by the setting `tracing`. One that is not valid is ignored: tracing must not cost an event. */
+  traceparent: v.optional(v.fallback(v.string(), '')),
 });
 
 const previousStatus = v.nullable(status);

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { advertId, checkedJson, instant, partnerAccountName, ShapeError, wholeNumber } from './checks.ts';
 import { cause, generation } from './events.ts';
 import { feedNames } from './feeds.ts';
+import { traceparentPattern } from './traceparent.ts';
 
 /**
  * How often a queue hands a message out before it moves it to the dead letters by itself, without noting the event that
@@ -28,6 +29,8 @@ export const changedAdvert = v.object({
   cause,
   /** The readId of the page. */
   correlationId: v.string(),
+  /** Goes into the event as it is. One that is not valid is left out: tracing must not cost an event. */
+  traceparent: v.optional(v.fallback(v.optional(v.pipe(v.string(), v.regex(traceparentPattern))), undefined)),
 });
 export type ChangedAdvert = v.InferOutput<typeof changedAdvert>;
 

@@ -50,6 +50,13 @@ const language = v.pipe(
   v.regex(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/, 'expected a language such as pl or pt-BR'),
 );
 
+const expectedBoolean = 'expected true or false';
+/** Given as such or as text. */
+const trueOrFalse = v.pipe(
+  v.union([v.boolean(), v.picklist(['true', 'false'])], expectedBoolean),
+  v.transform((given) => given === true || given === 'true'),
+);
+
 const list = <S extends v.GenericSchema<string, string>>(item: S, expected: string) =>
   v.pipe(
     v.union(
@@ -105,6 +112,8 @@ export const bridgeSettings = {
   publishPartnerAccounts: v.optional(
     filledList(partnerAccountName, 'expected names of partner accounts separated by commas'),
   ),
+  /** Whether messages and events carry a `traceparent` (W3C Trace Context). */
+  tracing: v.optional(trueOrFalse, false),
 } as const;
 
 /** Settings of a stack. */

@@ -20,7 +20,7 @@ export interface Observation {
 
 /** The event for what was observed of an advert when `message` was handled. */
 export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEvent {
-  const { partnerAccount, generation, advertId, listedAt, cause, correlationId } = message;
+  const { partnerAccount, generation, advertId, listedAt, cause, correlationId, traceparent } = message;
   const feed = feeds[message.feed];
   const { status, previousStatus, sequence, copied } = seen;
   const observedAt = toInstant(seen.observedAt);
@@ -34,6 +34,7 @@ export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEv
     observedAt,
     cause,
     correlationId,
+    ...(traceparent !== undefined && { traceparent }),
   };
   const source: typeof eventSource = eventSource;
   const time = toSeconds(observedAt);

@@ -28,6 +28,7 @@ describe('the settings of the stack', () => {
       circuitSeconds: 1800,
       maxPauseSeconds: 3600,
       busName: 'adverts',
+      tracing: false,
       subscriberAccounts: [],
       target: 'aws',
     });
@@ -38,12 +39,14 @@ describe('the settings of the stack', () => {
       partnerBaseUrl: 'http://127.0.0.1:8080',
       pollSeconds: '5',
       confirmUnavailableSeconds: '0',
+      tracing: 'true',
       subscriberAccounts: '111111111111, 222222222222',
     });
 
     expect(settings).toMatchObject({
       pollSeconds: 5,
       confirmUnavailableSeconds: 0,
+      tracing: true,
       subscriberAccounts: ['111111111111', '222222222222'],
     });
   });

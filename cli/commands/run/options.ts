@@ -58,6 +58,7 @@ export const runOptions = {
     'publish events about adverts only for these partner accounts',
     settings.publishPartnerAccounts,
   ),
+  tracing: flag('have events carry a traceparent (W3C Trace Context)'),
   concurrency: number('adverts fetched at the same time, 1–1000', 1, 1000, 10),
   advertTries: number('how often an advert is tried before its change is dead-lettered', 1, 100, 5),
   webhook: {

@@ -30,6 +30,11 @@ def test_keeps_fields_that_it_does_not_know() -> None:
     assert event.raw["detail"]["data"]["price"] == 12.5
 
 
+def test_passes_the_traceparent_on_as_it_came() -> None:
+    event = parse_body(body_of("accepted: a traceparent that is not valid"))
+    assert event.raw["detail"]["metadata"]["traceparent"] == "nonsense"
+
+
 @pytest.mark.parametrize("schema", sorted((repository / "docs/schemas").glob("*.schema.json")), ids=lambda each: each.stem)
 def test_reads_the_examples_of_the_schemas(schema: object) -> None:
     for example in json.loads((repository / "docs/schemas" / str(schema)).read_text("utf-8")).get("examples", []):
