@@ -80,10 +80,10 @@ export function createBookKeeper(options: {
     async queue() {
       const [inQueue, parked, deadLetters] = await Promise.all([
         countMessages(queue),
-        createParkingLot(table).count(),
+        createParkingLot(table).figures(),
         countMessages(deadLetterQueue),
       ]);
-      return { waiting: inQueue + parked, deadLetters };
+      return { ...parked, waiting: inQueue + parked.waiting, deadLetters };
     },
   };
 }

@@ -3,6 +3,17 @@ import type { Books } from '../domain/books.ts';
 /** Reads the books, for `status` and for the drain's view of a backlog. */
 export interface BookKeeper {
   read(partnerAccount: string, generation: number): Promise<Books>;
-  /** Of the whole queue; `waiting` includes what is in flight. */
-  queue(): Promise<{ readonly waiting: number; readonly deadLetters: number }>;
+  queue(): Promise<QueueFigures>;
+}
+
+/** Of the whole queue. */
+export interface QueueFigures {
+  /** Includes what is in flight and what is parked. */
+  readonly waiting: number;
+  readonly deadLetters: number;
+  /**
+   * When the change that waits longest was listed. Absent when nothing waits; on AWS, where nobody can look into the queue,
+   * also when nothing is parked.
+   */
+  readonly oldestListedAt?: string;
 }

@@ -1,5 +1,5 @@
 import { type Books, emptyBooks } from '../domain/books.ts';
-import type { BookKeeper } from '../ports/books.ts';
+import type { BookKeeper, QueueFigures } from '../ports/books.ts';
 import type { Store } from './file/store.ts';
 
 export type Counts = Partial<Omit<Books, 'redelivered'>>;
@@ -32,6 +32,12 @@ export function createBooks(store: Store) {
     `SELECT (SELECT ifnull(sum(in_flight), 0) FROM books) AS waiting,
        (SELECT count(*) FROM dead_letters) AS deadLetters`,
   );
+  const oldestIn = ['messages', 'parked'].map((table) =>
+    store.prepare(
+      `SELECT json_extract(body, '$.listedAt') AS listedAt FROM ${table} WHERE sequence_number > 0
+       ORDER BY sequence_number LIMIT 1`,
+    ),
+  );
   const upsert = store.prepare(
     `INSERT INTO books (partner_account, generation, ${columnNames}) VALUES (?, ?, ${columnNames.map(() => '?')})
      ON CONFLICT DO UPDATE SET ${columnNames.map((column) => `${column} = ${column} + excluded.${column}`)}`,
@@ -42,9 +48,14 @@ export function createBooks(store: Store) {
       const row = store.read(() => select.get(partnerAccount, generation)) as Books | undefined;
       return row ? { ...row } : emptyBooks;
     },
-    queue: async () => ({
-      ...(store.read(() => selectQueue.get()) as { waiting: number; deadLetters: number }),
-    }),
+    queue: async () =>
+      store.read(() => {
+        const figures = selectQueue.get() as unknown as QueueFigures;
+        const [first] = oldestIn
+          .flatMap((select) => (select.get() as { listedAt: string } | undefined)?.listedAt ?? [])
+          .sort();
+        return first === undefined ? { ...figures } : { ...figures, oldestListedAt: first };
+      }),
   };
 
   return {

@@ -210,7 +210,14 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
       }
     },
     read: async (partnerAccount, generation) => books.read(partnerAccount, generation),
-    queue: async () => ({ waiting: books.waiting(), deadLetters: letters.size() }),
+    async queue() {
+      const parked = (
+        await Promise.all((await parkingLot.marked()).map((name) => parkingLot.oldest(name, 1)))
+      ).flat();
+      const [first] = [...messages.values(), ...parked].map(({ message }) => message.listedAt).sort();
+      const figures = { waiting: books.waiting(), deadLetters: letters.size() };
+      return first === undefined ? figures : { ...figures, oldestListedAt: first };
+    },
   };
 
   return {

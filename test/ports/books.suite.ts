@@ -72,7 +72,19 @@ export function booksSuite(
       await queue.send([message, changedAdvert()]);
       await queue.send([message]);
       expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 2, inFlight: 2 });
-      expect(await bookKeeper.queue()).toEqual({ waiting: 2, deadLetters: 0 });
+      expect(await bookKeeper.queue()).toMatchObject({ waiting: 2, deadLetters: 0 });
+    });
+
+    it('tell when the change that waits longest was listed', async () => {
+      const { queue, bookKeeper } = await subject();
+      const times = ['2026-11-20T12:00:00.000Z', '2026-11-20T12:05:00.000Z'];
+      await queue.send(times.map((listedAt, index) => changedAdvert({ advertId: String(index), listedAt })));
+      expect(await bookKeeper.queue()).toMatchObject({ oldestListedAt: times[0] });
+
+      const [first] = await queue.receive(many);
+      await queue.settle([settlement(first, { kind: 'done', outcome: 'events' })]);
+
+      expect(await bookKeeper.queue()).toMatchObject({ waiting: 1, oldestListedAt: times[1] });
     });
 
     it('count each outcome once, whoever comes late', async () => {

@@ -8,10 +8,13 @@ import {
 import { messageIn } from '../../contract/messages.ts';
 import { feedStateTable, parkedMarks, parkedMessagesOf } from '../../contract/tables.ts';
 import type { ParkedMessage } from '../../domain/queue/parked-message.ts';
+import type { QueueFigures } from '../../ports/books.ts';
 import { readItem, type Table } from '../dynamodb/conditional-write.ts';
 import { deleteAll, putAll, queryAll } from '../dynamodb/query.ts';
 import { type Item, numberIn } from '../dynamodb/values.ts';
 import type { ParkingLot, UnreadableRow } from './parking.ts';
+
+type ParkedFigures = Pick<QueueFigures, 'waiting' | 'oldestListedAt'>;
 
 const { partitionKey: pk, sortKey: sk } = feedStateTable;
 
@@ -25,7 +28,7 @@ const messageKey = (partnerAccount: string, place: string): Item => ({
  * Parked messages on the feed-state table: one item for each, in a partition for each partner account, and one mark for
  * each account that has some, all in one partition: so one query finds them.
  */
-export function createParkingLot(table: Table): ParkingLot & { count(): Promise<number> } {
+export function createParkingLot(table: Table): ParkingLot & { figures(): Promise<ParkedFigures> } {
   const messagesOf = (partnerAccount: string) => ({
     TableName: table.name,
     ConsistentRead: true,
@@ -41,6 +44,18 @@ export function createParkingLot(table: Table): ParkingLot & { count(): Promise<
     let count = 0;
     for await (const page of pages) count += page.Count ?? 0;
     return count;
+  }
+
+  async function oldest(partnerAccount: string, limit: number): Promise<(ParkedMessage | UnreadableRow)[]> {
+    const query = new QueryCommand({ ...messagesOf(partnerAccount), Limit: limit });
+    const { Items = [] } = await table.client.send(query);
+    return Items.map((item) => ({ place: item[sk]?.S ?? '', ...messageIn(item.body?.S ?? '') }));
+  }
+
+  async function figuresOf(partnerAccount: string): Promise<ParkedFigures> {
+    const waiting = await countOf(partnerAccount);
+    const [first] = await oldest(partnerAccount, 1);
+    return first && 'message' in first ? { waiting, oldestListedAt: first.message.listedAt } : { waiting };
   }
 
   return {
@@ -65,14 +80,7 @@ export function createParkingLot(table: Table): ParkingLot & { count(): Promise<
       return item && numberIn(item, 'markedAt');
     },
 
-    async oldest(partnerAccount, limit) {
-      const query = new QueryCommand({ ...messagesOf(partnerAccount), Limit: limit });
-      const { Items = [] } = await table.client.send(query);
-      return Items.map((item): ParkedMessage | UnreadableRow => ({
-        place: item[sk]?.S ?? '',
-        ...messageIn(item.body?.S ?? ''),
-      }));
-    },
+    oldest,
 
     remove: (partnerAccount, places) =>
       deleteAll(
@@ -96,10 +104,12 @@ export function createParkingLot(table: Table): ParkingLot & { count(): Promise<
         });
     },
 
-    /** How many are parked, of all partner accounts. */
-    async count() {
-      const counts = await Promise.all((await marked()).map(countOf));
-      return counts.reduce((sum, count) => sum + count, 0);
+    /** Of all partner accounts. */
+    async figures() {
+      const all = await Promise.all((await marked()).map(figuresOf));
+      const waiting = all.reduce((sum, one) => sum + one.waiting, 0);
+      const [first] = all.flatMap(({ oldestListedAt = [] }) => oldestListedAt).sort();
+      return first === undefined ? { waiting } : { waiting, oldestListedAt: first };
     },
   };
 }

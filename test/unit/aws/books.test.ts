@@ -87,11 +87,15 @@ describe('the books on DynamoDB', () => {
     const { bookKeeper, table } = await make();
     const parked = ['main', 'main', 'other'].map((partnerAccount, index) => ({
       place: String(index),
-      message: changedAdvert({ partnerAccount }),
+      message: changedAdvert({ partnerAccount, listedAt: `2026-11-20T12:0${index}:00.000Z` }),
     }));
     const lot = createParkingLot(table);
     for (const partnerAccount of ['main', 'other']) await lot.mark(partnerAccount, 5);
     await lot.put(parked);
-    expect(await bookKeeper.queue()).toEqual({ waiting: 3, deadLetters: 0 });
+    expect(await bookKeeper.queue()).toEqual({
+      waiting: 3,
+      deadLetters: 0,
+      oldestListedAt: '2026-11-20T12:00:00.000Z',
+    });
   });
 });

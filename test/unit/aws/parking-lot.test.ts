@@ -20,12 +20,15 @@ describe('the parking lot on DynamoDB', () => {
       { Count: 2 },
     );
     dynamo.on(QueryCommand).callsFake(answer);
-    expect(await lot.count()).toBe(5);
-    const [, ...counts] = dynamo.commandCalls(QueryCommand).map(({ args }) => args[0].input);
+    expect(await lot.figures()).toMatchObject({ waiting: 5 });
+    const [, ...counts] = dynamo
+      .commandCalls(QueryCommand)
+      .map(({ args }) => args[0].input)
+      .filter(({ Limit }) => Limit === undefined);
     expect(counts.map(({ Select, ConsistentRead }) => [Select, ConsistentRead])).toEqual(
       counts.map(() => ['COUNT', true]),
     );
-    expect(starts).toEqual([undefined, undefined, start, start]);
+    expect(starts.slice(0, 4)).toEqual([undefined, undefined, start, start]);
   });
 
   it('says what is wrong with a row that cannot be read', async () => {
