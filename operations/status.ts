@@ -1,38 +1,46 @@
-import { feedMissingMs } from '../functions/drain/due-feeds.ts';
+import type { OnUnreadable } from '../shared/contract/checks.ts';
 import type { Books } from '../shared/domain/books.ts';
 import { toInstant } from '../shared/domain/clock.ts';
-import type { FaultKind } from '../shared/domain/faults.ts';
 import { forEachConcurrent } from '../shared/domain/for-each-concurrent.ts';
-import { knownSuccess } from '../shared/domain/last-success.ts';
-import { type OperatorPause, operatorPauseOf } from '../shared/domain/operator-pause.ts';
-import type { PartnerAccount } from '../shared/domain/partner-account.ts';
-import { isDying, pauseOf, refreshTokenLifetimeMs, stopOf } from '../shared/domain/partner-account.ts';
+import { operatorPauseOf } from '../shared/domain/operator-pause.ts';
+import type { PauseReason } from '../shared/domain/rate-budget.ts';
 import type { BookKeeper } from '../shared/ports/books.ts';
 import type { BudgetStore } from '../shared/ports/budget-store.ts';
 import type { FeedState, FeedStates } from '../shared/ports/feed-states.ts';
 import type { PartnerAccounts } from '../shared/ports/partner-accounts.ts';
+import { type AccountStatus, accountStatus, type ShownPause, shownPause } from './account-status.ts';
+import type { StackState } from './stack-state.ts';
 
 export interface StatusPorts {
   readonly partnerAccounts: Pick<PartnerAccounts, 'list'>;
   readonly feedStates: Pick<FeedStates, 'list'>;
   readonly bookKeeper: BookKeeper;
   readonly budgetStore: Pick<BudgetStore, 'read'>;
+  /** Of a stack alone. */
+  readonly stack?: {
+    /** The version that is deployed; undefined where an earlier one does not tell. */
+    readonly version: string | undefined;
+    read(nowMs: number): Promise<StackState>;
+  };
 }
 
 /** Books read at the same time: there may be a thousand partner accounts. */
 const booksAtOnce = 25;
 
 /**
- * How the bridge is doing, whichever kind it is.
+ * How the bridge is doing, whichever kind it is. A stored row that cannot be read is left out, and told of.
  *
  * @param only this partner account; default: all, by name
  */
 export async function readStatus(ports: StatusPorts, nowMs: number, only?: string): Promise<Status> {
-  const [accounts, states, queue, budget] = await Promise.all([
-    ports.partnerAccounts.list(),
-    ports.feedStates.list(),
+  const unreadable: string[] = [];
+  const onUnreadable: OnUnreadable = ({ message }) => unreadable.push(message);
+  const [accounts, states, queue, budget, stack] = await Promise.all([
+    ports.partnerAccounts.list(onUnreadable),
+    ports.feedStates.list(onUnreadable),
     ports.bookKeeper.queue(),
     ports.budgetStore.read(),
+    ports.stack?.read(nowMs),
   ]);
   const feedsOf = Map.groupBy(states, ({ partnerAccount, generation }) => `${partnerAccount}/${generation}`);
   const wanted = accounts
@@ -44,169 +52,92 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   });
   const partnerAccounts = wanted.map((account) => {
     const { name, generation } = account;
-    const status = statusOf(account, feedsOf.get(`${name}/${generation}`) ?? [], nowMs);
+    const isFeedUnreadable = unreadable.some((flaw) => flaw.startsWith(`state of feed ${name}/`));
+    const status = accountStatus(account, feedsOf.get(`${name}/${generation}`) ?? [], nowMs, {
+      isFeedUnreadable,
+    });
     const { redelivered, ...books } = read.get(name) as Books;
     return { ...status, books, ...(redelivered === undefined ? {} : { redelivered }) };
   });
-  const { waiting, deadLetters } = queue;
-  const { pausedUntilMs, pauseReason } = budget;
-  return {
+  const { waiting, deadLetters, oldestListedAt } = queue;
+  const { pausedUntilMs, pauseReason, nextSlotMs } = budget;
+  const isPaused = pausedUntilMs > nowMs;
+  const circuit = pauseReason === 'circuit';
+  const parkedFor = oldestListedAt === undefined ? 0 : (nowMs - Date.parse(oldestListedAt)) / 1000;
+  const oldest = Math.max(0, parkedFor, stack?.oldestMessageSeconds ?? 0);
+  const isOldestKnown = oldestListedAt !== undefined || (stack?.oldestMessageSeconds ?? null) !== null;
+  const found = {
     partnerAccounts,
     queue: { waiting, deadLetters },
-    pausedUntil: pausedUntilMs > nowMs ? toInstant(pausedUntilMs) : null,
-    circuit: pauseReason === 'circuit',
+    oldestWaitingSeconds: waiting > 0 && isOldestKnown ? oldest : null,
+    lastDrain: lastPollOf(states),
+    budget: { reservedSeconds: Math.max(0, nextSlotMs - nowMs) / 1000 },
+    pausedUntil: isPaused ? toInstant(pausedUntilMs) : null,
+    pauseReason: isPaused || circuit ? (pauseReason ?? null) : null,
+    circuit,
     paused: shownPause(operatorPauseOf(budget, nowMs)),
+    unreadable,
+    ...shownStack(stack),
   };
+  return { ...found, attention: attentionOf(found) };
 }
 
-function statusOf(
-  account: PartnerAccount,
-  listed: readonly FeedState[],
-  nowMs: number,
-): Omit<AccountStatus, 'books' | 'redelivered'> {
-  const { name, generation, token } = account;
-  const noFault = { fault: undefined, faultKind: undefined, needsPerson: undefined };
-  const feeds = listed.map((feed) => (isOutdated(feed, account) ? { ...feed, ...noFault } : feed));
-  const whereabouts = stateOf(account, feeds, nowMs);
-  const attention = attentionOf(account, whereabouts, feeds, nowMs);
-  const lastSuccess = oldestSuccess(feeds, nowMs);
-  const behindSince = feeds.length === 0 ? null : (lastSuccess ?? Date.parse(account.connectedAt));
-  return {
-    name,
-    generation,
-    ...whereabouts,
-    paused: shownPause(operatorPauseOf(account, nowMs)),
-    // By the clock of the machine that read the feed, which may be ahead of this one's.
-    lagSeconds: behindSince === null ? null : Math.max(0, nowMs - behindSince) / 1000,
-    lastSuccess: lastSuccess === null ? null : toInstant(lastSuccess),
-    tokenExpiresAt: token ? toInstant(token.expiresAt) : null,
-    refreshTokenExpiresAt: token ? toInstant(token.usedAt + refreshTokenLifetimeMs) : null,
-    needsPerson: attention.length > 0,
-    attention,
-    cursorResets: feeds.reduce((sum, { resets }) => sum + resets, 0),
+const lastPollOf = (states: readonly FeedState[]): string | null => {
+  const last = Math.max(0, ...states.map(({ lastPolled = 0 }) => lastPolled));
+  return last === 0 ? null : toInstant(last);
+};
+
+function shownStack(stack: StackState | undefined): ShownStack {
+  if (!stack) return {};
+  const { oldestMessageSeconds: _shownAbove, ...shown } = stack;
+  return shown;
+}
+
+/** What somebody has to handle of the bridge as a whole, the most urgent first. */
+function attentionOf(status: Omit<Status, 'attention'>): string[] {
+  const { circuit, schedule = 'enabled', mapping = 'enabled', alarms, unreadable, unseen, queue } = status;
+  const causes: Record<string, boolean> = {
+    circuit,
+    // `unknown` is among what was not seen.
+    schedule: !['enabled', 'unknown'].includes(schedule),
+    mapping: ['disabled', 'disabling', 'missing'].includes(mapping),
+    'unreadable-row': unreadable.length > 0,
+    'dead-letters': queue.deadLetters > 0,
+    alarm: (alarms?.length ?? 0) > 0,
+    unseen: (unseen?.length ?? 0) > 0,
   };
+  return Object.keys(causes).filter((cause) => causes[cause]);
 }
 
-function stateOf(
-  account: PartnerAccount,
-  feeds: readonly FeedState[],
-  nowMs: number,
-): Pick<AccountStatus, 'state' | 'reason'> {
-  const stop = stopOf(account);
-  if (stop) return { state: 'stopped', reason: stop.reason };
-  const wanted = operatorPauseOf(account, nowMs);
-  if (wanted) return { state: 'paused', reason: wanted.reason ?? `paused by ${wanted.who}` };
-  const pause = pauseOf(account, nowMs);
-  if (pause) return { state: 'paused', reason: pause.reason };
-  const stuck = feeds.find(({ pausedUntil = 0 }) => pausedUntil > nowMs);
-  if (stuck) return { state: 'paused', reason: stuck.fault ?? null };
-  return { state: 'polling', reason: feeds.find(({ fault }) => fault !== undefined)?.fault ?? null };
+/** Whether something is left for a person. */
+export function needsPerson({ attention, partnerAccounts }: Status): boolean {
+  return attention.length > 0 || partnerAccounts.some((account) => account.needsPerson);
 }
 
-const shownPause = (pause: OperatorPause | undefined): ShownPause | null =>
-  pause === undefined
-    ? null
-    : {
-        who: pause.who,
-        since: toInstant(pause.since),
-        until: pause.until === undefined ? null : toInstant(pause.until),
-        reason: pause.reason ?? null,
-      };
+type ShownStack = Partial<Omit<StackState, 'oldestMessageSeconds'>>;
 
-function oldestSuccess(feeds: readonly FeedState[], nowMs: number): number | null {
-  const successes = feeds.map(({ lastSuccess }) => knownSuccess(lastSuccess, nowMs));
-  if (successes.length === 0 || successes.includes(undefined)) return null;
-  return Math.min(...(successes as number[]));
-}
-
-/** Whether something is left for a person. A disconnected account was disconnected on purpose. */
-export function needsPerson({ partnerAccounts, queue, circuit }: Status): boolean {
-  return circuit || queue.deadLetters > 0 || partnerAccounts.some((account) => account.needsPerson);
-}
-
-/** A pause for this reason ends by itself. */
-const transientPause = 'token-rejected-again';
-/** Faults that end when the token is replaced. */
-const tokenFaults: readonly string[] = [
-  'account-stopped',
-  'account-paused',
-  'scope-insufficient',
-  'grant-rejected',
-  'token-rejected',
-] satisfies FaultKind[];
-
-/** Whether the fault concerns a token that was replaced since: so it is between `connect` and the next poll. */
-const isOutdated = ({ faultKind, lastPolled = 0 }: FeedState, account: PartnerAccount): boolean =>
-  !stopOf(account) &&
-  account.token !== undefined &&
-  tokenFaults.includes(faultKind ?? '') &&
-  account.token.usedAt >= lastPolled;
-
-/** What somebody has to handle, the most urgent first. A disconnected account was disconnected on purpose. */
-function attentionOf(
-  account: PartnerAccount,
-  { state }: Pick<AccountStatus, 'state'>,
-  feeds: readonly FeedState[],
-  nowMs: number,
-): string[] {
-  const stop = stopOf(account);
-  if (stop) return stop.reason === 'disconnected' ? [] : [stop.reason];
-  const pause = pauseOf(account, nowMs);
-  const causes: string[] = [];
-  if (pause && pause.reason !== transientPause) causes.push(pause.reason);
-  if (!pause && !operatorPauseOf(account, nowMs) && state === 'paused') causes.push('feed-stuck');
-  if (feeds.length === 0 && nowMs - Date.parse(account.connectedAt) >= feedMissingMs)
-    causes.push('feed-missing');
-  if (state === 'polling') {
-    for (const { needsPerson, faultKind = 'unknown' } of feeds) if (needsPerson) causes.push(faultKind);
-  }
-  if (isDying(account, nowMs)) causes.push('refresh-token-dying');
-  return [...new Set(causes)];
-}
-
-/** As printed by `status --json`; times are ISO 8601 in UTC, absent ones null. */
-export interface Status {
+/** As printed by `status --json`; times are ISO 8601 in UTC, absent ones null. What AWS runs is there for a stack alone. */
+export interface Status extends ShownStack {
   readonly partnerAccounts: readonly AccountStatus[];
   readonly queue: { readonly waiting: number; readonly deadLetters: number };
+  /** For how long the oldest change waits, in the queue or parked; null when none does, or nobody knows. */
+  readonly oldestWaitingSeconds: number | null;
+  /** When the drain last polled a feed. */
+  readonly lastDrain: string | null;
+  /** How far ahead the slots of the rate budget are taken: a new request waits so long. */
+  readonly budget: { readonly reservedSeconds: number };
   /** The whole bridge sends nothing until then: the service asked for it, or the circuit is open. */
   readonly pausedUntil: string | null;
+  readonly pauseReason: PauseReason | null;
   /** The service seems to block this address: after the pause single requests go through, as trials. */
   readonly circuit: boolean;
   /** Somebody wants nothing to be asked of the service, for any partner account. */
   readonly paused: ShownPause | null;
-}
-
-/** What an operator wants; without an end it lasts until `resume`. */
-export interface ShownPause {
-  readonly who: string;
-  readonly since: string;
-  readonly until: string | null;
-  readonly reason: string | null;
-}
-
-export interface AccountStatus {
-  readonly name: string;
-  readonly generation: number;
-  readonly state: 'polling' | 'paused' | 'stopped';
-  /** Why it is paused or stopped, or what went wrong with the last poll; null when all is well. */
-  readonly reason: string | null;
-  /** Somebody wants nothing to be asked of the service for it. */
-  readonly paused: ShownPause | null;
-  /** Seconds since the feed was last read to its end, or since `connect`; null where there is no feed. */
-  readonly lagSeconds: number | null;
-  readonly lastSuccess: string | null;
-  readonly tokenExpiresAt: string | null;
-  /** When the refresh token expires unless it is used before; each use adds a month. */
-  readonly refreshTokenExpiresAt: string | null;
-  /** Something other than dead letters is left for a person: {@link attention} has a cause. */
-  readonly needsPerson: boolean;
+  /** Stored rows that cannot be read, each with what is wrong; what they are about is not polled. */
+  readonly unreadable: readonly string[];
   /**
-   * What somebody has to handle: a stop's reason, a kind of fault, or one of `feed-stuck` (its cursor), `feed-missing`
-   * (there is no feed of its generation) and `refresh-token-dying`. A new cause is not a breaking change.
+   * What somebody has to handle of the bridge as a whole: `circuit`, `schedule`, `mapping`, `unreadable-row`, `dead-letters`,
+   * `alarm`, `unseen`. A new cause is not a breaking change.
    */
   readonly attention: readonly string[];
-  readonly cursorResets: number;
-  readonly books: Omit<Books, 'redelivered'>;
-  /** For a stack alone, which counts outcomes per delivery: how many deliveries were repeated. */
-  readonly redelivered?: number;
 }

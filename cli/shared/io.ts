@@ -5,7 +5,7 @@ import { printableJson, printableLines } from '../../shared/domain/text/printabl
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   /** For data alone. */
-  readonly stdout: Writable;
+  readonly stdout: Writable & { readonly isTTY?: boolean };
   /** For people. */
   readonly stderr: Writable & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -40,6 +40,11 @@ export function give({ stdout }: Pick<Io, 'stdout'>, data: unknown): void {
  */
 export function show({ stdout }: Pick<Io, 'stdout'>, text: string): void {
   stdout.write(`${printableLines(text)}\n`);
+}
+
+/** Takes away what a terminal shows, so that the next thing shown stands alone; the terminal's history keeps the rest. */
+export function clearScreen({ stdout }: Pick<Io, 'stdout'>): void {
+  stdout.write('\u001B[H\u001B[J');
 }
 
 /** A reader that has enough (`| head -1`) is no fault. EOF: so Windows calls it. */

@@ -1,4 +1,4 @@
-import type { AccountStatus } from '../../operations/status.ts';
+import type { AccountStatus } from '../../operations/account-status.ts';
 
 /** With commas. Not by Intl, which takes 10 ms to load: a third of the time that Node itself needs to start. */
 export const count = (number: number): string => String(number).replace(/\B(?=(?:\d{3})+$)/g, ',');
@@ -12,4 +12,11 @@ export function booksText({ books, redelivered }: Pick<AccountStatus, 'books' | 
   return redelivered === undefined
     ? sum
     : `${sum} (outcomes are counted per delivery; ${count(redelivered)} deliveries were repeated)`;
+}
+
+/** A length of time, in the unit that says enough. */
+export function duration(seconds: number): string {
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  return `${Math.round(seconds / 3600)} h`;
 }

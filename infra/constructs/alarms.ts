@@ -13,6 +13,7 @@ import {
   alarms,
   eventSource,
   type MetricName,
+  maxLagSeconds,
   metrics,
   metricsNamespace,
 } from '../../shared/contract/names.ts';
@@ -21,7 +22,7 @@ import { AlarmTopic } from './alarm-topic.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
 
 export interface AlarmsProps {
-  readonly settings: Pick<StackSettings, 'alarmEmail' | 'pollSeconds'>;
+  readonly settings: Pick<StackSettings, 'alarmEmail'>;
   readonly changedAdverts: ChangedAdverts;
 }
 
@@ -42,7 +43,6 @@ interface Watch {
 }
 
 const period = Duration.minutes(5);
-const pollsMissed = 5;
 /** Twice as long as a block of the address is respected, and as long as any pause that the service asks for (defaults). */
 const longestWait = Duration.hours(1);
 
@@ -50,7 +50,7 @@ const longestWait = Duration.hours(1);
 export class Alarms extends Construct {
   constructor(scope: Construct, id: string, { settings, changedAdverts }: AlarmsProps) {
     super(scope, id);
-    const all = watchesOf(changedAdverts, settings.pollSeconds).map((watch) => this.#alarm(watch));
+    const all = watchesOf(changedAdverts).map((watch) => this.#alarm(watch));
     if (settings.alarmEmail === undefined) return;
     const action = new SnsAction(new AlarmTopic(this, 'Mail', { email: settings.alarmEmail }).topic);
     for (const alarm of all) {
@@ -73,9 +73,9 @@ export class Alarms extends Construct {
   }
 }
 
-function watchesOf({ queue, deadLetters }: ChangedAdverts, pollSeconds: number): Watch[] {
+function watchesOf({ queue, deadLetters }: ChangedAdverts): Watch[] {
   const { MAXIMUM, SUM } = Stats;
-  const longestLag = Duration.seconds(Math.max(period.toSeconds(), pollsMissed * pollSeconds));
+  const longestLag = Duration.seconds(maxLagSeconds);
   return [
     {
       heading: alarms.deadLetters,

@@ -74,6 +74,12 @@ export const metrics = {
 
 export type MetricName = (typeof metrics)[keyof typeof metrics];
 
+/**
+ * A feed that was not read to its end for longer raises `NoSuccessfulDrain`, and `status` names it: five polls, at the
+ * longest `pollSeconds`.
+ */
+export const maxLagSeconds = 300;
+
 /** Alarm names are also the headings of docs/operate/runbook.md (a test keeps that). */
 export const alarms = {
   deadLetters: 'DeadLetters',

@@ -1,4 +1,4 @@
-import type { AccountStatus } from '../../../operations/status.ts';
+import type { AccountStatus } from '../../../operations/account-status.ts';
 import { booksText } from '../../shared/wording.ts';
 
 export const more = `Adverts change by themselves, and each change appears on standard output as one line of JSON, until Ctrl-C. All data is kept

@@ -1,27 +1,48 @@
-import { needsPerson, readStatus } from '../../../operations/status.ts';
+import { needsPerson, readStatus, type StatusPorts } from '../../../operations/status.ts';
 import { unknownAccount } from '../../../operations/unknown-account.ts';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { systemClock } from '../../../shared/domain/clock.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
-import { optionalText } from '../../shared/options.ts';
+import { flag, optionalText } from '../../shared/options.ts';
 import { statusPorts } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
 import { more, statusText } from './text.ts';
+import { watch } from './watch.ts';
 
 export const addStatus = defineCommand(
   {
     name: 'status',
     summary: 'show how the bridge is doing',
-    description: 'Shows lag, last success, token expiry, stops, books and dead letters.',
+    description:
+      'Shows lag, last success, token expiry, stops, books, the queue, dead letters, and what AWS runs; for each cause that needs a ' +
+      'person a sentence with the command that mends it.',
     more,
     argument: { syntax: '[NAME]', help: 'only this partner account', schema: optionalText },
+    options: { watch: flag('again every five seconds, until Ctrl-C') },
   },
-  async ({ target, argument: name, answer }) => {
-    const status = await withBridge(target, statusPorts, async (ports) => {
-      const found = await readStatus(ports, Date.now(), name);
-      if (name === undefined || found.partnerAccounts.length > 0) return found;
-      throw unknownAccount(await ports.partnerAccounts.list());
-    });
-    answer(status, statusText(status, target, Date.now()));
-    return needsPerson(status) ? exitCodes.needsPerson : exitCodes.done;
-  },
+  ({ io, target, argument: name, options, json, answer }) =>
+    withBridge(target, statusPorts, (ports) => {
+      const clock = systemClock;
+      const version = { deployed: ports.stack?.version ?? null, command: packageJson.version };
+      const report = async (clear = () => {}) => {
+        const status = await statusOf(ports, clock.now(), name);
+        clear();
+        answer({ ...status, version }, statusText(status, target, clock.now(), version));
+        return needsPerson(status) ? exitCodes.needsPerson : exitCodes.done;
+      };
+      if (!options.watch) return report();
+      const redraws = !json && io.stdout.isTTY === true;
+      return watch({ io, clock, signal: io.untilStopped(), redraws }, report);
+    }),
 );
+
+/** @throws {UsageError} for a partner account that is not known */
+async function statusOf(ports: StatusPorts, nowMs: number, name: string | undefined) {
+  const status = await readStatus(ports, nowMs, name);
+  const isThere =
+    status.partnerAccounts.length > 0 ||
+    status.unreadable.some((flaw) => flaw.startsWith(`partner account ${name}:`));
+  if (name === undefined || isThere) return status;
+  throw unknownAccount(await ports.partnerAccounts.list(() => undefined));
+}

@@ -1,17 +1,22 @@
-import type { AccountStatus, ShownPause, Status } from '../../../operations/status.ts';
+import type { AccountStatus } from '../../../operations/account-status.ts';
+import type { Status } from '../../../operations/status.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';
 import { applicationCommand, connectCommand } from '../../shared/explain.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
-import { booksText, count } from '../../shared/wording.ts';
+import { booksText, count, duration } from '../../shared/wording.ts';
+import { bridgeLines, pausedText, type Versions } from './bridge-text.ts';
 
 export const more = `Exit code 3 means that something is left for a person: a stopped partner account, a feed that cannot be read until somebody
-acts, a refresh token that is dying of disuse, an open circuit, dead letters. More than 20 partner accounts are summed up,
-first those that need a person; --json has all of them.
+acts or is more than five minutes behind, a refresh token that is dying of disuse, an open circuit, dead letters, a stored
+row that cannot be read; on a stack also a schedule or an event source mapping that is switched off, an alarm that is
+raised, and what AWS does not show. Each has a sentence with the command that mends it. More than 20 partner accounts are
+summed up, first those that need a person; --json has all of them.
 
 Examples:
   advert-bridge status --local .advert-bridge
-  advert-bridge status main --json   (the deployed stack)`;
+  advert-bridge status main --json   (the deployed stack)
+  advert-bridge status --watch`;
 
 /** More partner accounts than this are summed up. */
 const maxInFull = 20;
@@ -20,8 +25,8 @@ const maxInFull = 20;
  * The status for a person: a few lines for each partner account, those that need somebody first, then the queue and what
  * to do. Many partner accounts are summed up.
  */
-export function statusText(status: Status, target: Target, nowMs: number): string {
-  const { partnerAccounts, queue, pausedUntil, circuit } = status;
+export function statusText(status: Status, target: Target, nowMs: number, versions?: Versions): string {
+  const { partnerAccounts } = status;
   const inFull = partnerAccounts.length <= maxInFull;
   const lines = inFull
     ? [...partnerAccounts].sort(byUrgency).flatMap((account) => accountLines(account, target))
@@ -29,28 +34,8 @@ export function statusText(status: Status, target: Target, nowMs: number): strin
   if (partnerAccounts.length === 0) {
     lines.push(`No partner account is connected. Connect one: \`${connectCommand(target, 'NAME')}\``);
   }
-  lines.push(`queue: ${count(queue.waiting)} waiting, ${count(queue.deadLetters)} dead-lettered`);
-  if (status.paused)
-    lines.push(`The whole bridge is ${pausedText(status.paused, commandFor(target, 'resume'))}`);
-  const seconds = pausedUntil === null ? 0 : Math.ceil((Date.parse(pausedUntil) - nowMs) / 1000);
-  if (circuit) lines.push(circuitText(pausedUntil, seconds));
-  else if (pausedUntil !== null) {
-    lines.push(`The partner service asked the whole bridge to wait until ${pausedUntil} (${seconds} s).`);
-  }
-  return lines.join('\n');
+  return [...lines, ...bridgeLines(status, target, nowMs, versions)].join('\n');
 }
-
-const pausedText = ({ who, since, until, reason }: ShownPause, command: string): string =>
-  `paused by ${who} since ${since}, ` +
-  `${until === null ? 'until somebody resumes it' : `until ${until}`}${reason === null ? '' : ` (${reason})`}. ` +
-  `To end that: \`${command}\``;
-
-const circuitText = (pausedUntil: string | null, seconds: number): string =>
-  'The circuit is open: the partner service answers 403 to everything, as if it blocked this address. ' +
-  (pausedUntil === null
-    ? 'The next request goes through as a trial. '
-    : `Nothing is sent until ${pausedUntil} (${seconds} s), then one request as a trial. `) +
-  'Find out who sends more than it allows from here, and wait; a restart does not shorten it.';
 
 const byUrgency = (a: AccountStatus, b: AccountStatus): number => urgencyOf(b) - urgencyOf(a);
 
@@ -178,6 +163,11 @@ const sentences: Readonly<Record<string, Sentence>> = {
   'feed-stuck': ({ name }, target) =>
     'its cursor does not move, or is rejected again and again; the bridge tries every five minutes. If this stays, ask ' +
     `the service, or read again from a time that it still knows: \`${commandFor(target, `resync ${name} --since TIME`)}\``,
+  lagging: ({ name, lagSeconds }, target) =>
+    `its feed was not read to its end for ${duration(lagSeconds ?? 0)}; ` +
+    (target.kind === 'local'
+      ? `is the bridge running? \`${commandFor(target, 'run')}\``
+      : `find out why: \`${commandFor(target, 'doctor')}\`, or of ${name} alone the log of the drain`),
   'feed-missing': ({ name }, target) =>
     'its feed is not registered as it should be, so it is not polled; ' +
     `connect it again: \`${connectCommand(target, name)}\``,
@@ -188,9 +178,3 @@ const sentences: Readonly<Record<string, Sentence>> = {
 
 const headLine = ({ name, state, reason }: AccountStatus): string =>
   `${name}: ${state}${reason === null ? '' : ` (${printableLine(reason)})`}`;
-
-function duration(seconds: number): string {
-  if (seconds < 120) return `${Math.round(seconds)} s`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
-  return `${Math.round(seconds / 3600)} h`;
-}

@@ -3,7 +3,14 @@ import {
   CloudFormationServiceException,
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
-import { GetFunctionConfigurationCommand, InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { CloudWatchClient, DescribeAlarmsCommand, GetMetricDataCommand } from '@aws-sdk/client-cloudwatch';
+import {
+  GetFunctionConfigurationCommand,
+  InvokeCommand,
+  LambdaClient,
+  ListEventSourceMappingsCommand,
+} from '@aws-sdk/client-lambda';
+import { GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
 import {
   GetSecretValueCommand,
   PutSecretValueCommand,
@@ -12,6 +19,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { GetQueueAttributesCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import packageJson from '../../../package.json' with { type: 'json' };
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import type { Table } from '../../../shared/aws/dynamodb/conditional-write.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
@@ -27,7 +35,9 @@ const cloudFormation = mockClient(CloudFormationClient);
 const secrets = mockClient(SecretsManagerClient);
 const lambda = mockClient(LambdaClient);
 const sqs = mockClient(SQSClient);
-const mocks = [cloudFormation, secrets, lambda, sqs];
+const scheduler = mockClient(SchedulerClient);
+const cloudWatch = mockClient(CloudWatchClient);
+const mocks = [cloudFormation, secrets, lambda, sqs, scheduler, cloudWatch];
 
 let dynamo: Awaited<ReturnType<typeof startDynamo>>;
 let feedStateTable: Table;
@@ -55,6 +65,12 @@ beforeEach(async () => {
   };
   cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: [describedStack(tableNames)] });
   sqs.on(GetQueueAttributesCommand).resolves({ Attributes: { ApproximateNumberOfMessages: '0' } });
+  scheduler.on(GetScheduleCommand).resolves({ State: 'ENABLED' });
+  lambda.on(ListEventSourceMappingsCommand).resolves({
+    EventSourceMappings: [{ UUID: 'mapping-1', State: 'Enabled' }],
+  });
+  cloudWatch.on(DescribeAlarmsCommand).resolves({ MetricAlarms: [] });
+  cloudWatch.on(GetMetricDataCommand).resolves({ MetricDataResults: [] });
 });
 
 const drainEnvironment = {
@@ -225,7 +241,10 @@ describe('connect', () => {
 
 describe('status', () => {
   it('reads the tables and the queues', async () => {
-    await createPartnerAccounts(feedStateTable).write(partnerAccount(), 0);
+    await createPartnerAccounts(feedStateTable).write(
+      partnerAccount({ connectedAt: new Date().toISOString() }),
+      0,
+    );
     const feeds = createFeedStates(feedStateTable);
     await feeds.register(feedState());
 
@@ -237,8 +256,20 @@ describe('status', () => {
         { name: 'main', state: 'polling', lastSuccess: null, books: { listed: 0, inFlight: 0 } },
       ],
       queue: { waiting: 0, deadLetters: 0 },
+      oldestWaitingSeconds: null,
+      lastDrain: null,
       pausedUntil: null,
+      pauseReason: null,
+      schedule: 'enabled',
+      mapping: 'enabled',
+      alarms: [],
+      attention: [],
+      version: { deployed: 'Version', command: packageJson.version },
     });
+    expect(scheduler.commandCalls(GetScheduleCommand).map(({ args }) => args[0].input.Name)).toEqual([
+      'DrainScheduleName',
+      'RefreshTokenScheduleName',
+    ]);
     expect(Object.keys(JSON.parse(stdout).partnerAccounts[0].books)).toEqual([
       'listed',
       'events',
@@ -257,6 +288,96 @@ describe('status', () => {
       exitCode: 3,
       stdout: expect.stringContaining('2 dead-lettered'),
       stderr: '',
+    });
+  });
+});
+
+describe('what AWS runs, in status', () => {
+  it.each<[string, () => unknown, object, RegExp]>([
+    [
+      'a schedule that is switched off',
+      () => scheduler.on(GetScheduleCommand, { Name: 'DrainScheduleName' }).resolves({ State: 'DISABLED' }),
+      { schedule: 'drain disabled', attention: ['schedule'] },
+      /schedule is not as deployed \(drain disabled\).*`aws scheduler update-schedule --state ENABLED /,
+    ],
+    [
+      'a schedule that is gone',
+      () =>
+        scheduler
+          .on(GetScheduleCommand, { Name: 'RefreshTokenScheduleName' })
+          .rejects(Object.assign(new Error('no'), { name: 'ResourceNotFoundException' })),
+      { schedule: 'refresh-token missing', attention: ['schedule'] },
+      /refresh-token missing/,
+    ],
+    [
+      'an event source mapping that is switched off',
+      () =>
+        lambda
+          .on(ListEventSourceMappingsCommand)
+          .resolves({ EventSourceMappings: [{ UUID: 'mapping-1', State: 'Disabled' }] }),
+      { mapping: 'disabled', attention: ['mapping'] },
+      /mapping of fan-out is disabled: .*`aws lambda update-event-source-mapping --uuid mapping-1 --enabled`/,
+    ],
+    [
+      'an event source mapping that is gone',
+      () => lambda.on(ListEventSourceMappingsCommand).resolves({ EventSourceMappings: [] }),
+      { mapping: 'missing', attention: ['mapping'] },
+      /mapping of fan-out is missing: .*`npx cdk deploy`/,
+    ],
+    [
+      'an alarm that is raised',
+      () =>
+        cloudWatch
+          .on(DescribeAlarmsCommand, { AlarmNamePrefix: 'AdvertBridge-', StateValue: 'ALARM' })
+          .resolves({
+            MetricAlarms: [{ AlarmName: 'AdvertBridge-DeadLetters', AlarmDescription: 'Look at x.' }],
+          }),
+      { alarms: [{ name: 'DeadLetters', says: 'Look at x.', since: null }], attention: ['alarm'] },
+      /The alarm DeadLetters is raised\. Look at x\./,
+    ],
+    [
+      'what may not be looked at',
+      () =>
+        cloudWatch
+          .on(DescribeAlarmsCommand)
+          .rejects(Object.assign(new Error('no cloudwatch:DescribeAlarms'), { name: 'AccessDenied' })),
+      { alarms: null, schedule: 'enabled', attention: ['unseen'] },
+      /AWS did not show the alarms \(AccessDenied: no cloudwatch:DescribeAlarms\)\. .*deploy\.md#what-status-/,
+    ],
+  ])('%s is left for a person', async (_what, given, expected, sentence) => {
+    given();
+
+    const asJson = await cli('status --json');
+
+    expect(JSON.parse(asJson.stdout)).toMatchObject(expected);
+    const asText = await cli('status');
+    expect([asJson.exitCode, asText.exitCode]).toEqual([3, 3]);
+    expect(asText.stdout).toMatch(sentence);
+  });
+
+  it('tells how old the oldest message is, where any waits', async () => {
+    cloudWatch.on(GetMetricDataCommand).resolves({ MetricDataResults: [{ Values: [600, 540] }] });
+    const waits = async () => JSON.parse((await cli('status --json')).stdout).oldestWaitingSeconds;
+
+    expect(await waits()).toBeNull();
+    sqs
+      .on(GetQueueAttributesCommand, { QueueUrl: 'QueueUrl' })
+      .resolves({ Attributes: { ApproximateNumberOfMessages: '1' } });
+    expect(await waits()).toBe(600);
+    const [call] = cloudWatch.commandCalls(GetMetricDataCommand);
+    expect(call?.args[0].input.MetricDataQueries?.[0]?.MetricStat?.Metric).toMatchObject({
+      MetricName: 'ApproximateAgeOfOldestMessage',
+      Dimensions: [{ Name: 'QueueName', Value: 'QueueUrl' }],
+    });
+  });
+
+  it('does not make a mapping that is just changing a cause', async () => {
+    lambda
+      .on(ListEventSourceMappingsCommand)
+      .resolves({ EventSourceMappings: [{ UUID: 'mapping-1', State: 'Updating' }] });
+    expect(await cli('status')).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('mapping updating'),
     });
   });
 });
@@ -360,7 +481,17 @@ describe('a stack that an earlier version deployed', () => {
   });
 
   it('is as good as any for a command that does not need what it lacks', async () => {
-    expect(await cli('status')).toMatchObject({ exitCode: 0, stderr: '' });
+    sqs.on(ReceiveMessageCommand).resolves({});
+    expect(await cli('dead-letters list')).toMatchObject({ exitCode: 0, stderr: '' });
+  });
+
+  it('says what it does not tell', async () => {
+    expect(await cli('status')).toMatchObject({
+      exitCode: 3,
+      stdout: expect.stringMatching(
+        /version unknown \(this command: .*earlier version deployed the stack; deploy it again/s,
+      ),
+    });
   });
 
   it('is deployed again for a command that does', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { statusText } from '../../../../cli/commands/status/text.ts';
 import { needsPerson, readStatus, type StatusPorts } from '../../../../operations/status.ts';
+import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { emptyBooks } from '../../../../shared/domain/books.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import type { PauseReason } from '../../../../shared/domain/rate-budget.ts';
@@ -36,6 +37,80 @@ function statusOf({ account, feed, pausedUntilMs = 0, pauseReason, redelivered }
 const stop = { reason: 'refresh-token-rejected', tokenVersion: '1', at: '2026-11-20T11:00:00.000Z' };
 const token = { version: '1', expiresAt: nowMs, usedAt: nowMs };
 const dayMs = 86_400_000;
+
+describe('the status of the bridge', () => {
+  const ports = (given: Partial<StatusPorts>): StatusPorts => ({
+    partnerAccounts: { list: async () => [partnerAccount({ connectedAt: new Date(nowMs).toISOString() })] },
+    feedStates: { list: async () => [feedState({ lastPolled: nowMs - 12_000 })] },
+    bookKeeper: { read: async () => books, queue: async () => ({ waiting: 0, deadLetters: 0 }) },
+    budgetStore: { read: async () => ({ nextSlotMs: nowMs + 4_000, pausedUntilMs: 0 }) },
+    ...given,
+  });
+  const unreadable = (place: string) => ({
+    async list(onUnreadable?: (error: ShapeError) => void): Promise<[]> {
+      onUnreadable?.(new ShapeError(place, [{ path: 'generation', expected: 'expected a whole number' }]));
+      return [];
+    },
+  });
+
+  it('has the last poll, the use of the rate budget, and the change that waits longest', async () => {
+    const queue = async () => ({ waiting: 2, deadLetters: 0, oldestListedAt: '2026-11-20T11:55:00.000Z' });
+    const status = await readStatus(ports({ bookKeeper: { read: async () => books, queue } }), nowMs);
+
+    expect(status).toMatchObject({
+      lastDrain: '2026-11-20T11:59:48.000Z',
+      budget: { reservedSeconds: 4 },
+      oldestWaitingSeconds: 300,
+      attention: [],
+    });
+    const text = statusText(status, { kind: 'local', dir: 'x' }, nowMs);
+    expect(text).toContain('queue: 2 waiting (the oldest for 5 min), 0 dead-lettered');
+    expect(text).toContain('last poll: 12 s ago');
+    expect(text).toContain('rate budget: taken for 4 s ahead');
+    expect(needsPerson(status)).toBe(false);
+  });
+
+  it.each([
+    ['partnerAccounts', 'partner account main'],
+    ['feedStates', 'state of feed main/adverts'],
+  ])('tells of a row of %s that cannot be read, with all others', async (port, place) => {
+    const status = await readStatus(ports({ [port]: unreadable(place) }), nowMs + 120_000);
+
+    expect(status).toMatchObject({
+      unreadable: [`${place}: generation: expected a whole number`],
+      attention: ['unreadable-row'],
+    });
+    expect(status.partnerAccounts.flatMap(({ attention }) => attention)).toEqual([]);
+    expect(needsPerson(status)).toBe(true);
+    expect(statusText(status, { kind: 'local', dir: 'x' }, nowMs)).toMatch(
+      new RegExp(`A stored row cannot be read, .*: ${place}: .*docs/operate/backup.md`),
+    );
+  });
+
+  it('has a sentence with a command for dead letters', async () => {
+    const queue = async () => ({ waiting: 0, deadLetters: 2 });
+    const status = await readStatus(ports({ bookKeeper: { read: async () => books, queue } }), nowMs);
+
+    expect(status.attention).toEqual(['dead-letters']);
+    expect(statusText(status, { kind: 'local', dir: 'x' }, nowMs)).toContain(
+      '`advert-bridge dead-letters list --local x`',
+    );
+  });
+
+  it.each([
+    ['lags as long as no alarm is raised', 300, []],
+    ['lags longer', 301, ['lagging']],
+  ])('of an account that %s', async (_how, seconds, attention) => {
+    const status = await readStatus(ports({}), nowMs + seconds * 1000);
+
+    expect(status.partnerAccounts[0]).toMatchObject({ lagSeconds: seconds, attention });
+    expect(needsPerson(status)).toBe(attention.length > 0);
+    const told = statusText(status, { kind: 'local', dir: 'x' }, nowMs).includes(
+      '`advert-bridge run --local x`',
+    );
+    expect(told).toBe(attention.length > 0);
+  });
+});
 
 describe('the status of a partner account', () => {
   it.each<[string, Given, object, boolean]>([

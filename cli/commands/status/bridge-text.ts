@@ -1,0 +1,86 @@
+/** What `status` says of the bridge as a whole: the queue, the pauses, what AWS runs, and a sentence for each cause. */
+import type { ShownPause } from '../../../operations/account-status.ts';
+import type { Status } from '../../../operations/status.ts';
+import { commandFor, type Target } from '../../shared/target.ts';
+import { count, duration } from '../../shared/wording.ts';
+
+export interface Versions {
+  /** Null for an embedded bridge, and where an earlier version deployed the stack. */
+  readonly deployed: string | null;
+  readonly command: string;
+}
+
+/** @param versions only those of a stack are shown */
+export function bridgeLines(status: Status, target: Target, nowMs: number, versions?: Versions): string[] {
+  const { queue, oldestWaitingSeconds: oldest, lastDrain, budget, pausedUntil, circuit, paused } = status;
+  const waits = oldest === null ? '' : ` (the oldest for ${duration(oldest)})`;
+  const lines = [`queue: ${count(queue.waiting)} waiting${waits}, ${count(queue.deadLetters)} dead-lettered`];
+  if (lastDrain !== null) lines.push(`last poll: ${ago(lastDrain, nowMs)}`);
+  if (budget.reservedSeconds > 1)
+    lines.push(
+      `rate budget: taken for ${duration(budget.reservedSeconds)} ahead, and so long a new request waits`,
+    );
+  if (target.kind === 'stack') lines.push(stackLine(status, target.stack, versions));
+  if (paused) lines.push(`The whole bridge is ${pausedText(paused, commandFor(target, 'resume'))}`);
+  if (pausedUntil !== null && !circuit) {
+    const seconds = Math.ceil((Date.parse(pausedUntil) - nowMs) / 1000);
+    lines.push(`The partner service asked the whole bridge to wait until ${pausedUntil} (${seconds} s).`);
+  }
+  return [...lines, ...status.attention.flatMap((cause) => sentences[cause]?.(status, target, nowMs) ?? [])];
+}
+
+export const pausedText = ({ who, since, until, reason }: ShownPause, command: string): string =>
+  `paused by ${who} since ${since}, ` +
+  `${until === null ? 'until somebody resumes it' : `until ${until}`}${reason === null ? '' : ` (${reason})`}. ` +
+  `To end that: \`${command}\``;
+
+function stackLine({ schedule, mapping, alarms }: Status, stack: string, versions?: Versions): string {
+  const { deployed = null, command } = versions ?? {};
+  const version = `version ${deployed ?? 'unknown'}${command === deployed ? '' : ` (this command: ${command})`}`;
+  const raised = alarms ? `${count(alarms.length)} raised` : 'unknown';
+  return `stack ${stack}: ${version}, schedule ${schedule}, event source mapping ${mapping}, alarms ${raised}`;
+}
+
+const ago = (instant: string, nowMs: number): string =>
+  `${duration(Math.max(0, nowMs - Date.parse(instant)) / 1000)} ago`;
+
+type Sentence = (status: Status, target: Target, nowMs: number) => string | string[];
+
+/** One for each cause, with the command that mends it. */
+const sentences: Readonly<Record<string, Sentence>> = {
+  circuit: ({ pausedUntil }, target, nowMs) =>
+    'The circuit is open: the partner service answers 403 to everything, as if it blocked this address. ' +
+    (pausedUntil === null
+      ? 'The next request goes through as a trial. '
+      : `Nothing is sent until ${pausedUntil} (${Math.ceil((Date.parse(pausedUntil) - nowMs) / 1000)} s), then one request as a trial. `) +
+    'Find out who sends more than it allows from here, and wait; a restart does not shorten it. ' +
+    `When the service lets you in again: \`${commandFor(target, 'resume --early')}\``,
+  schedule: ({ schedule }) =>
+    `The schedule is not as deployed (${schedule}): what it starts does not run by itself. Switch it on (NAME is the output ` +
+    'DrainScheduleName or RefreshTokenScheduleName): `aws scheduler update-schedule --state ENABLED --cli-input-json ' +
+    '"$(aws scheduler get-schedule --name NAME --output json --query \'{Name:Name,GroupName:GroupName,Description:Description,' +
+    'ScheduleExpression:ScheduleExpression,FlexibleTimeWindow:FlexibleTimeWindow,Target:Target}\')"`',
+  mapping: ({ mapping, mappingId }) =>
+    `The event source mapping of fan-out is ${mapping}: changes wait in the queue, and no event is published. ` +
+    (mappingId === null
+      ? 'Make it again: `npx cdk deploy`, after the change of a setting of it'
+      : `Switch it on: \`aws lambda update-event-source-mapping --uuid ${mappingId} --enabled\``),
+  'unreadable-row': ({ unreadable }) =>
+    unreadable.map(
+      (flaw) =>
+        `A stored row cannot be read, and what it is about is not polled: ${flaw}. Restore it: docs/operate/backup.md`,
+    ),
+  'dead-letters': (_status, target) =>
+    'The bridge gave up on the adverts of the dead letters. See why: ' +
+    `\`${commandFor(target, 'dead-letters list')}\`; then send them again: \`${commandFor(target, 'dead-letters redrive --all')}\``,
+  alarm: ({ alarms }) =>
+    (alarms ?? []).map(
+      ({ name, says, since }) =>
+        `The alarm ${name} is raised${since === null ? '' : ` since ${since}`}. ${says}`,
+    ),
+  unseen: ({ unseen }) =>
+    (unseen ?? []).map(
+      (what) =>
+        `AWS did not show ${what}. What status has to be allowed: docs/operate/deploy.md#what-status-has-to-be-allowed`,
+    ),
+};

@@ -1,0 +1,153 @@
+/** How one partner account is doing, from its row and its feeds' rows. */
+import { feedMissingMs } from '../functions/drain/due-feeds.ts';
+import { maxLagSeconds } from '../shared/contract/names.ts';
+import type { Books } from '../shared/domain/books.ts';
+import { toInstant } from '../shared/domain/clock.ts';
+import type { FaultKind } from '../shared/domain/faults.ts';
+import { knownSuccess } from '../shared/domain/last-success.ts';
+import { type OperatorPause, operatorPauseOf } from '../shared/domain/operator-pause.ts';
+import type { PartnerAccount } from '../shared/domain/partner-account.ts';
+import { isDying, pauseOf, refreshTokenLifetimeMs, stopOf } from '../shared/domain/partner-account.ts';
+import type { FeedState } from '../shared/ports/feed-states.ts';
+
+export function accountStatus(
+  account: PartnerAccount,
+  listed: readonly FeedState[],
+  nowMs: number,
+  { isFeedUnreadable = false }: { readonly isFeedUnreadable?: boolean } = {},
+): Omit<AccountStatus, 'books' | 'redelivered'> {
+  const { name, generation, token } = account;
+  const noFault = { fault: undefined, faultKind: undefined, needsPerson: undefined };
+  const feeds = listed.map((feed) => (isOutdated(feed, account) ? { ...feed, ...noFault } : feed));
+  const whereabouts = stateOf(account, feeds, nowMs);
+  const lastSuccess = oldestSuccess(feeds, nowMs);
+  const behindSince = feeds.length === 0 ? null : (lastSuccess ?? Date.parse(account.connectedAt));
+  // By the clock of the machine that read the feed, which may be ahead of this one's.
+  const lagSeconds = behindSince === null ? null : Math.max(0, nowMs - behindSince) / 1000;
+  const causes = attentionOf(account, { ...whereabouts, lagSeconds }, feeds, nowMs);
+  // A feed whose row cannot be read is not missing.
+  const attention = isFeedUnreadable ? causes.filter((cause) => cause !== 'feed-missing') : causes;
+  return {
+    name,
+    generation,
+    ...whereabouts,
+    paused: shownPause(operatorPauseOf(account, nowMs)),
+    lagSeconds,
+    lastSuccess: lastSuccess === null ? null : toInstant(lastSuccess),
+    tokenExpiresAt: token ? toInstant(token.expiresAt) : null,
+    refreshTokenExpiresAt: token ? toInstant(token.usedAt + refreshTokenLifetimeMs) : null,
+    needsPerson: attention.length > 0,
+    attention,
+    cursorResets: feeds.reduce((sum, { resets }) => sum + resets, 0),
+  };
+}
+
+function stateOf(
+  account: PartnerAccount,
+  feeds: readonly FeedState[],
+  nowMs: number,
+): Pick<AccountStatus, 'state' | 'reason'> {
+  const stop = stopOf(account);
+  if (stop) return { state: 'stopped', reason: stop.reason };
+  const wanted = operatorPauseOf(account, nowMs);
+  if (wanted) return { state: 'paused', reason: wanted.reason ?? `paused by ${wanted.who}` };
+  const pause = pauseOf(account, nowMs);
+  if (pause) return { state: 'paused', reason: pause.reason };
+  const stuck = feeds.find(({ pausedUntil = 0 }) => pausedUntil > nowMs);
+  if (stuck) return { state: 'paused', reason: stuck.fault ?? null };
+  return { state: 'polling', reason: feeds.find(({ fault }) => fault !== undefined)?.fault ?? null };
+}
+
+export const shownPause = (pause: OperatorPause | undefined): ShownPause | null =>
+  pause === undefined
+    ? null
+    : {
+        who: pause.who,
+        since: toInstant(pause.since),
+        until: pause.until === undefined ? null : toInstant(pause.until),
+        reason: pause.reason ?? null,
+      };
+
+function oldestSuccess(feeds: readonly FeedState[], nowMs: number): number | null {
+  const successes = feeds.map(({ lastSuccess }) => knownSuccess(lastSuccess, nowMs));
+  if (successes.length === 0 || successes.includes(undefined)) return null;
+  return Math.min(...(successes as number[]));
+}
+
+/** A pause for this reason ends by itself. */
+const transientPause = 'token-rejected-again';
+/** Faults that end when the token is replaced. */
+const tokenFaults: readonly string[] = [
+  'account-stopped',
+  'account-paused',
+  'scope-insufficient',
+  'grant-rejected',
+  'token-rejected',
+] satisfies FaultKind[];
+
+/** Whether the fault concerns a token that was replaced since: so it is between `connect` and the next poll. */
+const isOutdated = ({ faultKind, lastPolled = 0 }: FeedState, account: PartnerAccount): boolean =>
+  !stopOf(account) &&
+  account.token !== undefined &&
+  tokenFaults.includes(faultKind ?? '') &&
+  account.token.usedAt >= lastPolled;
+
+/** What somebody has to handle, the most urgent first. A disconnected account was disconnected on purpose. */
+function attentionOf(
+  account: PartnerAccount,
+  { state, lagSeconds }: Pick<AccountStatus, 'state' | 'lagSeconds'>,
+  feeds: readonly FeedState[],
+  nowMs: number,
+): string[] {
+  const stop = stopOf(account);
+  if (stop) return stop.reason === 'disconnected' ? [] : [stop.reason];
+  const pause = pauseOf(account, nowMs);
+  const causes: string[] = [];
+  if (pause && pause.reason !== transientPause) causes.push(pause.reason);
+  if (!pause && !operatorPauseOf(account, nowMs) && state === 'paused') causes.push('feed-stuck');
+  if (feeds.length === 0 && nowMs - Date.parse(account.connectedAt) >= feedMissingMs)
+    causes.push('feed-missing');
+  if (state === 'polling') {
+    for (const { needsPerson, faultKind = 'unknown' } of feeds) if (needsPerson) causes.push(faultKind);
+  }
+  // Where something else is known to be wrong, that is why.
+  if (state === 'polling' && causes.length === 0 && (lagSeconds ?? 0) > maxLagSeconds) causes.push('lagging');
+  if (isDying(account, nowMs)) causes.push('refresh-token-dying');
+  return [...new Set(causes)];
+}
+
+/** What an operator wants; without an end it lasts until `resume`. */
+export interface ShownPause {
+  readonly who: string;
+  readonly since: string;
+  readonly until: string | null;
+  readonly reason: string | null;
+}
+
+export interface AccountStatus {
+  readonly name: string;
+  readonly generation: number;
+  readonly state: 'polling' | 'paused' | 'stopped';
+  /** Why it is paused or stopped, or what went wrong with the last poll; null when all is well. */
+  readonly reason: string | null;
+  /** Somebody wants nothing to be asked of the service for it. */
+  readonly paused: ShownPause | null;
+  /** Seconds since the feed was last read to its end, or since `connect`; null where there is no feed. */
+  readonly lagSeconds: number | null;
+  readonly lastSuccess: string | null;
+  readonly tokenExpiresAt: string | null;
+  /** When the refresh token expires unless it is used before; each use adds a month. */
+  readonly refreshTokenExpiresAt: string | null;
+  /** Something other than dead letters is left for a person: {@link attention} has a cause. */
+  readonly needsPerson: boolean;
+  /**
+   * What somebody has to handle: a stop's reason, a kind of fault, or one of `feed-stuck` (its cursor), `feed-missing`
+   * (there is no feed of its generation), `lagging` (as the alarm NoSuccessfulDrain) and `refresh-token-dying`. A new cause
+   * is not a breaking change.
+   */
+  readonly attention: readonly string[];
+  readonly cursorResets: number;
+  readonly books: Omit<Books, 'redelivered'>;
+  /** For a stack alone, which counts outcomes per delivery: how many deliveries were repeated. */
+  readonly redelivered?: number;
+}

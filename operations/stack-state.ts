@@ -1,0 +1,145 @@
+/** What AWS runs around the bridge of a stack: whether its schedules, its event source mapping and its alarms are as they should be. */
+import { CloudWatchClient, GetMetricDataCommand, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
+import { type LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
+import { GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
+import type { StackOutputs } from './stack-outputs.ts';
+
+export interface StackState {
+  /** `enabled`, or what else: `drain disabled`, `unknown`. */
+  readonly schedule: string;
+  /** Of fan-out's event source mapping: `enabled`, `disabled`, `missing`, `unknown`, or while it changes `enabling` and such. */
+  readonly mapping: string;
+  readonly mappingId: string | null;
+  /** The alarms that are in state ALARM; null where they cannot be looked at. */
+  readonly alarms: readonly RaisedAlarm[] | null;
+  /** Age of the oldest message in the queue as SQS measured it last, in the last ten minutes; null where it did not. */
+  readonly oldestMessageSeconds: number | null;
+  /** What could not be looked at, and why. */
+  readonly unseen: readonly string[];
+}
+
+export interface RaisedAlarm {
+  /** Without the stack's name. */
+  readonly name: string;
+  /** What the alarm says of itself, the place in the runbook included. */
+  readonly says: string;
+  readonly since: string | null;
+}
+
+export interface StackPlaces {
+  readonly stack: string;
+  readonly outputs: StackOutputs;
+  readonly lambda: LambdaClient;
+}
+
+const unknown = 'unknown';
+
+/** Looks at everything side by side. What AWS does not show is in `unseen`, and hides nothing else. */
+export async function readStackState(
+  { stack, outputs, lambda }: StackPlaces,
+  nowMs: number,
+): Promise<StackState> {
+  const cloudWatch = new CloudWatchClient();
+  const scheduler = new SchedulerClient();
+  const unseen: string[] = [];
+  const seen = <T>(what: string, look: Promise<T>): Promise<T | undefined> =>
+    look.catch((error: unknown) => {
+      const { name, message } = error instanceof Error ? error : new Error(String(error));
+      unseen.push(`${what} (${name}: ${message})`);
+      return undefined;
+    });
+  try {
+    const [schedule, mapping, alarms, oldest] = await Promise.all([
+      seen('the schedules', scheduleState(scheduler, outputs)),
+      seen("fan-out's event source mapping", mappingState(lambda, outputs.fanOutFunctionName)),
+      seen('the alarms', raisedAlarms(cloudWatch, stack)),
+      seen('the age of the oldest message', oldestMessage(cloudWatch, outputs.queueUrl, nowMs)),
+    ]);
+    return {
+      schedule: schedule ?? unknown,
+      mapping: mapping?.state ?? unknown,
+      mappingId: mapping?.id ?? null,
+      alarms: alarms ?? null,
+      oldestMessageSeconds: oldest ?? null,
+      unseen,
+    };
+  } finally {
+    cloudWatch.destroy();
+    scheduler.destroy();
+  }
+}
+
+/** @see https://docs.aws.amazon.com/scheduler/latest/APIReference/API_GetSchedule.html */
+async function scheduleState(client: SchedulerClient, outputs: StackOutputs): Promise<string> {
+  const names = { drain: outputs.drainScheduleName, 'refresh-token': outputs.refreshTokenScheduleName };
+  const states = await Promise.all(
+    Object.entries(names).map(async ([of, Name]) => {
+      if (Name === undefined) throw new Error('an earlier version deployed the stack; deploy it again');
+      const state = await client.send(new GetScheduleCommand({ Name })).then(
+        ({ State = unknown }) => State.toLowerCase(),
+        (error: unknown) => {
+          if (error instanceof Error && error.name === 'ResourceNotFoundException') return 'missing';
+          throw error;
+        },
+      );
+      return { of, state };
+    }),
+  );
+  const others = states.filter(({ state }) => state !== 'enabled');
+  return others.length === 0 ? 'enabled' : others.map(({ of, state }) => `${of} ${state}`).join(', ');
+}
+
+/** @see https://docs.aws.amazon.com/lambda/latest/api/API_ListEventSourceMappings.html */
+async function mappingState(client: LambdaClient, functionName: string) {
+  const { EventSourceMappings = [] } = await client.send(
+    new ListEventSourceMappingsCommand({ FunctionName: functionName }),
+  );
+  const [mapping] = EventSourceMappings;
+  return { state: mapping ? (mapping.State ?? unknown).toLowerCase() : 'missing', id: mapping?.UUID ?? null };
+}
+
+/** @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_DescribeAlarms.html */
+async function raisedAlarms(client: CloudWatchClient, stack: string): Promise<RaisedAlarm[]> {
+  const raised: RaisedAlarm[] = [];
+  const prefix = `${stack}-`;
+  for await (const { MetricAlarms = [] } of paginateDescribeAlarms(
+    { client },
+    { AlarmNamePrefix: prefix, StateValue: 'ALARM' },
+  )) {
+    for (const { AlarmName = '', AlarmDescription = '', StateUpdatedTimestamp } of MetricAlarms) {
+      const since = StateUpdatedTimestamp?.toISOString() ?? null;
+      raised.push({ name: AlarmName.slice(prefix.length), says: AlarmDescription, since });
+    }
+  }
+  return raised;
+}
+
+/** SQS shows nobody its oldest message; the metric costs nothing, and is a minute or two old. */
+async function oldestMessage(
+  client: CloudWatchClient,
+  queueUrl: string,
+  nowMs: number,
+): Promise<number | undefined> {
+  const { MetricDataResults = [] } = await client.send(
+    new GetMetricDataCommand({
+      StartTime: new Date(nowMs - 600_000),
+      EndTime: new Date(nowMs),
+      ScanBy: 'TimestampDescending',
+      MetricDataQueries: [
+        {
+          Id: 'age',
+          MetricStat: {
+            Metric: {
+              Namespace: 'AWS/SQS',
+              MetricName: 'ApproximateAgeOfOldestMessage',
+              Dimensions: [{ Name: 'QueueName', Value: queueUrl.split('/').at(-1) ?? '' }],
+            },
+            Period: 60,
+            Stat: 'Maximum',
+          },
+        },
+      ],
+    }),
+  );
+  return MetricDataResults[0]?.Values?.[0];
+}
