@@ -1,4 +1,5 @@
 /** What operators ask for that concerns the application, whose credentials stand in its secret. */
+import type { AcceptedApplication } from '../../shared/contract/connect.ts';
 import type { ConsentPage } from '../../shared/ports/token-endpoint.ts';
 import { createTokenRequests, type TokenRequestDeps } from '../refresh-token/token-requests.ts';
 import { grantedScope } from '../refresh-token/tokens.ts';
@@ -33,12 +34,17 @@ export function createApplicationTasks(deps: ApplicationDeps) {
      * Whether the service accepts the application's credentials, told by a token of the application itself. That token
      * acts for no user and is kept nowhere: what the document has it for, configuration data (§4.8), has no paths in it.
      *
-     * @returns the scope that the service grants to the application, space separated; empty where it does not tell
+     * @returns `scope`: what the service grants to the application, space separated, empty where it does not tell;
+     *   `clockOffSeconds`: how far the service's clock is ahead of the bridge's, absent where it does not tell
      * @throws {PartnerError} `client-rejected`, `scope-refused`, or a transient one
      * @see partner-api.md §5.3, client_credentials
      */
-    async check(options: { readonly deadlineMs: number }): Promise<{ scope: string }> {
-      return { scope: grantedScope(await requestTokens({ type: 'client_credentials', scope }, options)) };
+    async check(options: { readonly deadlineMs: number }): Promise<AcceptedApplication> {
+      const received = await requestTokens({ type: 'client_credentials', scope }, options);
+      const { claimedTime, receivedAt } = received;
+      const clock =
+        claimedTime === undefined ? {} : { clockOffSeconds: Math.round((claimedTime - receivedAt) / 1000) };
+      return { scope: grantedScope(received), ...clock };
     },
   };
 }

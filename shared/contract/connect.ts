@@ -48,6 +48,14 @@ const connectedAccount = v.object({
 });
 export type ConnectedAccount = Readonly<v.InferOutput<typeof connectedAccount>>;
 
+/** The service accepts the application's credentials. */
+const acceptedApplication = v.object({
+  scope: v.string(),
+  /** How far the service's clock is ahead of the function's; absent where the service does not tell. */
+  clockOffSeconds: v.exactOptional(v.number()),
+});
+export type AcceptedApplication = v.InferOutput<typeof acceptedApplication>;
+
 /** What the connect function answers; one of each kind but `refused` for each action. */
 export const connectAnswers = {
   authorize: v.object({ kind: v.literal('authorize'), url: v.string() }),
@@ -56,7 +64,7 @@ export const connectAnswers = {
   /** The first half of forgetting is done: histories up to this generation may be removed. `null`: not a known name. */
   forgetting: v.object({ kind: v.literal('forgetting'), generation: v.nullable(v.number()) }),
   forgotten: v.object({ kind: v.literal('forgotten') }),
-  accepted: v.object({ kind: v.literal('accepted'), scope: v.string() }),
+  accepted: v.object({ kind: v.literal('accepted'), ...acceptedApplication.entries }),
   /** `fault` is one of shared/domain/faults.ts, or `wrong-shape`; `reason` is for a person and holds no secret. */
   refused: v.object({ kind: v.literal('refused'), fault: v.string(), reason: v.string() }),
 } as const;

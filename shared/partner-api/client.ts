@@ -16,7 +16,7 @@ import { type AdvertList, advertIn, listIn, pageIn, tokensIn } from './answers.t
 import { createCaller } from './call.ts';
 import { mayBeCursorRejection } from './errors/classify.ts';
 import { getPolicy, tokenPolicy } from './http/retry-policy.ts';
-import { createServiceClock } from './http/service-clock.ts';
+import { claimedDate, createServiceClock } from './http/service-clock.ts';
 import { createTransport, type Transport } from './http/transport.ts';
 import type { RateLimiter } from './rate-limit/rate-limiter.ts';
 import { authorizeUrl, createHeaders, feedQuery, objectPath, paths, queryOf, tokenBody } from './requests.ts';
@@ -147,12 +147,17 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
       const wire = { method: 'POST', path, headers: headers.withBody(body), body } as const;
       const secrets = [application.clientSecret, application.clientId, ...secretsOf(grant)];
       const request = { wire, resource: paths.token, what, endpoint: 'token', secrets, deadlineMs } as const;
-      return call(request, tokenPolicy, (answer, { sentAt, receivedAt }) => ({
-        ...tokensIn(answer, what, secrets),
-        sentAt,
-        receivedAt,
-        serviceTime: serviceTimeOf(answer.head.headers.date, receivedAt),
-      }));
+      return call(request, tokenPolicy, (answer, { sentAt, receivedAt }) => {
+        const { date } = answer.head.headers;
+        const claimedTime = claimedDate(date);
+        return {
+          ...tokensIn(answer, what, secrets),
+          sentAt,
+          receivedAt,
+          serviceTime: serviceTimeOf(date, receivedAt),
+          ...(claimedTime !== undefined && { claimedTime }),
+        };
+      });
     },
 
     authorizeUrl: (query) => authorizeUrl(baseUrl, query),

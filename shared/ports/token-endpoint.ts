@@ -21,6 +21,8 @@ export interface ReceivedTokens {
   readonly receivedAt: number;
   /** The earlier of the service's clock (its Date header, unless a day off) and `receivedAt`. */
   readonly serviceTime: number;
+  /** The service's clock as its Date header has it, however far off, in ms since 1970; absent where it sends none. */
+  readonly claimedTime?: number;
 }
 
 export interface TokenEndpoint {

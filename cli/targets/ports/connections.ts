@@ -1,5 +1,5 @@
 /** What `application`, `connect` and `disconnect` ask of a bridge, whichever kind it is. */
-import type { ConnectedAccount } from '../../../shared/contract/connect.ts';
+import type { AcceptedApplication, ConnectedAccount } from '../../../shared/contract/connect.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
 import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts';
 import type { StoredLetters } from './stored-letters.ts';
@@ -8,7 +8,7 @@ export interface Applications {
   /** @param application.baseUrl for an embedded bridge alone: a stack has it as a setting */
   store(application: ApplicationInput): Promise<void>;
   /** Asks the service for a token of the application. @throws when the service refuses the stored credentials */
-  check(): Promise<unknown>;
+  check(): Promise<AcceptedApplication>;
 }
 
 export interface ApplicationInput {

@@ -39,6 +39,12 @@ export function createServiceClock(observer?: Observer) {
   };
 }
 
+/** What the `Date` header says, however far off, in milliseconds since 1970; undefined where it is none. */
+export function claimedDate(date: string | undefined): number | undefined {
+  const dateMs = httpTime(date, Number.NaN);
+  return Number.isNaN(dateMs) ? undefined : dateMs;
+}
+
 /**
  * Milliseconds since 1970 of an HTTP date.
  *

@@ -16,6 +16,24 @@ describe('checking the application', () => {
     expect(await connect.check(options())).toEqual({ scope: '' });
   });
 
+  it("tells how far the service's clock is ahead", async () => {
+    const { connectDeps, options, clock } = await createWorld();
+    const { requestTokens } = connectDeps.endpoint;
+    const check = (aheadMs: number) =>
+      createConnect({
+        ...connectDeps,
+        endpoint: {
+          requestTokens: async (...args) => ({
+            ...(await requestTokens(...args)),
+            claimedTime: clock.now() + aheadMs,
+          }),
+        },
+      }).check(options());
+
+    expect(await check(90_000)).toEqual({ scope: 'v2 read write', clockOffSeconds: 90 });
+    expect(await check(-3 * 86_400_000)).toEqual({ scope: 'v2 read write', clockOffSeconds: -259_200 });
+  });
+
   it('fails where the service does not accept the credentials', async () => {
     const { connectDeps, options } = await createWorld();
     const requestTokens = () => Promise.reject(new PartnerError('client-rejected', 'who are you'));
