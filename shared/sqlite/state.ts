@@ -8,8 +8,8 @@ import { createDeadLetters } from './dead-letters.ts';
 import { createFeedStates } from './feed-states.ts';
 import { createDocuments } from './file/documents.ts';
 import type { StateError } from './file/state-error.ts';
-import { openStateFile, stateFileIn } from './file/state-file.ts';
-import { createStore } from './file/store.ts';
+import { openStateFile, openStateFileToRead, stateFileIn } from './file/state-file.ts';
+import { createStore, type Store } from './file/store.ts';
 import { createOutbox } from './outbox.ts';
 import { createParkedMessages } from './parked-messages.ts';
 import { createPartnerAccounts } from './partner-accounts.ts';
@@ -23,7 +23,7 @@ export interface EmbeddedStateOptions {
   readonly onFault?: (fault: StateError) => void;
 }
 
-export type EmbeddedState = ReturnType<typeof openEmbeddedState>;
+export type EmbeddedState = ReturnType<typeof stateOver>;
 
 /**
  * Opens the state of an embedded bridge: every port over the one file `DIR/bridge.db`. Several processes may have it
@@ -32,8 +32,18 @@ export type EmbeddedState = ReturnType<typeof openEmbeddedState>;
  * @param dir is made, accessible to its owner alone, when it does not exist
  * @throws {StateError} when the file is damaged, not writable, or of a newer bridge; every method of the result may, too
  */
-export function openEmbeddedState(dir: string, { clock = Date, onFault }: EmbeddedStateOptions = {}) {
-  const store = createStore(openStateFile(dir), stateFileIn(dir), onFault);
+export const openEmbeddedState = (dir: string, { clock = Date, onFault }: EmbeddedStateOptions = {}) =>
+  stateOver(createStore(openStateFile(dir), stateFileIn(dir), onFault), clock);
+
+/**
+ * The same for reading alone: no byte of the folder changes, and every method that writes fails.
+ *
+ * @throws {StateError} also when there is no state, and `state-outdated`
+ */
+export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
+  stateOver(createStore(openStateFileToRead(dir), stateFileIn(dir)), Date);
+
+function stateOver(store: Store, clock: { now(): number }) {
   const documents = createDocuments(store);
   const books = createBooks(store);
   const letters = createDeadLetters(store, books, clock);

@@ -3,6 +3,8 @@ export type StateErrorCode =
   | 'state-not-writable'
   | 'state-in-use'
   | 'state-newer'
+  /** Of an earlier version, or with its log beside it: opening it to write brings it up to date. */
+  | 'state-outdated'
   /** Another user has changed it, or could. */
   | 'state-unsafe';
 

@@ -1,7 +1,9 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { foreignEntry } from './foreign-schema.ts';
+import { refuseForeignFolder } from './ownership.ts';
 import { preparePrivateFile } from './private-file.ts';
 import { applicationId, migrate, migrations, versionOf } from './schema.ts';
 import { guarded, isBusy, StateError } from './state-error.ts';
@@ -49,6 +51,45 @@ export function openStateFile(dir: string): DatabaseSync {
     }
   });
 }
+
+/**
+ * Opens the state file for reading, and changes no byte of the folder by that, SQLite's own files beside it included. The
+ * checks are those of {@link openStateFile}.
+ *
+ * Where the index of the log (`-shm`) exists, another process has the file open, or died with it open: it is read as it is.
+ * Where it does not, nobody has the file open, and the file alone is the state.
+ *
+ * @throws {StateError} `state-outdated` where only a process that writes could read it
+ * @see https://sqlite.org/wal.html#read_only_databases
+ */
+export function openStateFileToRead(dir: string): DatabaseSync {
+  const file = stateFileIn(dir);
+  return guarded(file, () => {
+    refuseForeignFolder(dir);
+    const sizeOf = (place: string) => statSync(place, { throwIfNoEntry: false })?.size;
+    const isOpen = sizeOf(`${file}-shm`) !== undefined;
+    if (!isOpen && (sizeOf(`${file}-wal`) ?? 0) > 0)
+      throw outdated(file, 'what is in its log is not in it yet');
+    const url = pathToFileURL(file);
+    url.search = isOpen ? 'readonly_shm=1' : 'immutable=1';
+    const db = new DatabaseSync(url, { readOnly: true, timeout: busyTimeoutMs, defensive: true });
+    try {
+      db.exec('PRAGMA trusted_schema=OFF');
+      checkIsOurs(db, file);
+      if (versionOf(db) < migrations.length) throw outdated(file, 'an earlier Advert Bridge wrote it');
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}
+
+const outdated = (file: string, why: string): StateError =>
+  new StateError(
+    'state-outdated',
+    `${file} has to be brought up to date: ${why}. The next command but doctor does that`,
+  );
 
 function checkIsOurs(db: DatabaseSync, file: string): void {
   // One transaction, so that all of it is seen at one moment: another process may be making the tables.
