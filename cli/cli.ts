@@ -17,6 +17,7 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['snapshot', async () => (await import('./commands/snapshot/snapshot.ts')).addSnapshot],
   ['replay', async () => (await import('./commands/replay/replay.ts')).addReplay],
   ['status', async () => (await import('./commands/status/status.ts')).addStatus],
+  ['doctor', async () => (await import('./commands/doctor/doctor.ts')).addDoctor],
   ['dead-letters', async () => (await import('./commands/dead-letters/dead-letters.ts')).addDeadLetters],
   ['disconnect', async () => (await import('./commands/disconnect/disconnect.ts')).addDisconnect],
   ['sandbox', async () => (await import('./commands/sandbox/sandbox.ts')).addSandbox],

@@ -67,6 +67,7 @@ export class AdvertBridge extends Stack {
       drainScheduleName: drain.schedule.scheduleName,
       refreshTokenScheduleName: refreshToken.schedule.scheduleName,
       version: packageJson.version,
+      doctor: `npx advert-bridge doctor --stack ${this.stackName}`,
     };
     for (const [key, name] of Object.entries(outputs)) {
       new CfnOutput(this, name, { value: values[key as keyof typeof outputs] });

@@ -4,7 +4,13 @@ import { CommandError } from './errors.ts';
 
 type OutputKey = keyof typeof outputs;
 /** Outputs that came after the first version: a stack deployed by an earlier one does not have them. */
-const laterOutputs = ['catchUpRoleArn', 'drainScheduleName', 'refreshTokenScheduleName', 'version'] as const;
+const laterOutputs = [
+  'catchUpRoleArn',
+  'drainScheduleName',
+  'refreshTokenScheduleName',
+  'version',
+  'doctor',
+] as const;
 type LaterOutput = (typeof laterOutputs)[number];
 
 export type StackOutputs = Readonly<

@@ -2,6 +2,7 @@
 import { explained, type Place } from '../shared/explain.ts';
 import type { LocalTarget, StackTarget, Target } from '../shared/target.ts';
 import type { LocalBridge, LocalOptions } from './local/bridge.ts';
+import type { Examined } from './ports/examined.ts';
 import type { StackBridge } from './stack/bridge.ts';
 
 /** What a command needs of a bridge, and how each kind of bridge gives it. */
@@ -43,6 +44,21 @@ export function withStack<R>(target: StackTarget, work: (bridge: StackBridge) =>
   return opened(target, async (place, onClose) => {
     const { openStackBridge } = await import('./stack/bridge.ts');
     return work(await openStackBridge(target, place, onClose));
+  });
+}
+
+/** Gives `work` what `doctor` looks at: the bridge need not be there, and nothing of it changes. */
+export function withExamined<R>(
+  target: Target,
+  work: (examined: Examined, place: Place) => Promise<R>,
+): Promise<R> {
+  return opened(target, async (place, onClose) => {
+    if (target.kind === 'local') {
+      const { localExamined } = await import('./local/doctor/examined.ts');
+      return work(localExamined(target, place, onClose), place);
+    }
+    const { stackExamined } = await import('./stack/doctor/examined.ts');
+    return work(stackExamined(target, place, onClose), place);
   });
 }
 

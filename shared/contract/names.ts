@@ -37,6 +37,8 @@ export const outputs = {
   refreshTokenScheduleName: 'RefreshTokenScheduleName',
   /** Of Advert Bridge, as in package.json, when the stack was deployed. */
   version: 'Version',
+  /** What to run after a deployment: the CDK prints the outputs at its end. */
+  doctor: 'Doctor',
 } as const;
 
 export const secretNames = {

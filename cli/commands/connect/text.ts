@@ -53,6 +53,7 @@ export function connectedLines(
     );
   }
   if (target.kind === 'local') lines.push(`Next: \`${commandFor(target, 'run')}\``);
+  lines.push(`To see whether all is right: \`${commandFor(target, 'doctor')}\``);
   return lines;
 }
 

@@ -118,7 +118,7 @@ function tokenText({ state, tokenExpiresAt }: AccountStatus): string {
 }
 
 /** What somebody has to do: a line for each cause, with the command that fixes it. */
-function forPerson(account: AccountStatus, target: Target): string[] {
+export function forPerson(account: AccountStatus, target: Target): string[] {
   const { name, state, attention, reason } = account;
   if (state === 'stopped' && attention.length === 0)
     return [`  to connect it again: \`${connectCommand(target, name)}\``];

@@ -1,0 +1,127 @@
+/** What has to be right for every kind of bridge. */
+import {
+  type Check,
+  type Finding,
+  fault,
+  ok,
+  SkippedError,
+  together,
+  warning,
+} from '../../../operations/doctor.ts';
+import type { Status } from '../../../operations/status.ts';
+import type { AcceptedApplication } from '../../../shared/contract/connect.ts';
+import { printableLine } from '../../../shared/domain/text/printable.ts';
+import { connectCommand } from '../../shared/explain.ts';
+import { commandFor, type Target } from '../../shared/target.ts';
+import { count } from '../../shared/wording.ts';
+import type { Examined } from '../../targets/ports/examined.ts';
+import { forPerson } from '../status/text.ts';
+
+/** A `Date` further off is not believed at all (shared/partner-api/http/service-clock.ts). */
+const daySeconds = 86_400;
+/** More than a request takes, and far less than the overlap by which reading begins before the last success. */
+const maxOffSeconds = 60;
+
+export function commonChecks({ status, askService }: Examined, target: Target): Check[] {
+  /** One request for both checks that need it. */
+  let asked: Promise<AcceptedApplication> | undefined;
+  const ask = () => {
+    asked ??= unlessPaused();
+    return asked;
+  };
+
+  async function unlessPaused(): Promise<AcceptedApplication> {
+    const { pausedUntil, circuit, paused } = await status();
+    // After an open circuit the next request is a trial, whose outcome changes what the bridge does.
+    if (pausedUntil !== null || circuit || paused) {
+      throw new SkippedError('nothing is asked of the service now: see pause');
+    }
+    return askService();
+  }
+
+  return [
+    {
+      name: 'application-credentials',
+      async look() {
+        await ask();
+        return ok('the partner service accepts them');
+      },
+    },
+    { name: 'clock', look: async () => clockFinding(await accepted(ask), target) },
+    { name: 'partner-accounts', look: async () => accountsFinding(await status(), target) },
+    {
+      name: 'dead-letters',
+      async look() {
+        const { deadLetters } = (await status()).queue;
+        if (deadLetters === 0) return ok('none');
+        return warning(
+          `${count(deadLetters)} changed adverts were given up`,
+          `\`${commandFor(target, 'dead-letters list')}\` says why, \`${commandFor(target, 'dead-letters redrive')}\` puts them back`,
+        );
+      },
+    },
+    {
+      name: 'pause',
+      async look() {
+        const { pausedUntil, circuit, paused } = await status();
+        if (paused) {
+          return warning(
+            `${paused.who} paused the whole bridge${paused.reason === null ? '' : ` (${printableLine(paused.reason)})`}`,
+            `\`${commandFor(target, 'resume')}\``,
+          );
+        }
+        if (circuit) {
+          return warning(
+            'the circuit is open: the partner service seems to block this address',
+            'Find out who sends more than it allows from here, and wait: docs/operate/runbook.md#needsattention',
+          );
+        }
+        if (pausedUntil === null) return ok('none');
+        return warning(`the partner service asked for a pause until ${pausedUntil}`, 'Wait for its end');
+      },
+    },
+  ];
+}
+
+/** What is wrong with the request has been said by the check of the credentials. */
+async function accepted(ask: () => Promise<AcceptedApplication>): Promise<AcceptedApplication> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof SkippedError) throw error;
+    throw new SkippedError('needs an answer of the service: see application-credentials');
+  }
+}
+
+function clockFinding({ clockOffSeconds: off }: AcceptedApplication, { kind }: Target): Finding {
+  if (off === undefined) throw new SkippedError('the service does not tell its time');
+  const seconds = Math.abs(off);
+  if (seconds <= maxOffSeconds) return ok(`the service's clock is within ${maxOffSeconds} s of the bridge's`);
+  const says = `the service's clock is ${count(seconds)} s ${off > 0 ? 'ahead of' : 'behind'} the bridge's`;
+  const ofService = 'tell the partner service that its clock is wrong';
+  const mend =
+    kind === 'local'
+      ? `Set the clock of this machine (\`timedatectl set-ntp true\`); if it is right, ${ofService}`
+      : `The functions have the clock of AWS: ${ofService}`;
+  return seconds > daySeconds
+    ? fault(`${says}, so the bridge does not believe it`, mend)
+    : warning(says, mend);
+}
+
+function accountsFinding({ partnerAccounts: accounts, unreadable }: Status, target: Target): Finding {
+  if (accounts.length === 0 && unreadable.length === 0) {
+    return warning('no partner account is connected', `\`${connectCommand(target, 'NAME')}\``);
+  }
+  const needy = accounts.filter(({ attention }) => attention.length > 0);
+  return together(`${count(accounts.length)} connected, none needs a person`, [
+    ...unreadable.map((flaw) =>
+      fault(`a stored row cannot be read: ${flaw}`, 'Restore it: docs/operate/backup.md'),
+    ),
+    ...needy.map((account) => {
+      const { name, state, reason, attention } = account;
+      const why = printableLine(reason ?? attention.join(', '));
+      const mends = forPerson(account, target).map((line) => `${name}: ${line.trim()}`);
+      return fault(`${name} is ${state} (${why})`, mends.join('\n'));
+    }),
+  ]);
+}

@@ -1,0 +1,28 @@
+import { examine } from '../../../operations/doctor.ts';
+import { defineCommand } from '../../shared/command.ts';
+import { exitCodes } from '../../shared/io.ts';
+import { withExamined } from '../../targets/open.ts';
+import { commonChecks } from './common-checks.ts';
+import { findingFor } from './failed-check.ts';
+import { doctorText, more } from './text.ts';
+
+export const addDoctor = defineCommand(
+  {
+    name: 'doctor',
+    summary: 'look at everything that must be right',
+    description:
+      'Looks at everything that must be right, changes nothing, and names for each fault the command or setting that ' +
+      'mends it.',
+    more,
+  },
+  async ({ target, answer }) => {
+    const checks = await withExamined(target, (examined, place) =>
+      examine([...examined.checks, ...commonChecks(examined, target)], {
+        explain: (error) => findingFor(error, place),
+      }),
+    );
+    answer({ checks }, doctorText(checks));
+    if (checks.some(({ result }) => result === 'fault')) return exitCodes.fault;
+    return checks.some(({ result }) => result === 'warning') ? exitCodes.needsPerson : exitCodes.done;
+  },
+);

@@ -1,0 +1,35 @@
+import { type Finding, fault } from '../../../operations/doctor.ts';
+import { CommandError } from '../../../operations/errors.ts';
+import { explained, type Place } from '../../shared/explain.ts';
+import { isDenied } from '../../shared/explain-aws.ts';
+
+/** What AWS calls an operation that an emulator does not have. */
+const unknownOperation = /^(UnknownOperation|InvalidAction|UnsupportedOperation|NotImplemented)/;
+
+/**
+ * What a check that failed itself found.
+ *
+ * @returns undefined for an error that nobody foresaw
+ */
+export function findingFor(error: unknown, place: Place): Finding | undefined {
+  const cause = isDenied(error) ? error : (error as Error | undefined)?.cause;
+  if (isDenied(cause)) return deniedFinding(cause);
+  if (error instanceof Error && unknownOperation.test(error.name) && process.env.AWS_ENDPOINT_URL) {
+    return { result: 'skipped', says: `${process.env.AWS_ENDPOINT_URL} does not know this call` };
+  }
+  const known = explained(error, place);
+  if (!(known instanceof CommandError)) return undefined;
+  const [says, ...mend] = known.message.split(/\.\s+(?=[A-Z`])/);
+  return fault(
+    says ?? known.message,
+    mend.length > 0 ? mend.join('. ') : 'Run doctor again; if this stays, look into it',
+  );
+}
+
+function deniedFinding({ message }: Error): Finding {
+  const action = /perform: ([\w-]+:\w+)/.exec(message)?.[1];
+  return fault(
+    `could not be looked at: AWS denies ${action ?? 'it'}`,
+    action === undefined ? `Ask who may: ${message}` : `Allow ${action} to whoever runs doctor`,
+  );
+}

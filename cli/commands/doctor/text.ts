@@ -1,0 +1,25 @@
+import type { CheckResult } from '../../../operations/doctor.ts';
+
+export const more = `Each line is a check: ok, warning, fault, or skipped where there is nothing to look at or something else has to be mended
+first. What mends it stands below. The one request to the partner service asks for a token of the application, which is
+kept nowhere; no token of a partner account is used.
+
+Exit codes: 0 all is right, 1 a fault, 3 warnings only. docs/operate/doctor.md lists the checks.
+
+Examples:
+  advert-bridge doctor --local .advert-bridge
+  advert-bridge doctor --json   (the deployed stack)`;
+
+/** A line for each check, what mends it below, and the sum. */
+export function doctorText(checks: readonly CheckResult[]): string {
+  const lines = checks.flatMap(({ name, result, says, mend }) => [
+    `${result.padEnd('warning'.length)}  ${name}: ${says}`,
+    ...(mend === null ? [] : mend.split('\n').map((line) => `           ${line}`)),
+  ]);
+  const counts = (['fault', 'warning', 'skipped', 'ok'] as const).flatMap((result) => {
+    const { length } = checks.filter((check) => check.result === result);
+    if (length === 0) return [];
+    return [`${length} ${result}${length > 1 && (result === 'fault' || result === 'warning') ? 's' : ''}`];
+  });
+  return [...lines, counts.join(', ')].join('\n');
+}

@@ -1,0 +1,73 @@
+/** What `doctor` looks at on an embedded bridge. Its folder is only read: not even SQLite's own files in it change. */
+import { createLocalConnect } from '../../../../embedded/connect.ts';
+import { SkippedError } from '../../../../operations/doctor.ts';
+import { readStatus } from '../../../../operations/status.ts';
+import { reserveSlots } from '../../../../shared/domain/rate-budget.ts';
+import type { BudgetStore } from '../../../../shared/ports/budget-store.ts';
+import { type EmbeddedState, openEmbeddedStateToRead } from '../../../../shared/sqlite/state.ts';
+import type { Place } from '../../../shared/explain.ts';
+import { silentObserver } from '../../../shared/silent-observer.ts';
+import type { LocalTarget } from '../../../shared/target.ts';
+import type { Examined } from '../../ports/examined.ts';
+import { baseUrlSetting, settingsWith } from '../bridge.ts';
+import { folderChecks } from './folder.ts';
+import { nodeCheck } from './node.ts';
+import { stateChecks, withoutRest } from './state.ts';
+
+/** For the one request to the service. */
+const serviceMs = 20_000;
+
+export function localExamined(
+  target: LocalTarget,
+  place: Place,
+  onClose: (close: () => void) => void,
+): Examined {
+  let opened: EmbeddedState | undefined;
+
+  /** Opened by the first check that needs it. */
+  function state(): EmbeddedState {
+    if (opened) return opened;
+    try {
+      opened = openEmbeddedStateToRead(target.dir);
+    } catch {
+      throw new SkippedError('needs a state file that can be read: see state-file');
+    }
+    onClose(() => opened?.close());
+    return opened;
+  }
+
+  const status = async () => readStatus(state(), Date.now());
+  return {
+    checks: [
+      nodeCheck(process.versions.node),
+      ...folderChecks(target),
+      ...stateChecks(target, { state, status }),
+    ],
+    status: async () => withoutRest(await status(), target),
+    async askService() {
+      const { settings, ...ports } = state();
+      place.baseUrl = await settings.read(baseUrlSetting);
+      if (place.baseUrl === undefined) throw new SkippedError('needs a base URL: see application');
+      const connect = createLocalConnect({
+        state: { settings, ...ports, budgetStore: unstored(ports.budgetStore) },
+        baseUrl: place.baseUrl,
+        settings: settingsWith(),
+        observer: silentObserver,
+      });
+      onClose(() => connect.close());
+      return connect.check({ deadlineMs: Date.now() + serviceMs });
+    },
+  };
+}
+
+/**
+ * The rate budget as it is, without what is done to it being stored: the request waits for its turn, and a `run` beside it
+ * does not know of that one request.
+ */
+const unstored = (store: BudgetStore): BudgetStore => ({
+  ...store,
+  reserve: async (request) => reserveSlots(await store.read(), request),
+  pause: async () => undefined,
+  suspect: store.read,
+  recover: async () => undefined,
+});

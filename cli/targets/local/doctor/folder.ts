@@ -1,0 +1,104 @@
+import { accessSync, constants, statfsSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { type Check, fault, ok, SkippedError, warning } from '../../../../operations/doctor.ts';
+import { findExposure } from '../../../../shared/sqlite/file/exposure.ts';
+import { refuseForeignFolder } from '../../../../shared/sqlite/file/ownership.ts';
+import { stateFileIn } from '../../../../shared/sqlite/file/state-file.ts';
+import { applicationCommand } from '../../../shared/explain.ts';
+import type { LocalTarget } from '../../../shared/target.ts';
+
+/** Twice what the log of the state file may grow to before it is copied into the file. */
+const leastBytes = 64 * 1024 ** 2;
+/** Room for a million adverts, each with its latest event. */
+const enoughBytes = 1024 ** 3;
+
+/** @param freeBytes on the file system of a folder, for who does not own the machine */
+export function folderChecks(target: LocalTarget, freeBytes = freeBytesOf): Check[] {
+  const { dir } = target;
+  const file = stateFileIn(dir);
+
+  /** @throws {SkippedError} where there is nothing to look at */
+  const needFile = () => {
+    if (!isThere(file)) throw new SkippedError('needs a bridge in the folder: see folder');
+  };
+
+  return [
+    {
+      name: 'folder',
+      async look() {
+        if (statOf(dir)?.isDirectory() === false) {
+          return fault(`${dir} is a file`, 'Name the folder of the bridge with --local');
+        }
+        if (!isThere(file)) {
+          return fault(`there is no bridge in ${dir}`, `Begin one there: \`${applicationCommand(target)}\``);
+        }
+        const closed = [dir, file].find((each) => !isUsable(each));
+        if (closed !== undefined) {
+          return fault(`this user may not read and write ${closed}`, `chmod u+rwX ${dir} ${file}`);
+        }
+        return ok(`${path.resolve(dir)} holds a bridge`);
+      },
+    },
+    {
+      name: 'owner',
+      async look() {
+        refuseForeignFolder(dir);
+        needFile();
+        return ok('folder and files belong to the user that this runs as');
+      },
+    },
+    {
+      name: 'file-modes',
+      async look() {
+        needFile();
+        const { kind, place } = findExposure(dir) ?? {};
+        if (kind === 'replace') {
+          return fault(`other users of this machine can replace the files in ${place}`, `chmod 700 ${place}`);
+        }
+        if (kind === 'read') {
+          return fault(
+            `other users of this machine can read ${place}, which contains the tokens`,
+            `chmod 600 ${place}. If somebody may have read it, have the client secret replaced and connect each partner account again`,
+          );
+        }
+        return ok('only their owner may read the files');
+      },
+    },
+    {
+      name: 'disk-space',
+      async look() {
+        needFile();
+        const free = freeBytes(dir);
+        const says = `${Math.round(free / 1024 ** 2)} MiB are free on the disk of ${dir}`;
+        const mend = 'Free space there, or move the folder to a larger disk while no run is at work';
+        if (free < leastBytes) return fault(`${says}: the bridge stops when it is full`, mend);
+        return free < enoughBytes ? warning(says, mend) : ok(says);
+      },
+    },
+  ];
+}
+
+const statOf = (place: string) => {
+  try {
+    return statSync(place, { throwIfNoEntry: false });
+  } catch {
+    // A file where a folder is expected, or a folder that may not be looked into.
+    return undefined;
+  }
+};
+
+export const isThere = (place: string): boolean => statOf(place) !== undefined;
+
+function isUsable(place: string): boolean {
+  try {
+    accessSync(place, constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function freeBytesOf(dir: string): number {
+  const { bavail, bsize } = statfsSync(dir);
+  return bavail * bsize;
+}

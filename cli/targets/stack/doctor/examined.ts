@@ -1,0 +1,42 @@
+import { readStatus } from '../../../../operations/status.ts';
+import type { Place } from '../../../shared/explain.ts';
+import type { StackTarget } from '../../../shared/target.ts';
+import type { Examined } from '../../ports/examined.ts';
+import { stackApplications } from '../connections.ts';
+import { stackStatusPorts } from '../status.ts';
+import { alarmChecks } from './alarms.ts';
+import { busChecks } from './bus.ts';
+import { once, readFacts } from './facts.ts';
+import { functionChecks } from './functions.ts';
+import { identityChecks } from './identity.ts';
+import { leftoversCheck } from './leftovers.ts';
+import { queueCheck } from './queues.ts';
+import { secretChecks } from './secrets.ts';
+import { tableChecks } from './tables.ts';
+
+/** What `doctor` looks at on a deployed stack. Every request of it to AWS reads, but for the connect function's check. */
+export function stackExamined(
+  target: StackTarget,
+  place: Place,
+  onClose: (close: () => void) => void,
+): Examined {
+  const facts = readFacts(target, place, onClose);
+  return {
+    checks: [
+      ...identityChecks(facts),
+      ...functionChecks(facts),
+      queueCheck(facts),
+      ...alarmChecks(facts),
+      ...busChecks(facts),
+      ...tableChecks(facts),
+      ...secretChecks(facts),
+      leftoversCheck(facts),
+    ],
+    status: once(async () => {
+      // What AWS runs has checks of its own.
+      const { stack: _stack, ...ports } = stackStatusPorts(await facts.bridge());
+      return readStatus(ports, Date.now());
+    }),
+    askService: async () => stackApplications(await facts.bridge()).check(),
+  };
+}

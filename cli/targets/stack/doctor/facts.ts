@@ -1,0 +1,89 @@
+import {
+  CloudFormationClient,
+  paginateListStackResources,
+  type StackResourceSummary,
+} from '@aws-sdk/client-cloudformation';
+import { CloudWatchClient } from '@aws-sdk/client-cloudwatch';
+import { SchedulerClient } from '@aws-sdk/client-scheduler';
+import { SNSClient } from '@aws-sdk/client-sns';
+import { STSClient } from '@aws-sdk/client-sts';
+import { SkippedError } from '../../../../operations/doctor.ts';
+import { eventBridgeClient } from '../../../../shared/aws/clients.ts';
+import type { Place } from '../../../shared/explain.ts';
+import type { StackTarget } from '../../../shared/target.ts';
+import { openStackBridge, type StackBridge } from '../bridge.ts';
+
+/** What several checks of a stack need; each is asked for once, by the first that needs it. */
+export interface Facts {
+  readonly target: StackTarget;
+  readonly clients: ReturnType<typeof newClients>;
+  /** @throws {CommandError} as {@link openStackBridge}: for the check of the stack itself */
+  readonly opened: () => Promise<StackBridge>;
+  /** @throws {SkippedError} where the stack cannot be used */
+  readonly bridge: () => Promise<StackBridge>;
+  /** The stack's resources of a CloudFormation type. @throws {SkippedError} likewise */
+  readonly resources: (type: string) => Promise<readonly Resource[]>;
+}
+
+export interface Resource {
+  readonly logicalId: string;
+  /** As AWS knows it: a name, a URL or an ARN, by its type. */
+  readonly physicalId: string;
+}
+
+const defaults = {
+  maxAttempts: 3,
+  requestHandler: { connectionTimeout: 3_000, requestTimeout: 8_000, throwOnRequestTimeout: true },
+};
+
+const newClients = () => ({
+  cloudFormation: new CloudFormationClient(defaults),
+  cloudWatch: new CloudWatchClient(defaults),
+  events: eventBridgeClient(),
+  scheduler: new SchedulerClient(defaults),
+  sns: new SNSClient(defaults),
+  sts: new STSClient(defaults),
+});
+
+export function readFacts(target: StackTarget, place: Place, onClose: (close: () => void) => void): Facts {
+  const clients = newClients();
+  onClose(() => {
+    for (const client of Object.values(clients)) client.destroy();
+  });
+  const opened = once(() => openStackBridge(target, place, onClose));
+
+  const bridge = () =>
+    opened().catch((cause: unknown) => {
+      throw new SkippedError('needs the stack: see stack', { cause });
+    });
+
+  const listed = once(async () => {
+    await bridge();
+    const all: StackResourceSummary[] = [];
+    const pages = paginateListStackResources({ client: clients.cloudFormation }, { StackName: target.stack });
+    for await (const page of pages) all.push(...(page.StackResourceSummaries ?? []));
+    return all;
+  });
+
+  return {
+    target,
+    clients,
+    opened,
+    bridge,
+    resources: async (type) =>
+      (await listed())
+        .filter(({ ResourceType }) => ResourceType === type)
+        .map(({ LogicalResourceId: logicalId = '', PhysicalResourceId: physicalId = '' }) => ({
+          logicalId,
+          physicalId,
+        })),
+  };
+}
+
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

@@ -1,0 +1,155 @@
+import {
+  type EventSourceMappingConfiguration,
+  GetFunctionConcurrencyCommand,
+  GetFunctionConfigurationCommand,
+  ListEventSourceMappingsCommand,
+  ResourceNotFoundException,
+} from '@aws-sdk/client-lambda';
+import { GetScheduleCommand, type GetScheduleCommandOutput } from '@aws-sdk/client-scheduler';
+import {
+  type Check,
+  type Finding,
+  fault,
+  ok,
+  SkippedError,
+  together,
+} from '../../../../operations/doctor.ts';
+import { environmentKeys } from '../../../../shared/contract/environment.ts';
+import type { StackBridge } from '../bridge.ts';
+import type { Facts } from './facts.ts';
+
+/** A deployment compares templates alone: one of the same template puts nothing back that was changed by hand. */
+const redeploy =
+  'Deploy with another maxRequestsPerSecond, then with the right one: `npx cdk deploy -c maxRequestsPerSecond=N` and the ' +
+  'settings that the stack has';
+const recreate =
+  'No deployment makes again what was deleted by hand: destroy the stack and deploy it again, as in ' +
+  'docs/operate/deploy.md#deploy-again-after-a-destroy';
+
+export const functionChecks = ({ clients, bridge }: Facts): Check[] => [
+  {
+    name: 'functions',
+    async look() {
+      const { outputs, clients: of } = await bridge();
+      const names = [
+        outputs.drainFunctionName,
+        outputs.fanOutFunctionName,
+        outputs.refreshTokenFunctionName,
+        outputs.connectFunctionName,
+      ];
+      const found = await Promise.all(names.map((name) => functionFinding(of.lambda, name)));
+      const urls = new Set(found.map(({ baseUrl }) => baseUrl));
+      const differing =
+        urls.size > 1
+          ? [fault(`the functions have different settings ${environmentKeys.partnerBaseUrl}`, redeploy)]
+          : [];
+      return together(`${names.length} can run`, [...found.map(({ finding }) => finding), ...differing]);
+    },
+  },
+  {
+    name: 'schedules',
+    async look() {
+      const { outputs } = await bridge();
+      const { drainScheduleName, refreshTokenScheduleName } = outputs;
+      if (!drainScheduleName || !refreshTokenScheduleName) {
+        throw new SkippedError(
+          'an earlier version deployed the stack, which does not name them: see version',
+        );
+      }
+      const pairs = [
+        [drainScheduleName, outputs.drainFunctionName],
+        [refreshTokenScheduleName, outputs.refreshTokenFunctionName],
+      ] as const;
+      const findings = pairs.map(async ([Name, functionName]) =>
+        scheduleFinding(await clients.scheduler.send(new GetScheduleCommand({ Name })), Name, functionName),
+      );
+      return together('both are enabled', await Promise.all(findings));
+    },
+  },
+  {
+    name: 'event-source-mapping',
+    async look() {
+      const { outputs, clients: of } = await bridge();
+      const asked = new ListEventSourceMappingsCommand({ FunctionName: outputs.fanOutFunctionName });
+      const { EventSourceMappings = [] } = await of.lambda.send(asked);
+      const queueName = outputs.queueUrl.split('/').at(-1);
+      const mapping = EventSourceMappings.find(
+        ({ EventSourceArn }) => EventSourceArn?.split(':').at(-1) === queueName,
+      );
+      return mappingFinding(mapping, outputs);
+    },
+  },
+];
+
+async function functionFinding(lambda: StackBridge['clients']['lambda'], FunctionName: string) {
+  try {
+    const [{ State, LastUpdateStatus, Environment }, { ReservedConcurrentExecutions }] = await Promise.all([
+      lambda.send(new GetFunctionConfigurationCommand({ FunctionName })),
+      lambda.send(new GetFunctionConcurrencyCommand({ FunctionName })),
+    ]);
+    const baseUrl = Environment?.Variables?.[environmentKeys.partnerBaseUrl];
+    if (State === 'Failed' || LastUpdateStatus === 'Failed') {
+      return {
+        baseUrl,
+        finding: fault(
+          `function ${FunctionName} is not usable (${State}, last update ${LastUpdateStatus})`,
+          redeploy,
+        ),
+      };
+    }
+    if (ReservedConcurrentExecutions === 0) {
+      return {
+        baseUrl,
+        finding: fault(
+          `function ${FunctionName} may not run: its reserved concurrency is 0`,
+          `\`aws lambda delete-function-concurrency --function-name ${FunctionName}\``,
+        ),
+      };
+    }
+    return { baseUrl, finding: ok(FunctionName) };
+  } catch (error) {
+    if (!(error instanceof ResourceNotFoundException)) throw error;
+    return { baseUrl: undefined, finding: fault(`function ${FunctionName} is gone`, recreate) };
+  }
+}
+
+function scheduleFinding(schedule: GetScheduleCommandOutput, name: string, functionName: string): Finding {
+  const { State, ScheduleExpression, FlexibleTimeWindow, Target } = schedule;
+  const Arn = Target?.Arn ?? '';
+  const wanted = { ...Target, Arn: Arn.split(':').with(6, functionName).join(':') };
+  // The call replaces the whole schedule, so all of it is repeated.
+  const mend =
+    `\`aws scheduler update-schedule --name ${name} --state ENABLED --schedule-expression '${ScheduleExpression}' ` +
+    `--flexible-time-window Mode=${FlexibleTimeWindow?.Mode} --target '${JSON.stringify(wanted)}'\``;
+  if (State !== 'ENABLED') return fault(`schedule ${name} is ${State}: ${functionName} is not invoked`, mend);
+  if (Arn === wanted.Arn) return ok(name);
+  return fault(`schedule ${name} invokes ${Arn}, not ${functionName}`, mend);
+}
+
+function mappingFinding(
+  mapping: EventSourceMappingConfiguration | undefined,
+  { fanOutFunctionName, queueUrl }: StackBridge['outputs'],
+): Finding {
+  if (!mapping) {
+    return fault(
+      `nothing hands the messages of ${queueUrl} to ${fanOutFunctionName}`,
+      `\`aws lambda create-event-source-mapping --function-name ${fanOutFunctionName} --event-source-arn QUEUE_ARN ` +
+        '--batch-size 10 --function-response-types ReportBatchItemFailures`',
+    );
+  }
+  const { UUID, State, FunctionResponseTypes = [], LastProcessingResult = '' } = mapping;
+  const update = `aws lambda update-event-source-mapping --uuid ${UUID}`;
+  if (State === 'Disabled' || State === 'Disabling') {
+    return fault(`the event source mapping is ${State}: fan-out gets no messages`, `\`${update} --enabled\``);
+  }
+  if (!FunctionResponseTypes.includes('ReportBatchItemFailures')) {
+    return fault(
+      'the event source mapping does not report failures of single messages: those that failed would be deleted',
+      `\`${update} --function-response-types ReportBatchItemFailures\``,
+    );
+  }
+  if (LastProcessingResult.startsWith('PROBLEM')) {
+    return fault(`the event source mapping does not get through: ${LastProcessingResult}`, redeploy);
+  }
+  return ok(`it is ${State}`);
+}

@@ -1,0 +1,77 @@
+import { type DynamoDBClient, paginateListTables } from '@aws-sdk/client-dynamodb';
+import { paginateListQueues, type SQSClient } from '@aws-sdk/client-sqs';
+import { type Check, type Finding, together, warning } from '../../../../operations/doctor.ts';
+import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
+import type { Facts, Resource } from './facts.ts';
+import { partnerSecrets } from './secrets.ts';
+
+/** Tables, queues and secrets outlive a stack (`cdk destroy` keeps them), and a new stack of the same name makes new ones. */
+export const leftoversCheck = ({ target, bridge, resources }: Facts): Check => ({
+  name: 'leftovers',
+  async look() {
+    const opened = await bridge();
+    const { clients, feedStateTable } = opened;
+    const prefix = `${target.stack}-`;
+    const [ownTables, ownQueues, tables, queues, accounts, secrets] = await Promise.all([
+      resources('AWS::DynamoDB::Table'),
+      resources('AWS::SQS::Queue'),
+      tablesOf(clients.dynamoDb, prefix),
+      queuesOf(clients.sqs, prefix),
+      createPartnerAccounts(feedStateTable).list(() => undefined),
+      partnerSecrets(opened),
+    ]);
+    const known = new Set(accounts.map(({ name }) => name));
+    const unknown = [...secrets].filter(([name, { DeletedDate }]) => !known.has(name) && !DeletedDate);
+    return together('nothing is left of an earlier stack', [
+      ...left(target.stack, ownTables, tables).map(tableLeft),
+      ...left(target.stack, ownQueues, queues).map(queueLeft),
+      ...unknown.map(([name, { Name }]) => secretLeft(name, Name ?? name)),
+    ]);
+  },
+});
+
+/** Names that CloudFormation gives: stack, logical ID, something random. Another stack may begin with the same letters. */
+function left(stack: string, own: readonly Resource[], places: readonly string[]): string[] {
+  const names = own.map(({ physicalId }) => nameOf(physicalId));
+  const madeLike = own.map(({ logicalId }) => `${stack}-${logicalId}-`);
+  return places.filter(
+    (place) => !names.includes(nameOf(place)) && madeLike.some((start) => nameOf(place).startsWith(start)),
+  );
+}
+
+/** The physical ID of a queue is its URL. */
+const nameOf = (place: string): string => place.split('/').at(-1) ?? place;
+
+const tableLeft = (name: string): Finding =>
+  warning(
+    `table ${name} is of an earlier stack`,
+    `If nothing of it is needed: \`aws dynamodb update-table --table-name ${name} --no-deletion-protection-enabled\`, ` +
+      `then \`aws dynamodb delete-table --table-name ${name}\``,
+  );
+const queueLeft = (url: string): Finding =>
+  warning(
+    `queue ${url} is of an earlier stack, and may hold messages`,
+    `If nothing of it is needed: \`aws sqs delete-queue --queue-url ${url}\``,
+  );
+const secretLeft = (account: string, secret: string): Finding =>
+  warning(
+    `secret ${secret} is of no partner account that the stack knows`,
+    `\`advert-bridge connect ${account}\` takes it over; if nobody needs it: \`aws secretsmanager delete-secret --secret-id ${secret}\``,
+  );
+
+async function tablesOf(client: DynamoDBClient, prefix: string): Promise<string[]> {
+  const all: string[] = [];
+  for await (const { TableNames = [] } of paginateListTables({ client }, {})) all.push(...TableNames);
+  return all.filter((name) => name.startsWith(prefix));
+}
+
+async function queuesOf(client: SQSClient, QueueNamePrefix: string): Promise<string[]> {
+  const all: string[] = [];
+  for await (const { QueueUrls = [] } of paginateListQueues(
+    { client },
+    { QueueNamePrefix, MaxResults: 1000 },
+  )) {
+    all.push(...QueueUrls);
+  }
+  return all;
+}

@@ -1,0 +1,93 @@
+import {
+  DescribeSecretCommand,
+  paginateListSecrets,
+  ResourceNotFoundException,
+  type SecretListEntry,
+} from '@aws-sdk/client-secrets-manager';
+import { type Check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
+import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
+import { secretNames } from '../../../../shared/contract/names.ts';
+import { type PartnerAccount, stopOf } from '../../../../shared/domain/partner-account.ts';
+import { applicationCommand, connectCommand } from '../../../shared/explain.ts';
+import type { StackTarget } from '../../../shared/target.ts';
+import type { StackBridge } from '../bridge.ts';
+import type { Facts } from './facts.ts';
+
+const currentStage = 'AWSCURRENT';
+const restore = (name: string) => `\`aws secretsmanager restore-secret --secret-id ${name}\``;
+
+/** Their values are for the functions alone: whether the service accepts them is asked of the connect function. */
+export const secretChecks = ({ target, bridge }: Facts): Check[] => [
+  {
+    name: 'application-secret',
+    look: async () => applicationFinding(await bridge(), target),
+  },
+  {
+    name: 'token-secrets',
+    async look() {
+      const opened = await bridge();
+      const [accounts, secrets] = await Promise.all([
+        createPartnerAccounts(opened.feedStateTable).list(() => undefined),
+        partnerSecrets(opened),
+      ]);
+      const polled = accounts.filter((account) => !stopOf(account));
+      return together(
+        `${polled.length} token pairs are there`,
+        polled.map((account) => tokenFinding(account, secrets.get(account.name), target)),
+      );
+    },
+  },
+];
+
+async function applicationFinding({ clients }: StackBridge, target: StackTarget): Promise<Finding> {
+  const { application: SecretId } = secretNames;
+  try {
+    const { DeletedDate, VersionIdsToStages = {} } = await clients.secrets.send(
+      new DescribeSecretCommand({ SecretId }),
+    );
+    if (DeletedDate) return fault(`secret ${SecretId} is about to be deleted`, restore(SecretId));
+    if (Object.values(VersionIdsToStages).flat().includes(currentStage))
+      return ok(`secret ${SecretId} has a value`);
+    return fault(`secret ${SecretId} is empty`, `\`${applicationCommand(target)}\``);
+  } catch (error) {
+    if (!(error instanceof ResourceNotFoundException)) throw error;
+    return fault(
+      `secret ${SecretId} is gone`,
+      `Make it: \`aws secretsmanager create-secret --name ${SecretId}\`, then \`${applicationCommand(target)}\``,
+    );
+  }
+}
+
+/** By the partner account's name; those that wait for their deletion, too. */
+export async function partnerSecrets({
+  clients,
+}: Pick<StackBridge, 'clients'>): Promise<Map<string, SecretListEntry>> {
+  const prefix = secretNames.partnerAccountPrefix;
+  const found = new Map<string, SecretListEntry>();
+  const asked = { Filters: [{ Key: 'name' as const, Values: [prefix] }], IncludePlannedDeletion: true };
+  for await (const { SecretList = [] } of paginateListSecrets({ client: clients.secrets }, asked)) {
+    for (const secret of SecretList) {
+      if (secret.Name?.startsWith(prefix)) found.set(secret.Name.slice(prefix.length), secret);
+    }
+  }
+  return found;
+}
+
+function tokenFinding(
+  { name, token }: PartnerAccount,
+  secret: SecretListEntry | undefined,
+  target: StackTarget,
+): Finding {
+  const connect = `\`${connectCommand(target, name)}\``;
+  if (!secret) return fault(`${name} has no secret with its token pair`, connect);
+  if (secret.DeletedDate)
+    return fault(`the secret of ${name} is about to be deleted`, restore(secret.Name ?? name));
+  const stages = Object.entries(secret.SecretVersionsToStages ?? {});
+  const [current] = stages.find(([, names]) => names.includes(currentStage)) ?? [];
+  if (current === undefined) return fault(`the secret of ${name} is empty`, connect);
+  if (token === undefined || token.version === current) return ok(name);
+  return warning(
+    `the secret of ${name} has another token pair than its row names`,
+    `refresh-token takes it in within 15 minutes; if this stays: ${connect}`,
+  );
+}

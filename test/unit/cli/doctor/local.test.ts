@@ -1,0 +1,443 @@
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it, vi } from 'vitest';
+import { folderChecks } from '../../../../cli/targets/local/doctor/folder.ts';
+import { nodeCheck } from '../../../../cli/targets/local/doctor/node.ts';
+import { type Check, examine } from '../../../../operations/doctor.ts';
+import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
+import { type EmbeddedState, openEmbeddedState } from '../../../../shared/sqlite/state.ts';
+import { childProcesses } from '../../../helpers/child-process.ts';
+import { deadLetter } from '../../../helpers/records.ts';
+import { type Local, startLocal } from '../local-bridge.ts';
+import { badIn, type Expected, expectFound, resultsIn } from './results.ts';
+
+async function healthy(): Promise<Local> {
+  const local = await startLocal();
+  await local.application();
+  await local.connect();
+  return local;
+}
+
+/** Every byte of the folder, with names, modes and times. */
+function bytesOf(dir: string): unknown {
+  if (!existsSync(dir) || !lstatSync(dir).isDirectory()) return undefined;
+  return readdirSync(dir).map((name) => {
+    const file = path.join(dir, name);
+    const { mode, mtimeMs, ino } = lstatSync(file);
+    return [name, mode, mtimeMs, ino, createHash('sha256').update(readFileSync(file)).digest('hex')];
+  });
+}
+
+async function doctor({ dir, run }: Local) {
+  const before = bytesOf(dir);
+  const ended = await run('doctor --json');
+  expect(bytesOf(dir)).toEqual(before);
+  return ended;
+}
+
+async function change({ dir }: Local, work: (state: EmbeddedState) => Promise<unknown>): Promise<void> {
+  const state = openEmbeddedState(dir);
+  await work(state);
+  state.close();
+}
+
+function sql({ dir }: Local, ...statements: string[]): void {
+  const db = new DatabaseSync(path.join(dir, 'bridge.db'));
+  for (const statement of statements) db.exec(statement);
+  db.close();
+}
+
+const changeAccount = (local: Local, to: (account: PartnerAccount) => PartnerAccount) =>
+  change(local, async ({ partnerAccounts }) => {
+    const { value, version } = (await partnerAccounts.read('main')) ?? expect.fail('connected');
+    await partnerAccounts.write(to(value), version);
+  });
+
+/** Overwrites the root page of an index that nothing reads. */
+function damage({ dir }: Local): void {
+  const file = path.join(dir, 'bridge.db');
+  const db = new DatabaseSync(file);
+  const { page } = db
+    .prepare("SELECT rootpage AS page FROM sqlite_schema WHERE name = 'outbox_by_age'")
+    .get() as {
+    page: number;
+  };
+  const { page_size: size } = db.prepare('PRAGMA page_size').get() as { page_size: number };
+  db.close();
+  const bytes = readFileSync(file);
+  bytes.fill(0xab, (page - 1) * size, page * size);
+  writeFileSync(file, bytes);
+}
+
+const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly is: string })[] = [
+  {
+    is: 'no bridge in the folder',
+    plant: ({ dir }) => rmSync(dir, { recursive: true }),
+    check: 'folder',
+    result: 'fault',
+    says: 'there is no bridge in',
+    mend: /advert-bridge application --base-url URL .* --local/,
+  },
+  {
+    is: 'a file in place of the folder',
+    plant({ dir }) {
+      rmSync(dir, { recursive: true });
+      writeFileSync(dir, '');
+    },
+    check: 'folder',
+    result: 'fault',
+    says: 'is a file',
+    mend: '--local',
+  },
+  {
+    is: 'a folder of another user',
+    plant: () => vi.spyOn(process, 'geteuid').mockReturnValue(12_345),
+    check: 'owner',
+    result: 'fault',
+    says: 'belongs to another user',
+    mend: 'chown -R 12345',
+  },
+  {
+    is: 'a state file that is a link',
+    plant: ({ dir }) => symlinkSync('/dev/null', path.join(dir, 'run.lock')),
+    check: 'owner',
+    result: 'fault',
+    says: 'is a symbolic link',
+    mend: 'Put the file itself in its place',
+  },
+  {
+    is: 'a state file that others may read',
+    plant: ({ dir }) => chmodSync(path.join(dir, 'bridge.db'), 0o644),
+    check: 'file-modes',
+    result: 'fault',
+    says: /other users .* can read .*bridge\.db, which contains the tokens/,
+    mend: /^chmod 600 .*bridge\.db/,
+  },
+  {
+    is: 'a folder that others may write to',
+    plant: ({ dir }) => chmodSync(dir, 0o777),
+    check: 'file-modes',
+    result: 'fault',
+    says: 'other users of this machine can replace the files',
+    mend: /^chmod 700 /,
+  },
+  {
+    is: 'a damaged page',
+    plant: damage,
+    check: 'state-file',
+    result: 'fault',
+    says: 'is damaged',
+    mend: 'docs/operate/backup.md',
+  },
+  {
+    is: 'a file that is no state',
+    plant: ({ dir }) => writeFileSync(path.join(dir, 'bridge.db'), 'x'.repeat(8192)),
+    check: 'state-file',
+    result: 'fault',
+    says: 'is damaged',
+    mend: 'Restore the folder from a backup',
+  },
+  {
+    is: "somebody else's trigger",
+    plant: (local) => sql(local, 'CREATE TRIGGER t AFTER INSERT ON token_pairs BEGIN SELECT 1; END'),
+    check: 'state-file',
+    result: 'fault',
+    says: 'not as Advert Bridge made it: trigger t',
+    mend: 'Restore the folder from a backup',
+  },
+  {
+    is: 'a state of a newer version',
+    plant: (local) => sql(local, 'PRAGMA user_version=99'),
+    check: 'state-file',
+    result: 'fault',
+    says: 'written by a newer Advert Bridge',
+    mend: 'Use the newer one',
+  },
+  {
+    is: 'a log that was copied without its index',
+    plant: ({ dir }) => writeFileSync(path.join(dir, 'bridge.db-wal'), 'x', { mode: 0o600 }),
+    check: 'state-file',
+    result: 'warning',
+    says: 'has to be brought up to date',
+    mend: 'advert-bridge status --local',
+  },
+  {
+    is: 'no base URL',
+    plant: (local) => sql(local, "DELETE FROM documents WHERE name = 'setting/base-url'"),
+    check: 'application',
+    result: 'fault',
+    says: 'the base URL of the partner service is not stored',
+    mend: 'advert-bridge application --base-url URL',
+  },
+  {
+    is: 'a wrong client secret',
+    plant: ({ application }) => application('another-secret'),
+    check: 'application-credentials',
+    result: 'fault',
+    says: 'refused the client ID or the client secret',
+    mend: 'advert-bridge application --base-url URL',
+  },
+  {
+    is: 'a base URL where no partner service is',
+    plant: ({ application, sandbox }) => application(undefined, `${sandbox.url}/elsewhere`),
+    check: 'application-credentials',
+    result: 'fault',
+    says: 'there is no partner service at',
+    mend: 'advert-bridge application --base-url URL',
+  },
+  {
+    is: 'a clock that is two hours off',
+    plant: ({ sandbox }) => sandbox.control.clock.advance(7_200_000),
+    check: 'clock',
+    result: 'warning',
+    says: /7,(199|200) s ahead of the bridge's/,
+    mend: 'timedatectl set-ntp true',
+  },
+  {
+    is: 'a clock that is days off',
+    plant: ({ sandbox }) => sandbox.control.clock.set(Date.now() - 3 * 86_400_000),
+    check: 'clock',
+    result: 'fault',
+    says: /behind the bridge's, so the bridge does not believe it/,
+    mend: 'tell the partner service',
+  },
+  {
+    is: 'a partner account that is stopped',
+    plant: (local) =>
+      changeAccount(local, (account) => ({
+        ...account,
+        stop: {
+          reason: 'refresh-token-rejected',
+          tokenVersion: account.token?.version ?? '',
+          at: '2026-11-20T12:00:00Z',
+        },
+      })),
+    check: 'partner-accounts',
+    result: 'fault',
+    says: 'main is stopped (refresh-token-rejected)',
+    mend: 'advert-bridge connect main --open',
+  },
+  {
+    is: 'a refresh token that nobody has used for weeks',
+    plant: (local) =>
+      changeAccount(local, ({ token, ...account }) => ({
+        ...account,
+        ...(token && { token: { ...token, usedAt: Date.now() - 25 * 86_400_000 } }),
+      })),
+    check: 'partner-accounts',
+    result: 'fault',
+    says: 'main is polling (refresh-token-dying)',
+    mend: 'advert-bridge connect main --open',
+  },
+  {
+    is: 'no token pair',
+    plant: (local) => sql(local, 'DELETE FROM token_pairs'),
+    check: 'tokens',
+    result: 'fault',
+    says: 'main has no token pair',
+    mend: 'advert-bridge connect main --open',
+  },
+  {
+    is: 'a token of too small a scope',
+    plant: (local) =>
+      change(local, async ({ vault }) => {
+        const { pair } = (await vault.read('main')) ?? expect.fail('connected');
+        await vault.write('main', { ...pair, scope: 'v2 read' });
+      }),
+    check: 'tokens',
+    result: 'warning',
+    says: 'main was not granted write',
+    mend: /advert-bridge connect main --open .*run --required-scope/,
+  },
+  {
+    is: 'a token pair that the row does not name',
+    plant: (local) =>
+      change(local, async ({ vault }) => {
+        const { pair } = (await vault.read('main')) ?? expect.fail('connected');
+        await vault.write('main', { ...pair, accessToken: new Secret('another') });
+      }),
+    check: 'tokens',
+    result: 'warning',
+    says: 'is not the one that its row names',
+    mend: 'advert-bridge run',
+  },
+  {
+    is: 'a dead letter',
+    plant: (local) => change(local, ({ deadLetters }) => deadLetters.sendMalformed([deadLetter()])),
+    check: 'dead-letters',
+    result: 'warning',
+    says: '1 changed adverts were given up',
+    mend: /advert-bridge dead-letters list .*advert-bridge dead-letters redrive/,
+  },
+  {
+    is: 'a pause that the service asked for',
+    plant: (local) =>
+      change(local, ({ budgetStore }) => budgetStore.pause(Date.now() + 600_000, 'rate-limited')),
+    check: 'pause',
+    result: 'warning',
+    says: 'the partner service asked for a pause until',
+    mend: 'Wait for its end',
+  },
+  {
+    is: 'an open circuit',
+    plant: (local) => change(local, ({ budgetStore }) => budgetStore.pause(Date.now() - 1, 'circuit')),
+    check: 'pause',
+    result: 'warning',
+    says: 'the circuit is open',
+    mend: 'docs/operate/runbook.md#needsattention',
+  },
+  {
+    is: 'a feed that nobody has read for hours',
+    plant: (local) =>
+      sql(local, `UPDATE feeds SET state = json_set(state, '$.lastSuccess', ${Date.now() - 7_200_000})`),
+    check: 'run',
+    result: 'warning',
+    says: 'no run is at work, and the feed of main was last read to its end 120 minutes ago',
+    mend: /`advert-bridge run --local /,
+  },
+];
+
+describe('doctor --local', () => {
+  it('finds nothing where all is right, and changes nothing', async () => {
+    const ended = await doctor(await healthy());
+
+    expect(new Set(resultsIn(ended).map(({ result }) => result))).toEqual(new Set(['ok']));
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+  });
+
+  it.each(planted)('finds $is, and nothing else', async ({ plant, ...expected }) => {
+    const local = await healthy();
+    await plant(local);
+
+    expectFound(await doctor(local), expected);
+  });
+
+  it('finds a service that does not answer', async () => {
+    const local = await healthy();
+    await local.sandbox.close();
+
+    expectFound(await doctor(local), {
+      check: 'application-credentials',
+      result: 'fault',
+      says: 'cannot be reached',
+      mend: 'advert-bridge application --base-url URL',
+    });
+  });
+
+  it('asks nothing of a service that wants to be left alone', async () => {
+    const local = await healthy();
+    await change(local, ({ budgetStore }) => budgetStore.pause(Date.now() + 600_000, 'rate-limited'));
+    local.sandbox.control.journal.clear();
+
+    const checks = resultsIn(await doctor(local));
+
+    expect(local.sandbox.control.journal.list()).toEqual([]);
+    for (const name of ['application-credentials', 'clock']) {
+      expect(checks).toContainEqual({
+        name,
+        result: 'skipped',
+        says: 'nothing is asked of the service now: see pause',
+        mend: null,
+      });
+    }
+  });
+
+  it('uses no token of a partner account: one request asks for a token of the application', async () => {
+    const local = await healthy();
+    local.sandbox.control.journal.clear();
+
+    await doctor(local);
+
+    expect(local.sandbox.control.journal.list()).toMatchObject([
+      { endpoint: 'token', grantType: 'client_credentials' },
+    ]);
+  });
+
+  it('tells in words what it found, with what mends it below', async () => {
+    const local = await healthy();
+    await local.application('another-secret');
+
+    const { stdout, stderr, exitCode } = await local.run('doctor');
+
+    expect(stdout).toContain(
+      'fault    application-credentials: the partner service refused the client ID or the client secret\n' +
+        `           Store the right ones: \`advert-bridge application --base-url URL --client-id ID --client-secret-stdin --local ${local.dir}\`\n`,
+    );
+    expect(stdout).toMatch(/\n1 fault, 1 skipped, \d+ ok\n$/);
+    expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 1 });
+  });
+});
+
+describe('what no test can bring about on this machine', () => {
+  const found = async (check: Check | undefined) => {
+    const [result] = await examine(check ? [check] : [], { explain: () => undefined });
+    return result;
+  };
+  const disk = async (freeBytes: number) => {
+    const { dir } = await healthy();
+    const checks = folderChecks({ kind: 'local', dir }, () => freeBytes);
+    return found(checks.find(({ name }) => name === 'disk-space'));
+  };
+
+  it.each([
+    ['22.12.0', 'fault', 'an embedded bridge needs Node 22.13 or later'],
+    ['20.19.1', 'fault', 'an embedded bridge needs Node 22.13 or later'],
+    ['25.1.0', 'warning', 'gets fixes for half a year only'],
+    ['22.13.0', 'ok', 'Node 22.13.0'],
+  ])('Node %s: %s', async (version, result, says) => {
+    const { mend, ...rest } = (await found(nodeCheck(version))) ?? expect.fail('a result');
+
+    expect(rest).toMatchObject({ result, says: expect.stringContaining(says) });
+    if (result !== 'ok') expect(mend).toContain('npx -p node@24');
+  });
+
+  it('a disk that is nearly full', async () => {
+    expect(await disk(10 * 1024 ** 2)).toMatchObject({
+      result: 'fault',
+      mend: expect.stringMatching(/^Free space/),
+    });
+    expect(await disk(500 * 1024 ** 2)).toMatchObject({
+      result: 'warning',
+      says: expect.stringContaining('500 MiB'),
+    });
+  });
+});
+
+describe('the state of a bridge that another process', () => {
+  const start = childProcesses();
+  const holding = (dir: string) => `
+    const { openEmbeddedState } = await import(process.cwd() + '/shared/sqlite/state.ts');
+    const state = openEmbeddedState(${JSON.stringify(dir)});
+    await state.settings.write('a', 'b');
+    console.log('open');
+    setInterval(() => undefined, 1000);`;
+
+  it('has open is read, and stays as it is to the last byte', async () => {
+    const local = await healthy();
+    const { line } = await start(holding(local.dir));
+    expect(line).toBe('open');
+
+    expect(badIn(resultsIn(await doctor(local)))).toEqual([]);
+    expect(readdirSync(local.dir).toSorted()).toEqual(['bridge.db', 'bridge.db-shm', 'bridge.db-wal']);
+  });
+
+  it('had open when it was killed is read, and stays as it is to the last byte', async () => {
+    const local = await healthy();
+    const child = await start(holding(local.dir));
+    await child.kill();
+
+    expect(badIn(resultsIn(await doctor(local)))).toEqual([]);
+  });
+});

@@ -1,0 +1,345 @@
+/** A healthy stack: DynamoDB, SQS and STS on emulators in this process, all else of AWS played. Every call is written down. */
+import {
+  CloudFormationClient,
+  DescribeStacksCommand,
+  ListStackResourcesCommand,
+  type Stack,
+} from '@aws-sdk/client-cloudformation';
+import { CloudWatchClient, DescribeAlarmsCommand, type MetricAlarm } from '@aws-sdk/client-cloudwatch';
+import {
+  CreateTableCommand,
+  DeleteTableCommand,
+  DescribeContinuousBackupsCommand,
+  DescribeTableCommand,
+  DynamoDBClient,
+  ListTablesCommand,
+  PutItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import {
+  DescribeEventBusCommand,
+  EventBridgeClient,
+  ListArchivesCommand,
+  ListRulesCommand,
+  ListTargetsByRuleCommand,
+  type Rule,
+} from '@aws-sdk/client-eventbridge';
+import {
+  GetFunctionConcurrencyCommand,
+  GetFunctionConfigurationCommand,
+  InvokeCommand,
+  LambdaClient,
+  ListEventSourceMappingsCommand,
+} from '@aws-sdk/client-lambda';
+import { GetScheduleCommand, SchedulerClient, type ScheduleState } from '@aws-sdk/client-scheduler';
+import {
+  DescribeSecretCommand,
+  ListSecretsCommand,
+  ResourceNotFoundException,
+  type SecretListEntry,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import { ListSubscriptionsByTopicCommand, SNSClient, type Subscription } from '@aws-sdk/client-sns';
+import { DeleteQueueCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { STSClient } from '@aws-sdk/client-sts';
+import { vi } from 'vitest';
+import packageJson from '../../../../package.json' with { type: 'json' };
+import { createFeedStates } from '../../../../shared/aws/feed-states.ts';
+import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
+import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
+import { changeAccount } from '../../../../shared/ports/partner-accounts.ts';
+import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
+import { mockClient } from '../../../helpers/aws/mock-client.ts';
+import { describedStack } from '../../../helpers/aws/stack-outputs.ts';
+import { feedState, partnerAccount } from '../../../helpers/records.ts';
+
+const topic = 'arn:aws:sns:eu-central-1:111122223333:alarms';
+
+interface Call {
+  /** As in the IAM action: `dynamodb:DescribeTable`. */
+  readonly action: string;
+  /** Such as `DescribeTable`. */
+  readonly operation: string;
+  readonly input: unknown;
+}
+
+/** What the played services answer; a test changes it before it runs `doctor`. */
+const healthy = () => ({
+  stack: {} as Partial<Stack>,
+  outputs: {} as Record<string, string>,
+  functions: {} as Record<string, { State?: 'Failed'; reserved?: number; baseUrl?: string }>,
+  schedules: { DrainScheduleName: 'ENABLED', RefreshTokenScheduleName: 'ENABLED' } as Record<
+    string,
+    ScheduleState
+  >,
+  mapping: { State: 'Enabled', FunctionResponseTypes: ['ReportBatchItemFailures'] } as
+    | Record<string, unknown>
+    | undefined,
+  alarms: [anAlarm('AdvertBridge-DeadLetters'), anAlarm('AdvertBridge-NoSuccessfulDrain')] as MetricAlarm[],
+  subscriptions: [
+    { SubscriptionArn: `${topic}:1`, Endpoint: 'a@b.example', Protocol: 'email' },
+  ] as Subscription[],
+  rules: [{ Name: 'search', State: 'ENABLED' }] as Rule[],
+  targets: 1,
+  policy: undefined as string | undefined,
+  archives: [{ State: 'ENABLED' }] as object[],
+  application: { VersionIdsToStages: { v1: ['AWSCURRENT'] } } as object | undefined,
+  secrets: [aSecret('main')] as SecretListEntry[],
+  recovery: 'ENABLED' as 'ENABLED' | 'DISABLED',
+  protection: true,
+  answer: { kind: 'accepted', scope: 'v2 read write', clockOffSeconds: 0 } as object,
+});
+
+export const anAlarm = (AlarmName: string, change: Partial<MetricAlarm> = {}): MetricAlarm => ({
+  AlarmName,
+  ActionsEnabled: true,
+  AlarmActions: [topic],
+  StateValue: 'OK',
+  AlarmDescription: 'Severity: high. Runbook: docs/operate/runbook.md#deadletters',
+  ...change,
+});
+
+export const aSecret = (account: string, change: Partial<SecretListEntry> = {}): SecretListEntry => ({
+  Name: `advert-bridge/partner-accounts/${account}`,
+  SecretVersionsToStages: { v1: ['AWSCURRENT'] },
+  ...change,
+});
+
+export async function startPlayedStack() {
+  const [dynamo, sqs] = await Promise.all([startDynamo(), startSqs()]);
+  const mocks = {
+    cloudFormation: mockClient(CloudFormationClient),
+    cloudWatch: mockClient(CloudWatchClient),
+    events: mockClient(EventBridgeClient),
+    lambda: mockClient(LambdaClient),
+    scheduler: mockClient(SchedulerClient),
+    secretsManager: mockClient(SecretsManagerClient),
+    sns: mockClient(SNSClient),
+  };
+  const emulated: Call[] = [];
+
+  /** The emulators' own answers, with what they do not know. */
+  function watchEmulators(played: ReturnType<typeof healthy>): void {
+    for (const [service, client] of Object.entries({
+      dynamodb: DynamoDBClient,
+      sqs: SQSClient,
+      sts: STSClient,
+    })) {
+      const { send } = client.prototype as { send: (command: object) => Promise<object> };
+      vi.spyOn(client.prototype as { send: (command: object) => Promise<object> }, 'send').mockImplementation(
+        async function (this: object, command) {
+          emulated.push(callOf(service, command as Sent));
+          if (command instanceof DescribeContinuousBackupsCommand) {
+            const PointInTimeRecoveryDescription = { PointInTimeRecoveryStatus: played.recovery };
+            return { ContinuousBackupsDescription: { PointInTimeRecoveryDescription } };
+          }
+          const answer = await send.call(this, command);
+          if (!(command instanceof DescribeTableCommand)) return answer;
+          const { Table } = answer as { Table: object };
+          return { ...answer, Table: { ...Table, DeletionProtectionEnabled: played.protection } };
+        },
+      );
+    }
+  }
+
+  async function begin() {
+    for (const mock of Object.values(mocks)) mock.reset();
+    vi.restoreAllMocks();
+    emulated.length = 0;
+    const played = healthy();
+    const [feedStateTable, advertStatusTable] = [
+      await dynamo.feedStateTable(),
+      await dynamo.advertStatusTable(),
+    ];
+    const [queue, deadLetters] = [sqs.createQueue(), sqs.createQueue()];
+    const direct = feedStateTable.client;
+    const setQueue = (QueueUrl: string, Attributes: Record<string, string>) =>
+      queue.client.send(new SetQueueAttributesCommand({ QueueUrl, Attributes }));
+    const deadLetterTargetArn = arnOf(deadLetters.url);
+    const kept = { MessageRetentionPeriod: '1209600' };
+    const RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount: 1000 });
+    await setQueue(deadLetters.url, kept);
+    await setQueue(queue.url, { ...kept, VisibilityTimeout: '600', RedrivePolicy });
+    const table = feedStateTable;
+    await createPartnerAccounts(table).write(connected(), 0);
+    await createFeedStates(table).register(feedState());
+    const names = {
+      FeedStateTableName: feedStateTable.name,
+      AdvertStatusTableName: advertStatusTable.name,
+      QueueUrl: queue.url,
+      DeadLetterQueueUrl: deadLetters.url,
+      Version: packageJson.version,
+      EventBusArn: 'arn:aws:events:eu-central-1:111122223333:event-bus/adverts',
+      EventBusName: 'adverts',
+    };
+    for (const [name, url] of [
+      ['DYNAMODB', dynamo.url],
+      ['SQS', sqs.url],
+      ['STS', sqs.url],
+    ] as const) {
+      vi.stubEnv(`AWS_ENDPOINT_URL_${name}`, url);
+    }
+    for (const [name, value] of [
+      ['REGION', 'us-east-1'],
+      ['ACCESS_KEY_ID', '000000000000'],
+      ['SECRET_ACCESS_KEY', 'test'],
+    ] as const) {
+      vi.stubEnv(`AWS_${name}`, value);
+    }
+    playCloudFormation(names);
+    playFunctions(queue.url);
+    playTheRest();
+    watchEmulators(played);
+
+    function playCloudFormation(names: Record<string, string>): void {
+      mocks.cloudFormation.on(DescribeStacksCommand).callsFake(async () => ({
+        Stacks: [{ ...describedStack({ ...names, ...played.outputs }), ...played.stack }],
+      }));
+      const resource = (ResourceType: string, LogicalResourceId: string, PhysicalResourceId = '') => ({
+        ResourceType,
+        LogicalResourceId,
+        PhysicalResourceId,
+      });
+      mocks.cloudFormation.on(ListStackResourcesCommand).resolves({
+        StackResourceSummaries: [
+          resource('AWS::DynamoDB::Table', 'FeedState1A', names.FeedStateTableName),
+          resource('AWS::DynamoDB::Table', 'AdvertStatus2B', names.AdvertStatusTableName),
+          resource('AWS::SQS::Queue', 'ChangedAdverts3C', names.QueueUrl),
+          ...['AdvertBridge-DeadLetters', 'AdvertBridge-NoSuccessfulDrain'].map((name) =>
+            resource('AWS::CloudWatch::Alarm', name, name),
+          ),
+        ] as never,
+      });
+    }
+
+    function playFunctions(queueUrl: string): void {
+      mocks.lambda.on(GetFunctionConfigurationCommand).callsFake(async ({ FunctionName }) => {
+        const { State = 'Active', baseUrl = 'https://partner.example' } =
+          played.functions[FunctionName] ?? {};
+        return {
+          State,
+          LastUpdateStatus: 'Successful',
+          Environment: { Variables: { PARTNER_BASE_URL: baseUrl } },
+        };
+      });
+      mocks.lambda.on(GetFunctionConcurrencyCommand).callsFake(async ({ FunctionName }) => ({
+        ReservedConcurrentExecutions: played.functions[FunctionName]?.reserved,
+      }));
+      mocks.lambda.on(ListEventSourceMappingsCommand).callsFake(async () => ({
+        EventSourceMappings: played.mapping
+          ? [{ UUID: 'uuid-1', EventSourceArn: arnOf(queueUrl), ...played.mapping }]
+          : [],
+      }));
+      mocks.lambda
+        .on(InvokeCommand)
+        .callsFake(async () => ({ Payload: Buffer.from(JSON.stringify(played.answer)) }));
+      mocks.scheduler.on(GetScheduleCommand).callsFake(async ({ Name }) => ({
+        State: played.schedules[Name],
+        ScheduleExpression: 'rate(1 minute)',
+        FlexibleTimeWindow: { Mode: 'OFF' },
+        Target: {
+          Arn: `arn:aws:lambda:eu-central-1:111122223333:function:${Name.replace('Schedule', 'Function')}`,
+          RoleArn: 'role',
+          Input: '{}',
+        },
+      }));
+    }
+
+    function playTheRest(): void {
+      mocks.cloudWatch.on(DescribeAlarmsCommand).callsFake(async () => ({ MetricAlarms: played.alarms }));
+      mocks.sns
+        .on(ListSubscriptionsByTopicCommand)
+        .callsFake(async () => ({ Subscriptions: played.subscriptions }));
+      mocks.events.on(ListRulesCommand).callsFake(async () => ({
+        Rules: [
+          ...played.rules,
+          { Name: 'Events-Archive-x', State: 'ENABLED', ManagedBy: 'prod.vhs.events.aws.internal' },
+        ],
+      }));
+      mocks.events
+        .on(ListTargetsByRuleCommand)
+        .callsFake(async () => ({ Targets: Array.from({ length: played.targets }, () => ({})) }));
+      mocks.events.on(DescribeEventBusCommand).callsFake(async () => ({ Policy: played.policy }));
+      mocks.events.on(ListArchivesCommand).callsFake(async () => ({ Archives: played.archives }));
+      mocks.secretsManager.on(DescribeSecretCommand).callsFake(async () => {
+        if (played.application) return played.application;
+        throw new ResourceNotFoundException({ message: 'no', $metadata: {} });
+      });
+      mocks.secretsManager.on(ListSecretsCommand).callsFake(async () => ({ SecretList: played.secrets }));
+    }
+
+    return {
+      played,
+      mocks,
+      queue,
+      deadLetters,
+      feedStateTable,
+      changeAccount: (change: Partial<PartnerAccount>) =>
+        changeAccount(createPartnerAccounts(table), 'main', (account) => ({ ...account, ...change })),
+      /** Puts an item into the feed-state table as it is. */
+      put: (item: Record<string, object>) =>
+        direct.send(new PutItemCommand({ TableName: table.name, Item: item as never })),
+      setQueue,
+      /** A table as an earlier stack of the same name has left it. @returns takes it away again */
+      async leaveTable(TableName: string): Promise<() => Promise<void>> {
+        const key = { AttributeName: 'pk', AttributeType: 'S' } as const;
+        await direct.send(
+          new CreateTableCommand({
+            TableName,
+            BillingMode: 'PAY_PER_REQUEST',
+            AttributeDefinitions: [key],
+            KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+          }),
+        );
+        return async () => {
+          await direct.send(new DeleteTableCommand({ TableName }));
+          const listed = async () => (await direct.send(new ListTablesCommand({}))).TableNames ?? [];
+          while ((await listed()).includes(TableName));
+        };
+      },
+      removeQueue: (QueueUrl: string) => queue.client.send(new DeleteQueueCommand({ QueueUrl })),
+      /** Every call to AWS since the stack was made. */
+      calls: (): Call[] => [
+        ...emulated,
+        ...Object.entries(mocks).flatMap(([service, mock]) =>
+          mock.calls().map(({ args: [command] }) => callOf(service, command)),
+        ),
+      ],
+      forgetCalls(): void {
+        emulated.length = 0;
+        for (const mock of Object.values(mocks)) mock.resetHistory();
+      },
+    };
+  }
+
+  return {
+    begin,
+    sqs,
+    async stop() {
+      await Promise.all([dynamo.stop(), sqs.stop()]);
+    },
+  };
+}
+
+export type PlayedStack = Awaited<ReturnType<Awaited<ReturnType<typeof startPlayedStack>>['begin']>>;
+
+interface Sent {
+  readonly input: unknown;
+}
+
+/** Where IAM calls an action otherwise than the SDK does. */
+const renamed: Readonly<Record<string, string>> = { 'lambda:Invoke': 'lambda:InvokeFunction' };
+
+function callOf(service: string, command: Sent): Call {
+  const operation = command.constructor.name.replace(/Command$/, '');
+  const action = `${service.toLowerCase()}:${operation}`;
+  return { operation, input: command.input, action: renamed[action] ?? action };
+}
+
+const arnOf = (queueUrl: string): string =>
+  `arn:aws:sqs:us-east-1:000000000000:${queueUrl.split('/').at(-1)}`;
+
+const connected = (): PartnerAccount =>
+  partnerAccount({
+    connectedAt: new Date().toISOString(),
+    token: { version: 'v1', expiresAt: Date.now() + 86_400_000, usedAt: Date.now() },
+  });

@@ -1,0 +1,556 @@
+import { readFileSync } from 'node:fs';
+import { DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { DescribeAlarmsCommand } from '@aws-sdk/client-cloudwatch';
+import { ListRulesCommand } from '@aws-sdk/client-eventbridge';
+import {
+  GetFunctionConfigurationCommand,
+  InvokeCommand,
+  ResourceNotFoundException,
+} from '@aws-sdk/client-lambda';
+import { GetScheduleCommand } from '@aws-sdk/client-scheduler';
+import { CreateQueueCommand } from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { cli } from '../run-cli.ts';
+import { anAlarm, aSecret, type PlayedStack, startPlayedStack } from './played-stack.ts';
+import { badIn, type Expected, expectFound, resultsIn } from './results.ts';
+
+let aws: Awaited<ReturnType<typeof startPlayedStack>>;
+let stack: PlayedStack;
+
+beforeAll(async () => {
+  aws = await startPlayedStack();
+});
+afterAll(() => aws.stop());
+beforeEach(async () => {
+  stack = await aws.begin();
+});
+
+const doctor = () => cli('doctor --json');
+const named = (name: string, message = name) => Object.assign(new Error(message), { name, $metadata: {} });
+const statement = (Sid: string, change: object) =>
+  JSON.stringify({
+    Statement: [
+      { Sid, Effect: 'Allow', Principal: { AWS: '444455556666' }, Action: 'events:PutRule', ...change },
+    ],
+  });
+
+const planted: (Expected & { readonly is: string; readonly plant: (stack: PlayedStack) => unknown })[] = [
+  {
+    is: 'a deployment that was undone',
+    plant: ({ played }) => Object.assign(played.stack, { StackStatus: 'UPDATE_ROLLBACK_COMPLETE' }),
+    check: 'stack',
+    result: 'warning',
+    says: 'the last deployment failed and was undone',
+    mend: 'aws cloudformation describe-stack-events --stack-name AdvertBridge',
+  },
+  {
+    is: 'a deployment that failed',
+    plant: ({ played }) => Object.assign(played.stack, { StackStatus: 'UPDATE_ROLLBACK_FAILED' }),
+    check: 'stack',
+    result: 'fault',
+    says: 'stack AdvertBridge is UPDATE_ROLLBACK_FAILED',
+    mend: 'npx cdk deploy',
+  },
+  {
+    is: 'a stack of another version',
+    plant: ({ played }) => Object.assign(played.outputs, { Version: '0.0.7' }),
+    check: 'version',
+    result: 'warning',
+    says: 'the stack is 0.0.7, this command',
+    mend: /npx cdk deploy.*npx -p advert-bridge@0\.0\.7/,
+  },
+  {
+    is: 'a function that may not run',
+    plant: ({ played }) => Object.assign(played.functions, { FanOutFunctionName: { reserved: 0 } }),
+    check: 'functions',
+    result: 'fault',
+    says: 'function FanOutFunctionName may not run',
+    mend: 'aws lambda delete-function-concurrency --function-name FanOutFunctionName',
+  },
+  {
+    is: 'a function with settings of its own',
+    plant: ({ played }) =>
+      Object.assign(played.functions, { ConnectFunctionName: { baseUrl: 'https://other.example' } }),
+    check: 'functions',
+    result: 'fault',
+    says: 'the functions have different settings PARTNER_BASE_URL',
+    mend: 'npx cdk deploy',
+  },
+  {
+    is: 'a function that is gone',
+    plant: ({ mocks }) =>
+      mocks.lambda
+        .on(GetFunctionConfigurationCommand, { FunctionName: 'DrainFunctionName' })
+        .rejects(new ResourceNotFoundException({ message: 'no', $metadata: {} })),
+    check: 'functions',
+    result: 'fault',
+    says: 'function DrainFunctionName is gone',
+    mend: 'npx cdk deploy',
+  },
+  {
+    is: 'a schedule that is switched off',
+    plant: ({ played }) => Object.assign(played.schedules, { DrainScheduleName: 'DISABLED' }),
+    check: 'schedules',
+    result: 'fault',
+    says: 'schedule DrainScheduleName is DISABLED: DrainFunctionName is not invoked',
+    mend: /aws scheduler update-schedule --name DrainScheduleName --state ENABLED --schedule-expression 'rate\(1 minute\)' .*--target '\{"Arn"/,
+  },
+  {
+    is: 'an event source mapping that is switched off',
+    plant: ({ played }) => Object.assign(played.mapping ?? {}, { State: 'Disabled' }),
+    check: 'event-source-mapping',
+    result: 'fault',
+    says: 'fan-out gets no messages',
+    mend: 'aws lambda update-event-source-mapping --uuid uuid-1 --enabled',
+  },
+  {
+    is: 'an event source mapping that deletes what failed',
+    plant: ({ played }) => Object.assign(played.mapping ?? {}, { FunctionResponseTypes: [] }),
+    check: 'event-source-mapping',
+    result: 'fault',
+    says: 'those that failed would be deleted',
+    mend: '--function-response-types ReportBatchItemFailures',
+  },
+  {
+    is: 'no event source mapping',
+    plant: ({ played }) => Object.assign(played, { mapping: undefined }),
+    check: 'event-source-mapping',
+    result: 'fault',
+    says: 'nothing hands the messages of',
+    mend: 'aws lambda create-event-source-mapping --function-name FanOutFunctionName',
+  },
+  {
+    is: 'a queue without its dead letters',
+    plant: ({ setQueue, queue }) => setQueue(queue.url, { RedrivePolicy: '' }),
+    check: 'queues',
+    result: 'fault',
+    says: 'does not move messages to the dead letters',
+    mend: /aws sqs set-queue-attributes .*RedrivePolicy.*maxReceiveCount/,
+  },
+  {
+    is: 'a queue that hands messages out again too soon',
+    plant: ({ setQueue, queue }) => setQueue(queue.url, { VisibilityTimeout: '30' }),
+    check: 'queues',
+    result: 'warning',
+    says: 'come back after 30 s',
+    mend: /aws sqs set-queue-attributes .*VisibilityTimeout":"600"/,
+  },
+  {
+    is: 'dead letters that are kept for a day',
+    plant: ({ setQueue, deadLetters }) => setQueue(deadLetters.url, { MessageRetentionPeriod: '86400' }),
+    check: 'queues',
+    result: 'warning',
+    says: 'keeps messages for 86400 s only',
+    mend: /aws sqs set-queue-attributes .*MessageRetentionPeriod":"1209600"/,
+  },
+  {
+    is: 'an alarm that was deleted',
+    plant: ({ played }) => played.alarms.pop(),
+    check: 'alarms',
+    result: 'fault',
+    says: 'alarm AdvertBridge-NoSuccessfulDrain was deleted',
+    mend: 'aws cloudformation',
+  },
+  {
+    is: 'an alarm whose actions are switched off',
+    plant: ({ played }) =>
+      played.alarms.splice(0, 1, anAlarm('AdvertBridge-DeadLetters', { ActionsEnabled: false })),
+    check: 'alarms',
+    result: 'fault',
+    says: 'alarm AdvertBridge-DeadLetters tells nobody',
+    mend: 'aws cloudwatch enable-alarm-actions --alarm-names AdvertBridge-DeadLetters',
+  },
+  {
+    is: 'an alarm that has gone off',
+    plant: ({ played }) =>
+      played.alarms.splice(0, 1, anAlarm('AdvertBridge-DeadLetters', { StateValue: 'ALARM' })),
+    check: 'alarms',
+    result: 'warning',
+    says: 'alarm AdvertBridge-DeadLetters has gone off',
+    mend: 'docs/operate/runbook.md#deadletters',
+  },
+  {
+    is: 'alarms that are sent to nobody',
+    plant: ({ played }) => {
+      played.alarms = played.alarms.map((alarm) => ({ ...alarm, AlarmActions: [] }));
+    },
+    check: 'alarm-subscribers',
+    result: 'warning',
+    says: 'no alarm is sent to anybody',
+    mend: 'npx cdk deploy -c alarmEmail=ADDRESS',
+  },
+  {
+    is: 'an address that has not confirmed',
+    plant: ({ played }) => {
+      played.subscriptions = [
+        { SubscriptionArn: 'PendingConfirmation', Endpoint: 'a@b.example', Protocol: 'email' },
+      ];
+    },
+    check: 'alarm-subscribers',
+    result: 'fault',
+    says: 'a@b.example has not confirmed',
+    mend: /aws sns subscribe .*--notification-endpoint a@b\.example/,
+  },
+  {
+    is: 'a bus without a rule',
+    plant: ({ played }) => {
+      played.rules = [];
+    },
+    check: 'subscribers',
+    result: 'warning',
+    says: 'there is no rule on bus adverts',
+    mend: 'docs/subscribe/',
+  },
+  {
+    is: 'a rule that is switched off',
+    plant: ({ played }) => played.rules.push({ Name: 'billing', State: 'DISABLED' }),
+    check: 'subscribers',
+    result: 'warning',
+    says: 'rule billing is disabled',
+    mend: 'aws events enable-rule --name billing --event-bus-name adverts',
+  },
+  {
+    is: 'a rule without a target',
+    plant: ({ played }) => Object.assign(played, { targets: 0 }),
+    check: 'subscribers',
+    result: 'warning',
+    says: 'rule search has no target',
+    mend: 'aws events put-targets --rule search',
+  },
+  {
+    is: 'a bus that is open to everybody',
+    plant: ({ played }) => Object.assign(played, { policy: statement('Open', { Principal: '*' }) }),
+    check: 'bus-policy',
+    result: 'fault',
+    says: 'lets every AWS account events:PutRule',
+    mend: 'aws events remove-permission --event-bus-name adverts --statement-id Open',
+  },
+  {
+    is: 'a bus on which others may publish',
+    plant: ({ played }) =>
+      Object.assign(played, { policy: statement('Put', { Action: ['events:PutEvents'] }) }),
+    check: 'bus-policy',
+    result: 'fault',
+    says: "lets others publish in the bridge's name",
+    mend: 'aws events remove-permission --event-bus-name adverts --statement-id Put',
+  },
+  {
+    is: 'no archive',
+    plant: ({ played }) => Object.assign(played, { archives: [] }),
+    check: 'archive',
+    result: 'warning',
+    says: 'no event is archived',
+    mend: 'aws events create-archive',
+  },
+  {
+    is: 'tables without recovery',
+    plant: ({ played }) => Object.assign(played, { recovery: 'DISABLED' }),
+    check: 'table-recovery',
+    result: 'warning',
+    says: 'cannot be restored to a moment',
+    mend: 'aws dynamodb update-continuous-backups --table-name table-',
+  },
+  {
+    is: 'tables without protection',
+    plant: ({ played }) => Object.assign(played, { protection: false }),
+    check: 'tables',
+    result: 'warning',
+    says: 'may be deleted by hand',
+    mend: 'aws dynamodb update-table --table-name table-',
+  },
+  {
+    is: 'an empty application secret',
+    plant: ({ played }) => Object.assign(played, { application: {} }),
+    check: 'application-secret',
+    result: 'fault',
+    says: 'secret advert-bridge/application is empty',
+    mend: 'advert-bridge application --client-id ID --client-secret-stdin',
+  },
+  {
+    is: 'an application secret about to be deleted',
+    plant: ({ played }) => Object.assign(played, { application: { DeletedDate: new Date() } }),
+    check: 'application-secret',
+    result: 'fault',
+    says: 'is about to be deleted',
+    mend: 'aws secretsmanager restore-secret --secret-id advert-bridge/application',
+  },
+  {
+    is: 'no application secret',
+    plant: ({ played }) => Object.assign(played, { application: undefined }),
+    check: 'application-secret',
+    result: 'fault',
+    says: 'secret advert-bridge/application is gone',
+    mend: 'aws secretsmanager create-secret --name advert-bridge/application',
+  },
+  {
+    is: 'credentials that the service refuses',
+    plant: ({ played }) => {
+      played.answer = { kind: 'refused', fault: 'client-rejected', reason: 'invalid_client' };
+    },
+    check: 'application-credentials',
+    result: 'fault',
+    says: 'refused the client ID or the client secret',
+    mend: 'advert-bridge application --client-id ID --client-secret-stdin',
+  },
+  {
+    is: 'a clock that is off',
+    plant: ({ played }) => Object.assign(played.answer, { clockOffSeconds: -300 }),
+    check: 'clock',
+    result: 'warning',
+    says: "300 s behind the bridge's",
+    mend: 'tell the partner service',
+  },
+  {
+    is: 'a partner account that is stopped',
+    plant: ({ changeAccount }) =>
+      changeAccount({
+        stop: { reason: 'refresh-token-rejected', tokenVersion: 'v1', at: '2026-11-20T12:00:00Z' },
+      }),
+    check: 'partner-accounts',
+    result: 'fault',
+    says: 'main is stopped (refresh-token-rejected)',
+    mend: 'advert-bridge connect main --open',
+  },
+  {
+    is: 'a stored row that cannot be read',
+    plant: ({ put }) => put({ pk: { S: 'account' }, sk: { S: 'odd' }, version: { N: '1' } }),
+    check: 'partner-accounts',
+    result: 'fault',
+    says: 'a stored row cannot be read: partner account odd',
+    mend: 'docs/operate/backup.md',
+  },
+  {
+    is: 'a token pair that is gone',
+    plant: ({ played }) => played.secrets.pop(),
+    check: 'token-secrets',
+    result: 'fault',
+    says: 'main has no secret with its token pair',
+    mend: 'advert-bridge connect main --open',
+  },
+  {
+    is: 'a token pair about to be deleted',
+    plant: ({ played }) => played.secrets.splice(0, 1, aSecret('main', { DeletedDate: new Date() })),
+    check: 'token-secrets',
+    result: 'fault',
+    says: 'the secret of main is about to be deleted',
+    mend: 'aws secretsmanager restore-secret --secret-id advert-bridge/partner-accounts/main',
+  },
+  {
+    is: 'a token pair written by somebody else',
+    plant: ({ played }) =>
+      played.secrets.splice(
+        0,
+        1,
+        aSecret('main', { SecretVersionsToStages: { v2: ['AWSCURRENT'], v1: ['AWSPREVIOUS'] } }),
+      ),
+    check: 'token-secrets',
+    result: 'warning',
+    says: 'another token pair than its row names',
+    mend: 'advert-bridge connect main --open',
+  },
+  {
+    is: 'a secret that an earlier stack left behind',
+    plant: ({ played }) => played.secrets.push(aSecret('old')),
+    check: 'leftovers',
+    result: 'warning',
+    says: 'secret advert-bridge/partner-accounts/old is of no partner account',
+    mend: /advert-bridge connect old.*aws secretsmanager delete-secret/,
+  },
+  {
+    is: 'a table that an earlier stack left behind',
+    plant: async ({ leaveTable }) => onTestFinished(await leaveTable('AdvertBridge-FeedState1A-OLD')),
+    check: 'leftovers',
+    result: 'warning',
+    says: 'table AdvertBridge-FeedState1A-OLD is of an earlier stack',
+    mend: /--no-deletion-protection-enabled`, then `aws dynamodb delete-table --table-name AdvertBridge-FeedState1A-OLD/,
+  },
+  {
+    is: 'a queue that an earlier stack left behind',
+    async plant({ queue, removeQueue }) {
+      const QueueName = 'AdvertBridge-ChangedAdverts3C-OLD.fifo';
+      const asked = new CreateQueueCommand({ QueueName, Attributes: { FifoQueue: 'true' } });
+      const { QueueUrl = '' } = await queue.client.send(asked);
+      onTestFinished(async () => void (await removeQueue(QueueUrl)));
+    },
+    check: 'leftovers',
+    result: 'warning',
+    says: /queue .*AdvertBridge-ChangedAdverts3C-OLD\.fifo is of an earlier stack/,
+    mend: 'aws sqs delete-queue --queue-url',
+  },
+  {
+    is: 'an open circuit',
+    plant: ({ put }) =>
+      put({
+        pk: { S: 'bridge' },
+        sk: { S: 'budget' },
+        version: { N: '1' },
+        pausedUntilMs: { N: String(Date.now() + 600_000) },
+        pauseReason: { S: 'circuit' },
+      }),
+    check: 'pause',
+    result: 'warning',
+    says: 'the circuit is open',
+    mend: 'docs/operate/runbook.md#needsattention',
+  },
+];
+
+/** Verbs of operations that change nothing. */
+const reading = /^(Describe|Get|List|Query|BatchGet)[A-Z]?/;
+
+/** Nothing but reads, and the one question that the connect function passes on to the service. */
+function expectOnlyReads(): void {
+  const others = stack.calls().filter(({ operation }) => !reading.test(operation));
+  expect(others.map(({ operation, input }) => [operation, (input as { Payload?: string }).Payload])).toEqual(
+    others.map(() => ['Invoke', '{"action":"check"}']),
+  );
+  expect(others.length).toBeLessThanOrEqual(1);
+  expect(stack.calls().map(({ operation }) => operation)).not.toContain('GetSecretValue');
+}
+
+describe('doctor of a stack', () => {
+  it('finds nothing where all is right', async () => {
+    stack.forgetCalls();
+
+    const ended = await doctor();
+
+    expect(badIn(resultsIn(ended))).toEqual([]);
+    expect(resultsIn(ended).filter(({ result }) => result === 'skipped')).toEqual([]);
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+    expectOnlyReads();
+    expect(stack.calls().length).toBeGreaterThan(25);
+  });
+
+  it.each(planted)('finds $is, and nothing else', async ({ plant, ...expected }) => {
+    await plant(stack);
+    stack.forgetCalls();
+
+    expectFound(await doctor(), expected);
+
+    expectOnlyReads();
+  });
+
+  it('lets organizations and accounts that the stack names keep rules of their own', async () => {
+    const allowed = { Principal: '*', Condition: { StringEquals: { 'aws:PrincipalOrgID': 'o-1' } } };
+    stack.played.policy = statement('OrganizationMakeRules', allowed);
+
+    expect(badIn(resultsIn(await doctor()))).toEqual([]);
+  });
+
+  it('asks nothing of the service while it is to be left alone', async () => {
+    await stack.put({
+      pk: { S: 'bridge' },
+      sk: { S: 'budget' },
+      version: { N: '1' },
+      pausedUntilMs: { N: String(Date.now() + 600_000) },
+      pauseReason: { S: 'rate-limited' },
+    });
+
+    await doctor();
+
+    expect(stack.mocks.lambda.commandCalls(InvokeCommand)).toEqual([]);
+  });
+});
+
+describe('docs/operate/doctor.md', () => {
+  const page = readFileSync('docs/operate/doctor.md', 'utf8');
+  const rows = [...page.matchAll(/^\| `([a-z-]+)` \| ([^|]+) \|/gm)].map(([, name = '', where = '']) => ({
+    name,
+    where: where.trim(),
+  }));
+  const documented = (kind: string) =>
+    rows.filter(({ where }) => [kind, 'both'].includes(where)).map(({ name }) => name);
+  const namesOf = async (args: string) => resultsIn(await cli(args)).map(({ name }) => name);
+
+  it('lists every check, of each kind of bridge', async () => {
+    expect(documented('stack').toSorted()).toEqual((await namesOf('doctor --json')).toSorted());
+    expect(documented('embedded').toSorted()).toEqual(
+      (await namesOf('doctor --json --local no-such-folder')).toSorted(),
+    );
+  });
+
+  it('lists the permissions that the calls need, and no other', async () => {
+    stack.forgetCalls();
+    await doctor();
+    const [, actions = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
+
+    const made = new Set(stack.calls().map(({ action }) => action));
+    made.delete('sts:GetCallerIdentity'); // Nobody needs a permission for it.
+    const { Statement } = JSON.parse(actions) as { Statement: { Action: string[] }[] };
+    expect(Statement.flatMap(({ Action }) => Action).toSorted()).toEqual([...made].toSorted());
+  });
+});
+
+describe('a stack that is not there', () => {
+  it('is the one fault: all that needs it is skipped', async () => {
+    stack.mocks.cloudFormation
+      .on(DescribeStacksCommand)
+      .rejects(named('ValidationError', 'Stack with id AdvertBridge does not exist'));
+
+    const ended = await doctor();
+
+    expectFound(ended, {
+      check: 'stack',
+      result: 'fault',
+      says: 'there is no stack AdvertBridge',
+      mend: 'npx cdk deploy',
+    });
+    const skipped = resultsIn(ended).filter(({ result }) => result === 'skipped');
+    expect(skipped.length).toBeGreaterThan(15);
+    for (const { says } of skipped)
+      expect(says).toMatch(/^needs the stack: see stack$|see application-credentials/);
+  });
+});
+
+describe('a check that fails itself', () => {
+  const denied = (action: string) =>
+    named('AccessDeniedException', `User: me is not authorized to perform: ${action} on resource: r`);
+
+  it('names the permission that it lacks', async () => {
+    stack.mocks.cloudWatch.on(DescribeAlarmsCommand).rejects(denied('cloudwatch:DescribeAlarms'));
+
+    const checks = resultsIn(await doctor());
+
+    expect(badIn(checks)).toEqual(['alarms fault', 'alarm-subscribers fault']);
+    expect(checks.find(({ name }) => name === 'alarms')).toMatchObject({
+      says: 'could not be looked at: AWS denies cloudwatch:DescribeAlarms',
+      mend: 'Allow cloudwatch:DescribeAlarms to whoever runs doctor',
+    });
+  });
+
+  it('says that AWS does not answer', async () => {
+    stack.mocks.scheduler.on(GetScheduleCommand).rejects(named('TimeoutError'));
+
+    expectFound(await doctor(), {
+      check: 'schedules',
+      result: 'fault',
+      says: 'AWS cannot be reached (TimeoutError)',
+      mend: 'Check the network and AWS_REGION',
+    });
+  });
+
+  it('is skipped where an emulator does not know the call', async () => {
+    vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:4566');
+    stack.mocks.events.on(ListRulesCommand).rejects(named('UnknownOperationException'));
+
+    const ended = await doctor();
+
+    expect(ended.exitCode).toBe(0);
+    expect(resultsIn(ended).find(({ name }) => name === 'subscribers')).toEqual({
+      name: 'subscribers',
+      result: 'skipped',
+      says: 'http://127.0.0.1:4566 does not know this call',
+      mend: null,
+    });
+  });
+
+  it('says what nobody foresaw, too', async () => {
+    stack.mocks.scheduler.on(GetScheduleCommand).rejects(new TypeError('x is not a function'));
+
+    expectFound(await doctor(), {
+      check: 'schedules',
+      result: 'fault',
+      says: 'could not be looked at: TypeError: x is not a function',
+      mend: 'Report this',
+    });
+  });
+});
