@@ -20,7 +20,7 @@ export function checkDelays({ plan, history, service }: SimWorld): void {
   const bad = new Set(
     [...plan.troubles, ...plan.revocations, ...plan.departures, ...plan.handovers, ...plan.pauses]
       .map(({ account }) => account)
-      .concat(plan.lostAccount ?? []),
+      .concat(plan.lostAccount ?? [], ...history.brokenFeeds),
   );
   const isHealthy = (one: { readonly account: string; readonly advertId: string }) =>
     !bad.has(nameOf(one.account)) && !plan.badAdverts.has(subjectOf(one));

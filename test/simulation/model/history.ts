@@ -80,6 +80,7 @@ export function createHistory(scheduler: Scheduler) {
   const generations = new Map<string, number>();
   const sources = new Map<string, Fetch>();
   const settledAt = new Map<string, number>();
+  const brokenFeeds = new Set<string>();
   const authorizations: Envelope[] = [];
   const violations: Violation[] = [];
   /** IDs that were listed, by account and generation. */
@@ -168,6 +169,10 @@ export function createHistory(scheduler: Scheduler) {
     /** When each message was done with, by its key. */
     settledAt: settledAt as ReadonlyMap<string, number>,
     settled: (key: string): void => void settledAt.set(key, scheduler.now()),
+
+    /** Partner accounts whose feed was paused because what it answered was wrong, time and again. */
+    brokenFeeds: brokenFeeds as ReadonlySet<string>,
+    feedBroken: (partnerAccount: string): void => void brokenFeeds.add(partnerAccount),
 
     fetched(fetch: Fetch): void {
       const subject = subjectOf(fetch);

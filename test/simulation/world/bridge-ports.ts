@@ -163,7 +163,11 @@ export function createBridgePorts(
         if (lease && 'heldBy' in lease) coverage.count('drain: lease held');
         return lease;
       }),
-      release: call('feedStates.release', writes, feedStates.release),
+      release: call('feedStates.release', writes, (key, fence, end, nowMs) => {
+        if (end.faultKind === 'contract-broken' && end.pausedUntil !== undefined)
+          history.feedBroken(key.partnerAccount);
+        return feedStates.release(key, fence, end, nowMs);
+      }),
       remove: call('feedStates.remove', writes, feedStates.remove),
       advance: call('feedStates.advance', writes, async (key, fence, progress, nowMs, leaseMs) => {
         const before = (await feedStates.list()).find((one) => one.partnerAccount === key.partnerAccount);
