@@ -11,12 +11,13 @@ import { createFanOut } from '../functions/fan-out/fan-out.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
 import type { PartnerError } from '../shared/domain/faults.ts';
+import { quietUntil } from '../shared/domain/rate-budget.ts';
 import { tracerFor } from '../shared/domain/trace.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import { newRunId } from '../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
-import { messagesOfStopped, needsPerson } from './leftovers.ts';
+import { messagesForPerson, needsPerson } from './leftovers.ts';
 import { createLocalPartner } from './partner.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';
 import { startWorkers } from './workers.ts';
@@ -40,7 +41,7 @@ export interface EmbeddedBridgeOptions {
 export interface RunResult {
   /** Why a feed could not be read; only of a run until idle. */
   readonly fault?: PartnerError;
-  /** Whether a person has to act: there are dead letters, or a partner account is stopped. */
+  /** Whether a person has to act: there are dead letters, or a partner account is stopped, or paused by an operator. */
   readonly needsPerson: boolean;
 }
 
@@ -59,7 +60,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
   const { state, baseUrl, settings, concurrency, events, observer, signal, untilIdle } = options;
   const { advertTries = 5 } = options;
   const clock = systemClock;
-  const bridgePausedUntil = async () => (await state.budgetStore.read()).pausedUntilMs;
+  const bridgePausedUntil = async () => quietUntil(await state.budgetStore.read());
 
   const partner = createLocalPartner({
     ...{ state, baseUrl, settings, concurrency, events, observer, stopped: signal },
@@ -130,13 +131,13 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
           {
             ...poller,
             bookKeeper: state.bookKeeper,
-            pausedUntil: bridgePausedUntil,
-            waitingForStopped: () => messagesOfStopped(state),
+            pausedUntil: async () => (await state.budgetStore.read()).pausedUntilMs,
+            waitingForPerson: () => messagesForPerson(state, clock.now()),
           },
           signal,
         )
       : await pollForEver(poller, signal).then(() => undefined);
-    return { fault, needsPerson: await needsPerson(state) };
+    return { fault, needsPerson: await needsPerson(state, clock.now()) };
   } finally {
     idle.abort();
     await workers.stop();

@@ -1,22 +1,42 @@
+import { operatorPauseOf } from '../shared/domain/operator-pause.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 
-type State = Pick<EmbeddedState, 'partnerAccounts' | 'queue' | 'bookKeeper'>;
+type State = Pick<EmbeddedState, 'partnerAccounts' | 'queue' | 'bookKeeper' | 'budgetStore'>;
 
-/** How many messages wait for partner accounts that are stopped: a run does not wait for them. */
-export async function messagesOfStopped({ partnerAccounts, queue }: State): Promise<number> {
+/** How many messages wait for partner accounts that are stopped, or that an operator has paused: a run does not wait for them. */
+export async function messagesForPerson(
+  { partnerAccounts, queue, budgetStore }: State,
+  nowMs: number,
+): Promise<number> {
   const accounts = await partnerAccounts.list(() => undefined);
-  const depths = await Promise.all(accounts.filter(stopOf).map(({ name }) => queue.depth(name)));
+  const isBridgePaused = operatorPauseOf(await budgetStore.read(), nowMs) !== undefined;
+  const resting = accounts.filter(
+    (account) => isBridgePaused || stopOf(account) || operatorPauseOf(account, nowMs),
+  );
+  const depths = await Promise.all(resting.map(({ name }) => queue.depth(name)));
   return depths.reduce((sum, depth) => sum + depth, 0);
 }
 
-/** Whether a person has to act: because of a dead letter, a stopped partner account, or one whose row is unreadable. */
-export async function needsPerson({ partnerAccounts, bookKeeper }: State): Promise<boolean> {
+/**
+ * Whether a person has to act: because of a dead letter, a pause that an operator wants, a stopped partner account, or one
+ * whose row is unreadable.
+ */
+export async function needsPerson(
+  { partnerAccounts, bookKeeper, budgetStore }: State,
+  nowMs: number,
+): Promise<boolean> {
   let unreadable = 0;
   const accounts = await partnerAccounts.list(() => {
     unreadable += 1;
   });
   const stops = accounts.map(stopOf);
+  const isPaused = [await budgetStore.read(), ...accounts].some((one) => operatorPauseOf(one, nowMs));
   const { deadLetters } = await bookKeeper.queue();
-  return unreadable > 0 || deadLetters > 0 || stops.some((stop) => stop && stop.reason !== 'disconnected');
+  return (
+    unreadable > 0 ||
+    deadLetters > 0 ||
+    isPaused ||
+    stops.some((stop) => stop && stop.reason !== 'disconnected')
+  );
 }

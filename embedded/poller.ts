@@ -87,19 +87,25 @@ const isPause = ({ code }: PartnerError): boolean =>
 const isLasting = ({ policy, code, retryAfterMs = 0 }: PartnerError): boolean =>
   policy.needsAttention || (code !== 'paused' && code !== 'rate-limited' && retryAfterMs > longestPauseMs);
 
-/** These stop the partner account, which is reported by itself. */
-const stopping: readonly string[] = ['account-stopped', 'scope-insufficient', 'grant-rejected'];
+/** These stop the partner account, or an operator has paused it: which is reported by itself. */
+const reportedElsewhere: readonly string[] = [
+  'account-stopped',
+  'scope-insufficient',
+  'grant-rejected',
+  'operator-paused',
+];
 
 /** Why feeds of partner accounts that are not stopped were not read to their end, each with the account's name. */
 function faultsOf({ polls, paused }: DrainReport, nowMs: number): PartnerError[] {
   const failed = polls.flatMap((poll) =>
-    poll.end === 'fault' && !stopping.includes(poll.fault.code)
+    poll.end === 'fault' && !reportedElsewhere.includes(poll.fault.code)
       ? [named(poll.partnerAccount, poll.fault)]
       : [],
   );
-  const notPolled = paused.map(({ partnerAccount, kind, reason, untilMs }) => {
+  const notPolled = paused.flatMap(({ partnerAccount, kind, reason, untilMs }) => {
+    if (kind === 'operator') return [];
     const code = kind === 'feed' ? 'contract-broken' : 'account-paused';
-    return named(partnerAccount, new PartnerError(code, reason, { retryAfterMs: untilMs - nowMs }));
+    return [named(partnerAccount, new PartnerError(code, reason, { retryAfterMs: untilMs - nowMs }))];
   });
   return [...failed, ...notPolled];
 }

@@ -9,8 +9,8 @@ export interface QueueWatchDeps {
   readonly bookKeeper: Pick<BookKeeper, 'queue'>;
   /** Until when the service asked the whole bridge not to send anything, ms since 1970. */
   readonly pausedUntil: () => Promise<number>;
-  /** Messages of stopped partner accounts: the queue counts as empty without them. */
-  readonly waitingForStopped: () => Promise<number>;
+  /** Messages of partner accounts that are stopped, or that an operator has paused: the queue counts as empty without them. */
+  readonly waitingForPerson: () => Promise<number>;
 }
 
 const lookMs = 20;
@@ -19,7 +19,7 @@ const stuckMs = 120_000;
 
 /** Watches for a run until idle whether the queue becomes empty. */
 export function createQueueWatch(deps: QueueWatchDeps) {
-  const { clock, observer, bookKeeper, pausedUntil, waitingForStopped } = deps;
+  const { clock, observer, bookKeeper, pausedUntil, waitingForPerson } = deps;
   let last = { left: -1, at: clock.now() };
   let warnedOf = 0;
 
@@ -39,7 +39,7 @@ export function createQueueWatch(deps: QueueWatchDeps) {
   ): Promise<'empty' | 'poll-due' | 'stopped' | PartnerError> {
     for (; !signal.aborted; await clock.sleep(lookMs, signal)) {
       const { waiting } = await bookKeeper.queue();
-      const left = waiting === 0 ? 0 : waiting - (await waitingForStopped());
+      const left = waiting === 0 ? 0 : waiting - (await waitingForPerson());
       if (left <= 0) return 'empty';
       if (clock.now() >= untilMs) return 'poll-due';
       if (left !== last.left || (await isPaused())) last = { left, at: clock.now() };

@@ -87,10 +87,12 @@ const tokenFaults: readonly string[] = [
 
 /** Whether the fault concerns a token that was replaced since: so it is between `connect` and the next poll. */
 const isOutdated = ({ faultKind, lastPolled = 0 }: FeedState, account: PartnerAccount): boolean =>
-  !stopOf(account) &&
-  account.token !== undefined &&
-  tokenFaults.includes(faultKind ?? '') &&
-  account.token.usedAt >= lastPolled;
+  // An operator's pause is shown for itself, as long as it lasts.
+  faultKind === 'operator-paused' ||
+  (!stopOf(account) &&
+    account.token !== undefined &&
+    tokenFaults.includes(faultKind ?? '') &&
+    account.token.usedAt >= lastPolled);
 
 /** What somebody has to handle, the most urgent first. A disconnected account was disconnected on purpose. */
 function attentionOf(

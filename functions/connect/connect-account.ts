@@ -166,7 +166,10 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     if (!isKnown && (await accounts.write(waiting, 0))) return;
     // Also where it was ours that was written, by a client that repeats by itself.
     const account = await changeAccount(accounts, name, (now) =>
-      now.refreshing?.holder === holder && now.generation !== generation ? waiting : undefined,
+      now.refreshing?.holder === holder && now.generation !== generation
+        ? // What an operator wants of the name holds for whoever has it. Planted fault: pause-lost-by-connect
+          { ...waiting, ...(now.operatorPause && { operatorPause: now.operatorPause }) }
+        : undefined,
     );
     if (account?.refreshing?.holder !== holder) throw connectedElsewhere(name);
   }

@@ -5,6 +5,7 @@ import { advertsFeed, pageLimit } from '../../shared/contract/feeds.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
+import { operatorPausedFault, operatorPauseOf } from '../../shared/domain/operator-pause.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import type { AdvertHistories } from '../../shared/ports/advert-histories.ts';
@@ -12,8 +13,10 @@ import type { BookKeeper } from '../../shared/ports/books.ts';
 import type { FeedProbe } from '../../shared/ports/feed-reader.ts';
 import type { FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
+import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 
 export interface UserVerificationDeps {
+  readonly accounts: PartnerAccounts;
   readonly feedStates: Pick<FeedStates, 'list'>;
   readonly feedProbe: FeedProbe;
   readonly knownAdverts: Pick<AdvertHistories, 'read'>;
@@ -37,14 +40,19 @@ const maxMs = 10_000;
 const lookBackMs = 7 * 86_400_000;
 
 export function createUserVerification(deps: UserVerificationDeps) {
-  const { feedStates, feedProbe, knownAdverts, bookKeeper, clock, observer, settings } = deps;
+  const { accounts, feedStates, feedProbe, knownAdverts, bookKeeper, clock, observer, settings } = deps;
 
-  const pageSince = (since: string, { partnerAccount, token, deadlineMs }: Look) =>
-    feedProbe.feedPage(
+  /** @throws {PartnerError} */
+  async function pageSince(since: string, { partnerAccount, token, deadlineMs }: Look) {
+    const lookUntilMs = Math.min(deadlineMs, clock.now() + maxMs);
+    const pause = operatorPauseOf((await accounts.read(partnerAccount))?.value ?? {}, clock.now());
+    if (pause) throw operatorPausedFault(partnerAccount, pause, clock.now());
+    return feedProbe.feedPage(
       token,
       { feed: advertsFeed, since, limit: pageLimit },
-      { partnerAccount, deadlineMs: Math.min(deadlineMs, clock.now() + maxMs) },
+      { partnerAccount, deadlineMs: lookUntilMs },
     );
+  }
 
   /** Whether the feed answers; never throws, for the pair is stored by then. */
   async function firstPage(since: string, look: Look): Promise<ConnectedAccount['feed']> {

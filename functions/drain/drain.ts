@@ -25,7 +25,7 @@ export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings'> {
 /** `paused` feeds were not polled in this round. */
 export interface DrainReport extends Pick<SortedFeeds, 'stopped' | 'paused'> {
   readonly polls: readonly ({ readonly partnerAccount: string; readonly feed: string } & PollReport)[];
-  /** Seconds since the feed that waited longest was read to its end; stopped and unconnected ones apart. */
+  /** Seconds since the feed that waited longest was read to its end; stopped, paused and unconnected ones apart. */
   readonly lagSeconds: number;
 }
 
@@ -34,6 +34,8 @@ export interface RoundOptions {
   readonly deadlineMs: number;
   /** Ends the round after the page in hand. */
   readonly signal?: AbortSignal;
+  /** Polls this partner account alone. Default: all. */
+  readonly only?: string;
 }
 
 export interface RunOptions extends RoundOptions {
@@ -55,7 +57,7 @@ export function createDrain(deps: DrainDeps) {
   }
 
   async function pollAll(options: RoundOptions): Promise<DrainReport> {
-    const { due, stopped, paused } = await sortFeeds(deps);
+    const { due, stopped, paused } = await sortFeeds(deps, options.only);
     const polls = new Map<FeedState, DrainReport['polls'][number]>();
     const now = clock.now();
     const lastSuccess = new Map(
@@ -73,6 +75,7 @@ export function createDrain(deps: DrainDeps) {
         ...(before ? {} : { listed: state }),
       });
       if (report.end === 'up-to-date') lastSuccess.set(state, clock.now());
+      if (report.end === 'fault' && report.fault.code === 'operator-paused') lastSuccess.delete(state);
       polls.set(state, { partnerAccount, feed: feed.name, ...added(report, before) });
       // To the end of the line, from where it is taken in its turn.
       if (report.end === 'turn-over') turns.push(turn);
@@ -80,6 +83,7 @@ export function createDrain(deps: DrainDeps) {
     const ended = clock.now();
     const lagSeconds = Math.max(0, ...[...lastSuccess.values()].map((at) => ended - at)) / 1000;
     const report = { polls: [...polls.values()], stopped, paused, lagSeconds };
+    if (options.only !== undefined) return report;
     deps.observer.count(metrics.feedLagSeconds, report.lagSeconds);
     deps.observer.count(metrics.stoppedPartnerAccounts, stopped.length);
     return report;

@@ -1,6 +1,7 @@
 import type { ShapeError } from '../../shared/contract/checks.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
+import { endOfPause, operatorPauseOf } from '../../shared/domain/operator-pause.ts';
 import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
@@ -8,9 +9,10 @@ import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 
 export interface PausedFeed {
   readonly partnerAccount: string;
-  /** What is paused: all of the partner account, or this feed of it. */
-  readonly kind: 'partner-account' | 'feed';
+  /** What is paused: all of the partner account, also by an operator, or this feed of it. */
+  readonly kind: 'partner-account' | 'operator' | 'feed';
   readonly reason: string;
+  /** Infinite for an operator's pause without an end. */
   readonly untilMs: number;
 }
 
@@ -41,14 +43,19 @@ export interface SortDeps {
  */
 export const feedMissingMs = 60_000;
 
-export async function sortFeeds({ feedStates, accounts, clock, observer }: SortDeps): Promise<SortedFeeds> {
+/** @param only this partner account; default: all */
+export async function sortFeeds(
+  { feedStates, accounts, clock, observer }: SortDeps,
+  only?: string,
+): Promise<SortedFeeds> {
   const attention = (message: string, fields: Record<string, unknown>) => {
     observer.count(metrics.needsAttention, 1);
     observer.error(message, fields);
   };
   const onUnreadable = (error: ShapeError) =>
     attention('a stored row cannot be read: what it is about is not polled', { reason: error.message });
-  const [states, known] = await Promise.all([feedStates.list(onUnreadable), accounts.list(onUnreadable)]);
+  const [states, listed] = await Promise.all([feedStates.list(onUnreadable), accounts.list(onUnreadable)]);
+  const known = only === undefined ? listed : listed.filter(({ name }) => name === only);
   const now = clock.now();
   const byName = new Map(known.map((account) => [account.name, account]));
   const due: DueFeed[] = [];
@@ -60,8 +67,16 @@ export async function sortFeeds({ feedStates, accounts, clock, observer }: SortD
     if (account?.generation !== state.generation) continue;
     registered.add(account);
     if (stopOf(account)) continue;
+    const wanted = operatorPauseOf(account, now);
     const pause = pauseOf(account, now);
-    if (pause)
+    if (wanted)
+      paused.push({
+        partnerAccount,
+        kind: 'operator',
+        reason: `paused by ${wanted.who}`,
+        untilMs: endOfPause(wanted),
+      });
+    else if (pause)
       paused.push({ partnerAccount, kind: 'partner-account', reason: pause.reason, untilMs: pause.until });
     else if (pausedUntil > now)
       paused.push({ partnerAccount, kind: 'feed', reason: fault, untilMs: pausedUntil });

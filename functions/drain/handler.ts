@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import * as v from 'valibot';
 import { readBooks } from '../../shared/aws/books.ts';
 import { createBudgetStore } from '../../shared/aws/budget-store.ts';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
@@ -6,14 +7,17 @@ import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
+import { pollEvent } from '../../shared/contract/poll.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
+import { quietUntil } from '../../shared/domain/rate-budget.ts';
 import { tracerFor } from '../../shared/domain/trace.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
-import { drainLimits, scheduleMs } from '../../shared/runtime/limits.ts';
+import { askedPollMs, drainLimits, scheduleMs } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerService } from '../../shared/runtime/partner.ts';
 import { createDrain } from './drain.ts';
+import { pollAnswerOf } from './poll-answer.ts';
 
 const config = functionConfig('drain');
 const sqs = sqsClient();
@@ -34,7 +38,7 @@ const drain = createDrain({
   queue: createChangedAdvertsQueue({ queue, accountDepth: { from: drainLimits.maxWaiting, inFlightOf } }),
   deadLetters: createDeadLetters({ queue: deadLetterQueue }),
   parked: createParkedMessages({ table, queue, deadLetterQueue, observer }),
-  bridgePausedUntil: async () => (await budget.read()).pausedUntilMs,
+  bridgePausedUntil: async () => quietUntil(await budget.read()),
   observer,
   clock: systemClock,
   newId: randomUUID,
@@ -43,7 +47,11 @@ const drain = createDrain({
   settings: { ...config, ...drainLimits },
 });
 
-/** Reads every feed that is due; the schedule's event, `{}` or any other, asks for nothing else. */
-export const handler = withRuntime('drain', (_event: unknown, { deadlineMs }) =>
-  drain.run({ deadlineMs, nextRunMs: systemClock.now() + scheduleMs }),
-);
+/** Reads every feed that is due, as the schedule's event, `{}` or any other asks; or asks the feeds once, for an operator. */
+export const handler = withRuntime('drain', async (event: unknown, { deadlineMs }) => {
+  const now = systemClock.now();
+  if (!v.is(pollEvent, event)) return drain.run({ deadlineMs, nextRunMs: now + scheduleMs });
+  const { partnerAccount: only } = event;
+  const untilMs = Math.min(deadlineMs, now + askedPollMs);
+  return pollAnswerOf(await drain.round({ deadlineMs: untilMs, ...(only !== undefined && { only }) }));
+});

@@ -1,6 +1,6 @@
 import type { Feed } from '../../shared/contract/feeds.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
-import { asPartnerError, type PartnerError } from '../../shared/domain/faults.ts';
+import { asPartnerError, type FaultKind, type PartnerError } from '../../shared/domain/faults.ts';
 import type { FeedReader } from '../../shared/ports/feed-reader.ts';
 import type { FeedState, PollEnd } from '../../shared/ports/feed-states.ts';
 import { type AcceptDeps, acceptPage, type LeasedFeed } from './accept-page.ts';
@@ -64,6 +64,8 @@ const slotsBefore = 30;
 /** A page is not asked for when its answer might come after the lease has run out. */
 const leaseMarginMs = 10_000;
 
+const notSent: readonly FaultKind[] = ['paused', 'operator-paused'];
+
 /** What one poll has come to so far. */
 interface Turn {
   pages: number;
@@ -104,8 +106,8 @@ export async function pollFeed(
   } catch (error) {
     const fault = asPartnerError(error);
     pollEnd = pollEndOf(fault, clock.now());
-    // No request was sent (the service is paused, or the budget had no slot in time): the feed keeps its place in line.
-    if (fault.code === 'paused' && turn.pages === 0 && listed) {
+    // No request was sent (the bridge is paused, or the budget had no slot in time): the feed keeps its place in line.
+    if (notSent.includes(fault.code) && turn.pages === 0 && listed) {
       pollEnd = { ...pollEnd, unasked: { lastPolled: listed.lastPolled } };
     }
     reportFault(deps.observer, fault, key);

@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/domain/clock.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
+import { operatorPauseOf } from '../../shared/domain/operator-pause.ts';
 import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ParkedMessages } from '../../shared/ports/parked-messages.ts';
@@ -8,7 +9,7 @@ import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 export interface ReleaseDeps {
   readonly accounts: PartnerAccounts;
   readonly parked: ParkedMessages;
-  /** Until when no request is sent, as the shared rate budget says now; ms since 1970, 0 when there is no pause. */
+  /** `quietUntil` of the shared rate budget as it is now. */
   readonly bridgePausedUntil: () => Promise<number>;
   readonly observer: Observer;
   readonly clock: Clock;
@@ -33,7 +34,8 @@ export async function releaseParked(deps: ReleaseDeps, deadlineMs: number): Prom
 
   async function releaseOf(partnerAccount: string): Promise<void> {
     const account = (await accounts.read(partnerAccount))?.value;
-    if (account && (stopOf(account) || pauseOf(account, clock.now()))) return;
+    const now = clock.now();
+    if (account && (stopOf(account) || pauseOf(account, now) || operatorPauseOf(account, now))) return;
     const count = await parked.release(partnerAccount, { most: settings.maxWaiting, deadlineMs });
     if (count > 0) observer.info('parked messages put back into the queue', { partnerAccount, count });
   }

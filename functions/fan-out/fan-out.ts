@@ -6,6 +6,7 @@
  */
 import { metrics } from '../../shared/contract/names.ts';
 import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
+import { operatorPauseOf } from '../../shared/domain/operator-pause.ts';
 import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { ViewedAccounts } from '../../shared/partner-api/tokens/account-views.ts';
 import type { Delivery, Outcome, Settlement } from '../../shared/ports/deliveries.ts';
@@ -21,7 +22,7 @@ import { settleAdvert } from './settle-advert.ts';
 
 export interface FanOutDeps extends AdvertDeps {
   readonly accounts: Pick<ViewedAccounts, 'read' | 'seen'>;
-  /** Until when no request is sent, as the shared rate budget says now; ms since 1970, 0 when there is no pause. */
+  /** `quietUntil` of the shared rate budget as it is now. */
   readonly bridgePausedUntil: () => Promise<number>;
   readonly settings: AdvertDeps['settings'] & {
     /** How far the queue's clock, which dates messages, may be from this one's, ms. Default 1,000. */
@@ -71,8 +72,12 @@ export function createFanOut(given: FanOutDeps) {
 
   /** Whether the account's messages are to wait outside the queue. */
   function rests(account: PartnerAccount): boolean {
-    const pause = pauseOf(account, clock.now());
-    return stopOf(account) !== undefined || (pause !== undefined && isLong(pause.until));
+    const now = clock.now();
+    const pause = pauseOf(account, now);
+    // However long it is meant to last: an operator's pause may be ended at any moment, and messages do not age in it.
+    // Planted fault: aged-while-paused
+    const mayBeResumed = operatorPauseOf(account, now) !== undefined;
+    return stopOf(account) !== undefined || mayBeResumed || (pause !== undefined && isLong(pause.until));
   }
 
   /**
@@ -80,6 +85,8 @@ export function createFanOut(given: FanOutDeps) {
    * goes by the same rows: otherwise it would release what is parked here, again and again.
    */
   async function mustWait({ message }: Group[0], fault: PartnerError): Promise<boolean> {
+    // Planted fault: aged-while-paused
+    if (fault.code === 'operator-paused') return true;
     if (fault.policy.blames !== 'partner-account')
       return (fault.retryAfterMs ?? 0) > longestHiddenMs && isLong(await bridgePausedUntil());
     const account = (await accounts.read(message.partnerAccount))?.value;
@@ -105,6 +112,7 @@ export function createFanOut(given: FanOutDeps) {
         const message = `the message is of generation ${generation}, its partner account still of ${account.generation}`;
         throw new PartnerError('transient', message, { retryAfterMs: generationAheadMs });
       }
+      // Planted fault: hidden-while-paused
       if (rests(account)) return await park(deps, group);
       return await settleAdvert(deps, group, deadlineMs);
     } catch (error) {

@@ -8,6 +8,7 @@ import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
 import { BatchSettler } from '../../shared/aws/settler.ts';
 import { deliveryOf } from '../../shared/aws/sqs/deliveries.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
+import { quietUntil } from '../../shared/domain/rate-budget.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { fanOutLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
@@ -28,7 +29,7 @@ const fanOut = createFanOut({
   histories: createAdvertHistories({ client: dynamoDb, name: config.advertStatusTable }),
   adverts: partner,
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
-  bridgePausedUntil: async () => (await budget.read()).pausedUntilMs,
+  bridgePausedUntil: async () => quietUntil(await budget.read()),
   observer,
   clock: systemClock,
   random: Math.random,

@@ -5,8 +5,8 @@
  *
  * - `retryable`: the same call tries again at once (shared/partner-api/http/retry-policy.ts).
  * - `deadLettered`: fan-out redelivers the message with a growing delay, or gives it up (functions/fan-out/redelivery.ts).
- * - `blames`: messages of a partner account that is stopped or paused, or in a long pause of the service, wait outside the
- *   queue (functions/fan-out/fan-out.ts).
+ * - `blames`: messages of a partner account that is stopped or paused, in a long pause of the service, or in a pause that an
+ *   operator wants, wait outside the queue (functions/fan-out/fan-out.ts).
  * - `needsAttention`: logged as an error and counted, for an alarm; the drain polls again all the same.
  *
  * For example: 400 with the code `validation_error` is `invalid-request`, whose messages are dead-lettered `at-once`: the
@@ -35,6 +35,7 @@ export const faultKinds = [
   'other-user',
   'account-stopped',
   'account-paused',
+  'operator-paused',
   'generation-over',
   'account-busy',
   'malformed-state',
@@ -95,6 +96,8 @@ export const faultPolicies: Readonly<Record<FaultKind, FaultPolicy>> = {
   'account-stopped': policy('partner-account', 'by-age', { needsAttention: true }),
   /** The partner account is paused: not sent. */
   'account-paused': policy('partner-account', 'by-age'),
+  /** An operator has paused the partner account, or the whole bridge: not sent. Its messages are parked, whatever their age. */
+  'operator-paused': policy('bridge', 'by-age'),
   /** The name was given to another user, or forgotten, since: not sent, for the token is not that user's any more. */
   'generation-over': policy('partner-account', 'by-age'),
   /** Another process is changing the partner account's credentials: the command has to be repeated. */

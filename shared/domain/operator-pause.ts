@@ -1,3 +1,5 @@
+import { PartnerError } from './faults.ts';
+
 /**
  * What an operator wants: meanwhile nothing is asked of the partner service, token requests apart. Kept in the row of one
  * partner account, or for the whole bridge in the rate budget.
@@ -17,7 +19,17 @@ export function operatorPauseOf(
   { operatorPause }: { readonly operatorPause?: OperatorPause },
   nowMs: number,
 ): OperatorPause | undefined {
-  return operatorPause && (operatorPause.until ?? Number.POSITIVE_INFINITY) > nowMs
-    ? operatorPause
-    : undefined;
+  return operatorPause && endOfPause(operatorPause) > nowMs ? operatorPause : undefined;
+}
+
+/** Infinite where there is no end. */
+export const endOfPause = ({ until = Number.POSITIVE_INFINITY }: OperatorPause): number => until;
+
+/** @param what is not sent, such as a partner account's name */
+export function operatorPausedFault(what: string, pause: OperatorPause, nowMs: number): PartnerError {
+  const { who, until, reason } = pause;
+  const why = reason === undefined ? '' : ` (${reason})`;
+  return new PartnerError('operator-paused', `not sent (${what}): paused by ${who}${why}`, {
+    ...(until === undefined ? {} : { retryAfterMs: Math.max(1, until - nowMs) }),
+  });
 }

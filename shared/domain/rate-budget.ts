@@ -2,7 +2,7 @@
  * The rules of the rate budget's shared state: pure functions that every store applies in one atomic step, so that the
  * three of them cannot differ. What a rate limiter does with a reservation is in rate-limiter.ts.
  */
-import type { OperatorPause } from './operator-pause.ts';
+import { endOfPause, type OperatorPause } from './operator-pause.ts';
 
 /** Nothing reserved, nothing asked for. */
 export const freshBudget: BudgetState = { nextSlotMs: 0, pausedUntilMs: 0 };
@@ -65,7 +65,7 @@ export function withOperatorPause(state: BudgetState, operatorPause: OperatorPau
  * there is no pause, infinite for one without an end.
  */
 export const quietUntil = ({ pausedUntilMs, operatorPause }: BudgetState): number =>
-  Math.max(pausedUntilMs, operatorPause ? (operatorPause.until ?? Number.POSITIVE_INFINITY) : 0);
+  Math.max(pausedUntilMs, operatorPause ? endOfPause(operatorPause) : 0);
 
 export type PauseReason = 'rate-limited' | 'circuit';
 

@@ -44,9 +44,9 @@ export function createCaller(deps: CallerDeps) {
     new PartnerError('transient', `${what}: no time left, not sent`);
 
   /** A turn that cannot be used is given up, so that all others keep to the rate. */
-  async function turnOf({ resource, deadlineMs, beforeSend }: CallRequest): Promise<void> {
+  async function turnOf({ resource, deadlineMs, endpoint, beforeSend }: CallRequest): Promise<void> {
     for (;;) {
-      await rateLimiter.enter(resource, deadlineMs);
+      await rateLimiter.enter(resource, deadlineMs, endpoint === 'token');
       const wait = beforeSend?.();
       if (!wait) return;
       await wait;

@@ -74,8 +74,8 @@ export function createPartnerService(options: PartnerServiceOptions) {
 /** So that a service that hangs does not keep a stopped bridge with attempt after attempt. */
 const untilStopped = (rateLimiter: RateLimiter, stopped: AbortSignal): RateLimiter => ({
   answered: (...answer) => rateLimiter.answered(...answer),
-  enter: (resource, deadlineMs) =>
+  enter: (resource, ...rest) =>
     stopped.aborted
       ? Promise.reject(new PartnerError('paused', `not sent (${resource}): the bridge is stopping`))
-      : rateLimiter.enter(resource, deadlineMs),
+      : rateLimiter.enter(resource, ...rest),
 });

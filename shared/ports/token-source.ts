@@ -11,7 +11,7 @@ export interface AccessToken {
 export interface TokenSource {
   /**
    * @param generation of the cursor or message that the token is for
-   * @throws {PartnerError} `generation-over`, `account-stopped`, `account-paused`, `paused`, or a passing one
+   * @throws {PartnerError} `generation-over`, `account-stopped`, `account-paused`, `operator-paused`, `paused`, or a passing one
    */
   current(partnerAccount: string, generation: number, deadlineMs: number): Promise<AccessToken>;
   /** A token other than the one of version `rejected`. Callers side by side share one refresh. @throws as above */
@@ -32,7 +32,7 @@ export interface TokenGuard {
    *
    * @returns undefined: it may be sent now; else it has to wait for this, and to ask again in its next turn
    * @throws {PartnerError} when the token is not to be used any more: `token-rejected` when another one has taken its
-   * place, `generation-over`, `account-stopped`
+   * place, `generation-over`, `account-stopped`, `operator-paused`
    */
   beforeSend(): Promise<unknown> | undefined;
   release(): void;

@@ -5,6 +5,9 @@ const minuteMs = 60_000;
 /** The schedule's period: Lambda's schedules are no finer. */
 export const scheduleMs = minuteMs;
 
+/** For the polls that an operator asks for: they are answered before the command gives up (shared/aws/clients.ts). */
+export const askedPollMs = 45_000;
+
 export const drainLimits = {
   /** How long a crash stops polling at most; a page is read and queued in a fraction of it. */
   leaseMs: 90_000,

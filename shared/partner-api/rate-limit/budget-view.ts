@@ -1,4 +1,5 @@
 import type { Clock } from '../../domain/clock.ts';
+import type { OperatorPause } from '../../domain/operator-pause.ts';
 import type { BudgetState } from '../../domain/rate-budget.ts';
 
 interface OwnPause {
@@ -14,6 +15,7 @@ export class BudgetView {
   circuit = false;
   circuitSinceMs = 0;
   suspect: string | undefined;
+  operatorPause: OperatorPause | undefined;
   suspectSinceMs = 0;
   /** No slot before this is free any more. */
   nextSlotMs = 0;
@@ -56,7 +58,8 @@ export class BudgetView {
    *
    * @param askedAtMs when the store was asked. Default: it may not know yet what this process found out
    */
-  update({ pausedUntilMs, pauseReason, suspect, nextSlotMs }: BudgetState, askedAtMs = 0): void {
+  update(state: BudgetState, askedAtMs = 0): void {
+    const { pausedUntilMs, pauseReason, suspect, nextSlotMs, operatorPause } = state;
     const now = this.#clock.now();
     const circuit = pauseReason === 'circuit';
     if (circuit && !this.circuit) this.circuitSinceMs = now;
@@ -65,6 +68,8 @@ export class BudgetView {
     this.pausedUntilMs = Math.max(pausedUntilMs, ownMs);
     this.circuit = circuit;
     this.suspect = suspect;
+    // Planted fault: pause-unseen-by-warm-process
+    this.operatorPause = operatorPause;
     this.nextSlotMs = nextSlotMs;
     this.seenAtMs = now;
   }

@@ -6,6 +6,7 @@
  */
 import { type Clock, systemClock } from '../../domain/clock.ts';
 import { asPartnerError, PartnerError } from '../../domain/faults.ts';
+import { operatorPausedFault, operatorPauseOf } from '../../domain/operator-pause.ts';
 import type { Reservation } from '../../domain/rate-budget.ts';
 import type { BudgetStore } from '../../ports/budget-store.ts';
 import type { Observer } from '../../ports/observer.ts';
@@ -30,10 +31,11 @@ export interface RateLimiter {
   /**
    * Resolves when the request may start, which it then has to at once.
    *
+   * @param isForTokens it asks for tokens, which are kept alive while an operator's pause holds back all else. Default false
    * @throws {PartnerError} `paused`, with `retryAfterMs`: the service asked for a pause, or there is no slot before
-   * `deadlineMs`; `transient` when the store cannot be reached
+   * `deadlineMs`; `operator-paused`: an operator has paused the whole bridge; `transient` when the store cannot be reached
    */
-  enter(resource: string, deadlineMs: number): Promise<void>;
+  enter(resource: string, deadlineMs: number, isForTokens?: boolean): Promise<void>;
   /**
    * Takes note of how the service answered. What it asks for holds for the whole bridge.
    *
@@ -69,6 +71,7 @@ const viewMaxAgeMs = 1_000;
 interface Waiter {
   readonly resource: string;
   readonly deadlineMs: number;
+  readonly isForTokens: boolean;
   readonly start: () => void;
   readonly refuse: (fault: PartnerError) => void;
 }
@@ -111,18 +114,20 @@ class SharedRateLimiter implements RateLimiter {
     this.#feedback = new Feedback({ store, view: this.#view, clock, random, circuitSeconds, observer });
   }
 
-  enter(resource: string, deadlineMs: number): Promise<void> {
+  enter(resource: string, deadlineMs: number, isForTokens = false): Promise<void> {
     const now = this.#clock.now();
     if (this.#undecidedTrial === resource) return this.#followTrial(resource, deadlineMs);
     const isPaused = this.#view.pausedUntilMs > now;
-    if (isPaused && this.#isFresh(now)) return Promise.reject(this.#pausedByService({ resource }));
-    if (!isPaused && this.#waiters.length === 0 && this.#startsAtOnce(now)) {
+    const isHeldBack = !isForTokens && operatorPauseOf(this.#view, now) !== undefined;
+    if (isPaused && !isHeldBack && this.#isFresh(now))
+      return Promise.reject(this.#pausedByService({ resource }));
+    if (!isPaused && !isHeldBack && this.#waiters.length === 0 && this.#startsAtOnce(now)) {
       // So that the next requests need not wait for the store.
       if (this.#reserved.count < this.#usedSinceReserving / 2 && this.#slotsAhead(now) > 0) this.#reserve();
       return this.#started;
     }
     return new Promise((start, refuse) => {
-      this.#waiters.push({ resource, deadlineMs, start, refuse });
+      this.#waiters.push({ resource, deadlineMs, isForTokens, start, refuse });
       if (this.#isServing) return;
       this.#isServing = true;
       // Not yet: requests that come in this turn share the reservation.
@@ -155,10 +160,17 @@ class SharedRateLimiter implements RateLimiter {
   #serve(): void {
     const now = this.#clock.now();
     this.#isServing = false;
-    if (this.#view.pausedUntilMs > now) {
-      // The pause may have been ended early.
-      if (this.#waiters.length > 0 && !this.#isFresh(now)) this.#look();
-      else this.#refuseAll((waiter) => this.#pausedByService(waiter));
+    const isPaused = this.#view.pausedUntilMs > now;
+    const holdsBack =
+      operatorPauseOf(this.#view, now) && this.#waiters.some(({ isForTokens }) => !isForTokens);
+    // The pause may have been ended early.
+    if ((isPaused || holdsBack) && this.#waiters.length > 0 && !this.#isFresh(now)) {
+      this.#look();
+      return;
+    }
+    this.#refuseHeldBack(now);
+    if (isPaused) {
+      this.#refuseAll((waiter) => this.#pausedByService(waiter));
       return;
     }
     this.#reserved.dropBefore(now - lateMs);
@@ -175,6 +187,17 @@ class SharedRateLimiter implements RateLimiter {
 
   #refuseAll(faultOf: (waiter: Waiter) => PartnerError): void {
     for (const waiter of this.#waiters.splice(0)) waiter.refuse(faultOf(waiter));
+  }
+
+  /** An operator has paused the bridge: requests for tokens alone go on waiting for their turn. */
+  #refuseHeldBack(now: number): void {
+    const pause = operatorPauseOf(this.#view, now);
+    if (!pause) return;
+    for (const waiter of this.#waiters.splice(0)) {
+      // Planted fault: tokens-held-back
+      if (waiter.isForTokens) this.#waiters.push(waiter);
+      else waiter.refuse(operatorPausedFault(waiter.resource, pause, now));
+    }
   }
 
   /** A waiter that cannot have a slot before its deadline takes none from those that can. */
@@ -251,6 +274,7 @@ class SharedRateLimiter implements RateLimiter {
 
   /** The store lets one request through as a trial after the circuit breaker's pause; all others wait for its outcome. */
   #startTrial({ firstSlotMs }: Reservation): void {
+    this.#refuseHeldBack(this.#clock.now());
     const trial = this.#waiters.shift();
     if (trial) void this.#sleepUntil(firstSlotMs).then(trial.start);
   }
@@ -264,6 +288,9 @@ class SharedRateLimiter implements RateLimiter {
       Promise.reject(unreachable(error)),
     );
     this.#view.update(state);
+    const now = this.#clock.now();
+    const pause = operatorPauseOf(this.#view, now);
+    if (pause) throw operatorPausedFault(resource, pause, now);
     if (granted === 0) throw this.#pausedByService({ resource });
     if (firstSlotMs > deadlineMs) throw this.#tooLate({ resource }, firstSlotMs);
     await this.#sleepUntil(firstSlotMs);

@@ -1,6 +1,7 @@
 import type { RefreshOutcome, Rejection } from '../../contract/refresh-token.ts';
 import { type Clock, systemClock } from '../../domain/clock.ts';
 import { asPartnerError, PartnerError } from '../../domain/faults.ts';
+import { operatorPausedFault, operatorPauseOf } from '../../domain/operator-pause.ts';
 import type { PartnerAccount } from '../../domain/partner-account.ts';
 import { pauseOf, stopOf } from '../../domain/partner-account.ts';
 import type { RefreshRequester } from '../../ports/refresh-requester.ts';
@@ -95,7 +96,7 @@ class SharedTokenSource implements TokenSource {
         const seen = this.#accounts.seen(name);
         if (!seen) return this.#viewed(name, generation);
         // Planted fault: version-not-compared
-        if (allowed(name, generation, seen.account).token?.version === version) return undefined;
+        if (this.#allowed(name, generation, seen.account).token?.version === version) return undefined;
         throw new PartnerError(
           'token-rejected',
           `not sent: the token of partner account ${name} was replaced`,
@@ -158,7 +159,7 @@ class SharedTokenSource implements TokenSource {
     const { name, generation, version: rejectedVersion } = rejected;
     let isToldRenewed = false;
     for (let avoided = rejectedVersion; ; ) {
-      const account = allowed(name, generation, (await this.#accounts.read(name))?.value);
+      const account = this.#allowed(name, generation, (await this.#accounts.read(name))?.value);
       const version = account.token?.version;
       const found = version === avoided ? undefined : await this.#tokenOf(name, version);
       if (found && this.#isGood(found)) return found;
@@ -247,7 +248,20 @@ class SharedTokenSource implements TokenSource {
     const account = await this.#accounts.view(name, generation).catch((error: unknown) => {
       throw asPartnerError(error);
     });
-    return allowed(name, generation, account);
+    return this.#allowed(name, generation, account);
+  }
+
+  /** @throws {PartnerError} `generation-over`, `account-stopped`, `operator-paused` */
+  #allowed(name: string, generation: number, account: PartnerAccount | undefined): PartnerAccount {
+    // Planted fault: generation-not-compared
+    if (account?.generation !== generation) throw generationOverFault(name, generation);
+    const stop = stopOf(account);
+    if (stop) throw stoppedFault(name, stop.reason);
+    const now = this.#clock.now();
+    const pause = operatorPauseOf(account, now);
+    // Planted fault: pause-not-asked-for
+    if (pause) throw operatorPausedFault(name, pause, now);
+    return account;
   }
 
   #refusePaused(account: PartnerAccount): void {
@@ -263,13 +277,4 @@ class SharedTokenSource implements TokenSource {
   #isUsable(name: string, found: Kept): boolean {
     return this.#isGood(found) && this.#rejections.get(name)?.version !== found.version;
   }
-}
-
-/** @throws {PartnerError} `generation-over`, `account-stopped` */
-function allowed(name: string, generation: number, account: PartnerAccount | undefined): PartnerAccount {
-  // Planted fault: generation-not-compared
-  if (account?.generation !== generation) throw generationOverFault(name, generation);
-  const stop = stopOf(account);
-  if (stop) throw stoppedFault(name, stop.reason);
-  return account;
 }

@@ -6,10 +6,12 @@ import { nameOf } from '../world/users.ts';
 
 /** A drain comes at least every 40 s, two of them when the first one's lease is in the way, and pages are small. */
 const maxListingMs = 120_000;
+/** A drain has to come that puts back what waited. */
+const maxReleaseMs = 60_000;
 /** The wait that confirms an absence, and a batch with others that take all their time. */
 const maxSettlingMs = 75_000;
 
-export function checkDelays({ plan, history, service }: SimWorld): void {
+export function checkDelays({ plan, history, service, operator }: SimWorld): void {
   const isOrdinary =
     plan.temper === 'quiet' &&
     !plan.siege &&
@@ -27,21 +29,35 @@ export function checkDelays({ plan, history, service }: SimWorld): void {
   const violated = (subject: string, message: string) =>
     history.violated({ invariant: 'nobody-delays-another', subject, message });
 
+  /** The moment from which something may be waited for: the end of the last pause that an operator had in between. */
+  function freeSince(account: string, fromMs: number, toMs: number): number {
+    const between = operator.pauses.filter(
+      (pause) =>
+        (pause.account === undefined || pause.account === nameOf(account)) &&
+        pause.fromMs < toMs &&
+        pause.untilMs > fromMs,
+    );
+    return Math.max(fromMs, ...between.map(({ untilMs }) => untilMs));
+  }
+
   const listings = [...history.listings.values()].filter(isHealthy);
   for (const change of service.changes) {
     if (!isHealthy(change)) continue;
     const subject = subjectOf(change);
     const first = listings.find((one) => subjectOf(one) === subject && (one.page?.tick ?? 0) >= change.tick);
-    const waitedMs = (first?.acceptedAt ?? Number.POSITIVE_INFINITY) - change.visibleAt;
+    const listedAt = first?.acceptedAt ?? Number.POSITIVE_INFINITY;
+    const waitedMs = listedAt - freeSince(change.account, change.visibleAt, listedAt);
     if (waitedMs > maxListingMs)
       violated(subject, `a change of advert ${subject} waited ${waitedMs} ms to be listed`);
   }
   // Where messages come back before a batch has ended, a hanging neighbour makes them come back for as long as it hangs.
   if (plan.visibilityMs < limits.workerMs) return;
   for (const { key, acceptedAt, ...listing } of listings) {
-    const waitedMs = (history.settledAt.get(key) ?? Number.POSITIVE_INFINITY) - acceptedAt;
+    const settledAt = history.settledAt.get(key) ?? Number.POSITIVE_INFINITY;
+    const from = freeSince(listing.account, acceptedAt, settledAt);
+    const waitedMs = settledAt - from;
     const subject = subjectOf(listing);
-    if (waitedMs > maxSettlingMs)
+    if (waitedMs > maxSettlingMs + (from > acceptedAt ? maxReleaseMs : 0))
       violated(subject, `advert ${subject} (${key}) waited ${waitedMs} ms in the queue`);
   }
 }

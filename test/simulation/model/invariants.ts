@@ -11,6 +11,8 @@ export const invariants = {
     'no credential is lost, shown, or used for a generation of another user; a stop is reported once, and so is its end',
   'service-not-hammered':
     'requests of all processes together stay within the rate, and pause when the service asks for it',
+  'operator-pause-kept':
+    'while an operator has something paused nothing is asked of the service for it, tokens apart; nothing is given up for it, and what waited comes back after it',
   'nobody-delays-another': 'one bad advert or partner account delays no other',
   'books-balance': 'the books account for every ID that was listed',
   'run-ends': 'the run itself ends without an error',

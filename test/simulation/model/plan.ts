@@ -112,6 +112,21 @@ export interface Plan {
     readonly forMs: number;
     readonly endsMs: number;
   }[];
+  /** An operator pauses an account, or the whole bridge, and ends that again; or lets the pause end by itself. */
+  readonly operatorPauses: readonly {
+    readonly key: string;
+    /** undefined: the whole bridge. */
+    readonly account: string | undefined;
+    readonly atMs: number;
+    /** undefined: without an end. */
+    readonly forMs: number | undefined;
+    /** When it is ended, after its beginning; undefined: it ends by itself. */
+    readonly resumedMs: number | undefined;
+    /** Ends also what the service asked for. */
+    readonly early: boolean;
+  }[];
+  /** The whole bridge is paused for the days that a run ends with: tokens are kept alive all the same. */
+  readonly pausesAtLast: boolean;
   /** A person ends an open circuit, should there be one. */
   readonly lifts: readonly { readonly key: string; readonly atMs: number }[];
   readonly circuitSeconds: number;
@@ -163,6 +178,7 @@ export function planOf(seed: number): Plan {
   const chaosMs = siege ? siegeMs : usualMs;
   const accounts = ['main', 'shop', 'beta'].slice(0, isOvertaken ? 1 : pick(random, [1, 2, 2, 3]));
 
+  const operating = streamOf(hashOf('operator', seed));
   const handing = streamOf(hashOf('handover', seed));
   const revokesWhileStoring = (temper === 'late' || temper === 'mixed') && random() < 0.15;
   const everyMs = pick(random, [5_000, 12_000, 25_000]);
@@ -286,6 +302,8 @@ export function planOf(seed: number): Plan {
     sendsDate: random() < 0.7,
     requestsPerSecond: pick(random, [4, 10, 50]),
     pauses: siege ? [] : pausesOf(waits, accounts, chaosMs, isOvertaken),
+    operatorPauses: siege ? [] : operatorPausesOf(operating, accounts, chaosMs, isOvertaken),
+    pausesAtLast: operating() < 0.3,
     lifts: Array.from({ length: between(waits, 0, 3) }, (_, index) => ({
       key: `lift-${index}`,
       atMs: between(waits, 0, chaosMs + 20_000),
@@ -350,6 +368,33 @@ function pausesOf(
     const forMs = pick(random, [endsMs, 300_000]);
     pauses.push({ key: `pause-${pauses.length}`, account: pick(random, accounts), atMs, forMs, endsMs });
     atMs += endsMs + (isOvertaken ? between(random, 2_000, 8_000) : between(random, 10_000, 90_000));
+  }
+  return pauses;
+}
+
+/** Half of the seeds have none, so that what a pause hides is seen as well. */
+function operatorPausesOf(
+  random: Random,
+  accounts: readonly string[],
+  chaosMs: number,
+  isOvertaken: boolean,
+): Plan['operatorPauses'] {
+  const pauses: Plan['operatorPauses'][number][] = [];
+  if (random() < 0.5) return pauses;
+  // Where workers overtake one another, messages that pile up over a longer pause would come too often.
+  const [shortestMs, longestMs] = isOvertaken ? [1_000, 4_000] : [3_000, 50_000];
+  for (let atMs = between(random, 5_000, 40_000); atMs < chaosMs; ) {
+    const lastsMs = between(random, shortestMs, longestMs);
+    const endsByItself = random() < 0.3;
+    pauses.push({
+      key: `operator-pause-${pauses.length}`,
+      account: random() < 0.3 ? undefined : pick(random, accounts),
+      atMs,
+      forMs: endsByItself ? lastsMs : random() < 0.5 ? undefined : 300_000,
+      resumedMs: endsByItself ? undefined : lastsMs,
+      early: random() < 0.3,
+    });
+    atMs += lastsMs + between(random, shortestMs, isOvertaken ? 40_000 : 90_000);
   }
   return pauses;
 }

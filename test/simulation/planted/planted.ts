@@ -5,6 +5,7 @@ import { simulate } from '../run/simulate.ts';
 import { realUseCases } from '../world/use-cases.ts';
 import { plantedInDrain } from './drain.ts';
 import { plantedInFanOut } from './fan-out.ts';
+import { plantedByOperator } from './operator.ts';
 import type { PlantedFault } from './planted-fault.ts';
 import { plantedInTokens } from './tokens.ts';
 import { plantedInWaiting } from './waiting.ts';
@@ -14,6 +15,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...plantedInFanOut,
   ...plantedInTokens,
   ...plantedInWaiting,
+  ...plantedByOperator,
 ];
 
 export interface Found {

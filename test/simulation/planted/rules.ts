@@ -50,4 +50,10 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'mark-after-messages': 'an account is marked before its messages are parked',
   'young-mark-removed': 'a mark stays until the process that set it has parked its messages or is dead',
   'mark-removed-before-messages': 'the mark goes after the messages',
+  'pause-unseen-by-warm-process': 'every process looks at what an operator has paused again and again',
+  'pause-not-asked-for': 'a request asks for the pause of its partner account in the moment it is sent',
+  'aged-while-paused': 'messages that an operator’s pause holds up have no age meanwhile',
+  'hidden-while-paused': 'they wait where `resume` can call them back',
+  'tokens-held-back': 'tokens are kept alive while all else is paused',
+  'pause-lost-by-connect': 'what an operator has paused stays so when somebody connects it again',
 };

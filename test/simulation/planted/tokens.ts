@@ -85,8 +85,8 @@ export const plantedInTokens: readonly PlantedFault[] = [
         },
         {
           file: 'token-source.ts',
-          from: 'if (allowed(name, generation, seen.account).token?.version === version) return undefined;',
-          to: 'if (allowed(name, generation, seen.account)) return undefined;',
+          from: 'if (this.#allowed(name, generation, seen.account).token?.version === version) return undefined;',
+          to: 'if (this.#allowed(name, generation, seen.account)) return undefined;',
         },
       ],
     },

@@ -3,6 +3,7 @@
 import type { ParkingDeps, ParkingLot } from '../../../shared/aws/parking/parking.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import type { ParkedMessage } from '../../../shared/domain/queue/parked-message.ts';
+import { quietUntil } from '../../../shared/domain/rate-budget.ts';
 import type { AdvertHistories, AdvertKey } from '../../../shared/ports/advert-histories.ts';
 import type { ApplicationSecret } from '../../../shared/ports/application-secret.ts';
 import type { BudgetStore } from '../../../shared/ports/budget-store.ts';
@@ -104,6 +105,7 @@ export function createBridgePorts(
 
   const settle: Settler['settle'] = async (settlements) => {
     fanOut.settles(settlements);
+    world.operator.settled(settlements);
     const before = (await queue.queue()).waiting;
     await queue.settle(settlements.filter(({ verdict }) => verdict.kind !== 'park'));
     const parked = settlements.flatMap(({ delivery, verdict }) =>
@@ -140,6 +142,7 @@ export function createBridgePorts(
         const row = await partnerAccounts.read(name);
         if (row) history.forgets(name, row.value.generation);
         await partnerAccounts.remove(name);
+        world.operator.ended(name);
         users.removed(name);
       }),
       write: call('accounts.write', writes, async (account, expected) => {
@@ -283,7 +286,7 @@ export function createBridgePorts(
         says: () => parked.map(({ place }) => place).join(' '),
       });
     },
-    bridgePausedUntil: call('budget.read', budgetCalls, async () => (await budgetStore.read()).pausedUntilMs),
+    bridgePausedUntil: call('budget.read', budgetCalls, async () => quietUntil(await budgetStore.read())),
     vault: {
       read: call('vault.read', reads, state.vault.read),
       remove: call('vault.remove', writes, state.vault.remove),

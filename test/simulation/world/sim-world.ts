@@ -14,6 +14,7 @@ import { createService } from '../model/service.ts';
 import { noAnswer, type SimResponse } from './no-answer.ts';
 import type { Phase, Process } from './process.ts';
 import { createUsers } from './users.ts';
+import { createOperatorWatch } from './watch-operator.ts';
 import { createTokenWatch, type EndOfRequest } from './watch-tokens.ts';
 import { createTrafficWatch } from './watch-traffic.ts';
 
@@ -68,6 +69,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     },
   };
   const traffic = createTrafficWatch({ plan, scheduler, history });
+  const operator = createOperatorWatch({ plan, scheduler, service, history });
 
   function isOn({ key, fromMs, untilMs }: Trouble): boolean {
     const atMs = scheduler.now() - epochMs;
@@ -131,12 +133,14 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     users,
     tokenWatch,
     traffic,
+    operator,
     troubleOf,
     isTroubled,
     rejectionStyle: plan.rejectionStyle,
     sendsDate: plan.sendsDate,
     requestStarted(process: Process, wire: WireRequest): EndOfRequest {
       traffic.started(process, wire);
+      operator.requestStarted(process, wire);
       users.requestSent(process.name, wire);
       return tokenWatch.requestStarted(process, wire);
     },

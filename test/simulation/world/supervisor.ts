@@ -1,5 +1,6 @@
 /** Sets a plan in motion: starts the processes, makes the changes, plays the people around the bridge. */
 
+import { pause, resume } from '../../../operations/pause.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
@@ -236,12 +237,12 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     log.trace('service', () => `takes a scope of ${account} back`);
   }
 
-  async function paused(account: string, pause: PartnerAccount['pause']): Promise<void> {
-    log.trace('a person', () => (pause ? `pauses ${account}` : `resumes ${account}`));
-    world.coverage.count(`person: ${pause ? 'pauses' : 'resumes'}`);
+  async function rests(account: string, ownPause: PartnerAccount['pause']): Promise<void> {
+    log.trace('a person', () => (ownPause ? `pauses ${account}` : `resumes ${account}`));
+    world.coverage.count(`person: ${ownPause ? 'pauses' : 'resumes'}`);
     await changeAccount(state.partnerAccounts, account, ({ pause: _before, ...rest }) => ({
       ...rest,
-      ...(pause ? { pause } : {}),
+      ...(ownPause ? { pause: ownPause } : {}),
     }));
   }
 
@@ -252,6 +253,28 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     world.coverage.count('person: ends the circuit');
     world.traffic.circuitEndedByPerson();
     await state.budgetStore.recover();
+  }
+
+  const pausePorts = { accounts: state.partnerAccounts, budgetStore: state.budgetStore };
+
+  async function pauseByOperator(account: string | undefined, forMs?: number): Promise<void> {
+    const since = scheduler.now();
+    const wanted = { who: 'operator', since, ...(forMs === undefined ? {} : { until: since + forMs }) };
+    log.trace('an operator', () => `pauses ${account ?? 'the bridge'}`);
+    // A name that was forgotten is not known.
+    await pause(pausePorts, account, wanted);
+    world.operator.paused(account, wanted);
+    world.coverage.count(`operator: pauses ${account ? 'an account' : 'the bridge'}`);
+  }
+
+  async function resumeByOperator(account: string | undefined, early: boolean): Promise<void> {
+    log.trace('an operator', () => `resumes ${account ?? 'the bridge'}${early ? ', early' : ''}`);
+    world.operator.ended(account);
+    const { servicePauseUntil, circuitEnded } = await resume(pausePorts, account, { early }, scheduler.now());
+    if (early) world.traffic.circuitClosed();
+    world.coverage.count('operator: resumes');
+    if (servicePauseUntil !== undefined || circuitEnded)
+      world.coverage.count('operator: ends what the service asked for');
   }
 
   function begin(): void {
@@ -352,9 +375,17 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       atMoment(atMs, () => {
         if (!log.allows(key, () => `a person pauses ${account} for ${forMs / 1000} s`)) return;
         const until = scheduler.now() + forMs;
-        void paused(account, { until, reason: 'a person', attempts: 0 });
+        void rests(account, { until, reason: 'a person', attempts: 0 });
         // Before its time, or just at it.
-        scheduler.after(endsMs, () => void paused(account, undefined));
+        scheduler.after(endsMs, () => void rests(account, undefined));
+      });
+    }
+    for (const { key, account, atMs, forMs, resumedMs, early } of plan.operatorPauses) {
+      atMoment(atMs, () => {
+        if (!log.allows(key, () => `an operator pauses ${account ?? 'the bridge'}`)) return;
+        quietly(pauseByOperator(account, forMs));
+        if (resumedMs !== undefined)
+          scheduler.after(resumedMs, () => quietly(resumeByOperator(account, early)));
       });
     }
     for (const { key, atMs } of plan.lifts) {
@@ -409,6 +440,10 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   /** Two of the service's days with nothing but sweeps: a refresh token that is not the newest dies in them. */
   async function letDaysPass(): Promise<void> {
     over = true;
+    if (plan.pausesAtLast) {
+      await pauseByOperator(undefined);
+      world.coverage.count('operator: pauses at last');
+    }
     const until = scheduler.now() + 2.2 * plan.service.rotationMs;
     let sweeps = 0;
     const sweep = () => {

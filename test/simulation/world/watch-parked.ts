@@ -1,5 +1,7 @@
 /** `nobody-delays-another`: what waited outside the queue is back within a minute of the wait's end. Checked again and again. */
+import { operatorPauseOf } from '../../../shared/domain/operator-pause.ts';
 import { pauseOf, stopOf } from '../../../shared/domain/partner-account.ts';
+import { quietUntil } from '../../../shared/domain/rate-budget.ts';
 import type { SimWorld } from './sim-world.ts';
 
 /** The drain comes every ten seconds by then; an answer that was late in the chaos may still be under way at first. */
@@ -11,10 +13,11 @@ export async function watchParked(world: SimWorld): Promise<void> {
   const now = scheduler.now();
   const freeSince = since.get(world) ?? new Map<string, number>();
   since.set(world, freeSince);
-  const isBridgePaused = (await state.budgetStore.read()).pausedUntilMs > now;
+  const isBridgePaused = quietUntil(await state.budgetStore.read()) > now;
   for (const account of plan.accounts) {
     const row = (await state.partnerAccounts.read(account))?.value;
-    const isResting = isBridgePaused || (row && (stopOf(row) || pauseOf(row, now)));
+    const isResting =
+      isBridgePaused || (row && (stopOf(row) || pauseOf(row, now) || operatorPauseOf(row, now)));
     const [first] = await state.parkingLot.oldest(account, 1);
     if (isResting || !first) {
       freeSince.delete(account);

@@ -57,10 +57,13 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
     },
     /** The service named a time. It counts when the process that got the answer lived to store it, and could. */
     askedToWait(process: Process, ms: number): void {
-      const untilMs = scheduler.now() + ms - roundingMs;
+      const askedMs = scheduler.now();
+      const untilMs = askedMs + ms - roundingMs;
       unable.delete(process);
       scheduler.after(tellingMs, () => {
-        if (process.isDead() || unable.has(process) || untilMs <= pause.untilMs) return;
+        // A person may have ended it just after it was stored.
+        if (turnedMs >= askedMs || process.isDead() || unable.has(process) || untilMs <= pause.untilMs)
+          return;
         pause = { fromMs: scheduler.now(), untilMs };
       });
     },

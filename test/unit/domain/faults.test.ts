@@ -32,7 +32,7 @@ describe('what is done about faults', () => {
     ]);
     expect(kindsWhere(({ blames }) => blames === 'service')).toEqual(['transient', 'rate-limited', 'paused']);
     expect(kindsWhere(({ blames }) => blames === 'bridge')).toEqual([
-      ...['wrong-path', 'client-rejected', 'malformed-state'],
+      ...['wrong-path', 'client-rejected', 'operator-paused', 'malformed-state'],
     ]);
     expect(kindsWhere(({ blames }) => blames === 'partner-account')).toHaveLength(9);
   });

@@ -46,7 +46,7 @@ function runUntilIdle(rounds: readonly DrainReport[], waiting: (now: number) => 
         queue: async () => ({ waiting: waiting(clock.now() - startedAt), deadLetters: 0 }),
       },
       pausedUntil: async () => 0,
-      waitingForStopped: async () => 0,
+      waitingForPerson: async () => 0,
     },
     new AbortController().signal,
   );

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
+import { pause, resume } from '../../../operations/pause.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
@@ -21,12 +22,12 @@ describe('messages that wait outside the queue', () => {
   });
 
   const kinds = async () => (await world.handleBatch()).map(({ verdict }) => verdict.kind);
-  const pause = (forMs: number) =>
+  const rest = (forMs: number) =>
     changeAccount(world.accounts, 'main', (account) => ({
       ...account,
       pause: { until: world.clock.now() + forMs, reason: 'tired', attempts: 1 },
     }));
-  const resume = () =>
+  const endRest = () =>
     changeAccount(world.accounts, 'main', ({ pause: _over, ...account }): PartnerAccount => account);
   const connect = () =>
     world.connect.connect(
@@ -68,15 +69,43 @@ describe('messages that wait outside the queue', () => {
   });
 
   it('are those of an account that is paused for longer than a minute, until somebody ends that', async () => {
-    await pause(30 * minuteMs);
+    await rest(30 * minuteMs);
     expect(await kinds()).toEqual(['park']);
-    await resume();
+    await endRest();
     await world.round();
     expect(await kinds()).toEqual(['done']);
   });
 
+  it.each([
+    ['its partner account', 'main'],
+    ['the whole bridge', undefined],
+  ])(
+    'are those of what an operator has paused (%s), however old they are and however short it is',
+    async (_what, name) => {
+      const ports = { accounts: world.accounts, budgetStore: world.state.budgetStore };
+      world.clock.advance(3 * 24 * 60 * minuteMs);
+      const since = world.clock.now();
+      await pause(ports, name, { who: 'ann', since, until: since + 2_000 });
+      // The rate limiter says so of the whole bridge.
+      world.service.state.beforeAdvert = () => {
+        if (name === undefined)
+          throw new PartnerError('operator-paused', 'paused by ann', { retryAfterMs: 2_000 });
+      };
+
+      expect(await kinds()).toEqual(['park']);
+      await world.drain.release(world.clock.now() + minuteMs);
+      expect(await kinds()).toEqual([]);
+      world.clock.advance(1_000);
+      await resume(ports, name, { early: false }, world.clock.now());
+      world.service.state.beforeAdvert = () => undefined;
+      await world.drain.release(world.clock.now() + minuteMs);
+
+      expect(await kinds()).toEqual(['done']);
+    },
+  );
+
   it('come back by themselves when the pause runs out', async () => {
-    await pause(30 * minuteMs);
+    await rest(30 * minuteMs);
     await kinds();
     world.clock.advance(29 * minuteMs);
     await world.drain.release(world.clock.now() + minuteMs);
@@ -143,7 +172,7 @@ describe('messages that wait outside the queue', () => {
   });
 
   it('are as young after that as a new one', async () => {
-    await pause(23 * 60 * minuteMs);
+    await rest(23 * 60 * minuteMs);
     await kinds();
     world.clock.advance(23 * 60 * minuteMs);
     await world.drain.release(world.clock.now() + minuteMs);

@@ -606,3 +606,71 @@ describe('the circuit', () => {
     expect((await faultOf(rateLimiter.enter('a', farMs))).code).toBe('paused');
   });
 });
+
+describe('a pause that an operator wants', () => {
+  const wanted = { who: 'ann', since: startMs, reason: 'a migration' };
+
+  it('holds back everything but requests for tokens, in a process that had looked a moment before', async () => {
+    const { clock, store, rateLimiter } = setUp();
+    await starts(clock, () => rateLimiter.enter('a', farMs), 2);
+    await store.setOperatorPause(wanted);
+    clock.advance(5_000);
+
+    const refused = faultOf(rateLimiter.enter('a', farMs));
+    const forTokens = rateLimiter.enter('token', farMs, true);
+    await clock.run();
+
+    await forTokens;
+    expect(await refused).toMatchObject({
+      code: 'operator-paused',
+      message: 'not sent (a): paused by ann (a migration)',
+      retryAfterMs: undefined,
+    });
+  });
+
+  it('is noticed by those that wait for their turn', async () => {
+    const { clock, store, rateLimiter } = setUp({ maxRequestsPerSecond: 1 });
+    const refused: Promise<unknown>[] = [];
+    for (let i = 0; i < 10; i += 1)
+      refused.push(
+        rateLimiter.enter('a', farMs).then(
+          () => clock.now(),
+          (fault) => fault,
+        ),
+      );
+    await clock.run(startMs + 500);
+    await store.setOperatorPause(wanted);
+    await clock.run();
+
+    const sent = (await Promise.all(refused)).filter((one) => typeof one === 'number');
+
+    expect(Math.max(...sent)).toBeLessThanOrEqual(startMs + 2_500);
+  });
+
+  it('ends by itself, and when it is taken back', async () => {
+    const { clock, store, rateLimiter, other } = setUp();
+    await store.setOperatorPause({ ...wanted, until: startMs + 10_000 });
+    const refused = faultOf(rateLimiter.enter('a', farMs));
+    await clock.run();
+    expect(await refused).toMatchObject({ code: 'operator-paused', retryAfterMs: 10_000 });
+
+    clock.advance(10_001);
+    await starts(clock, () => rateLimiter.enter('a', farMs), 1);
+    await store.setOperatorPause(wanted);
+    await store.setOperatorPause();
+    await starts(clock, () => other.enter('a', farMs), 1);
+  });
+});
+
+it('goes on at once when somebody ends what the service asked for, an open circuit with it', async () => {
+  const { clock, store, rateLimiter } = setUp();
+  await store.pause(startMs + 1_800_000, 'circuit');
+  const refused = faultOf(rateLimiter.enter('a', farMs));
+  await clock.run();
+  expect(await refused).toMatchObject({ code: 'paused' });
+
+  await store.endPause();
+  clock.advance(1_001);
+
+  expect(await starts(clock, () => rateLimiter.enter('a', farMs), 3)).toHaveLength(3);
+});

@@ -241,6 +241,7 @@ describe('a request that waits for its turn', () => {
       { row: { stop: { reason: 'disconnected', tokenVersion: '1', at: '' } } },
       'account-stopped',
     ],
+    ['an operator paused it', { row: { operatorPause: { who: 'ann', since: startMs } } }, 'operator-paused'],
   ])('is not sent when %s meanwhile', async (_case, change, code) => {
     const { source, state, clock } = setUp();
     const { version } = await source.current('main', 1, deadlineMs);

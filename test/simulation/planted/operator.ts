@@ -1,0 +1,85 @@
+/** Rules about what an operator pauses and resumes, left out. */
+import { type PlantedFault, plantedSource } from './planted-fault.ts';
+
+const limiter = { folder: 'shared/partner-api/rate-limit', entry: 'rate-limiter.ts' } as const;
+const fanOut = { folder: 'functions/fan-out', entry: 'fan-out.ts' } as const;
+
+export const plantedByOperator: readonly PlantedFault[] = [
+  plantedSource('pause-unseen-by-warm-process', [
+    {
+      ...limiter,
+      replacements: [
+        {
+          file: 'budget-view.ts',
+          from: 'this.operatorPause = operatorPause;',
+          to: 'if (this.seenAtMs === 0) this.operatorPause = operatorPause;',
+        },
+      ],
+    },
+  ]),
+  plantedSource('pause-not-asked-for', [
+    {
+      folder: 'shared/partner-api/tokens',
+      entry: 'token-source.ts',
+      replacements: [
+        {
+          file: 'token-source.ts',
+          from: 'if (pause) throw operatorPausedFault(name, pause, now);',
+          to: 'if (pause && now < 0) throw operatorPausedFault(name, pause, now);',
+        },
+      ],
+    },
+  ]),
+  plantedSource('aged-while-paused', [
+    {
+      ...fanOut,
+      replacements: [
+        {
+          file: fanOut.entry,
+          from: 'stopOf(account) !== undefined || mayBeResumed ||',
+          to: 'stopOf(account) !== undefined || (mayBeResumed && now < 0) ||',
+        },
+        { file: fanOut.entry, from: "if (fault.code === 'operator-paused') return true;", to: '' },
+      ],
+    },
+  ]),
+  plantedSource('hidden-while-paused', [
+    {
+      ...fanOut,
+      replacements: [
+        {
+          file: fanOut.entry,
+          from: 'if (rests(account)) return await park(deps, group);',
+          to: `const wanted = operatorPauseOf(account, clock.now());
+      if (wanted) return sendBack(group, Math.min(300_000, (wanted.until ?? 1e15) - clock.now()), random);
+      if (rests(account)) return await park(deps, group);`,
+        },
+      ],
+    },
+  ]),
+  plantedSource('tokens-held-back', [
+    {
+      ...limiter,
+      replacements: [
+        {
+          file: limiter.entry,
+          from: 'if (waiter.isForTokens) this.#waiters.push(waiter);',
+          to: 'if (waiter.isForTokens && now < 0) this.#waiters.push(waiter);',
+        },
+      ],
+    },
+  ]),
+  plantedSource('pause-lost-by-connect', [
+    {
+      folder: 'functions/connect',
+      entry: 'connect.ts',
+      replacements: [
+        {
+          file: 'connect-account.ts',
+          from: '...(now.operatorPause && { operatorPause: now.operatorPause })',
+          to: '',
+        },
+      ],
+    },
+  ]),
+];

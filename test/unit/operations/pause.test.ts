@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { pause, resume } from '../../../operations/pause.ts';
+import { createInMemoryState } from '../../fakes/state.ts';
+import { partnerAccount } from '../../helpers/records.ts';
+
+const nowMs = Date.parse('2026-11-20T12:00:00Z');
+const wanted = { who: 'ann', since: nowMs };
+
+async function setUp() {
+  const { partnerAccounts: accounts, budgetStore } = createInMemoryState({ clock: { now: () => nowMs } });
+  const own = { until: nowMs + 60_000, reason: 'token-rejected-again', attempts: 1 };
+  await accounts.write(partnerAccount({ pause: own }), 0);
+  await accounts.write(partnerAccount({ name: 'shop' }), 0);
+  const row = async () => (await accounts.read('main'))?.value;
+  return { ports: { accounts, budgetStore }, own, row };
+}
+
+describe('pause', () => {
+  it('is kept with its partner account, the later one in place of the earlier', async () => {
+    const { ports, row } = await setUp();
+    await pause(ports, 'main', { ...wanted, until: nowMs + 1 });
+    await pause(ports, 'main', { ...wanted, who: 'bob' });
+    expect((await row())?.operatorPause).toEqual({ who: 'bob', since: nowMs });
+    expect((await ports.accounts.read('shop'))?.value).not.toHaveProperty('operatorPause');
+    expect(await ports.budgetStore.read()).not.toHaveProperty('operatorPause');
+  });
+
+  it('and resume name the partner accounts that are known, where the name is none of them', async () => {
+    const { ports } = await setUp();
+    await expect(pause(ports, 'other', wanted)).rejects.toThrow('Known: main, shop');
+    await expect(resume(ports, 'other', { early: true }, nowMs)).rejects.toThrow('Known: main, shop');
+  });
+});
+
+describe('resume', () => {
+  it('ends the pause that it names, and tells of the other', async () => {
+    const { ports, own, row } = await setUp();
+    await pause(ports, undefined, wanted);
+    await pause(ports, 'main', { ...wanted, reason: 'a migration' });
+
+    const ofAccount = await resume(ports, 'main', { early: false }, nowMs);
+
+    expect(ofAccount).toMatchObject({ ended: { reason: 'a migration' }, bridgePause: wanted });
+    expect(await row()).toEqual(partnerAccount({ pause: own }));
+    expect(await resume(ports, undefined, { early: false }, nowMs)).toMatchObject({
+      ended: wanted,
+      bridgePause: undefined,
+    });
+    expect(await ports.budgetStore.read()).not.toHaveProperty('operatorPause');
+  });
+
+  it('ends what the service asked for only when that is wanted', async () => {
+    const { ports, row } = await setUp();
+    await ports.budgetStore.pause(nowMs + 60_000, 'circuit');
+
+    expect(await resume(ports, 'main', { early: false }, nowMs)).toMatchObject({ circuitEnded: false });
+    expect((await ports.budgetStore.read()).pausedUntilMs).toBe(nowMs + 60_000);
+
+    expect(await resume(ports, 'main', { early: true }, nowMs)).toMatchObject({
+      ended: undefined,
+      circuitEnded: true,
+      servicePauseUntil: nowMs + 60_000,
+    });
+    expect(await ports.budgetStore.read()).toEqual({ nextSlotMs: 0, pausedUntilMs: 0 });
+    expect(await row()).toEqual(partnerAccount());
+  });
+});
