@@ -58,15 +58,13 @@ function stateOf(
   return { state: 'polling', reason: feeds.find(({ fault }) => fault !== undefined)?.fault ?? null };
 }
 
-export const shownPause = (pause: OperatorPause | undefined): ShownPause | null =>
-  pause === undefined
-    ? null
-    : {
-        who: pause.who,
-        since: toInstant(pause.since),
-        until: pause.until === undefined ? null : toInstant(pause.until),
-        reason: pause.reason ?? null,
-      };
+export function shownPause(pause: OperatorPause): ShownPause;
+export function shownPause(pause: OperatorPause | undefined): ShownPause | null;
+export function shownPause(pause: OperatorPause | undefined): ShownPause | null {
+  if (pause === undefined) return null;
+  const { who, since, until, reason = null } = pause;
+  return { who, since: toInstant(since), until: until === undefined ? null : toInstant(until), reason };
+}
 
 function oldestSuccess(feeds: readonly FeedState[], nowMs: number): number | null {
   const successes = feeds.map(({ lastSuccess }) => knownSuccess(lastSuccess, nowMs));

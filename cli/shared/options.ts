@@ -104,6 +104,18 @@ function wholeNumber(least: number, most: number) {
   );
 }
 
+const expectedDuration =
+  'expected a number of seconds, minutes, hours or days, at most a year, such as 90s, 30m, 2h or 3d';
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A length of time, in ms. */
+export const durationOption = v.pipe(
+  v.string(expectedDuration),
+  v.regex(/^[1-9]\d{0,7}[smhd]$/, expectedDuration),
+  v.transform((text) => Number(text.slice(0, -1)) * (unitMs[text.slice(-1)] as number)),
+  v.maxValue(365 * 86_400_000, expectedDuration),
+);
+
 const instantWithZone = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{1,3})?(Z|[+-]\d\d:\d\d)$/;
 
 const expectedMoment =

@@ -5,6 +5,7 @@ import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import type { Need } from './open.ts';
 import type { CatchUp } from './ports/catch-up.ts';
 import type { Applications, Connections, Disconnections } from './ports/connections.ts';
+import type { Pauses, Polls } from './ports/pauses.ts';
 import type { StoredLetters } from './ports/stored-letters.ts';
 
 export const applications: Need<Applications> = {
@@ -39,6 +40,16 @@ export const deadLetters: Need<LettersAndAccounts> = {
     accounts: bridge.state.partnerAccounts,
   }),
   stack: async (bridge) => (await import('./stack/stored-letters.ts')).stackLetters(bridge),
+};
+
+export const pauses: Need<Pauses> = {
+  local: async (bridge) => (await import('./local/pauses.ts')).localPauses(bridge),
+  stack: async (bridge) => (await import('./stack/pauses.ts')).stackPauses(bridge),
+};
+
+export const polls: Need<Polls> = {
+  local: async (bridge) => (await import('./local/pauses.ts')).localPolls(bridge),
+  stack: async (bridge) => (await import('./stack/pauses.ts')).stackPolls(bridge),
 };
 
 export const catchUp: Need<CatchUp> = {

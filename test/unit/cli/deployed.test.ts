@@ -18,6 +18,7 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { GetQueueAttributesCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
@@ -37,7 +38,8 @@ const lambda = mockClient(LambdaClient);
 const sqs = mockClient(SQSClient);
 const scheduler = mockClient(SchedulerClient);
 const cloudWatch = mockClient(CloudWatchClient);
-const mocks = [cloudFormation, secrets, lambda, sqs, scheduler, cloudWatch];
+const sts = mockClient(STSClient);
+const mocks = [cloudFormation, secrets, lambda, sqs, scheduler, cloudWatch, sts];
 
 let dynamo: Awaited<ReturnType<typeof startDynamo>>;
 let feedStateTable: Table;
@@ -236,6 +238,45 @@ describe('connect', () => {
       exitCode: 1,
       stderr: expect.stringContaining('its log says why'),
     });
+  });
+});
+
+describe('pause and resume', () => {
+  it('write with the caller’s own credentials, and in the caller’s name', async () => {
+    const who = 'arn:aws:sts::111122223333:assumed-role/operator/ann';
+    sts.on(GetCallerIdentityCommand).resolves({ Arn: who });
+    const accounts = createPartnerAccounts(feedStateTable);
+    await accounts.write(partnerAccount(), 0);
+
+    expect(await cli('pause main --for 1h --reason quiet')).toMatchObject({ exitCode: 0 });
+    expect(await cli('pause')).toMatchObject({ exitCode: 0 });
+
+    const { partnerAccounts: shown, paused } = JSON.parse((await cli('status --json')).stdout);
+    expect(shown[0]).toMatchObject({ state: 'paused', paused: { who, reason: 'quiet' } });
+    expect(paused).toMatchObject({ who, until: null, reason: null });
+    await cli('resume main');
+    expect(await cli('resume')).toMatchObject({ exitCode: 0 });
+    expect((await accounts.read('main'))?.value).toEqual(partnerAccount());
+    expect(requests()).toEqual([]);
+  });
+});
+
+describe('poll', () => {
+  it('has the drain function ask, and gives what it answers', async () => {
+    await createPartnerAccounts(feedStateTable).write(partnerAccount(), 0);
+    const found = {
+      polls: [{ partnerAccount: 'main', feed: 'adverts', end: 'up-to-date', pages: 1, listed: 2 }],
+      notPolled: [],
+    };
+    lambda.on(InvokeCommand).resolves(answer(found));
+
+    const { exitCode, stdout } = await cli('poll main --json');
+
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toEqual(found);
+    expect(requests()).toEqual([
+      { functionName: 'DrainFunctionName', payload: { action: 'poll', partnerAccount: 'main' } },
+    ]);
   });
 });
 

@@ -1,0 +1,49 @@
+import * as v from 'valibot';
+import { shownPause } from '../../../operations/account-status.ts';
+import { pause } from '../../../operations/pause.ts';
+import { defineCommand } from '../../shared/command.ts';
+import { exitCodes } from '../../shared/io.ts';
+import { durationOption, option, optionalText } from '../../shared/options.ts';
+import { pauses } from '../../targets/needs.ts';
+import { withBridge } from '../../targets/open.ts';
+import { more, pausedLines } from './text.ts';
+
+const expectedReason = 'expected a text of 1 to 200 characters';
+
+export const addPause = defineCommand(
+  {
+    name: 'pause',
+    summary: 'ask nothing of the partner service for a while',
+    description:
+      'Asks nothing of the partner service for NAME, or without NAME for any partner account. Tokens are kept alive, and ' +
+      'what waits is published after the pause.',
+    more,
+    argument: { syntax: '[NAME]', help: 'only this partner account', schema: optionalText },
+    options: {
+      for: option(
+        'DURATION',
+        'how long, such as 30m or 2h (default: until resume)',
+        v.optional(durationOption),
+      ),
+      reason: option(
+        'TEXT',
+        'why, for those who see it in status',
+        v.optional(v.pipe(v.string(), v.minLength(1, expectedReason), v.maxLength(200, expectedReason))),
+      ),
+    },
+  },
+  async ({ target, argument: name, options: { for: forMs, reason }, report }) => {
+    const stored = await withBridge(target, pauses, async (ports) => {
+      const since = Date.now();
+      const wanted = {
+        ...{ who: await ports.who(), since },
+        ...(forMs !== undefined && { until: since + forMs }),
+        ...(reason !== undefined && { reason }),
+      };
+      await pause(ports, name, wanted);
+      return shownPause(wanted);
+    });
+    report({ partnerAccount: name ?? null, paused: stored }, ...pausedLines(target, name, stored));
+    return exitCodes.done;
+  },
+);

@@ -1,0 +1,34 @@
+import { unknownAccount } from '../../../operations/unknown-account.ts';
+import type { PollAnswer } from '../../../shared/contract/poll.ts';
+import { defineCommand } from '../../shared/command.ts';
+import { type ExitCode, exitCodes } from '../../shared/io.ts';
+import { optionalText } from '../../shared/options.ts';
+import { polls } from '../../targets/needs.ts';
+import { withBridge } from '../../targets/open.ts';
+import { more, pollLines } from './text.ts';
+
+export const addPoll = defineCommand(
+  {
+    name: 'poll',
+    summary: 'ask the feed now',
+    description: 'Asks the feed of NAME, or of every partner account, now instead of at the next poll.',
+    more,
+    argument: { syntax: '[NAME]', help: 'only this partner account', schema: optionalText },
+  },
+  async ({ target, argument: name, answer }) => {
+    const { found, isDelivering } = await withBridge(target, polls, async (bridge) => {
+      const known = await bridge.accounts.list();
+      if (name !== undefined && !known.some((account) => account.name === name)) throw unknownAccount(known);
+      return { found: await bridge.poll(name), isDelivering: bridge.isDelivering() };
+    });
+    answer(found, ...pollLines(target, name, found, isDelivering));
+    return exitCodeOf(found);
+  },
+);
+
+/** A feed that could not be read is a fault; one that was not asked waits for a person, or for the end of a pause. */
+function exitCodeOf({ polls: ended, notPolled }: PollAnswer): ExitCode {
+  if (ended.some(({ end, fault }) => end === 'fault' && fault !== 'operator-paused')) return exitCodes.fault;
+  const isAsked = ended.length > 0 && ended.every(({ end }) => end !== 'fault');
+  return isAsked && notPolled.length === 0 ? exitCodes.done : exitCodes.needsPerson;
+}

@@ -1,0 +1,33 @@
+import { shownPause } from '../../../operations/account-status.ts';
+import { resume } from '../../../operations/pause.ts';
+import { toInstant } from '../../../shared/domain/clock.ts';
+import { defineCommand } from '../../shared/command.ts';
+import { exitCodes } from '../../shared/io.ts';
+import { flag, optionalText } from '../../shared/options.ts';
+import { pauses } from '../../targets/needs.ts';
+import { withBridge } from '../../targets/open.ts';
+import { more, resumedLines } from './text.ts';
+
+export const addResume = defineCommand(
+  {
+    name: 'resume',
+    summary: 'end a pause',
+    description: 'Ends what `pause` began, of NAME, or without NAME of the whole bridge.',
+    more,
+    argument: { syntax: '[NAME]', help: 'only this partner account', schema: optionalText },
+    options: { early: flag('end also a pause that the service asked for, and an open circuit') },
+  },
+  async ({ target, argument: name, options: { early }, report }) => {
+    const resumed = await withBridge(target, pauses, (ports) => resume(ports, name, { early }, Date.now()));
+    const { ended, bridgePause, servicePauseUntil, circuitEnded } = resumed;
+    const data = {
+      partnerAccount: name ?? null,
+      ended: shownPause(ended),
+      servicePauseUntil: servicePauseUntil === undefined ? null : toInstant(servicePauseUntil),
+      circuitEnded,
+      stillPaused: shownPause(bridgePause),
+    };
+    report(data, ...resumedLines(target, data));
+    return bridgePause ? exitCodes.needsPerson : exitCodes.done;
+  },
+);

@@ -1,0 +1,36 @@
+import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
+import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
+import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
+import { invoke } from '../../../shared/aws/refresh-requester.ts';
+import { checkedJson } from '../../../shared/contract/checks.ts';
+import { type PollEvent, pollAnswer } from '../../../shared/contract/poll.ts';
+import type { Pauses, Polls } from '../ports/pauses.ts';
+import type { StackBridge } from './bridge.ts';
+
+/** With the credentials of who calls, which therefore need to write items of the feed-state table. */
+export const stackPauses = ({ feedStateTable: table, onClose }: StackBridge): Pauses => ({
+  accounts: createPartnerAccounts(table),
+  budgetStore: createBudgetStore(table),
+  async who() {
+    const client = new STSClient({ maxAttempts: 3 });
+    onClose(() => client.destroy());
+    // Every AWS identity may ask this: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
+    const { Arn, UserId = 'unknown' } = await client.send(new GetCallerIdentityCommand());
+    return Arn ?? UserId;
+  },
+});
+
+/** The drain function asks, so that nobody but functions needs tokens. */
+export const stackPolls = ({ feedStateTable, clients, outputs }: StackBridge): Polls => ({
+  accounts: createPartnerAccounts(feedStateTable),
+  async poll(only) {
+    const event: PollEvent = { action: 'poll', ...(only !== undefined && { partnerAccount: only }) };
+    const functionName = outputs.drainFunctionName;
+    return checkedJson(
+      pollAnswer,
+      await invoke({ client: clients.lambda, functionName }, event),
+      'answer of drain',
+    );
+  },
+  isDelivering: () => true,
+});

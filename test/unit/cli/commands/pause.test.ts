@@ -1,0 +1,96 @@
+import { userInfo } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { startLocal } from '../local-bridge.ts';
+
+async function startConnected() {
+  const local = await startLocal();
+  await local.application();
+  await local.connect();
+  return local;
+}
+
+describe('pause', () => {
+  it('holds back the feed until resume, and status shows by whom, since when, until when and why', async () => {
+    const { run, status, sandbox } = await startConnected();
+    sandbox.control.createAdverts(3);
+    const before = Date.now();
+
+    const paused = await run('pause main --for 2h --reason migration --json');
+
+    const { username: who } = userInfo();
+    const shown = { who, reason: 'migration', since: expect.any(String), until: expect.any(String) };
+    expect(paused.exitCode).toBe(0);
+    expect(JSON.parse(paused.stdout)).toEqual({ partnerAccount: 'main', paused: shown });
+    const {
+      partnerAccounts: [account],
+      paused: ofBridge,
+    } = await status();
+    expect(account).toMatchObject({ state: 'paused', reason: 'migration', paused: shown });
+    expect(Date.parse(account.paused.until) - before).toBeGreaterThanOrEqual(2 * 3_600_000);
+    expect(ofBridge).toBeNull();
+    const poll = await run('poll main');
+    expect(poll).toMatchObject({
+      exitCode: 3,
+      stdout: expect.stringContaining(`main: not asked (paused by ${who}`),
+    });
+
+    expect(await run('resume main')).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining('main is resumed'),
+    });
+    const polled = await run('poll main --json');
+    expect(JSON.parse(polled.stdout).polls).toMatchObject([{ end: 'up-to-date', listed: 3 }]);
+    expect(polled.exitCode).toBe(0);
+  });
+
+  it('of the whole bridge keeps a run until idle from asking anything, and the messages for later', async () => {
+    const { run, sandbox } = await startConnected();
+    sandbox.control.createAdverts(3);
+    await run('poll');
+    await run('pause');
+    const asked = () => sandbox.control.journal.list().length;
+    const before = asked();
+
+    const idle = await run('run --until-idle');
+
+    expect(idle).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(asked()).toBe(before);
+    const early = await run('resume main');
+    expect(early).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining('The whole bridge is still paused'),
+    });
+    expect(await run('resume')).toMatchObject({ exitCode: 0 });
+    const ended = await run('run --until-idle');
+    expect(ended.exitCode).toBe(0);
+    expect(ended.stdout.trim().split('\n')).toHaveLength(3);
+  });
+
+  it.each([
+    ['pause nobody', 'no such partner account. Known: main'],
+    ['resume nobody', 'no such partner account. Known: main'],
+    ['poll nobody', 'no such partner account. Known: main'],
+    ['pause main --for 2weeks', '--for: expected a number of seconds, minutes, hours or days'],
+    ['pause main --for 0s', '--for: expected'],
+    ['pause main --for 400d', '--for: expected'],
+  ])('says what is wrong with `%s`', async (command, message) => {
+    const { run } = await startConnected();
+    expect(await run(command)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(message) });
+  });
+});
+
+describe('poll', () => {
+  it('ends with 1 and the reason where the service does not answer, and says what to do with what was listed', async () => {
+    const { run, sandbox } = await startConnected();
+    sandbox.control.createAdverts(1);
+    expect((await run('poll')).stdout).toContain('To publish what was listed: `advert-bridge run');
+    await sandbox.close();
+
+    const down = await run('poll');
+
+    expect(down).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringContaining('main (adverts): 0 adverts listed, not read:'),
+    });
+  });
+});
