@@ -18,6 +18,7 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['replay', async () => (await import('./commands/replay/replay.ts')).addReplay],
   ['status', async () => (await import('./commands/status/status.ts')).addStatus],
   ['doctor', async () => (await import('./commands/doctor/doctor.ts')).addDoctor],
+  ['history', async () => (await import('./commands/history/history.ts')).addHistory],
   ['dead-letters', async () => (await import('./commands/dead-letters/dead-letters.ts')).addDeadLetters],
   ['pause', async () => (await import('./commands/pause/pause.ts')).addPause],
   ['resume', async () => (await import('./commands/resume/resume.ts')).addResume],

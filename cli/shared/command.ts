@@ -15,7 +15,19 @@ export type AddCommand = (program: Command, io: Io, end: (exitCode: ExitCode) =>
 type Where = 'any' | 'none' | { readonly localOnly: string };
 type TargetFor<W extends Where> = W extends 'any' ? Target : W extends 'none' ? undefined : LocalTarget;
 
-export interface CommandSpec<O extends OptionSpecs, W extends Where, A extends v.GenericSchema> {
+interface ArgumentSpec<A extends v.GenericSchema> {
+  /** `<NAME>` where it is required, `[NAME]` where it is not, `<NAME...>` for several. */
+  readonly syntax: string;
+  readonly help: string;
+  readonly schema: A;
+}
+
+export interface CommandSpec<
+  O extends OptionSpecs,
+  W extends Where,
+  A extends v.GenericSchema,
+  B extends v.GenericSchema,
+> {
   readonly name: string;
   /** For the list of commands. */
   readonly summary: string;
@@ -24,18 +36,20 @@ export interface CommandSpec<O extends OptionSpecs, W extends Where, A extends v
   readonly more: string;
   /** Default: `any`. */
   readonly where?: W;
-  /** `syntax` is `<NAME>` where it is required, `[NAME]` where it is not, `<NAME...>` for several. */
-  readonly argument?: { readonly syntax: string; readonly help: string; readonly schema: A };
+  readonly argument?: ArgumentSpec<A>;
+  /** Stands behind {@link argument}. */
+  readonly secondArgument?: ArgumentSpec<B>;
   readonly options?: O;
   /** Without the option --json. */
   readonly isWithoutJson?: boolean;
 }
 
 /** A command line, checked. */
-export interface Call<T, O, A> {
+export interface Call<T, O, A, B> {
   readonly io: Io;
   readonly target: T;
   readonly argument: A;
+  readonly secondArgument: B;
   readonly options: O;
   readonly json: boolean;
   /** Tells what was done: with --json `data` as JSON on standard output, else `lines` for a person, on standard error. */
@@ -53,28 +67,37 @@ export function defineCommand<
   const O extends OptionSpecs,
   const W extends Where = 'any',
   A extends v.GenericSchema = v.GenericSchema,
+  B extends v.GenericSchema = v.GenericSchema,
 >(
-  spec: CommandSpec<O, W, A>,
-  run: (call: Call<TargetFor<W>, Checked<O>, v.InferOutput<A>>) => Promise<ExitCode>,
+  spec: CommandSpec<O, W, A, B>,
+  run: (call: Call<TargetFor<W>, Checked<O>, v.InferOutput<A>, v.InferOutput<B>>) => Promise<ExitCode>,
 ): AddCommand {
-  const { argument, options = {} as O, where = 'any' } = spec;
-  const argumentName = argument?.syntax.replace(/[^A-Z]/g, '') ?? '';
+  const { argument, secondArgument, options = {} as O, where = 'any' } = spec;
+  const names = { argument: nameOf(argument), secondArgument: nameOf(secondArgument) };
   return (program, io, end) => {
     const command = program
       .command(spec.name)
       .summary(spec.summary)
       .description(spec.description)
       .addHelpText('after', `\n${spec.more}`);
-    if (argument) command.argument(argument.syntax, argument.help);
+    for (const one of [argument, secondArgument]) if (one) command.argument(one.syntax, one.help);
     addOptions(command, options);
     addTargetOptions(command, where);
     if (!spec.isWithoutJson) addOptions(command, { json: flag('the result as JSON on standard output') });
     return command.action(async (...given: unknown[]) => {
-      const values: Readonly<Record<string, unknown>> = { ...command.opts(), argument: given[0] };
+      const values: Readonly<Record<string, unknown>> = {
+        ...command.opts(),
+        argument: given[0],
+        secondArgument: given[1],
+      };
       const checked = checkedOptions(
-        { ...schemasOf(options), ...(argument && { argument: argument.schema }) },
+        {
+          ...schemasOf(options),
+          ...(argument && { argument: argument.schema }),
+          ...(secondArgument && { secondArgument: secondArgument.schema }),
+        },
         values,
-        { argument: argumentName },
+        names,
       ) as Record<string, unknown>;
       const json = values.json === true;
       const exitCode = await run({
@@ -82,6 +105,7 @@ export function defineCommand<
         json,
         target: targetFor(where, values) as TargetFor<W>,
         argument: checked.argument as v.InferOutput<A>,
+        secondArgument: checked.secondArgument as v.InferOutput<B>,
         options: checked as Checked<O>,
         report(data, ...lines) {
           if (json) give(io, data);
@@ -96,6 +120,9 @@ export function defineCommand<
     });
   };
 }
+
+const nameOf = (argument: ArgumentSpec<v.GenericSchema> | undefined): string =>
+  argument?.syntax.replace(/[^A-Z]/g, '') ?? '';
 
 function targetFor(where: Where, { local, stack }: Readonly<Record<string, unknown>>): Target | undefined {
   if (where === 'none') return undefined;

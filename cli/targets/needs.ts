@@ -1,4 +1,5 @@
 /** What commands need of a bridge: each is loaded by itself, for the kind of bridge that is meant. */
+import type { HistoryPorts } from '../../operations/history/read-history.ts';
 import type { StatusPorts } from '../../operations/status.ts';
 import type { BridgeSettings } from '../../shared/contract/settings.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
@@ -22,6 +23,12 @@ export const connections = (settings: Partial<BridgeSettings>): Need<Connections
 export const disconnections: Need<Disconnections> = {
   local: async (bridge) => (await import('./local/connections.ts')).localDisconnections(bridge),
   stack: async (bridge) => (await import('./stack/connections.ts')).stackDisconnections(bridge),
+};
+
+/** What the bridge knows of one advert, and on a stack the lines of its log. */
+export const histories: Need<HistoryPorts> = {
+  local: async (bridge) => (await import('./local/history.ts')).localHistory(bridge),
+  stack: async (bridge) => (await import('./stack/history.ts')).stackHistory(bridge),
 };
 
 export const statusPorts: Need<StatusPorts> = {

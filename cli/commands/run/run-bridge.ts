@@ -11,6 +11,7 @@ import type { Checked } from '../../shared/options.ts';
 import { startProgress } from '../../shared/progress.ts';
 import { commandFor, type LocalTarget } from '../../shared/target.ts';
 import { baseUrlOf, type LocalBridge } from '../../targets/local/bridge.ts';
+import { storePublishedEvents } from '../../targets/local/history.ts';
 import { withLocal } from '../../targets/open.ts';
 import type { runOptions } from './options.ts';
 import { withoutRepeats } from './repeats.ts';
@@ -66,6 +67,7 @@ async function runLocked(
   const { concurrency, advertTries, stdout, untilIdle, verbose } = options;
   const readerGone = new AbortController();
   const signal = AbortSignal.any([io.untilStopped(), readerGone.signal, broken]);
+  await storePublishedEvents(state, options);
   if ((await state.partnerAccounts.list()).length === 0) say(io, nobodyConnectedText(target));
   const begun = await totals(state);
   const progress = startProgress(io, async () => summaryText(begun, await totals(state)));

@@ -81,7 +81,7 @@ const seen = (fetches: readonly Fetch[]): string =>
   fetches.map(({ status }) => status ?? 'unknown').join(', ');
 
 /** Events 1…k were accepted, k carries the fetch's status, and no event above k was fetched before it. */
-function isTold(fetch: Fetch, events: readonly Published[]): boolean {
+export function isTold(fetch: Fetch, events: readonly Published[]): boolean {
   const isWhole = (index: number) => events[index]?.sequence === index + 1;
   const firstK = events.findLastIndex((event) => (event.fetch?.seenTick ?? 0) < fetch.seenTick);
   for (let index = 0; index < events.length && isWhole(index); index += 1) {

@@ -64,6 +64,19 @@ const expectedOccurrences: readonly string[] = [
     'edits a secret',
     'edits the secret of a stopped account',
   ),
+  ...named(
+    'history',
+    'published',
+    'kept-off',
+    'not-accepted, it was',
+    'not-accepted, it was not',
+    'waits-in-queue',
+    'unconfirmed',
+    'parked',
+    'dead-lettered',
+    'dropped',
+    'not-listed',
+  ),
   ...named('budget', 'rate-limited', 'circuit', 'trial', 'recovered'),
 ];
 

@@ -45,6 +45,8 @@ export interface Published {
   readonly texts: Set<string>;
   readonly firstTick: number;
   readonly fetch: Fetch | undefined;
+  /** Recorded, and by a setting not given to the bus. */
+  readonly isKeptOff: boolean;
 }
 
 export interface Violation {
@@ -81,6 +83,7 @@ export function createHistory(scheduler: Scheduler) {
   const sources = new Map<string, Fetch>();
   const settledAt = new Map<string, number>();
   const brokenFeeds = new Set<string>();
+  const judged = new Map<string, Set<string>>();
   const authorizations: Envelope[] = [];
   const violations: Violation[] = [];
   /** IDs that were listed, by account and generation. */
@@ -174,6 +177,12 @@ export function createHistory(scheduler: Scheduler) {
     brokenFeeds: brokenFeeds as ReadonlySet<string>,
     feedBroken: (partnerAccount: string): void => void brokenFeeds.add(partnerAccount),
 
+    /** By the key of each message: the verdicts that it got and that were meant to end its wait in the queue or outside. */
+    judged: judged as ReadonlyMap<string, ReadonlySet<string>>,
+    judge(key: string, verdict: string): void {
+      judged.set(key, (judged.get(key) ?? new Set()).add(verdict));
+    },
+
     fetched(fetch: Fetch): void {
       const subject = subjectOf(fetch);
       const known = fetches.get(subject);
@@ -186,7 +195,8 @@ export function createHistory(scheduler: Scheduler) {
       if (fetch && !sources.has(envelope)) sources.set(envelope, fetch);
     },
 
-    published(envelope: string): void {
+    /** @param isKeptOff by a setting: recorded, and not given to the bus */
+    published(envelope: string, isKeptOff = false): void {
       const event = JSON.parse(envelope) as Envelope;
       if (!('advertId' in event.detail.data)) return void authorizations.push(event);
       const { metadata, data } = (event as AdvertEvent).detail;
@@ -210,6 +220,7 @@ export function createHistory(scheduler: Scheduler) {
         texts: new Set([envelope]),
         firstTick: scheduler.tick(),
         fetch: sources.get(envelope),
+        isKeptOff,
       });
       if (sequence > 1 && !numbered.has(sequence - 1)) {
         const message = `event ${sequence} of advert ${subject} was accepted before event ${sequence - 1}`;

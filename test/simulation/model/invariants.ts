@@ -15,6 +15,7 @@ export const invariants = {
     'while an operator has something paused nothing is asked of the service for it, tokens apart; nothing is given up for it, and what waited comes back after it',
   'nobody-delays-another': 'one bad advert or partner account delays no other',
   'books-balance': 'the books account for every ID that was listed',
+  'history-answers': 'what `history` says of an advert is what became of it',
   'run-ends': 'the run itself ends without an error',
 } as const;
 export type Invariant = keyof typeof invariants;

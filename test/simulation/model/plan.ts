@@ -1,4 +1,5 @@
 /** What a seed stands for: how big the world is, what changes in it and when, who works and what is broken. */
+import type { PublishedEvents } from '../../../shared/domain/published-events.ts';
 import { type Rates, ratesOf, ratesOfPorts, type Temper } from './incidents.ts';
 import { between, hashOf, pick, type Random, streamOf } from './random.ts';
 
@@ -129,6 +130,8 @@ export interface Plan {
   readonly pausesAtLast: boolean;
   /** A person ends an open circuit, should there be one. */
   readonly lifts: readonly { readonly key: string; readonly atMs: number }[];
+  /** Settings that keep events off the bus. */
+  readonly publishedEvents: PublishedEvents;
   readonly circuitSeconds: number;
   readonly siege: Siege | undefined;
   /** Longer waits are spent outside the queue. */
@@ -308,6 +311,7 @@ export function planOf(seed: number): Plan {
       key: `lift-${index}`,
       atMs: between(waits, 0, chaosMs + 20_000),
     })),
+    publishedEvents: publishedEventsOf(streamOf(hashOf('published', seed))),
     circuitSeconds: pick(waits, [40, 40, 200]),
     siege,
     longestHiddenMs: isOvertaken ? 500 : 5_000,
@@ -397,6 +401,11 @@ function operatorPausesOf(
     atMs += lastsMs + between(random, shortestMs, isOvertaken ? 40_000 : 90_000);
   }
   return pauses;
+}
+
+function publishedEventsOf(random: Random): PublishedEvents {
+  if (random() < 0.85) return {};
+  return pick(random, [{ publishStatuses: ['active'] }, { publishPartnerAccounts: ['main'] }]);
 }
 
 function changesOf(random: Random, accounts: readonly string[], chaosMs: number): PlannedChange[] {

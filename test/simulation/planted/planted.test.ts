@@ -31,6 +31,8 @@ const quick = [
   'delay-does-not-grow',
   'stopped-wait-in-queue',
   'mark-removed-before-messages',
+  'history-trusts-the-row',
+  'history-without-parked',
 ];
 
 describe('the checker', () => {

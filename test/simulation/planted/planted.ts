@@ -5,6 +5,7 @@ import { simulate } from '../run/simulate.ts';
 import { realUseCases } from '../world/use-cases.ts';
 import { plantedInDrain } from './drain.ts';
 import { plantedInFanOut } from './fan-out.ts';
+import { plantedInHistory } from './history.ts';
 import { plantedByOperator } from './operator.ts';
 import type { PlantedFault } from './planted-fault.ts';
 import { plantedInTokens } from './tokens.ts';
@@ -16,6 +17,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...plantedInTokens,
   ...plantedInWaiting,
   ...plantedByOperator,
+  ...plantedInHistory,
 ];
 
 export interface Found {

@@ -56,4 +56,6 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'hidden-while-paused': 'they wait where `resume` can call them back',
   'tokens-held-back': 'tokens are kept alive while all else is paused',
   'pause-lost-by-connect': 'what an operator has paused stays so when somebody connects it again',
+  'history-trusts-the-row': 'an event whose message has no outcome is not called published',
+  'history-without-parked': 'what waits outside the queue is looked for, too',
 };

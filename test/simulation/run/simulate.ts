@@ -4,6 +4,7 @@ import { checkAuthorizations } from '../checks/authorizations.ts';
 import { checkBooks } from '../checks/books.ts';
 import { checkDelays } from '../checks/delays.ts';
 import { checkEvents } from '../checks/events.ts';
+import { checkHistories } from '../checks/histories.ts';
 import { checkListings } from '../checks/listings.ts';
 import { checkQueue } from '../checks/queue.ts';
 import { checkTokens } from '../checks/tokens.ts';
@@ -40,6 +41,9 @@ const minCalmMs = 80_000;
 /** Backoff, a feed that rests and messages that are too old together take less. */
 const maxCalmMs = 30 * minuteMs;
 
+/** When in its chaos a person asks for the adverts' histories. */
+const sampled = [0.4, 0.7, 1];
+
 export async function simulate(seed: number, options: SimulateOptions): Promise<Run> {
   const { wiring, without = new Set(), isTraced = false, ...stateOptions } = options;
   const plan = planOf(seed);
@@ -47,12 +51,16 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   const { scheduler, history, log } = world;
   const stages = createStages(world, wiring);
   const supervisor = createSupervisor(world, stages);
+  const { readHistory } = wiring.useCases;
   const violated = (invariant: Invariant, message: string) => history.violated({ invariant, message });
 
   try {
     await supervisor.setUp();
     supervisor.begin();
-    await scheduler.run(() => scheduler.now() >= epochMs + plan.chaosMs);
+    for (const part of sampled) {
+      await scheduler.run(() => scheduler.now() >= epochMs + part * plan.chaosMs);
+      await checkHistories(world, { readHistory, isOver: false });
+    }
     await checkBooks(world);
     supervisor.calmDown();
     const isDone = await supervisor.untilIdle(minCalmMs, maxCalmMs);
@@ -62,7 +70,10 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
     checkEvents(world);
     checkDelays(world);
     await checkQueue(world);
+    await checkHistories(world, { readHistory, isOver: isDone && isDoneAgain });
     await checkBooks(world);
+    await supervisor.dropDeadLetters();
+    await checkHistories(world, { readHistory, isOver: false });
     await supervisor.letDaysPass();
     await checkAuthorizations(world);
     await checkTokens(world, await supervisor.stoppedAccounts());

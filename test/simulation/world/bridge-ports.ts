@@ -2,6 +2,7 @@
 
 import type { ParkingDeps, ParkingLot } from '../../../shared/aws/parking/parking.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
+import { isPublished } from '../../../shared/domain/published-events.ts';
 import type { ParkedMessage } from '../../../shared/domain/queue/parked-message.ts';
 import { quietUntil } from '../../../shared/domain/rate-budget.ts';
 import type { AdvertHistories, AdvertKey } from '../../../shared/ports/advert-histories.ts';
@@ -51,7 +52,7 @@ export function createBridgePorts(
   seen: Seen,
   isBudgetOwn = false,
 ): BridgePorts {
-  const { state, history, users, tokenWatch, traffic, coverage } = world;
+  const { plan, state, history, users, tokenWatch, traffic, coverage } = world;
   const fanOut = createFanOutWatch(coverage);
   const { advertHistories, partnerAccounts, feedStates, queue } = state;
 
@@ -119,6 +120,8 @@ export function createBridgePorts(
     if (before - (await queue.queue()).waiting < gone) coverage.count('queue: receipt too old');
     for (const { delivery, verdict } of settlements) {
       if (verdict.kind === 'done' && delivery.message) history.settled(delivery.message.key);
+      if (verdict.kind !== 'retry' && verdict.kind !== 'park' && delivery.message)
+        history.judge(delivery.message.key, verdict.kind);
     }
   };
 
@@ -201,7 +204,12 @@ export function createBridgePorts(
         const perform = async () => {
           const isWritten = await advertHistories.write(key, row);
           fanOut.wrote(key, row, isWritten);
-          if (isWritten && row.envelope !== undefined) history.written(row.envelope, fetch);
+          if (isWritten && row.envelope !== undefined) {
+            history.written(row.envelope, fetch);
+            // What is kept off the bus counts as told when it is recorded: nothing more becomes of it.
+            if (!isPublished(JSON.parse(row.envelope), plan.publishedEvents))
+              history.published(row.envelope, true);
+          }
           if (isWritten) users.fetchWritten(key, fetch);
           return isWritten;
         };

@@ -8,9 +8,16 @@ import type { SimWorld } from './sim-world.ts';
 const everyNth = 8;
 
 /** Takes what a process logs, and finds secrets in it (`credentials-kept`). */
-export function createWatchedObserver({ plan, history }: SimWorld, process: Process): Observer {
+export function createWatchedObserver(world: SimWorld, process: Process): Observer {
+  const { plan, history, isLogKept, logged } = world;
   const isWatched = plan.seed % everyNth === 0;
   const at = (level: string) => (message: string, fields?: object) => {
+    if (isLogKept)
+      logged.push({
+        atMs: process.clock.now(),
+        from: process.name.startsWith('worker') ? 'fan-out' : 'drain',
+        text: JSON.stringify({ level, message, ...fields }),
+      });
     process.trace(() => `${level}: ${message} ${inOneLine(fields)}`);
     if (!isWatched || !inspect([message, fields], { depth: 8 }).includes(secretMark)) return;
     history.violated({ invariant: 'credentials-kept', message: `${process.name} logs a secret: ${message}` });

@@ -1,5 +1,6 @@
 /** Everything that the processes of one run share: time, the service, the bridge's state, and who watches. */
 
+import type { RawLine } from '../../../operations/history/advert-log.ts';
 import type { TokenPair } from '../../../shared/domain/token-pair.ts';
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
 import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
@@ -124,6 +125,10 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     storing: new Set<(process: Process, account: string) => void>(),
     /** Accounts that a person is at work on with a command. */
     commanded: new Set<string>(),
+    /** Going through the log takes as long as the rest of the run: so not in every one. */
+    isLogKept: plan.seed % 8 === 1,
+    /** What the processes log, oldest first. */
+    logged: [] as RawLine[],
     coverage,
     rates: plan.rates,
     service,

@@ -5,6 +5,7 @@ import type { createDrain } from '../../../functions/drain/drain.ts';
 import type { pollFeed } from '../../../functions/drain/poll-feed.ts';
 import type { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
+import type { readHistory } from '../../../operations/history/read-history.ts';
 import type { createParking } from '../../../shared/aws/parking/parking.ts';
 import { advertsFeed } from '../../../shared/contract/feeds.ts';
 import type { RefreshOutcome } from '../../../shared/contract/refresh-token.ts';
@@ -36,6 +37,8 @@ export interface UseCases {
   readonly createPartnerClient: typeof createPartnerClient;
   readonly pollFeed: typeof pollFeed;
   readonly createParking: typeof createParking;
+  /** What a person asks; it runs in no process of the bridge. */
+  readonly readHistory: typeof readHistory;
 }
 
 export interface Wiring {
@@ -288,6 +291,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
         confirmUnavailableSeconds: plan.confirmUnavailableSeconds,
         // Its copy has to be of the answer that brought the status: checks/events.ts.
         ...(plan.seed % 2 === 0 && { eventFields: ['status'] }),
+        ...plan.publishedEvents,
         maxReceives: plan.maxReceives,
         longestHiddenMs: plan.longestHiddenMs,
         clockSkewMs: plan.maxSkewMs + 1,

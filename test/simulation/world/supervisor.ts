@@ -221,6 +221,13 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     }
   }
 
+  async function dropDeadLetters(): Promise<void> {
+    for (const { id, letter } of await state.deadLetters.list({ limit: Number.POSITIVE_INFINITY })) {
+      await state.deadLetters.take(id);
+      if (letter.message) history.judge(letter.message.key, 'dropped');
+    }
+  }
+
   function revoke(account: string): void {
     service.tokens.revoke(users.currentOf(account));
     world.coverage.count('service: revoked');
@@ -459,5 +466,5 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     return accounts.filter((account) => stopOf(account)).map(({ name }) => name);
   }
 
-  return { setUp, begin, calmDown, redrive, untilIdle, letDaysPass, stoppedAccounts };
+  return { setUp, begin, calmDown, redrive, dropDeadLetters, untilIdle, letDaysPass, stoppedAccounts };
 }

@@ -1,0 +1,30 @@
+import { readHistory } from '../../../operations/history/read-history.ts';
+import { advertId } from '../../../shared/contract/checks.ts';
+import { defineCommand } from '../../shared/command.ts';
+import { exitCodes, say } from '../../shared/io.ts';
+import { nameArgument } from '../../shared/options.ts';
+import { histories } from '../../targets/needs.ts';
+import { withBridge } from '../../targets/open.ts';
+import { historyText, more, nextText } from './text.ts';
+
+export const addHistory = defineCommand(
+  {
+    name: 'history',
+    summary: 'tell why an event of an advert came, or did not',
+    description:
+      'Tells when an advert was listed and by which page of the feed, which event was published last, what waits and what ' +
+      'was given up, and ends with one sentence that answers. Changes nothing.',
+    more,
+    argument: nameArgument,
+    secondArgument: { syntax: '<ADVERT>', help: 'the ID of the advert', schema: advertId },
+  },
+  async ({ io, target, argument: partnerAccount, secondArgument: advertId, json, answer }) => {
+    const history = await withBridge(target, histories, (ports) =>
+      readHistory(ports, { partnerAccount, advertId }, Date.now()),
+    );
+    answer(history, historyText(history));
+    const next = nextText(history, target);
+    if (next !== undefined && !json) say(io, next);
+    return exitCodes.done;
+  },
+);

@@ -1,0 +1,117 @@
+/** What the functions' logs tell of one advert: the lines that name it, and those of the pages that named it. */
+import { toInstant } from '../../shared/domain/clock.ts';
+
+/** A line as a function wrote it. */
+export interface RawLine {
+  /** Ms since 1970. */
+  readonly atMs: number;
+  readonly from: 'drain' | 'fan-out';
+  readonly text: string;
+}
+
+/** Lines since `fromMs` (ms since 1970) that have one of the words in quotes. */
+export type ReadLog = (search: {
+  readonly words: readonly string[];
+  readonly fromMs: number;
+}) => Promise<readonly RawLine[]>;
+
+export interface LogLine {
+  readonly at: string;
+  readonly from: RawLine['from'];
+  readonly level: string;
+  readonly message: string;
+  /** The page that named the advert. */
+  readonly correlationId: string;
+  /** What became of the message: an outcome, `retry`, `park`, `dead-letter` or `forgotten`. */
+  readonly became?: string;
+  /** How often it had been delivered. */
+  readonly receives?: number;
+  readonly fault?: string;
+  readonly reason?: string;
+}
+
+interface Advert {
+  readonly partnerAccount: string;
+  readonly advertId: string;
+}
+
+/** Pages that are looked for: the newest. */
+const maxPages = 20;
+const isPlain = (id: string): boolean => /^[\w-]{1,64}$/.test(id);
+
+/**
+ * @param pages correlation IDs that are known already
+ * @returns oldest first
+ */
+export async function readAdvertLog(
+  readLog: ReadLog,
+  advert: Advert,
+  { pages, fromMs }: { readonly pages: readonly string[]; readonly fromMs: number },
+): Promise<LogLine[]> {
+  const own = (await readLog({ words: [advert.advertId], fromMs })).flatMap((line) => linesOf(line, advert));
+  const named = [...new Set([...pages, ...own.map(({ correlationId }) => correlationId)])].filter(isPlain);
+  const words = named.slice(-maxPages);
+  const ofPages = words.length === 0 ? [] : await readLog({ words, fromMs });
+  return [...own, ...ofPages.flatMap((line) => lineOfPage(line, advert))].sort((a, b) =>
+    a.at < b.at ? -1 : 1,
+  );
+}
+
+/** The last that the log tells of each message, by the page that named it. */
+export const lastOfEach = (log: readonly LogLine[]): ReadonlyMap<string, LogLine> =>
+  new Map(log.filter(({ became }) => became !== undefined).map((line) => [line.correlationId, line]));
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function fieldsOf({ text }: RawLine): Fields {
+  try {
+    const fields = JSON.parse(text);
+    return typeof fields === 'object' && fields !== null ? fields : {};
+  } catch {
+    // Lambda's own lines, or a crash.
+    return {};
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const commonOf = ({ atMs, from }: RawLine, { level, message }: Fields) => ({
+  ...{ at: toInstant(atMs), from },
+  ...{ level: textOf(level), message: textOf(message) },
+});
+
+/** A line about the advert alone, or its part in the line of a batch (functions/fan-out/batch-log.ts). */
+function linesOf(line: RawLine, { partnerAccount, advertId }: Advert): LogLine[] {
+  const fields = fieldsOf(line);
+  const common = commonOf(line, fields);
+  if (Array.isArray(fields.pages)) {
+    return (fields.pages as Fields[])
+      .filter((page) => page?.partnerAccount === partnerAccount)
+      .flatMap(({ correlationId, adverts, redelivered }) =>
+        Object.entries((adverts ?? {}) as Record<string, unknown[]>)
+          .filter(([, ids]) => Array.isArray(ids) && ids.includes(advertId))
+          .map(([became]) => {
+            const receives = (redelivered as Record<string, number> | undefined)?.[advertId] ?? 1;
+            return { ...common, correlationId: textOf(correlationId), became, receives };
+          }),
+      );
+  }
+  if (fields.advertId !== advertId || fields.partnerAccount !== partnerAccount) return [];
+  const { correlationId, fault, reason } = fields;
+  return [
+    {
+      ...common,
+      correlationId: textOf(correlationId),
+      ...(fault === undefined ? {} : { fault: textOf(fault) }),
+      ...(reason === undefined ? {} : { reason: textOf(reason) }),
+    },
+  ];
+}
+
+/** What the drain says of a page as a whole. */
+function lineOfPage(line: RawLine, { partnerAccount }: Advert): LogLine[] {
+  const fields = fieldsOf(line);
+  if (line.from !== 'drain' || fields.partnerAccount !== partnerAccount || fields.advertId !== undefined)
+    return [];
+  return [{ ...commonOf(line, fields), correlationId: textOf(fields.correlationId) }];
+}

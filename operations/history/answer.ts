@@ -1,0 +1,226 @@
+/** The sentence that `history` ends with. */
+import type { AdvertEvent } from '../../shared/contract/events.ts';
+import type { DeadLetter } from '../../shared/contract/messages.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
+import { knownSuccess } from '../../shared/domain/last-success.ts';
+import { type OperatorPause, operatorPauseOf } from '../../shared/domain/operator-pause.ts';
+import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
+import type { PublishedEvents } from '../../shared/domain/published-events.ts';
+import type { BudgetState } from '../../shared/domain/rate-budget.ts';
+import { printableLine as printable } from '../../shared/domain/text/printable.ts';
+import type { AdvertRow } from '../../shared/ports/advert-histories.ts';
+import type { FeedState } from '../../shared/ports/feed-states.ts';
+import type { LogLine } from './advert-log.ts';
+
+/** How it stands with an advert. */
+export type HistoryOutcome =
+  /** Its latest event is on the bus, and nothing of it waits. */
+  | 'published'
+  /** Its latest event is recorded, and kept off the bus by a setting. */
+  | 'kept-off'
+  /** Its latest event is recorded, and the bus may not have accepted it. */
+  | 'not-accepted'
+  | 'waits-in-queue'
+  /** The service said that it does not know the advert, and is asked once more before an event says so. */
+  | 'unconfirmed'
+  /** A message waits outside the queue, for a person or the end of a pause. */
+  | 'parked'
+  | 'dead-lettered'
+  /** It has no event, and somebody dropped its dead letter. */
+  | 'dropped'
+  | 'not-listed';
+
+/** A message that has no outcome yet. Times are ISO 8601 in UTC. */
+export interface Waiting {
+  readonly place: 'queue' | 'parked';
+  readonly key: string;
+  readonly listedAt: string;
+  /** null where only the log tells of the message. */
+  readonly cause: string | null;
+  /** The page that named the advert. */
+  readonly correlationId: string;
+  readonly receives: number;
+  /** Put off until then; null where it is not, or that is not known. */
+  readonly until: string | null;
+}
+
+/** What is known of the advert, for the answer. */
+export interface Known {
+  readonly account: PartnerAccount;
+  readonly feed: FeedState | undefined;
+  readonly budget: BudgetState;
+  readonly row: AdvertRow | undefined;
+  readonly latest: AdvertEvent | undefined;
+  /** Of the current generation; oldest first. */
+  readonly waiting: readonly Waiting[];
+  /** Of the current generation, younger than the latest event; newest first. */
+  readonly givenUp: readonly DeadLetter[];
+  readonly published: PublishedEvents;
+  /** About how many messages the queue holds, of all adverts; absent where the queue can be looked at. */
+  readonly queued?: number;
+  /** The last that the log tells of each message, by the page that named it. */
+  readonly lastLogged?: ReadonlyMap<string, LogLine>;
+  readonly advertId: string;
+  readonly nowMs: number;
+}
+
+/** Why an event of the advert came or did not, in one sentence. */
+export function answerOf(known: Known, outcome: HistoryOutcome): string {
+  const { account, advertId, row } = known;
+  const advert = `Advert ${advertId}`;
+  switch (outcome) {
+    case 'published':
+      return `${eventText(known)} was published, ${nothingText(known)}, and ${readText(known)}.`;
+    case 'kept-off':
+      return `${eventText(known)} was recorded and not published, because the setting ${keptOffBy(known)}.`;
+    case 'not-accepted':
+      return `${eventText(known)} was recorded, but the bus may not have accepted it: it is published before anything else when the advert's message comes again, or the feed lists the advert again.`;
+    case 'unconfirmed':
+      return `${listedText(known)}, but the partner service said at ${toInstant(row?.missingSince ?? 0)} that it does not know it: it is asked once more before an event says that the advert is unavailable.`;
+    case 'waits-in-queue':
+      return `${listedText(known)} and waits in the queue${waitText(known)}${followsText(known)}.`;
+    case 'parked':
+      return `${listedText(known)} and waits outside the queue${waitText(known)}${followsText(known)}.`;
+    case 'dead-lettered':
+      return givenUpText(known);
+    case 'dropped':
+      return `${advert} has no event: what the feed listed of it was given up, and its dead letter was dropped.`;
+    case 'not-listed':
+      return `${advert} was not ${known.queued ? 'handled' : 'listed by the feed'} since partner account ${account.name} was connected at ${account.connectedAt}: ${notListedText(known)}.`;
+  }
+}
+
+/** "Event 7 of advert 123 (active, before: new), observed at …" */
+function eventText({ advertId, latest }: Known): string {
+  if (!latest) return `The latest event of advert ${advertId}`;
+  const { metadata, data } = latest.detail;
+  const before = metadata.sequence === 1 ? '' : `, before: ${statusText(data.previousStatus)}`;
+  return `Event ${metadata.sequence} of advert ${advertId} (${statusText(data.status)}${before}), observed at ${metadata.observedAt},`;
+}
+
+const statusText = (status: string | null): string => (status === null ? 'unavailable' : printable(status));
+
+function listedText({ advertId, waiting: [head] }: Known): string {
+  return head ? `Advert ${advertId} was listed at ${head.listedAt}` : `Advert ${advertId} was listed`;
+}
+
+const hiddenText = (queued: number): string =>
+  `SQS does not show of which adverts the messages in its queue are, about ${queued}`;
+
+const nothingText = ({ queued = 0 }: Known): string =>
+  queued === 0
+    ? 'nothing of the advert waits'
+    : `nothing of the advert is known to wait (${hiddenText(queued)})`;
+
+/** How far the feed has been read, and why it is not read on. */
+function readText(known: Known): string {
+  const success = successOf(known);
+  const read =
+    success === undefined
+      ? 'the feed has not been read to its end yet'
+      : `the feed, read to its end at ${success}, has named no later change, or none that is another status${unchangedText(known)}`;
+  return `${read}${unreadText(known)}`;
+}
+
+function notListedText(known: Known): string {
+  const { queued = 0 } = known;
+  const success = successOf(known);
+  const read =
+    success === undefined
+      ? 'the feed has not been read to its end yet'
+      : `the feed was read to its end at ${success}`;
+  return `${read}${queued === 0 ? '' : ` (${hiddenText(queued)})`}${unreadText(known)}`;
+}
+
+function successOf({ feed, nowMs }: Known): string | undefined {
+  const success = feed && knownSuccess(feed.lastSuccess, nowMs);
+  return success === undefined ? undefined : toInstant(success);
+}
+
+/** Where the log tells of it. */
+function unchangedText({ latest, lastLogged = new Map() }: Known): string {
+  const since = latest?.detail.metadata.observedAt ?? '';
+  const last: LogLine | undefined = [...lastLogged.values()].findLast(
+    ({ became, at }) => became === 'unchanged' && at > since,
+  );
+  return last === undefined
+    ? ''
+    : ` (it was listed again by page ${printable(last.correlationId)}, and found unchanged at ${last.at})`;
+}
+
+/** Why changes may be unknown. */
+function unreadText(known: Known): string {
+  const { fault } = known.feed ?? {};
+  const because =
+    hindrance(known) ?? (fault === undefined ? undefined : `its last poll failed (${printable(fault)})`);
+  return because === undefined ? '' : `; what changed after that is not known, because ${because}`;
+}
+
+/** What keeps the bridge from asking anything for the partner account now. */
+function hindrance({ account, budget, nowMs }: Known): string | undefined {
+  const stop = stopOf(account);
+  if (stop) return `partner account ${account.name} is stopped since ${stop.at} (${stop.reason})`;
+  const wanted = operatorPauseOf(account, nowMs);
+  if (wanted) return pausedText(`partner account ${account.name}`, wanted);
+  const everywhere = operatorPauseOf(budget, nowMs);
+  if (everywhere) return pausedText('the bridge', everywhere);
+  const pause = pauseOf(account, nowMs);
+  if (pause)
+    return `partner account ${account.name} is paused until ${toInstant(pause.until)} (${pause.reason})`;
+  if (budget.pausedUntilMs <= nowMs) return undefined;
+  const until = toInstant(budget.pausedUntilMs);
+  return budget.pauseReason === 'circuit'
+    ? `the partner service blocks this address, and nothing is asked of it until ${until}`
+    : `the partner service asked for a pause until ${until}`;
+}
+
+function pausedText(what: string, { who, since, until, reason }: OperatorPause): string {
+  const end = until === undefined ? 'until it is resumed' : `until ${toInstant(until)}`;
+  const why = reason === undefined ? '' : `: ${printable(reason)}`;
+  return `${what} is paused ${end} (by ${printable(who)} since ${toInstant(since)}${why})`;
+}
+
+function waitText(known: Known): string {
+  const { row, waiting, nowMs } = known;
+  const because = hindrance(known);
+  if (because !== undefined) return ` because ${because}`;
+  const [head] = waiting;
+  if (head?.place === 'parked') return ', from where it is put back within a minute';
+  const until =
+    waiting
+      .map((one) => one.until ?? '')
+      .sort()
+      .at(-1) ?? '';
+  const next = until > toInstant(nowMs) ? `is tried again at ${until}` : 'is tried again within minutes';
+  if (row?.tries !== undefined) return `: it failed ${timesText(row.tries)}, and ${next}`;
+  const { receives = 0 } = head ?? {};
+  return receives === 0
+    ? ''
+    : `: it was delivered ${timesText(receives)}, and ${next} unless it is being fetched now`;
+}
+
+const timesText = (times: number): string => (times === 1 ? 'once' : `${times} times`);
+
+/** What is to come of the message that waits. */
+function followsText({ latest }: Known): string {
+  if (!latest) return '; its first event follows';
+  const { metadata, data } = latest.detail;
+  return `; event ${metadata.sequence + 1} follows unless the advert is still ${statusText(data.status)}`;
+}
+
+function givenUpText({ advertId, givenUp, latest }: Known): string {
+  const [letter] = givenUp;
+  const listed = letter?.message ? ` listed at ${letter.message.listedAt}` : '';
+  const since = latest ? ` after event ${latest.detail.metadata.sequence}` : '';
+  return (
+    `The change of advert ${advertId}${listed} was given up at ${letter?.at}${since} ` +
+    `(${printable(letter?.fault ?? '')}: ${printable(letter?.reason ?? '')}), and has no event until its dead letter is redriven.`
+  );
+}
+
+function keptOffBy({ account, published }: Known): string {
+  const { publishPartnerAccounts, publishStatuses = [] } = published;
+  return publishPartnerAccounts && !publishPartnerAccounts.includes(account.name)
+    ? `publishPartnerAccounts (${publishPartnerAccounts.join(', ')}) does not name ${account.name}`
+    : `publishStatuses (${publishStatuses.join(', ')}) names neither of its statuses`;
+}

@@ -1,0 +1,170 @@
+/** Why an event of one advert came, or did not: all that the bridge knows of the advert, and what follows from it. */
+import type { AdvertEvent } from '../../shared/contract/events.ts';
+import { advertsFeed } from '../../shared/contract/feeds.ts';
+import type { DeadLetter } from '../../shared/contract/messages.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
+import { isPublished, type PublishedEvents } from '../../shared/domain/published-events.ts';
+import type { AdvertHistories } from '../../shared/ports/advert-histories.ts';
+import type { BudgetStore } from '../../shared/ports/budget-store.ts';
+import type { FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
+import type { WaitingMessage, WaitingMessages } from '../../shared/ports/parked-messages.ts';
+import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import { unknownAccount } from '../unknown-account.ts';
+import type { LogLine } from './advert-log.ts';
+import { answerOf, type HistoryOutcome, type Known, type Waiting } from './answer.ts';
+import { dayMs, type HiddenQueue, lookBehind } from './hidden-queue.ts';
+
+export interface HistoryPorts {
+  readonly partnerAccounts: Pick<PartnerAccounts, 'read' | 'list'>;
+  readonly feedStates: Pick<FeedStates, 'list'>;
+  readonly budgetStore: Pick<BudgetStore, 'read'>;
+  readonly advertHistories: Pick<AdvertHistories, 'read'>;
+  readonly waitingMessages: WaitingMessages;
+  /** Dead letters of a partner account. */
+  readonly letters: {
+    list(choice: { readonly partnerAccount: string }): Promise<{ readonly letters: readonly KnownLetter[] }>;
+  };
+  /** By the settings: which events are published at all. */
+  readonly publishedEvents: () => Promise<PublishedEvents>;
+  /** Where the queue cannot be looked at. */
+  readonly hiddenQueue?: HiddenQueue;
+}
+
+interface KnownLetter {
+  readonly id: string;
+  readonly letter: DeadLetter;
+}
+
+/** As printed by `history --json`; times are ISO 8601 in UTC. */
+export interface AdvertHistory {
+  readonly partnerAccount: string;
+  readonly advertId: string;
+  /** The latest event that was recorded, whole; null when there is none. */
+  readonly latest: AdvertEvent | null;
+  /** Whether the bus has accepted it; null when that is not certain, and when there is none. */
+  readonly latestPublished: boolean | null;
+  readonly waiting: readonly Waiting[];
+  readonly deadLetters: readonly ({ readonly id: string } & DeadLetter)[];
+  /** Of a stack alone: what its functions have logged of the advert, oldest first. */
+  readonly log?: readonly LogLine[];
+  readonly outcome: HistoryOutcome;
+  /** One sentence. */
+  readonly answer: string;
+}
+
+/**
+ * Reads what the bridge knows of one advert and says how it stands with it. Changes nothing.
+ *
+ * @throws {UsageError} for a partner account that is not known
+ */
+export async function readHistory(
+  ports: HistoryPorts,
+  { partnerAccount, advertId }: { readonly partnerAccount: string; readonly advertId: string },
+  nowMs: number,
+): Promise<AdvertHistory> {
+  const account = (await ports.partnerAccounts.read(partnerAccount))?.value;
+  if (!account) throw unknownAccount(await ports.partnerAccounts.list());
+  const { generation } = account;
+  // In the order in which a message moves on: one that does so meanwhile is seen twice rather than not at all.
+  const visible = await ports.waitingMessages.ofAdvert(partnerAccount, advertId);
+  const { letters } = await ports.letters.list({ partnerAccount });
+  const key = { partnerAccount, generation, feed: advertsFeed.name, advertId };
+  const [row, feeds, budget, published] = await Promise.all([
+    ports.advertHistories.read(key),
+    ports.feedStates.list(),
+    ports.budgetStore.read(),
+    ports.publishedEvents(),
+  ]);
+  const latest = row?.envelope === undefined ? undefined : (JSON.parse(row.envelope) as AdvertEvent);
+  const own = letters.filter(({ letter }) => letter.advertId === advertId);
+  const seen = visible
+    .filter(({ message }) => message.generation === generation && message.feed === advertsFeed.name)
+    .map(shownWaiting);
+  const hidden = await lookBehind(
+    ports.hiddenQueue,
+    { partnerAccount, advertId },
+    {
+      ...{ latest, nowMs },
+      placed: [...seen, ...own.flatMap(({ letter }) => letter.message ?? [])],
+    },
+  );
+  const isFeed = (feed: FeedState) =>
+    feed.partnerAccount === partnerAccount && feed.generation === generation && feed.feed === key.feed;
+  const known: Known = {
+    ...{ account, budget, row, latest, published, advertId, nowMs },
+    feed: feeds.find(isFeed),
+    waiting: [...seen, ...(hidden?.waiting ?? [])],
+    givenUp: givenUp(own, generation, latest),
+    ...(hidden && { queued: hidden.length, lastLogged: hidden.lastLogged }),
+  };
+  const latestPublished = isOnBus(known, own);
+  const outcome = outcomeOf(known, latestPublished);
+  return {
+    partnerAccount,
+    advertId,
+    latest: latest ?? null,
+    latestPublished,
+    waiting: known.waiting,
+    deadLetters: own.map(({ id, letter }) => ({ id, ...letter })),
+    ...(hidden && { log: hidden.log }),
+    outcome,
+    answer: answerOf(known, outcome),
+  };
+}
+
+function shownWaiting({ message, place, receives, until }: WaitingMessage): Waiting {
+  const { key, listedAt, cause, correlationId } = message;
+  const shownUntil = until === undefined ? null : toInstant(until);
+  return { place, key, listedAt, cause, correlationId, receives, until: shownUntil };
+}
+
+/** What was given up after the latest event: a later one carries what an earlier letter would have told. */
+function givenUp(
+  letters: readonly KnownLetter[],
+  generation: number,
+  latest: AdvertEvent | undefined,
+): DeadLetter[] {
+  const since = latest ? Date.parse(latest.detail.metadata.observedAt) : 0;
+  return letters
+    .map(({ letter }) => letter)
+    .filter(
+      ({ message, at }) => (message?.generation ?? generation) === generation && Date.parse(at) >= since,
+    )
+    .sort((a, b) => (a.at > b.at ? -1 : 1));
+}
+
+/** Whether the bus has accepted the latest event; null when that is not certain. */
+function isOnBus(known: Known, letters: readonly KnownLetter[]): boolean | null {
+  const { row, latest, waiting, published } = known;
+  if (!row || !latest) return null;
+  if (!isPublished(latest, published)) return false;
+  // The event is published after its row is written, and before its message is done.
+  const unsettled = [...waiting.map(({ key }) => key), ...letters.map(({ letter }) => letter.message?.key)];
+  // Planted fault: history-trusts-the-row
+  if (row.owed || unsettled.includes(row.by)) return null;
+  return isDone(known, latest) ? true : null;
+}
+
+/** Whether the message of the latest event has left a queue that cannot be looked at. */
+function isDone({ queued = 0, lastLogged, nowMs }: Known, latest: AdvertEvent): boolean {
+  const { correlationId, observedAt } = latest.detail.metadata;
+  // Fan-out gives up what is older than a day, and notes then that the event is owed.
+  if (queued === 0 || nowMs - Date.parse(observedAt) > dayMs) return true;
+  return lastLogged?.has(correlationId) === true;
+}
+
+function outcomeOf(
+  { row, waiting, givenUp, latest, queued = 0 }: Known,
+  latestPublished: boolean | null,
+): HistoryOutcome {
+  if (waiting.some(({ place }) => place === 'queue')) {
+    return row?.missingSince === undefined ? 'waits-in-queue' : 'unconfirmed';
+  }
+  // Planted fault: history-without-parked
+  if (waiting.length > 0) return 'parked';
+  if (givenUp.length > 0) return 'dead-lettered';
+  if (!latest && row) return queued > 0 ? 'waits-in-queue' : 'dropped';
+  if (!latest) return 'not-listed';
+  if (latestPublished === null) return 'not-accepted';
+  return latestPublished ? 'published' : 'kept-off';
+}

@@ -1,0 +1,173 @@
+/** `history-answers`: what the command `history` says of an advert is what an observer outside of the bridge saw. */
+import type { AdvertHistory, readHistory } from '../../../operations/history/read-history.ts';
+import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
+import { type Listing, type Published, subjectOf } from '../model/history.ts';
+import type { SimWorld } from '../world/sim-world.ts';
+import { isTold } from './listings.ts';
+
+export interface HistoriesOptions {
+  readonly readHistory: typeof readHistory;
+  /** Nothing is at work any more: what did not fail has been published. */
+  readonly isOver: boolean;
+}
+
+const withoutLimit = { limit: Number.POSITIVE_INFINITY };
+/** Listed by nobody. */
+const strangerId = '999999';
+const isWaiting = ({ outcome }: AdvertHistory): boolean =>
+  outcome === 'waits-in-queue' || outcome === 'unconfirmed' || outcome === 'parked';
+
+/** Asks the use case for every advert, and one more that no feed has named. */
+export async function checkHistories(world: SimWorld, options: HistoriesOptions): Promise<void> {
+  const { state, history, plan, scheduler } = world;
+  const listingsOf = Map.groupBy(
+    history.listings.values(),
+    ({ account, generation }) => `${account}/${generation}`,
+  );
+  const ports = {
+    ...state,
+    budgetStore: state.budgetStore,
+    letters: {
+      list: async ({ partnerAccount }: { readonly partnerAccount: string }) => ({
+        letters: await state.deadLetters.list({ partnerAccount, ...withoutLimit }),
+      }),
+    },
+    publishedEvents: async () => plan.publishedEvents,
+  };
+  const blind = world.isLogKept && { ...ports, ...(await asOnAws(world)) };
+  for (const account of await state.partnerAccounts.list()) {
+    const { name, generation } = account;
+    // Its rows are being removed, and its messages let go.
+    if (history.isForgotten({ account: name, generation })) continue;
+    const listings = Map.groupBy(listingsOf.get(`${name}/${generation}`) ?? [], ({ advertId }) => advertId);
+    let waiting = 0;
+    for (const advertId of [...listings.keys(), strangerId]) {
+      const key = { partnerAccount: name, advertId };
+      const answer = await options.readHistory(ports, key, scheduler.now());
+      waiting += answer.waiting.length;
+      const common = { account, listings: listings.get(advertId) ?? [] };
+      check(world, { ...common, answer, isOver: options.isOver });
+      if (blind)
+        checkBlind(world, { ...common, answer: await options.readHistory(blind, key, scheduler.now()) });
+    }
+    const { inFlight } = await state.bookKeeper.read(name, generation);
+    if (waiting === inFlight) continue;
+    const message = `${waiting} messages of ${name} are said to wait, but ${inFlight} are in flight`;
+    history.violated({ invariant: 'history-answers', subject: name, message });
+  }
+}
+
+/** Nobody looks into the queue; the log is there instead. */
+async function asOnAws({ state, logged }: SimWorld) {
+  const parked = await Promise.all(
+    (await state.parkingLot.marked()).map((name) => state.parkingLot.oldest(name, Number.POSITIVE_INFINITY)),
+  );
+  const { waiting } = await state.bookKeeper.queue();
+  return {
+    waitingMessages: {
+      seesQueue: false,
+      ofAdvert: async (partnerAccount: string, advertId: string) =>
+        (await state.waitingMessages.ofAdvert(partnerAccount, advertId)).filter(
+          ({ place }) => place === 'parked',
+        ),
+    },
+    hiddenQueue: {
+      length: async () => waiting - parked.flat().length,
+      readLog: async ({ words }: { readonly words: readonly string[] }) =>
+        logged.filter(({ text }) => words.some((word) => text.includes(`"${word}"`))),
+    },
+  };
+}
+
+interface Answered {
+  readonly account: PartnerAccount;
+  readonly answer: AdvertHistory;
+  /** Of the advert, in the account's generation. */
+  readonly listings: readonly Listing[];
+  readonly isOver: boolean;
+}
+
+function check(world: SimWorld, { account, answer, listings, isOver }: Answered): void {
+  const { history, plan, coverage } = world;
+  const { outcome, latest, latestPublished, deadLetters } = answer;
+  const subject = subjectOf({ account: account.name, advertId: answer.advertId });
+  const violated = (text: string) =>
+    history.violated({
+      invariant: 'history-answers',
+      subject,
+      message: `advert ${subject}, "${answer.answer}": ${text}`,
+    });
+  const events = eventsOf(history.events.get(subject), account.generation);
+  const sequence = latest?.detail.metadata.sequence ?? 0;
+  const accepted = events.find((event) => event.sequence === sequence);
+  const isKeptOff = accepted?.isKeptOff === true;
+  coverage.count(
+    `history: ${outcome}${outcome === 'not-accepted' ? (accepted ? ', it was' : ', it was not') : ''}`,
+  );
+
+  if ((events.at(-1)?.sequence ?? 0) > sequence) violated('the bus has accepted a later event');
+  if (latestPublished && (!accepted || isKeptOff)) violated('the bus has not accepted that event');
+  if (latestPublished === false && !isKeptOff) violated('that event was not kept off the bus');
+  if ((outcome === 'not-listed') !== (listings.length === 0))
+    violated(`it was listed ${listings.length} times`);
+  if (outcome === 'published' && latestPublished !== true)
+    violated('its latest event is not certainly published');
+  if (outcome === 'kept-off' && !isKeptOff) violated('nothing keeps it off');
+
+  const isDead = (key: string) => deadLetters.some(({ message }) => message?.key === key);
+  const unsettled = listings.filter(({ key }) => !history.judged.has(key) && !isDead(key));
+  if (unsettled.length > 0 && !isWaiting(answer)) violated(`${unsettled[0]?.key} never had an outcome`);
+  const listed = new Set(listings.map(({ key }) => key));
+  const unlisted = answer.waiting.find(({ key }) => !listed.has(key));
+  if (unlisted) violated(`${unlisted.key} was never listed`);
+  if (outcome === 'dead-lettered' && !listings.some(({ key }) => history.judged.get(key)?.has('dead-letter')))
+    violated('none of its messages was dead-lettered');
+  if (outcome === 'dropped' && !listings.some(({ key }) => history.judged.get(key)?.has('dropped')))
+    violated('nobody dropped any of its messages');
+
+  if (outcome === 'published' || outcome === 'kept-off') {
+    const fetches = history.fetches.get(subject) ?? [];
+    const untold = listings.find(
+      ({ acceptedTick, key }) =>
+        !isDead(key) &&
+        !history.judged.get(key)?.has('dropped') &&
+        !fetches.some((fetch) => fetch.beganTick >= acceptedTick && isTold(fetch, events)),
+    );
+    if (untold) violated(`what changed before ${untold.key} is on no event`);
+  }
+  const wasDead = listings.some(({ key }) => history.judged.get(key)?.has('dead-letter'));
+  if (!isOver || wasDead || listings.length === 0 || account.name === plan.lostAccount) return;
+  if (outcome !== 'published' && outcome !== 'kept-off')
+    violated('nothing failed for good, and nothing is at work');
+}
+
+/** What may be said without a look into the queue: less, and nothing that is wrong. */
+function checkBlind(world: SimWorld, { account, answer, listings }: Omit<Answered, 'isOver'>): void {
+  const { history, coverage } = world;
+  const { outcome, latest, latestPublished } = answer;
+  const subject = subjectOf({ account: account.name, advertId: answer.advertId });
+  const violated = (text: string) =>
+    history.violated({
+      invariant: 'history-answers',
+      subject,
+      message: `advert ${subject}, by its log, "${answer.answer}": ${text}`,
+    });
+  const events = eventsOf(history.events.get(subject), account.generation);
+  const accepted = events.find((event) => event.sequence === latest?.detail.metadata.sequence);
+  coverage.count(`history by the log: ${outcome}`);
+  if (latestPublished && (!accepted || accepted.isKeptOff)) violated('the bus has not accepted that event');
+  if (outcome === 'not-listed' && listings.some(({ key }) => history.judged.has(key)))
+    violated('a message of it had an outcome');
+  const listed = new Set(listings.map(({ key }) => key));
+  const unlisted = answer.waiting.find(({ key }) => !listed.has(key));
+  if (unlisted) violated(`${unlisted.key} was never listed`);
+  if (outcome === 'dropped' && !listings.some(({ key }) => history.judged.get(key)?.has('dropped')))
+    violated('nobody dropped any of its messages');
+}
+
+/** The accepted events of that generation, in order. */
+function eventsOf(events: ReadonlyMap<number, Published> | undefined, generation: number): Published[] {
+  const all = [...(events?.values() ?? [])].sort((a, b) => a.sequence - b.sequence);
+  const [text = ''] = all[0]?.texts ?? [];
+  return text.includes(`"generation":${generation},`) ? all : [];
+}

@@ -1,0 +1,20 @@
+/** What `history` may not leave out when it tells how it stands with an advert. */
+import { type PlantedFault, plantedSource } from './planted-fault.ts';
+
+const entry = 'read-history.ts';
+
+const planted = (name: string, from: string, to: string): PlantedFault =>
+  plantedSource(name, [{ folder: 'operations/history', entry, replacements: [{ file: entry, from, to }] }]);
+
+export const plantedInHistory: readonly PlantedFault[] = [
+  planted(
+    'history-trusts-the-row',
+    'if (row.owed || unsettled.includes(row.by)) return null;',
+    'if (unsettled.length > 1e9) return null;',
+  ),
+  planted(
+    'history-without-parked',
+    "if (waiting.length > 0) return 'parked';",
+    "if (waiting.length > 1e9) return 'parked';",
+  ),
+];

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
+import { changedAdvert } from '../../../helpers/records.ts';
+import { startLocal } from '../local-bridge.ts';
+
+const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
+
+async function startConnected() {
+  const local = await startLocal();
+  await local.application();
+  await local.connect();
+  const runUntilIdle = (more = '') => local.run(`run --until-idle ${quick}${more}`);
+  const history = async (id: string | undefined) =>
+    JSON.parse((await local.run(`history main ${id} --json`)).stdout);
+  const create = (status: string) => local.sandbox.control.createAdverts(1, { status })[0] as string;
+  return { ...local, create, runUntilIdle, history };
+}
+
+describe('history of an embedded bridge', () => {
+  it('shows the latest event whole, and answers in its last line', async () => {
+    const { create, runUntilIdle, run } = await startConnected();
+    const id = create('active');
+    const { stdout } = await runUntilIdle();
+
+    const text = await run(`history main ${id}`);
+    const json = await run(`history main ${id} --json`);
+
+    expect(text).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(text.stdout).toContain(stdout.trim());
+    expect(text.stdout.trimEnd().split('\n').at(-1)).toMatch(
+      new RegExp(
+        `^Event 1 of advert ${id} \\(active\\), observed at \\S+, was published, nothing of the advert waits, and .*\\.$`,
+      ),
+    );
+    expect(JSON.parse(json.stdout)).toEqual({
+      partnerAccount: 'main',
+      advertId: id,
+      latest: JSON.parse(stdout),
+      latestPublished: true,
+      waiting: [],
+      deadLetters: [],
+      outcome: 'published',
+      answer: expect.stringContaining('was published'),
+    });
+  });
+
+  it('says which setting of the latest run kept an event off', async () => {
+    const { create, runUntilIdle, history } = await startConnected();
+    const id = create('new');
+    const { stdout } = await runUntilIdle(' --publish-statuses active,sold');
+
+    expect(stdout).toBe('');
+    expect(await history(id)).toMatchObject({
+      outcome: 'kept-off',
+      latestPublished: false,
+      latest: { detail: { data: { status: 'new' } } },
+      answer: expect.stringContaining('publishStatuses (active, sold)'),
+    });
+  });
+
+  it('names the dead letter, its fault, and the command that redrives it', async () => {
+    const { create, runUntilIdle, run, sandbox, dir } = await startConnected();
+    const id = create('new');
+    sandbox.control.faults.add({ kind: 'wrong-shape', endpoint: 'advert', count: 99 });
+    await runUntilIdle(' --advert-tries 1');
+
+    const { stdout, stderr } = await run(`history main ${id}`);
+
+    expect(stdout).toMatch(
+      new RegExp(`The change of advert ${id} listed at \\S+ was given up at \\S+ \\(contract-broken`),
+    );
+    expect(stderr).toBe(`When the cause is fixed: \`advert-bridge dead-letters redrive 1 --local ${dir}\`\n`);
+  });
+
+  it('tells what waits, and for what', async () => {
+    const { dir, history, run } = await startConnected();
+    const state = openEmbeddedState(dir);
+    const { generation = 0 } = (await state.partnerAccounts.read('main'))?.value ?? {};
+    await state.queue.send([changedAdvert({ advertId: '7', generation, correlationId: 'page-1' })]);
+    state.close();
+
+    expect(await history('7')).toMatchObject({
+      latest: null,
+      latestPublished: null,
+      waiting: [{ place: 'queue', key: 'page-1:7', correlationId: 'page-1', receives: 0, until: null }],
+      outcome: 'waits-in-queue',
+    });
+    await run('disconnect main');
+    expect((await history('7')).answer).toMatch(
+      /waits in the queue because partner account main is stopped since .* \(disconnected\)/,
+    );
+  });
+
+  it('says that the feed has not named the advert', async () => {
+    const { runUntilIdle, history } = await startConnected();
+    await runUntilIdle();
+
+    expect(await history('424242')).toMatchObject({
+      outcome: 'not-listed',
+      answer: expect.stringMatching(/^Advert 424242 was not listed .* read to its end at \S+Z/),
+    });
+  });
+
+  it('refuses a NAME that is not known, and what is no ID', async () => {
+    const { run } = await startConnected();
+
+    expect(await run('history mian 1')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('Known: main'),
+    });
+    expect(await run('history main x1')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('ADVERT: expected 1 to 20 digits'),
+    });
+    expect(await run('history main')).toMatchObject({ exitCode: 2 });
+  });
+});
