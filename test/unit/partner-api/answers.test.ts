@@ -64,6 +64,12 @@ describe('the status of an advert', () => {
     ).toBe('new');
   });
 
+  it('is told by an ID as text, however deep the rest is nested', () => {
+    const body = `{"data":{"id":"7","status":"new","x":${deep}}}`;
+
+    expect(advertIn(answer(body), '7', what).status).toBe('new');
+  });
+
   it.each([
     ['another one', '{"data":{"id":90071992547409932,"status":"new"}}'],
     ['one that was rounded on its way', '{"data":{"id":9.0071992547409931e16,"status":"new"}}'],

@@ -87,6 +87,30 @@ describe('a GET', () => {
     client.close();
   });
 
+  it('is not sent again when the next attempt would come at the very deadline', async () => {
+    const clock = { ...sleepless, now: () => startMs };
+    const client = clientOf(service.url, { clock });
+    service.state.always = { status: 503, headers: { 'retry-after': '2' } };
+
+    const atDeadline = await faultOf(client.advert(token, feed, '7', { deadlineMs: startMs + 2_001 }));
+    expect(atDeadline).toMatchObject({ code: 'transient', status: 503 });
+    expect(service.seen).toHaveLength(1);
+
+    await faultOf(client.advert(token, feed, '7', { deadlineMs: startMs + 2_002 }));
+    expect(service.seen).toHaveLength(4);
+    client.close();
+  });
+
+  it('passes on what is no fault of the service as it is, without another attempt', async () => {
+    const broken = new TypeError('a bug');
+    const rateLimiter = { ...createOpenRateLimiter(), enter: vi.fn(() => Promise.reject(broken)) };
+    const client = clientOf(service.url, { rateLimiter });
+
+    await expect(client.advert(token, feed, '7', soon())).rejects.toBe(broken);
+    expect(rateLimiter.enter).toHaveBeenCalledOnce();
+    client.close();
+  });
+
   it.each([
     [429, 'rate-limited'],
     [403, 'forbidden'],

@@ -124,6 +124,23 @@ describe('a pass over the dead letters', () => {
     expect(letters.filter(({ isHeld }) => isHeld)).toHaveLength(1);
   });
 
+  it('lets those be that it has shown again and somebody else has received since', async () => {
+    const letters = holds(...'aaaaaaaaaabc');
+    const shown = new Set<string>();
+    sqs.on(ChangeMessageVisibilityBatchCommand).callsFake(({ Entries }) => {
+      // They are held by another reader at once.
+      for (const { ReceiptHandle } of Entries) {
+        expect(shown).not.toContain(ReceiptHandle);
+        shown.add(ReceiptHandle);
+      }
+      return {};
+    });
+
+    await scanDeadLetters(queue, async () => []);
+
+    expect(shown.size).toBe(letters.length);
+  });
+
   it('ends when letters come again since it has outlasted their timeout', async () => {
     const one = { MessageId: 'a', ReceiptHandle: 'r', Body: '', Attributes: { MessageGroupId: 'g' } };
     sqs

@@ -55,6 +55,16 @@ describe('drain', () => {
     expect(await end()).toMatchObject({ end: 'up-to-date', pages: 25, listed: 25 });
   });
 
+  it('leaves off after ten pages, so that the backlog of one feed does not stand before all others', async () => {
+    for (let id = 1; id <= 25; id += 1) world.service.change(String(id), 'active');
+    world.service.state.pageSize = 1;
+    const turn = () => pollFeed(world.drainDeps, advertsFeed, 'main', world.options());
+
+    expect(await turn()).toEqual({ end: 'turn-over', pages: 10, listed: 10 });
+    expect(await turn()).toEqual({ end: 'turn-over', pages: 10, listed: 10 });
+    expect(await turn()).toEqual({ end: 'up-to-date', pages: 5, listed: 5 });
+  });
+
   it('stores nothing when the queue did not accept everything, and reads the page again', async () => {
     world.service.change('1', 'active');
     world.service.change('2', 'active');

@@ -168,6 +168,7 @@ describe('refresh-token', () => {
 
       expect(types()).toEqual(['PartnerAuthorizationRequired']);
       expect(checked(envelope, world.published()[0], 'event')).toMatchObject({
+        resources: ['advert-bridge/main'],
         detail: { metadata: { partnerAccount: 'main' }, data: { reason: 'refresh-token-rejected' } },
       });
       expect((await world.feed())?.cursor).toBe('1');

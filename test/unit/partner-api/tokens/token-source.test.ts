@@ -445,6 +445,27 @@ describe('a rejected token', () => {
     expect([...stopped.asked, ...paused.asked]).toEqual([]);
   });
 
+  it('of an account that is known to wait is not looked up again by every message', async () => {
+    const { source, state } = setUp();
+    state.row = { pause: { until: startMs + 9_000, reason: 'x', attempts: 1 } };
+    const ask = () => faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
+
+    for (let message = 0; message < 10; message += 1) await ask();
+
+    expect(state.looks).toBe(1);
+  });
+
+  it('of an account that has begun to wait since it was looked at is not asked about either', async () => {
+    const { source, state, asked, revealed } = setUp();
+    await revealed(source.current('main', 1, deadlineMs));
+    state.row = { pause: { until: startMs + 9_000, reason: 'x', attempts: 1 } };
+
+    const fault = await faultOf(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
+
+    expect(fault).toMatchObject({ code: 'account-paused', retryAfterMs: 9_000 });
+    expect(asked).toEqual([]);
+  });
+
   it('for want of scope says so to the requester', async () => {
     const { source, asked, outcomes } = setUp();
     outcomes.push({ kind: 'stopped', reason: 'scope-insufficient' });
