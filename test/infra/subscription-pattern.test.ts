@@ -27,7 +27,7 @@ describe('the patterns of a subscription', () => {
     fc.assert(
       fc.property(aFilter, (filter) => {
         fc.pre(contradictionsOf(filter).length === 0);
-        const events = fc.sample(anEvent, { numRuns: 3000, seed: 1 });
+        const events = fc.sample(anEvent, 3000);
         for (const pattern of patternsOf(filter)) {
           expect(events.some((event) => matches(pattern, event))).toBe(true);
         }

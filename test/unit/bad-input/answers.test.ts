@@ -9,15 +9,7 @@ import { faultOfAnswer } from '../../../shared/partner-api/errors/classify.ts';
 import { readErrorBody } from '../../../shared/partner-api/errors/error-body.ts';
 import { knownCodes } from '../../../shared/partner-api/errors/fault-table.ts';
 import { tokenPair } from '../../helpers/records.ts';
-import {
-  errorOf,
-  expectNoTrace,
-  fixed,
-  marker,
-  nearlyRight,
-  nearlyRightJson,
-  oddValue,
-} from './nearly-right.ts';
+import { errorOf, expectNoTrace, marker, nearlyRight, nearlyRightJson, oddValue } from './nearly-right.ts';
 
 const answer = (body: string) => ({ status: 200, body, head: { headers: {} } });
 const kinds = ['transient', 'contract-broken'];
@@ -38,7 +30,7 @@ describe('an advert, nearly right', () => {
           expect(error).toMatchObject({ name: 'PartnerError', code: expect.stringMatching(kinds.join('|')) });
         expectNoTrace(error);
       }),
-      fixed(600),
+      { numRuns: 600 },
     );
   });
 
@@ -52,7 +44,7 @@ describe('an advert, nearly right', () => {
         if (JSON.stringify(id) !== String(asked) && id !== String(asked))
           expect(error).toBeInstanceOf(PartnerError);
       }),
-      fixed(300),
+      { numRuns: 300 },
     );
   });
 
@@ -97,7 +89,7 @@ describe('an answer of the token endpoint, nearly right', () => {
         if (error !== undefined) expect(kinds).toContain((error as PartnerError).code);
         expectNoTrace(error);
       }),
-      fixed(600),
+      { numRuns: 600 },
     );
   });
 
@@ -114,7 +106,7 @@ describe('an answer of the token endpoint, nearly right', () => {
         expect(pair?.refreshToken.reveal()).toBe(refresh_token);
         expect(textOfPair(pair ?? tokenPair())).toContain(refresh_token);
       }),
-      fixed(400),
+      { numRuns: 400 },
     );
   });
 
@@ -127,7 +119,7 @@ describe('an answer of the token endpoint, nearly right', () => {
         expect(pair?.refreshToken.reveal()).toBe(right.refresh_token);
         expect(pair?.accessToken.reveal()).toBe('access-1');
       }),
-      fixed(150),
+      { numRuns: 150 },
     );
   });
 
@@ -151,7 +143,7 @@ describe('an answer of the token endpoint, nearly right', () => {
 
         expect(pair?.refreshToken.reveal()).toBe('refresh-1');
       }),
-      fixed(150),
+      { numRuns: 150 },
     );
   });
 });
@@ -194,7 +186,7 @@ describe('an error body, nearly right', () => {
           expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
         },
       ),
-      fixed(600),
+      { numRuns: 600 },
     );
   });
 
@@ -206,7 +198,7 @@ describe('an error body, nearly right', () => {
 
         expect([own.code, oauth.code]).toEqual(['a_b', 'a_b']);
       }),
-      fixed(300),
+      { numRuns: 300 },
     );
   });
 

@@ -5,7 +5,7 @@ import { checkedJson, ShapeError } from '../../../shared/contract/checks.ts';
 import { type Envelope, envelope } from '../../../shared/contract/events.ts';
 import { advertEvent, authorizationEvent } from '../../../shared/domain/advert-event.ts';
 import { changedAdvert } from '../../helpers/records.ts';
-import { errorOf, expectNoTrace, fixed, nearlyRightJson, oddValue } from './nearly-right.ts';
+import { errorOf, expectNoTrace, nearlyRightJson, oddValue } from './nearly-right.ts';
 
 const seen = { previousStatus: 'new', sequence: 7, observedAt: 1_795_176_000_123 };
 const change = {
@@ -33,7 +33,7 @@ describe('an event, nearly right', () => {
         expectNoTrace(error);
         if (error !== undefined) expect(error).toBeInstanceOf(ShapeError);
       }),
-      fixed(800),
+      { numRuns: 800 },
     );
   });
 
@@ -57,7 +57,7 @@ describe('an event, nearly right', () => {
 
         expect(isEvent(grown)).toBe(true);
       }),
-      fixed(200),
+      { numRuns: 200 },
     );
   });
 
@@ -68,7 +68,7 @@ describe('an event, nearly right', () => {
 
         expect(isEvent({ ...right, detail: { ...right.detail, metadata } })).toBe(major === 1);
       }),
-      fixed(200),
+      { numRuns: 200 },
     );
   });
 
@@ -80,7 +80,7 @@ describe('an event, nearly right', () => {
 
         expect(isEvent({ ...right, detail: { ...right.detail, metadata } })).toBe(false);
       }),
-      fixed(100),
+      { numRuns: 100 },
     );
   });
 });

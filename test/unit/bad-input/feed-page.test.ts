@@ -8,7 +8,7 @@ import { createCaller } from '../../../shared/partner-api/call.ts';
 import { getPolicy } from '../../../shared/partner-api/http/retry-policy.ts';
 import { createOpenRateLimiter, sleepless } from '../../helpers/partner-api/fixtures.ts';
 import { createWorld } from '../../helpers/world.ts';
-import { errorOf, fixed, nearlyRightJson, oddValue } from './nearly-right.ts';
+import { errorOf, nearlyRightJson, oddValue } from './nearly-right.ts';
 
 const what = 'GET /feed';
 const right = { data: ['1', '22', '333'], hasMore: false, nextCursor: 'next' };
@@ -77,7 +77,7 @@ describe('a page of the feed, nearly right', () => {
         }
         expect(sent).toBeLessThanOrEqual(getPolicy.maxAttempts);
       }),
-      fixed(300),
+      { numRuns: 300 },
     );
   });
 
@@ -98,7 +98,7 @@ describe('a page of the feed, nearly right', () => {
           expect(new Set(queued)).toEqual(new Set(idsOf(data).ids));
         }
       }),
-      fixed(150),
+      { numRuns: 150 },
     );
   });
 
@@ -121,7 +121,7 @@ describe('a page of the feed, nearly right', () => {
         // A cursor that stands still although there is more is met once, and ends the poll.
         expect(reads).toBe(hasMore ? 2 : 1);
       }),
-      fixed(150),
+      { numRuns: 150 },
     );
   });
 
@@ -142,7 +142,7 @@ describe('a page of the feed, nearly right', () => {
 
         if (error !== undefined) expect(error).toBeInstanceOf(PartnerError);
       }),
-      fixed(500),
+      { numRuns: 500 },
     );
   });
 });

@@ -5,9 +5,6 @@ import { expect } from 'vitest';
 /** Stands in everything that could be a secret; no message may repeat it. */
 export const marker = 'SESAME77';
 
-/** The same runs every time; few enough for the whole folder to take seconds. */
-export const fixed = (numRuns: number) => ({ seed: 20_261_120, numRuns }) as const;
-
 const nested = (depth: number): unknown => JSON.parse(`${'[{"a":'.repeat(depth)}1${'}]'.repeat(depth)}`);
 
 /** As parsed, so that the key is the object's own. */

@@ -4,7 +4,7 @@ import { deliveryOf } from '../../../shared/aws/sqs/deliveries.ts';
 import type { Delivery } from '../../../shared/ports/deliveries.ts';
 import { changedAdvert } from '../../helpers/records.ts';
 import { createWorld } from '../../helpers/world.ts';
-import { expectNoTrace, fixed, marker, nearlyRightJson } from './nearly-right.ts';
+import { expectNoTrace, marker, nearlyRightJson } from './nearly-right.ts';
 
 const right = changedAdvert({ correlationId: `read-${marker}` });
 const record = (body: string, index = 0) => ({
@@ -29,7 +29,7 @@ describe('a message of the queue, nearly right', () => {
         else expect(flaw).toMatch(/^message: /);
         expectNoTrace(flaw === undefined ? undefined : new Error(flaw));
       }),
-      fixed(600),
+      { numRuns: 600 },
     );
   });
 
@@ -42,7 +42,7 @@ describe('a message of the queue, nearly right', () => {
         expect(flaw).toContain(`${field}: expected`);
         expect(flaw).not.toContain(marker);
       }),
-      fixed(20),
+      { numRuns: 20 },
     );
   });
 
@@ -71,7 +71,7 @@ describe('a message of the queue, nearly right', () => {
           outcome: 'events',
         });
       }),
-      fixed(80),
+      { numRuns: 80 },
     );
   });
 

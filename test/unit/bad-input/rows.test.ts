@@ -17,15 +17,7 @@ import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
 import { createWorld } from '../../helpers/world.ts';
-import {
-  errorOf,
-  expectNoTrace,
-  fixed,
-  marker,
-  nearlyRight,
-  nearlyRightJson,
-  oddValue,
-} from './nearly-right.ts';
+import { errorOf, expectNoTrace, marker, nearlyRight, nearlyRightJson, oddValue } from './nearly-right.ts';
 
 const table = { client: new DynamoDBClient({}), name: 't' };
 const dynamo = mockClient(table.client);
@@ -75,7 +67,7 @@ describe('the history of an advert, with junk in it', () => {
         expect(settlements).toHaveLength(4);
         for (const id of ['2', '3', '4']) expect(verdictOf(id)).toEqual({ kind: 'done', outcome: 'events' });
       }),
-      fixed(150),
+      { numRuns: 150 },
     );
   });
 
@@ -98,7 +90,7 @@ describe('the history of an advert, with junk in it', () => {
         expectNoTrace(error);
         if (error !== undefined) expect(asPartnerError(error).policy.deadLettered).toBe('by-age');
       }),
-      fixed(150),
+      { numRuns: 150 },
     );
   });
 
@@ -139,7 +131,7 @@ describe('items of the feed-state table, with junk in them', () => {
           }
         },
       ),
-      fixed(150),
+      { numRuns: 150 },
     );
   });
 
@@ -159,7 +151,7 @@ describe('items of the feed-state table, with junk in them', () => {
       fc.asyncProperty(fc.jsonValue({ maxDepth: 3 }), async (value) => {
         expect(fromItem(toItem({ value }), 'item')).toEqual({ value: JSON.parse(JSON.stringify(value)) });
       }),
-      fixed(150),
+      { numRuns: 150 },
     );
   });
 });
@@ -191,7 +183,7 @@ describe('rows of the state file, with junk in them', () => {
         expectNoTrace(error);
         expect(error).toBeInstanceOf(ShapeError);
       }),
-      fixed(60),
+      { numRuns: 60 },
     );
     close();
   });

@@ -6,7 +6,7 @@ import { refreshEvent } from '../../../shared/contract/refresh-token.ts';
 import { asPartnerError } from '../../../shared/domain/faults.ts';
 import { applicationOfText, pairOfText, textOfPair } from '../../../shared/domain/secret-text.ts';
 import { createWorld } from '../../helpers/world.ts';
-import { errorOf, expectNoTrace, fixed, marker, nearlyRight, nearlyRightJson } from './nearly-right.ts';
+import { errorOf, expectNoTrace, marker, nearlyRight, nearlyRightJson } from './nearly-right.ts';
 
 const rightPair = {
   accessToken: `access-${marker}`,
@@ -33,7 +33,7 @@ describe('a secret, half-written or edited by hand', () => {
 
         expectShapeError(error, 'secret advert-bridge/partner-accounts/main');
       }),
-      fixed(600),
+      { numRuns: 600 },
     );
   });
 
@@ -44,7 +44,7 @@ describe('a secret, half-written or edited by hand', () => {
 
         expectShapeError(error, 'secret advert-bridge/application');
       }),
-      fixed(400),
+      { numRuns: 400 },
     );
   });
 
@@ -66,7 +66,7 @@ describe('a secret, half-written or edited by hand', () => {
         expect((await errorOf(() => world.state.vault.read('main'))) instanceof ShapeError).toBe(true);
         expect((await world.account())?.stop).toBeUndefined();
       }),
-      fixed(100),
+      { numRuns: 100 },
     );
   });
 
@@ -87,7 +87,7 @@ describe('a secret, half-written or edited by hand', () => {
 
         expect(again.refreshToken.equals(pairOfText(text, 'main').refreshToken)).toBe(true);
       }),
-      fixed(200),
+      { numRuns: 200 },
     );
   });
 });
@@ -120,7 +120,7 @@ describe('an event of refresh-token or connect, nearly right', () => {
           'event of connect',
         );
       }),
-      fixed(500),
+      { numRuns: 500 },
     );
   });
 

@@ -6,7 +6,7 @@ import { readSettings, SettingsError } from '../../../infra/config.ts';
 import { environmentKeys, functionEnvironments } from '../../../shared/contract/environment.ts';
 import { partnerBaseUrl, stackSettings } from '../../../shared/contract/settings.ts';
 import { functionConfig } from '../../../shared/runtime/config.ts';
-import { errorOf, expectNoTrace, fixed, marker, nearlyRight, oddValue } from './nearly-right.ts';
+import { errorOf, expectNoTrace, marker, nearlyRight, oddValue } from './nearly-right.ts';
 
 const right: Record<string, unknown> = {
   partnerBaseUrl: 'https://partner.example',
@@ -21,6 +21,7 @@ const right: Record<string, unknown> = {
   eventFields: 'title,price.value',
   publishStatuses: 'active,sold',
   publishPartnerAccounts: 'main',
+  tracing: 'true',
   busName: 'adverts',
   subscriberAccounts: '111111111111,222222222222',
   organizationId: 'o-a1b2c3d4e5',
@@ -41,7 +42,7 @@ describe('settings, nearly right', () => {
       fc.asyncProperty(nearlyRight(right), async (given) => {
         expect(await errorOf(() => v.safeParse(stackSettings, given))).toBeUndefined();
       }),
-      fixed(500),
+      { numRuns: 500 },
     );
   });
 
@@ -64,7 +65,7 @@ describe('settings, nearly right', () => {
         expect(new Set(places)).toEqual(new Set(wrong));
         for (const fault of faults) expect(fault).toMatch(/: (expected|missing)/);
       }),
-      fixed(60),
+      { numRuns: 60 },
     );
   });
 
@@ -77,7 +78,7 @@ describe('settings, nearly right', () => {
           if (isWrong(name, given)) return;
           expect(v.parse(schema, String(given))).toEqual(given);
         }),
-        { ...fixed(500), examples: [[[]], [['a,b']], [[' a']], [['a', 'b']]] },
+        { numRuns: 500, examples: [[[]], [['a,b']], [[' a']], [['a', 'b']]] },
       );
     },
   );
@@ -94,7 +95,7 @@ describe('settings, nearly right', () => {
         expectNoTrace(error);
         if (error !== undefined) expect((error as Error).message).toMatch(/^environment of \w+: [A-Z_]+: /);
       }),
-      fixed(300),
+      { numRuns: 300 },
     );
   });
 

@@ -102,7 +102,7 @@ describe('message groups', () => {
           }
         }
       }),
-      { seed: 1, numRuns: 500 },
+      { numRuns: 500 },
     );
   });
 

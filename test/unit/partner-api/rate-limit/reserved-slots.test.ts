@@ -48,7 +48,7 @@ describe('the reserved of slots', () => {
           ]);
         }
       }),
-      { numRuns: 300, seed: 14 },
+      { numRuns: 300 },
     );
   });
 
