@@ -1,5 +1,6 @@
 import { createAdvertHistories } from './advert-histories.ts';
 import { createApplicationSecret } from './application-secret.ts';
+import { createAudits } from './audits.ts';
 import { createBackfills } from './backfills.ts';
 import { createBooks } from './books.ts';
 import { createBudgetStore } from './budget-store.ts';
@@ -13,6 +14,7 @@ import { createStore, type Store } from './file/store.ts';
 import { createOutbox } from './outbox.ts';
 import { createParkedMessages } from './parked-messages.ts';
 import { createPartnerAccounts } from './partner-accounts.ts';
+import { createPublishedAdverts } from './published-adverts.ts';
 import { createTokenVault } from './token-vault.ts';
 import { createWaitingMessages } from './waiting-messages.ts';
 
@@ -59,7 +61,9 @@ function stateOver(store: Store, clock: { now(): number }) {
     waitingMessages: createWaitingMessages(store),
     deadLetters,
     bookKeeper: books.keeper,
+    audits: createAudits(store, documents),
     backfills: createBackfills(store, documents),
+    publishedAdverts: createPublishedAdverts(store),
     outbox: createOutbox(store, clock),
     vault: createTokenVault(store),
     applicationSecret: createApplicationSecret(documents),

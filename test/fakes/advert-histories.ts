@@ -1,10 +1,11 @@
 import { historyKeyOf as keyOf } from '../../shared/domain/history-key.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
+import type { PublishedAdverts } from '../../shared/ports/published-adverts.ts';
 
-/** Advert histories in memory. */
-export function createInMemoryAdvertHistories(): AdvertHistories {
+/** Advert histories in memory; `published` lists those with an event, `pageSize` at a time. */
+export function createInMemoryAdvertHistories(pageSize = 100) {
   const rows = new Map<string, AdvertRow>();
-  return {
+  const histories: AdvertHistories = {
     read: async (key) => rows.get(keyOf(key)),
     async write(key, row) {
       const version = rows.get(keyOf(key))?.version ?? 0;
@@ -20,4 +21,16 @@ export function createInMemoryAdvertHistories(): AdvertHistories {
       }
     },
   };
+  const published: PublishedAdverts = {
+    async page({ partnerAccount, generation }, from = '') {
+      const prefix = `${partnerAccount}/${generation}/`;
+      const keys = [...rows.keys()].filter(
+        (key) => key.startsWith(prefix) && key > from && rows.get(key)?.envelope,
+      );
+      const page = keys.sort().slice(0, pageSize);
+      const next = keys.length > pageSize ? page.at(-1) : undefined;
+      return { advertIds: page.map((key) => key.slice(prefix.length)), ...(next && { next }) };
+    },
+  };
+  return { ...histories, published };
 }

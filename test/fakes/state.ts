@@ -1,5 +1,6 @@
 import { createParking } from '../../shared/aws/parking/parking.ts';
 import { createInMemoryAdvertHistories } from './advert-histories.ts';
+import { createInMemoryAudits } from './audits.ts';
 import { createInMemoryBooks } from './books.ts';
 import { createInMemoryBudgetStore } from './budget-store.ts';
 import { createInMemoryQueue, type InMemoryQueueOptions } from './changed-adverts-queue.ts';
@@ -14,10 +15,13 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' 
   const parkingLot = createInMemoryParkingLot(books);
   const queue = createInMemoryQueue({ ...options, books, parkingLot });
   const { clock } = options;
+  const { published, ...advertHistories } = createInMemoryAdvertHistories();
   return {
     feedStates: createInMemoryFeedStates(books),
     partnerAccounts: createInMemoryPartnerAccounts(),
-    advertHistories: createInMemoryAdvertHistories(),
+    advertHistories,
+    publishedAdverts: published,
+    audits: createInMemoryAudits(),
     queue,
     parkingLot,
     parked: createParking({

@@ -1,13 +1,18 @@
 import { afterAll, beforeAll } from 'vitest';
 import { createAdvertHistories } from '../../shared/aws/advert-histories.ts';
+import { createAudits } from '../../shared/aws/audits.ts';
+import { readBooks } from '../../shared/aws/books.ts';
 import { createBudgetStore } from '../../shared/aws/budget-store.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
+import { createPublishedAdverts } from '../../shared/aws/published-adverts.ts';
 import { startDynamo } from '../helpers/aws/emulators.ts';
 import { advertHistoriesSuite } from './advert-histories.suite.ts';
+import { auditsSuite } from './audits.suite.ts';
 import { budgetStoreSuite } from './budget-store.suite.ts';
 import { feedStatesSuite } from './feed-states.suite.ts';
 import { partnerAccountsSuite } from './partner-accounts.suite.ts';
+import { publishedAdvertsSuite } from './published-adverts.suite.ts';
 
 const name = 'DynamoDB (dynalite)';
 let dynamo: Awaited<ReturnType<typeof startDynamo>>;
@@ -24,6 +29,14 @@ partnerAccountsSuite(name, async () => ({
 advertHistoriesSuite(name, async () => ({
   advertHistories: createAdvertHistories(await dynamo.advertStatusTable()),
 }));
+publishedAdvertsSuite(name, { adverts: 30, envelope: 50_000 }, async () => {
+  const table = await dynamo.advertStatusTable();
+  return { advertHistories: createAdvertHistories(table), publishedAdverts: createPublishedAdverts(table) };
+});
+auditsSuite(name, true, async () => {
+  const table = await dynamo.feedStateTable();
+  return { audits: createAudits(table), bookKeeper: { read: (...which) => readBooks(table, ...which) } };
+});
 budgetStoreSuite(name, async () => ({ budgetStore: createBudgetStore(await dynamo.feedStateTable()) }));
 
 // Two functions that know nothing of each other: each change is reckoned from a state that may be outdated.

@@ -3,6 +3,7 @@ import { createInMemoryApplicationSecret } from '../fakes/token-vault.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { advertHistoriesSuite } from './advert-histories.suite.ts';
 import { applicationSecretSuite } from './application-secret.suite.ts';
+import { auditsSuite } from './audits.suite.ts';
 import { booksSuite } from './books.suite.ts';
 import { budgetStoreSuite } from './budget-store.suite.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
@@ -10,6 +11,7 @@ import { feedStatesSuite } from './feed-states.suite.ts';
 import { exact } from './harness.ts';
 import { parkedMessagesSuite } from './parked-messages.suite.ts';
 import { partnerAccountsSuite } from './partner-accounts.suite.ts';
+import { publishedAdvertsSuite } from './published-adverts.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
 import { waitingMessagesSuite } from './waiting-messages.suite.ts';
 
@@ -24,6 +26,8 @@ async function make() {
 feedStatesSuite(name, make);
 partnerAccountsSuite(name, make);
 advertHistoriesSuite(name, make);
+publishedAdvertsSuite(name, { adverts: 103 }, make);
+auditsSuite(name, false, make);
 changedAdvertsQueueSuite(name, exact, make);
 parkedMessagesSuite(name, make);
 waitingMessagesSuite(name, { seesQueue: true }, make);

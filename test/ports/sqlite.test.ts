@@ -7,6 +7,7 @@ import { openEmbeddedState } from '../../shared/sqlite/state.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { advertHistoriesSuite } from './advert-histories.suite.ts';
 import { applicationSecretSuite } from './application-secret.suite.ts';
+import { auditsSuite } from './audits.suite.ts';
 import { booksSuite } from './books.suite.ts';
 import { budgetStoreSuite } from './budget-store.suite.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
@@ -14,6 +15,7 @@ import { feedStatesSuite } from './feed-states.suite.ts';
 import { exact } from './harness.ts';
 import { parkedMessagesSuite } from './parked-messages.suite.ts';
 import { partnerAccountsSuite } from './partner-accounts.suite.ts';
+import { publishedAdvertsSuite } from './published-adverts.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
 import { waitingMessagesSuite } from './waiting-messages.suite.ts';
 
@@ -47,6 +49,8 @@ function change(dir: string, sql: string, ...values: string[]): void {
 feedStatesSuite(name, make);
 partnerAccountsSuite(name, make);
 advertHistoriesSuite(name, make);
+publishedAdvertsSuite(name, { adverts: 1_003 }, make);
+auditsSuite(name, false, make);
 changedAdvertsQueueSuite(name, exact, make);
 parkedMessagesSuite(name, make);
 waitingMessagesSuite(name, { seesQueue: true }, make);

@@ -1,0 +1,37 @@
+import { feedStateTable } from '../contract/tables.ts';
+import type { AuditProgress, Audits } from '../ports/audits.ts';
+import type { BackfillKey } from '../ports/backfills.ts';
+import { booksItemKey } from './books.ts';
+import { hasVersion, readItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
+import { type Item, numberIn } from './dynamodb/values.ts';
+
+/**
+ * Progress of audits on the feed-state table, beside the item of the generation's books: not in it, for what an audit has
+ * found may be long, and each count would write all of it.
+ */
+export function createAudits(table: Table): Audits {
+  return {
+    async read(key) {
+      const item = await readItem(table, itemKey(key));
+      const text = item?.audit?.S;
+      if (text === undefined) return undefined;
+      return { value: JSON.parse(text) as AuditProgress, version: numberIn(item, 'version') };
+    },
+
+    async write(key, progress, expected, listed) {
+      const { written } = await updateItem(table, itemKey(key), {
+        set: { audit: JSON.stringify(progress), version: expected + 1 },
+        ...hasVersion(expected),
+      });
+      if (written && listed > 0) {
+        await updateItem(table, booksItemKey(key.partnerAccount, key.generation), { add: { listed } });
+      }
+      return written;
+    },
+  };
+}
+
+const itemKey = ({ partnerAccount, generation }: BackfillKey): Item => ({
+  ...booksItemKey(partnerAccount, generation),
+  [feedStateTable.sortKey]: { S: `${partnerAccount}/${generation}/audit` },
+});

@@ -1,0 +1,27 @@
+import type { BackfillKey } from '../../ports/backfills.ts';
+import type { Versioned } from '../../ports/partner-accounts.ts';
+import type { Documents } from './documents.ts';
+import type { Store } from './store.ts';
+
+/**
+ * How far a long operation has come, in the state file: the latest one of each partner account and generation. The queue
+ * counts what it accepts, so this does not touch the books.
+ *
+ * @param kind of operation, such as `backfill`
+ */
+export function createProgress<T>(store: Store, documents: Documents, kind: string) {
+  const nameOf = ({ partnerAccount, generation }: BackfillKey) => `${kind}/${partnerAccount}/${generation}`;
+  const get = (key: BackfillKey): Versioned<T> | undefined => {
+    const text = documents.get(nameOf(key));
+    return text === undefined ? undefined : (JSON.parse(text) as Versioned<T>);
+  };
+  return {
+    read: async (key: BackfillKey) => store.read(() => get(key)),
+    write: (key: BackfillKey, value: T, expected: number): Promise<boolean> =>
+      store.write(() => {
+        if ((get(key)?.version ?? 0) !== expected) return false;
+        documents.put(nameOf(key), JSON.stringify({ value, version: expected + 1 }));
+        return true;
+      }),
+  };
+}

@@ -1,0 +1,25 @@
+import type { PublishedAdverts } from '../ports/published-adverts.ts';
+import type { Store } from './file/store.ts';
+
+const rowsAtOnce = 1_000;
+
+/** Published adverts in the state file, in the order of their keys. */
+export function createPublishedAdverts(store: Store): PublishedAdverts {
+  const select = store.prepare(
+    `SELECT key FROM advert_histories
+     WHERE key > ? AND key < ? AND row ->> 'envelope' IS NOT NULL ORDER BY key LIMIT ${rowsAtOnce}`,
+  );
+  return {
+    async page({ partnerAccount, generation }, from) {
+      const history = `${partnerAccount}/${generation}/`;
+      // '0' is the character after '/': the end of the keys that begin with `history`.
+      const end = `${partnerAccount}/${generation}0`;
+      const rows = store.read(() => select.all(from ?? history, end)) as unknown as { key: string }[];
+      const last = rows.at(-1);
+      return {
+        advertIds: rows.map(({ key }) => key.slice(history.length)),
+        ...(last && rows.length === rowsAtOnce && { next: last.key }),
+      };
+    },
+  };
+}
