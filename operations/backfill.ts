@@ -6,9 +6,9 @@ import { type EnqueueDeps, enqueuePage } from '../functions/drain/enqueue-page.t
 import { idsOf } from '../functions/drain/page-ids.ts';
 import type { FeedName } from '../shared/contract/feeds.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
-import { PartnerError } from '../shared/domain/faults.ts';
 import type { AdvertSource } from '../shared/ports/advert-source.ts';
 import type { BackfillKey, BackfillProgress, Backfills } from '../shared/ports/backfills.ts';
+import { neverTheSame } from './list-pages.ts';
 
 export interface BackfillDeps extends EnqueueDeps {
   readonly backfills: Backfills;
@@ -60,8 +60,8 @@ export async function backfill(
   const begun = await begin(deps, key, source, restart);
   if ('end' in begun) return begun;
   const run: Run = { deps, key, ...begun };
+  const pages = neverTheSame(source);
   const seen = new Set<string>();
-  let before: readonly unknown[] = [];
   for (;;) {
     onProgress(run.progress, false);
     if (signal.aborted) return { end: 'stopped', progress: run.progress };
@@ -73,15 +73,8 @@ export async function backfill(
       if (stored && stored.version !== run.version) return endOf(stored.value, run.progress);
       continue;
     }
-    const page = await source.page(run.progress.position);
-    if (page && isSame(page.data, before)) {
-      throw new PartnerError(
-        'contract-broken',
-        'the advert list gave the same page again: it is paged in another way than assumed',
-      );
-    }
-    before = page?.data ?? [];
-    const found = idsOf(before);
+    const page = await pages.page(run.progress.position);
+    const found = idsOf(page?.data ?? []);
     const ids = found.ids.filter((id) => !seen.has(id));
     for (const id of ids) seen.add(id);
     if (ids.length > 0) {
@@ -178,6 +171,3 @@ export async function pauseBackfill(
   }
   throw new Error('too many others write the progress of this backfill');
 }
-
-const isSame = (page: readonly unknown[], before: readonly unknown[]): boolean =>
-  page.length > 0 && page.length === before.length && page.every((entry, index) => entry === before[index]);

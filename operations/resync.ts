@@ -1,9 +1,8 @@
 /** Reads a feed again from a time on, as the drain reads it. */
 import { type PollDeps, pollFeed } from '../functions/drain/poll-feed.ts';
 import { advertsFeed } from '../shared/contract/feeds.ts';
-import { toInstant } from '../shared/domain/clock.ts';
-import { knownSuccess } from '../shared/domain/last-success.ts';
 import { CommandError } from './errors.ts';
+import { unknownFeed, unreadSince } from './unread.ts';
 
 export interface ResyncOptions {
   /** Ends it after the current page. */
@@ -40,7 +39,9 @@ export async function resync(
   { signal, onProgress }: ResyncOptions,
 ): Promise<Resynced> {
   const { clock } = poll;
-  const since = await withUnread(poll, partnerAccount, requested);
+  // The page with the new `since` replaces the cursor, so that what was not read before it would be lost.
+  const unread = await unreadSince(poll, partnerAccount);
+  const since = Date.parse(unread) < Date.parse(requested) ? unread : requested;
   let listed = 0;
   let isBegun = false;
   let heldSince: number | undefined;
@@ -67,23 +68,3 @@ export async function resync(
   }
   return { since, listed, finished: false };
 }
-
-/**
- * `requested`, but never later than where the unread part of the feed begins: the page with the new `since` replaces the
- * cursor, so that everything before it that was not read yet would be lost.
- */
-async function withUnread(
-  { feedStates, clock, settings }: PollDeps,
-  partnerAccount: string,
-  requested: string,
-): Promise<string> {
-  const feeds = await feedStates.list(() => undefined);
-  const feed = feeds.find((each) => each.partnerAccount === partnerAccount && each.feed === advertsFeed.name);
-  if (!feed) throw unknownFeed(partnerAccount);
-  const success = feed.resyncing ? undefined : knownSuccess(feed.lastSuccess, clock.now());
-  const unread = success === undefined ? feed.since : toInstant(success - settings.overlapSeconds * 1000);
-  return Date.parse(unread) < Date.parse(requested) ? unread : requested;
-}
-
-const unknownFeed = (partnerAccount: string) =>
-  new CommandError(`the feed of ${partnerAccount} is not known: connect it again`);

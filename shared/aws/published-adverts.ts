@@ -1,12 +1,16 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { advertIdPattern } from '../contract/checks.ts';
 import { advertStatusTable } from '../contract/tables.ts';
 import type { PublishedAdverts } from '../ports/published-adverts.ts';
 import type { Table } from './dynamodb/conditional-write.ts';
 
 const { partitionKey: pk } = advertStatusTable;
 
+/** About a megabyte, which is the most that a scan gives at once. */
+const rowsAtOnce = 1_000;
+
 /**
- * Published adverts on the advert-status table, a megabyte of it at a time. Adverts are spread over partitions by design,
+ * Published adverts on the advert-status table, a thousand rows of it at a time. Adverts are spread over partitions by design,
  * so all of the table is read: half a read unit for 4 KB.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html
@@ -18,6 +22,7 @@ export function createPublishedAdverts({ client, name }: Table): PublishedAdvert
       const { Items = [], LastEvaluatedKey } = await client.send(
         new ScanCommand({
           TableName: name,
+          Limit: rowsAtOnce,
           ProjectionExpression: '#pk',
           FilterExpression: 'begins_with(#pk, :prefix) AND attribute_exists(#envelope)',
           ExpressionAttributeNames: { '#pk': pk, '#envelope': 'envelope' },
@@ -27,7 +32,9 @@ export function createPublishedAdverts({ client, name }: Table): PublishedAdvert
       );
       const next = LastEvaluatedKey?.[pk]?.S;
       return {
-        advertIds: Items.flatMap((item) => item[pk]?.S?.slice(prefix.length) ?? []),
+        advertIds: Items.map((item) => item[pk]?.S?.slice(prefix.length) ?? '').filter((id) =>
+          advertIdPattern.test(id),
+        ),
         ...(next !== undefined && { next }),
       };
     },

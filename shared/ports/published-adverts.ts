@@ -1,4 +1,4 @@
-import type { AdvertKey } from './advert-histories.ts';
+import type { BackfillKey } from './backfills.ts';
 
 export interface PublishedPage {
   readonly advertIds: readonly string[];
@@ -6,7 +6,7 @@ export interface PublishedPage {
   readonly next?: string;
 }
 
-/** The adverts that have an event, whichever it was. */
+/** The adverts that have an event, whichever it was; objects of other feeds are left out. */
 export interface PublishedAdverts {
   /**
    * Some of a generation's adverts, in an order that stays the same; there may be none on a page that is not the last.
@@ -14,5 +14,5 @@ export interface PublishedAdverts {
    *
    * @param from `next` of the page before. Default: the first page
    */
-  page(history: Omit<AdvertKey, 'advertId'>, from?: string): Promise<PublishedPage>;
+  page(history: BackfillKey, from?: string): Promise<PublishedPage>;
 }

@@ -1,3 +1,4 @@
+import { advertIdPattern } from '../contract/checks.ts';
 import type { PublishedAdverts } from '../ports/published-adverts.ts';
 import type { Store } from './file/store.ts';
 
@@ -17,7 +18,7 @@ export function createPublishedAdverts(store: Store): PublishedAdverts {
       const rows = store.read(() => select.all(from ?? history, end)) as unknown as { key: string }[];
       const last = rows.at(-1);
       return {
-        advertIds: rows.map(({ key }) => key.slice(history.length)),
+        advertIds: rows.map(({ key }) => key.slice(history.length)).filter((id) => advertIdPattern.test(id)),
         ...(last && rows.length === rowsAtOnce && { next: last.key }),
       };
     },

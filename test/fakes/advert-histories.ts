@@ -1,3 +1,4 @@
+import { advertIdPattern } from '../../shared/contract/checks.ts';
 import { historyKeyOf as keyOf } from '../../shared/domain/history-key.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { PublishedAdverts } from '../../shared/ports/published-adverts.ts';
@@ -29,7 +30,10 @@ export function createInMemoryAdvertHistories(pageSize = 100) {
       );
       const page = keys.sort().slice(0, pageSize);
       const next = keys.length > pageSize ? page.at(-1) : undefined;
-      return { advertIds: page.map((key) => key.slice(prefix.length)), ...(next && { next }) };
+      return {
+        advertIds: page.map((key) => key.slice(prefix.length)).filter((id) => advertIdPattern.test(id)),
+        ...(next && { next }),
+      };
     },
   };
   return { ...histories, published };

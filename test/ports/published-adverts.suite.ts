@@ -10,6 +10,7 @@ export interface PublishedAdvertsSubject extends Cleaned {
 }
 
 const history = { partnerAccount: 'main', generation: 1_763_640_000 };
+const feed = 'adverts';
 const row: AdvertRow = {
   ...{ sequence: 1, status: 'active', envelope: '{}', by: 'read-1:1' },
   ...{ position: beforeAll, owed: false, version: 1 },
@@ -50,7 +51,7 @@ export function publishedAdvertsSuite(
       );
       const envelope = 'x'.repeat(many.envelope ?? 2);
       await Promise.all(
-        ids.map((advertId) => advertHistories.write({ ...history, advertId }, { ...row, envelope })),
+        ids.map((advertId) => advertHistories.write({ ...history, feed, advertId }, { ...row, envelope })),
       );
 
       const first = await publishedAdverts.page(history);
@@ -64,15 +65,15 @@ export function publishedAdvertsSuite(
     it('leaves out other accounts, other generations, and adverts without an event', async () => {
       const { advertHistories, publishedAdverts } = await subject();
       const { envelope: _none, by: _nobody, ...bare } = row;
-      await advertHistories.write({ ...history, advertId: '1' }, row);
+      await advertHistories.write({ ...history, feed, advertId: '1' }, row);
       await advertHistories.write(
-        { ...history, advertId: '2' },
+        { ...history, feed, advertId: '2' },
         { ...bare, sequence: 0, status: null, owed: true },
       );
       for (const partnerAccount of ['main2', 'main.x', 'mai'])
-        await advertHistories.write({ ...history, partnerAccount, advertId: '3' }, row);
+        await advertHistories.write({ ...history, feed, partnerAccount, advertId: '3' }, row);
       for (const generation of [history.generation - 1, history.generation + 1, history.generation * 10])
-        await advertHistories.write({ ...history, generation, advertId: '4' }, row);
+        await advertHistories.write({ ...history, feed, generation, advertId: '4' }, row);
 
       expect(await all(publishedAdverts)).toEqual(['1']);
     });

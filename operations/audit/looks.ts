@@ -1,0 +1,64 @@
+/** One look at an advert: what was published last, and what the service says now. */
+import { advertsFeed } from '../../shared/contract/feeds.ts';
+import { asPartnerError } from '../../shared/domain/faults.ts';
+import type { AdvertHistories } from '../../shared/ports/advert-histories.ts';
+import type { AdvertReader } from '../../shared/ports/advert-reader.ts';
+import type { BackfillKey } from '../../shared/ports/backfills.ts';
+import type { PacedRequests } from './paced-requests.ts';
+
+export interface Look {
+  readonly advertId: string;
+  /** Number of the latest event; 0: there is none. */
+  readonly sequence: number;
+  readonly published: string | null;
+  /** The bus may not have accepted the latest event. */
+  readonly owed: boolean;
+  /** null: the service does not know the advert. Absent: the service was not asked. */
+  readonly actual?: string | null;
+}
+
+const feed = advertsFeed.name;
+
+export interface LookDeps {
+  readonly histories: Pick<AdvertHistories, 'read'>;
+  readonly adverts: AdvertReader;
+  readonly requests: PacedRequests;
+}
+
+/**
+ * @param asksService false: only whether the advert was ever published
+ * @returns undefined when the service's answer about this advert cannot be read
+ * @throws {PartnerError} for what is not this advert's own fault
+ */
+export async function lookAt(
+  { histories, adverts, requests }: LookDeps,
+  { partnerAccount, generation }: BackfillKey,
+  advertId: string,
+  asksService: boolean,
+): Promise<Look | undefined> {
+  const row = await histories.read({ partnerAccount, generation, feed, advertId });
+  const { sequence = 0, status = null, owed = false } = row ?? {};
+  const look = { advertId, sequence, published: status, owed };
+  if (!asksService) return look;
+  try {
+    const { status: actual } = await requests((deadlineMs) =>
+      adverts.readAdvert(partnerAccount, advertId, { deadlineMs, generation, feed }),
+    );
+    return { ...look, actual };
+  } catch (error) {
+    const fault = asPartnerError(error);
+    if (fault.code === 'not-found') return { ...look, actual: null };
+    if (fault.policy.blames === 'advert') return undefined;
+    throw fault;
+  }
+}
+
+/** Whether what was published is what the service says. An advert that neither has an event nor is known is so, too. */
+export function isEqual({ sequence, published, owed, actual }: Look): boolean {
+  if (sequence === 0) return actual === null;
+  return actual === undefined || (published === actual && !owed);
+}
+
+/** Whether nothing has changed between two looks, neither what was published nor what the service says. */
+export const isUnchanged = (one: Look, other: Look): boolean =>
+  one.sequence === other.sequence && one.owed === other.owed && one.actual === other.actual;
