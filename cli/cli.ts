@@ -14,6 +14,7 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['webhook', async () => (await import('./commands/webhook/webhook.ts')).addWebhook],
   ['backfill', async () => (await import('./commands/backfill/backfill.ts')).addBackfill],
   ['resync', async () => (await import('./commands/resync/resync.ts')).addResync],
+  ['audit', async () => (await import('./commands/audit/audit.ts')).addAudit],
   ['snapshot', async () => (await import('./commands/snapshot/snapshot.ts')).addSnapshot],
   ['replay', async () => (await import('./commands/replay/replay.ts')).addReplay],
   ['status', async () => (await import('./commands/status/status.ts')).addStatus],

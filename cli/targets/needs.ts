@@ -4,6 +4,7 @@ import type { StatusPorts } from '../../operations/status.ts';
 import type { BridgeSettings } from '../../shared/contract/settings.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import type { Need } from './open.ts';
+import type { Auditing } from './ports/auditing.ts';
 import type { CatchUp } from './ports/catch-up.ts';
 import type { Applications, Connections, Disconnections } from './ports/connections.ts';
 import type { Pauses, Polls } from './ports/pauses.ts';
@@ -63,3 +64,9 @@ export const catchUp: Need<CatchUp> = {
   local: async (bridge) => (await import('./local/catch-up.ts')).localCatchUp(bridge),
   stack: async (bridge) => (await import('./stack/catch-up.ts')).stackCatchUp(bridge),
 };
+
+/** @param settings of an embedded bridge alone: a stack has its own */
+export const auditing = (settings: Partial<BridgeSettings>): Need<Auditing> => ({
+  local: async (bridge) => (await import('./local/auditing.ts')).localAuditing(bridge, settings),
+  stack: async (bridge) => (await import('./stack/auditing.ts')).stackAuditing(bridge),
+});

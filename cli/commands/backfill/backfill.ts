@@ -1,20 +1,16 @@
-import * as v from 'valibot';
 import { backfill, pauseBackfill } from '../../../operations/backfill.ts';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { advertsFeed } from '../../../shared/contract/feeds.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
-import { flag, nameArgument, number, option, text } from '../../shared/options.ts';
+import { flag, nameArgument, text } from '../../shared/options.ts';
 import { withProgress } from '../../shared/progress.ts';
 import { connectedAccount } from '../../targets/connected-account.ts';
 import { catchUp } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
 import { fileSource, listSource } from './advert-sources.ts';
+import { pagingOptions } from './paging-options.ts';
 import { endedLines, malformedText, more, otherSourceText, pausedText, progressText } from './text.ts';
-
-const parameter = v.optional(
-  v.pipe(v.string(), v.regex(/^[A-Za-z0-9_.[\]-]{1,64}$/, 'expected the name of a query parameter')),
-);
 
 /** Live changes wait behind so many messages and a page: about a minute at the default rate. */
 const maxWaiting = 500;
@@ -33,14 +29,7 @@ export const addBackfill = defineCommand(
       ids: text('FILE', 'fetch the adverts of FILE, one ID a line; - is standard input'),
       restart: flag('abandon an unfinished backfill and begin anew'),
       pause: flag('stop the backfill that is running elsewhere, after its current page'),
-      paging: option(
-        'STYLE',
-        'assumed way in which the list is paged: page, offset or none',
-        v.optional(v.picklist(['page', 'offset', 'none'], 'expected page, offset or none'), 'page'),
-      ),
-      pageSize: number('assumed largest page of the list, 1–1000', 1, 1000, 100),
-      positionParameter: option('NAME', 'what the list calls page or offset, if not so', parameter),
-      limitParameter: option('NAME', 'what the list calls the page size, if not limit', parameter),
+      ...pagingOptions,
     },
   },
   async ({ io, target, argument: partnerAccount, options, report }) => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { noSubscriberYet } from '../../../embedded/connect.ts';
 import { createLocalPartner } from '../../../embedded/partner.ts';
+import type { BridgeSettings } from '../../../shared/contract/settings.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
 import { isRunning } from '../../../shared/sqlite/file/run-lock.ts';
 import { silentObserver } from '../../shared/silent-observer.ts';
@@ -8,9 +9,9 @@ import type { CatchUp } from '../ports/catch-up.ts';
 import { baseUrlOf, type LocalBridge, settingsWith } from './bridge.ts';
 
 /** Catching up on the embedded state, beside a `run` of the same folder or without one. */
-export function localCatchUp(bridge: LocalBridge): CatchUp {
+export function localCatchUp(bridge: LocalBridge, given: Partial<BridgeSettings> = {}): CatchUp {
   const { state, target, onClose } = bridge;
-  const settings = settingsWith();
+  const settings = settingsWith(given);
   const partner = createLocalPartner({
     state,
     baseUrl: baseUrlOf(bridge),
@@ -25,6 +26,7 @@ export function localCatchUp(bridge: LocalBridge): CatchUp {
     accounts: partner.accounts,
     backfills: state.backfills,
     lister: partner,
+    adverts: partner,
     poll: {
       feedStates: state.feedStates,
       reader: partner,
@@ -34,7 +36,12 @@ export function localCatchUp(bridge: LocalBridge): CatchUp {
       clock: systemClock,
       newId: () => randomUUID().replaceAll('-', ''),
       holder: `resync-${randomUUID()}`,
-      settings: { overlapSeconds: settings.overlapSeconds, leaseMs: 90_000, maxWaiting: 20_000 },
+      settings: {
+        overlapSeconds: settings.overlapSeconds,
+        maxRequestsPerSecond: settings.maxRequestsPerSecond,
+        leaseMs: 90_000,
+        maxWaiting: 20_000,
+      },
     },
     isDelivering: () => isRunning(target.dir),
   };

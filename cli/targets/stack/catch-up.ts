@@ -45,6 +45,7 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
     accounts,
     backfills: createBackfills(table),
     lister: partner,
+    adverts: partner,
     poll: {
       feedStates: createFeedStates(table),
       reader: partner,
@@ -56,7 +57,11 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
       newId: randomUUID,
       newTrace: tracerFor(config, randomBytes),
       holder: `resync ${randomUUID()}`,
-      settings: { overlapSeconds: config.overlapSeconds, ...drainLimits },
+      settings: {
+        overlapSeconds: config.overlapSeconds,
+        maxRequestsPerSecond: config.maxRequestsPerSecond,
+        ...drainLimits,
+      },
     },
     isDelivering: () => true,
   };

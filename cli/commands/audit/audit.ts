@@ -1,0 +1,103 @@
+import * as v from 'valibot';
+import { type AuditResult, audit } from '../../../operations/audit/audit.ts';
+import {
+  type AuditSource,
+  fullSource,
+  namedSource,
+  sampleSource,
+} from '../../../operations/audit/sources.ts';
+import { boundOf, leftOver } from '../../../operations/audit/verdict.ts';
+import { UsageError } from '../../../operations/errors.ts';
+import { bridgeSettings } from '../../../shared/contract/settings.ts';
+import type { BackfillKey } from '../../../shared/ports/backfills.ts';
+import { defineCommand } from '../../shared/command.ts';
+import { exitCodes, say } from '../../shared/io.ts';
+import { flag, nameArgument, option, optionalNumber, text } from '../../shared/options.ts';
+import { withProgress } from '../../shared/progress.ts';
+import { connectedAccount } from '../../targets/connected-account.ts';
+import { auditing } from '../../targets/needs.ts';
+import { withBridge } from '../../targets/open.ts';
+import type { Auditing } from '../../targets/ports/auditing.ts';
+import { fileSource, listSource } from '../backfill/advert-sources.ts';
+import { pagingOptions } from '../backfill/paging-options.ts';
+import { defaultSample, endedLines, findingLines, hintText, more, progressText } from './text.ts';
+
+const { maxRequestsPerSecond } = bridgeSettings;
+
+export const addAudit = defineCommand(
+  {
+    name: 'audit',
+    summary: 'compare what was published with what the service says now',
+    description:
+      'Compares the status that was published last of adverts chosen at random with what the partner service says now, and ' +
+      'tells how many of all may be wrong. A difference counts only when no change explains it.',
+    more,
+    argument: nameArgument,
+    options: {
+      sample: optionalNumber(
+        `compare so many adverts, chosen at random (default: ${defaultSample})`,
+        1,
+        1_000_000,
+      ),
+      full: flag('compare every advert that was published, and look for adverts that never were'),
+      ids: text('FILE', 'compare the adverts of FILE, one ID a line; - is standard input'),
+      repair: flag('have what differs published: each advert gets its next event, with the cause "audit"'),
+      maxRequestsPerSecond: option(
+        'N',
+        'rate limit of the whole bridge, as given to `run` (with --local; default: 10)',
+        v.optional(maxRequestsPerSecond.wrapped),
+      ),
+      ...pagingOptions,
+    },
+  },
+  async ({ io, target, argument: partnerAccount, options, answer }) => {
+    const { sample, full, ids, repair, paging, maxRequestsPerSecond: rate, ...parameters } = options;
+    if ([sample !== undefined, full, ids !== undefined].filter(Boolean).length > 1) {
+      throw new UsageError(
+        '--sample, --full and --ids exclude each other: each says which adverts are compared',
+      );
+    }
+    if (rate !== undefined && target.kind === 'stack') {
+      throw new UsageError('--max-requests-per-second goes with --local: a stack has it as a setting');
+    }
+    const fromFile = ids === undefined ? undefined : await fileSource(io, ids);
+    const signal = io.untilStopped();
+    const sourceFor = (bridge: Auditing, key: BackfillKey): AuditSource => {
+      if (fromFile) return namedSource(fromFile);
+      if (!full) return sampleSource(bridge.publishedAdverts, key, sample ?? defaultSample);
+      const list = listSource(bridge, key, { style: paging, ...parameters });
+      return fullSource(bridge.publishedAdverts, key, list);
+    };
+    const { end, progress } = await withBridge(
+      target,
+      auditing(rate === undefined ? {} : { maxRequestsPerSecond: rate }),
+      async (bridge): Promise<AuditResult> => {
+        const { generation } = await connectedAccount(bridge.accounts, partnerAccount, target);
+        const key = { partnerAccount, generation };
+        const total = fromFile?.total ?? (full ? undefined : (sample ?? defaultSample));
+        return withProgress(io, (show) =>
+          audit(
+            {
+              ...bridge,
+              onProgress: (step) => show(progressText(step, total, bridge.poll.settings.overlapSeconds)),
+            },
+            key,
+            sourceFor(bridge, key),
+            { signal, repair },
+          ),
+        );
+      },
+    );
+    const { checked, equal, differing, neverPublished, undecided, repaired } = progress;
+    const bound = end === 'done' ? boundOf(progress) : null;
+    answer(
+      { partnerAccount, end, checked, equal, differing, neverPublished, undecided, bound, repaired },
+      ...findingLines(progress),
+      ...endedLines(end, progress, bound),
+    );
+    const left = leftOver(progress);
+    const hint = hintText(target, partnerAccount, { end, left, hasRepaired: repaired > 0 });
+    if (hint !== undefined) say(io, hint);
+    return end === 'done' && left === 0 ? exitCodes.done : exitCodes.needsPerson;
+  },
+);

@@ -1,0 +1,107 @@
+import type { AuditResult, AuditStep } from '../../../operations/audit/audit.ts';
+import type { Bound } from '../../../operations/audit/verdict.ts';
+import type { AuditProgress, Difference } from '../../../shared/ports/audits.ts';
+import { commandFor, type Target } from '../../shared/target.ts';
+import { count } from '../../shared/wording.ts';
+
+/** Takes a minute at the default rate, and shows that at most 1 % are wrong when none of it is. */
+export const defaultSample = 299;
+
+export const more = `The adverts of a sample are chosen at random from all that were ever published. When none of ${defaultSample} differs, at most 1 % of
+all are wrong, with 95 % confidence; of 2,995, at most 0.1 %. When more differ, the bound is greater.
+
+An advert that differs is looked at again after some minutes (overlapSeconds), when the feed lists every change that the first look
+may have seen, and no message of the advert waits. Then a difference stands that no change explains. One that could not be
+told from a change is "undecided", and counts as wrong in the bound.
+
+Requests take half of the bridge's rate at most. Ctrl-C stops; the same command continues within a day, also after a crash. --full
+reads the service's list of adverts, too: --paging and the --…-parameter options are as for \`backfill\`.
+
+Exit codes: 0 nothing differs, or all that does was sent through the queue; 1 a fault, the same command continues; 3 something
+differs and was not repaired, or the audit was stopped.
+
+Examples:
+  advert-bridge audit main --local .advert-bridge
+  advert-bridge audit main --sample 2995   (the deployed stack)
+  advert-bridge audit main --full --repair
+  advert-bridge audit main --json | jq -r '.differing[].advertId' | advert-bridge audit main --ids - --repair`;
+
+export function progressText(
+  { checked, found, waitsFor }: AuditStep,
+  total: number | undefined,
+  overlapSeconds: number,
+): string {
+  const of = total === undefined ? '' : ` of ${count(total)}`;
+  const differ = found === 0 ? '' : `, ${count(found)} to be looked at again`;
+  const wait =
+    waitsFor === 'feed'
+      ? `: waiting ${overlapSeconds} s, until the feed lists every change that was seen`
+      : waitsFor === 'service'
+        ? ', waiting for the partner service'
+        : '';
+  return `${count(checked)}${of} adverts compared${differ}${wait}`;
+}
+
+const statusText = (status: string | null, none: string): string => (status === null ? none : `"${status}"`);
+
+function differenceText({ advertId, published, actual, owed }: Difference): string {
+  if (owed && published === actual)
+    return `${advertId}: published as ${statusText(published, 'unavailable')}, perhaps never accepted by the bus`;
+  return `${advertId}: published as ${statusText(published, 'unavailable')}, the service says ${statusText(actual, 'that there is no such advert')}`;
+}
+
+/** One line for each advert that is not as it should be. */
+export const findingLines = ({ differing, neverPublished, undecided }: AuditProgress): string[] => [
+  ...differing.map(differenceText),
+  ...neverPublished.map((advertId) => `${advertId}: never published`),
+  ...undecided.map((advertId) => `${advertId}: undecided`),
+];
+
+/** Rounded up to two digits, so that nothing is promised that was not shown. */
+export function percent(share: number): string {
+  if (share === 0) return '0 %';
+  const digit = 10 ** (Math.floor(Math.log10(share * 100)) - 1);
+  return `${Number((Math.ceil((share * 100) / digit - 1e-9) * digit).toPrecision(2))} %`;
+}
+
+export function endedLines(end: AuditResult['end'], progress: AuditProgress, bound: Bound | null): string[] {
+  const { checked, equal, differing, neverPublished, undecided, repaired } = progress;
+  const lines = [
+    `${count(checked)} adverts compared: ${count(equal)} are as published, ${count(differing.length)} differ, ` +
+      `${count(neverPublished.length)} were never published, ${count(undecided.length)} are undecided.`,
+  ];
+  if (repaired > 0) lines.push(`${count(repaired)} were sent through the queue: each gets its next event.`);
+  if (bound?.confidence === 1) lines.push(`That is all of them: ${percent(bound.mostWrong)} were wrong.`);
+  else if (bound && checked > 0)
+    lines.push(`Of all published adverts at most ${percent(bound.mostWrong)} are wrong (95 % confidence).`);
+  if (end === 'stopped') lines.push('Stopped before the end.');
+  if (end === 'taken-over') lines.push('Stopped: another process audits the same partner account.');
+  if (end === 'too-many')
+    lines.push('Stopped, for so much differs that a look at each advert is not worth it.');
+  return lines;
+}
+
+/** What to do next, if anything. */
+export function hintText(
+  target: Target,
+  name: string,
+  {
+    end,
+    left,
+    hasRepaired,
+  }: { readonly end: AuditResult['end']; readonly left: number; readonly hasRepaired: boolean },
+): string | undefined {
+  if (end === 'too-many')
+    return `Next: \`${commandFor(target, `backfill ${name}`)}\` has every advert fetched once`;
+  if (end === 'stopped') return `To continue: the same command, within a day`;
+  if (end !== 'done') return undefined;
+  if (left > 0) {
+    return (
+      `Next: docs/operate/runbook.md, "The audit found differences". To have them published: ` +
+      `\`${commandFor(target, `audit ${name} --ids FILE --repair`)}\``
+    );
+  }
+  return hasRepaired
+    ? `Next: \`${commandFor(target, target.kind === 'local' ? 'run' : `status ${name}`)}\``
+    : undefined;
+}

@@ -1,0 +1,15 @@
+import type { BridgeSettings } from '../../../shared/contract/settings.ts';
+import type { Auditing } from '../ports/auditing.ts';
+import type { LocalBridge } from './bridge.ts';
+import { localCatchUp } from './catch-up.ts';
+
+/** Auditing the embedded state, beside a `run` of the same folder or without one. */
+export function localAuditing(bridge: LocalBridge, settings: Partial<BridgeSettings>): Auditing {
+  const { audits, advertHistories, publishedAdverts, waitingMessages } = bridge.state;
+  return {
+    ...localCatchUp(bridge, settings),
+    ...{ audits, publishedAdverts, histories: advertHistories },
+    isSettled: async (partnerAccount, advertId) =>
+      (await waitingMessages.ofAdvert(partnerAccount, advertId)).length === 0,
+  };
+}

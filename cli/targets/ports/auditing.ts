@@ -1,0 +1,8 @@
+import type { AuditDeps } from '../../../operations/audit/audit.ts';
+import type { PublishedAdverts } from '../../../shared/ports/published-adverts.ts';
+import type { CatchUp } from './catch-up.ts';
+
+/** What `audit` asks of a bridge, whichever kind it is. */
+export interface Auditing extends CatchUp, Pick<AuditDeps, 'audits' | 'histories' | 'isSettled'> {
+  readonly publishedAdverts: PublishedAdverts;
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { createPacedRequests } from '../../../../operations/audit/paced-requests.ts';
+import type { Clock } from '../../../../shared/domain/clock.ts';
+import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { createScheduler } from '../../../simulation/model/scheduler.ts';
+
+/** Time in which several may sleep at once. */
+function createVirtualTime() {
+  const scheduler = createScheduler(1);
+  const clock: Clock = {
+    now: scheduler.now,
+    sleep: (ms) => new Promise((wake) => void scheduler.after(ms, wake)),
+  };
+  return { clock, runOut: () => scheduler.run(() => false) };
+}
+
+describe('paced requests', () => {
+  it('start at half of the rate at most, however many are asked for at once', async () => {
+    const { clock, runOut } = createVirtualTime();
+    const signal = new AbortController().signal;
+    const requests = createPacedRequests({ clock, maxRequestsPerSecond: 10, signal });
+    const times: number[] = [];
+
+    const all = Promise.all(
+      Array.from({ length: 50 }, () => requests(async () => void times.push(clock.now()))),
+    );
+    await new Promise(setImmediate);
+    await runOut();
+    await all;
+
+    expect(times).toHaveLength(50);
+    for (const at of times) {
+      expect(times.filter((one) => one >= at && one < at + 1_000).length).toBeLessThanOrEqual(5);
+    }
+  });
+
+  it('give each request a minute, and end with what is not to be tried again', async () => {
+    const { clock, runOut } = createVirtualTime();
+    const signal = new AbortController().signal;
+    const requests = createPacedRequests({ clock, maxRequestsPerSecond: 10, signal });
+    const begun = clock.now();
+    const deadlines: number[] = [];
+
+    const refused = requests(async (deadlineMs) => {
+      deadlines.push(deadlineMs - begun);
+      throw new PartnerError('account-stopped', 'stopped');
+    });
+    const ended = expect(refused).rejects.toMatchObject({ code: 'account-stopped' });
+    await runOut();
+    await ended;
+
+    expect(deadlines).toEqual([60_000]);
+  });
+});
