@@ -47,7 +47,7 @@ export class AdvertBridge extends Stack {
     const connect = new Connect(this, 'Connect', { settings, feedState, advertStatus, bus });
     refreshToken.application.readableBy(refreshToken.function, connect.function);
     const drain = new Drain(this, 'Drain', shared);
-    const catchUp = new CatchUp(this, 'CatchUp', { ...shared, drain: drain.function });
+    const catchUp = new CatchUp(this, 'CatchUp', { ...shared, advertStatus, drain: drain.function });
     // Nothing runs without its alarms.
     drain.schedule.node.addDependency(alarms);
     refreshToken.schedule.node.addDependency(alarms);

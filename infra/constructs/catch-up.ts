@@ -10,13 +10,14 @@ import { tokenReaderPath } from './partner-secrets.ts';
 
 export interface CatchUpProps {
   readonly feedState: DurableTable;
+  readonly advertStatus: DurableTable;
   readonly changedAdverts: ChangedAdverts;
   readonly drain: BridgeFunction;
   readonly refreshToken: BridgeFunction;
 }
 
 /**
- * The role for people who run `backfill` and `resync` (cli/targets/stack/catch-up.ts). Both ask the partner service
+ * The role for people who run `backfill`, `resync` and `audit` (cli/targets/stack/catch-up.ts). They ask the partner service
  * themselves, so they read tokens, which the secrets deny to every role outside the path of token readers. It may do what
  * these commands do and nothing else. Who of this AWS account may assume it is for the account's own policies to say.
  */
@@ -25,9 +26,9 @@ export class CatchUp extends Construct implements Grantee {
 
   constructor(scope: Construct, id: string, props: CatchUpProps) {
     super(scope, id);
-    const { feedState, changedAdverts, drain, refreshToken } = props;
+    const { feedState, advertStatus, changedAdverts, drain, refreshToken } = props;
     this.role = new Role(this, 'Role', {
-      description: 'For people: advert-bridge backfill and resync',
+      description: 'For people: advert-bridge backfill, resync and audit',
       path: tokenReaderPath,
       assumedBy: new AccountRootPrincipal(),
     });
@@ -40,8 +41,13 @@ export class CatchUp extends Construct implements Grantee {
       ...rateBudget,
       account: ['GetItem', 'Query'],
       feed: ['Query', 'UpdateItem'],
-      // The progress of a backfill is in the item of the books.
+      // The progress of a backfill is in the item of the books, that of an audit beside it.
       books: ['GetItem', 'UpdateItem'],
+      parked: ['GetItem'],
+    });
+    this.may('AdvertStatus', {
+      actions: ['dynamodb:BatchGetItem', 'dynamodb:Scan'],
+      resources: [advertStatus.tableArn],
     });
     readsAndRenewsTokens(this, refreshToken);
     this.may('ChangedAdverts', {

@@ -34,8 +34,10 @@ export interface AuditStep {
   readonly checked: number;
   /** Differences found so far. */
   readonly found: number;
-  /** `feed`: until differences can be told from changes; `service`: it asked for a pause, or fails. */
+  /** `service`: it asked for a pause, or fails. */
   readonly waitsFor?: 'feed' | 'service';
+  /** How long it waits for the feed at least, until differences can be told from changes. */
+  readonly leftMs?: number;
 }
 
 export interface AuditOptions {
@@ -100,6 +102,7 @@ interface Batch {
   readonly since: string;
   readonly candidates: Map<string, Look>;
   readonly unreadable: string[];
+  population: number | undefined;
   checked: number;
   equal: number;
 }
@@ -148,6 +151,7 @@ async function walk(run: Run, source: AuditSource): Promise<AuditResult['end']> 
     batch ??= {
       ...{ begunAt: clock.now(), since: await unreadSince(deps.poll, key.partnerAccount) },
       ...{ candidates: new Map(), unreadable: [], checked: 0, equal: 0 },
+      population: run.progress.population,
     };
     if (page) await lookAtPage(run, page, batch);
     position = page?.next ?? position;
@@ -157,17 +161,20 @@ async function walk(run: Run, source: AuditSource): Promise<AuditResult['end']> 
     const decided = await decide(run, batch);
     const found = decided.differing.length + decided.neverPublished.length;
     const end = page ? (found >= maxFindings ? 'too-many' : undefined) : 'done';
-    if (
-      !(await store(run, decided, { state: end ? 'done' : 'running', ...(position && { position }), page }))
-    )
+    if (!(await store(run, decided, { state: end ? 'done' : 'running', ...(position && { position }) })))
       return 'taken-over';
     if (end) return end;
     batch = undefined;
   }
 }
 
-async function lookAtPage(run: Run, { advertIds, isListOnly }: AuditPage, batch: Batch): Promise<void> {
+async function lookAtPage(
+  run: Run,
+  { advertIds, isListOnly, population }: AuditPage,
+  batch: Batch,
+): Promise<void> {
   const { deps, key, options, requests } = run;
+  batch.population = population ?? batch.population;
   let hasFailed = false;
   await forEachConcurrent(advertIds, looksAtOnce, async (advertId) => {
     if (hasFailed) return;
@@ -189,15 +196,22 @@ async function lookAtPage(run: Run, { advertIds, isListOnly }: AuditPage, batch:
 
 /** What is known about the adverts of a batch, added to what was known before; `sent`: for repair. */
 interface Decided
-  extends Pick<AuditProgress, 'checked' | 'equal' | 'differing' | 'neverPublished' | 'undecided'> {
+  extends Pick<
+    AuditProgress,
+    'checked' | 'equal' | 'differing' | 'neverPublished' | 'undecided' | 'population'
+  > {
   readonly sent: number;
 }
 
 async function decide(run: Run, batch: Batch): Promise<Decided> {
   const { deps, key, options, progress, requests } = run;
   const candidates = [...batch.candidates.values()];
-  if (candidates.length > 0) tell(run, batch, 'feed');
-  const found = await confirm({ ...deps, requests, signal: options.signal }, key, candidates, batch.since);
+  const found = await confirm(
+    { ...deps, requests, signal: options.signal, onWaiting: (leftMs) => tell(run, batch, 'feed', leftMs) },
+    key,
+    candidates,
+    batch.since,
+  );
   const open = [...found.standing, ...found.undecided].map(({ advertId }) => advertId);
   if (options.repair && open.length > 0) await send(run, open);
   const { differing, neverPublished } = sorted(found);
@@ -211,6 +225,7 @@ async function decide(run: Run, batch: Batch): Promise<Decided> {
       ...batch.unreadable,
       ...found.undecided.map(({ advertId }) => advertId),
     ],
+    ...(batch.population !== undefined && { population: batch.population }),
     sent: options.repair ? open.length : 0,
   };
 }
@@ -244,13 +259,11 @@ async function send({ deps, key }: Run, ids: readonly string[]): Promise<void> {
 async function store(
   run: Run,
   { sent, ...decided }: Decided,
-  { page, ...change }: Pick<AuditProgress, 'state' | 'position'> & { readonly page: AuditPage | undefined },
+  change: Pick<AuditProgress, 'state' | 'position'>,
 ): Promise<boolean> {
   const { progress, deps, key, version } = run;
-  const { population } = page ?? progress;
   const next: AuditProgress = {
     ...{ ...progress, ...decided, ...change },
-    ...(population !== undefined && { population }),
     repaired: progress.repaired + sent,
     updatedAt: toInstant(deps.poll.clock.now()),
   };
@@ -264,10 +277,12 @@ function tell(
   { deps, progress }: Pick<Run, 'deps' | 'progress'>,
   batch: Pick<Batch, 'checked' | 'candidates'> | undefined,
   waitsFor?: AuditStep['waitsFor'],
+  leftMs?: number,
 ): void {
   deps.onProgress?.({
     checked: progress.checked + (batch?.checked ?? 0),
     found: progress.differing.length + progress.neverPublished.length + (batch?.candidates.size ?? 0),
     ...(waitsFor && { waitsFor }),
+    ...(leftMs !== undefined && { leftMs }),
   });
 }

@@ -10,6 +10,7 @@ import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import type { BackfillKey } from '../../shared/ports/backfills.ts';
 import { unreadSince } from '../unread.ts';
 import { isEqual, isUnchanged, type Look, type LookDeps, lookAt } from './looks.ts';
+import { sleepFor } from './paced-requests.ts';
 
 export interface ConfirmDeps extends LookDeps {
   readonly poll: Pick<PollDeps, 'feedStates' | 'reader' | 'clock' | 'settings'>;
@@ -17,6 +18,8 @@ export interface ConfirmDeps extends LookDeps {
   /** Whether something takes messages from the queue now. */
   readonly isDelivering: () => boolean;
   readonly signal: AbortSignal;
+  /** Told how long the feed needs to list every change that a look may have seen. */
+  readonly onWaiting?: (leftMs: number) => void;
 }
 
 /**
@@ -59,7 +62,7 @@ export async function confirm(
   for (let round = 1; open.length > 0; round += 1) {
     // By then the feed lists every change that a look may have seen.
     // Planted fault: audit-does-not-wait
-    await clock.sleep(settings.overlapSeconds * 1000, deps.signal);
+    await sleepFor(clock, settings.overlapSeconds * 1000, deps.signal, deps.onWaiting);
     // Planted fault: audit-before-settled
     const waiting = await untilSettled(deps, key.partnerAccount, open);
     // Planted fault: audit-without-feed
@@ -96,7 +99,7 @@ async function untilSettled(
       if (await isSettled(partnerAccount, advertId)) waiting.delete(advertId);
     }
     if (waiting.size === 0 || !isDelivering() || poll.clock.now() >= untilMs) return waiting;
-    await poll.clock.sleep(settledLookMs, signal);
+    await sleepFor(poll.clock, settledLookMs, signal);
   }
 }
 

@@ -36,7 +36,7 @@ export function createPacedRequests(options: PaceOptions): PacedRequests {
     const now = clock.now();
     const mine = Math.max(now, nextMs);
     nextMs = mine + intervalMs;
-    if (mine > now) await clock.sleep(mine - now, signal);
+    if (mine > now) await sleepFor(clock, mine - now, signal);
   }
 
   return async (send) => {
@@ -50,9 +50,31 @@ export function createPacedRequests(options: PaceOptions): PacedRequests {
         const isToWait = waits.includes(fault.code);
         if (!isToWait && (!fault.policy.retryable || tries >= maxTries)) throw fault;
         onWaiting(true);
-        await clock.sleep(Math.max(fault.retryAfterMs ?? 0, backoffMs(tries, backoff)), signal);
+        await sleepFor(clock, Math.max(fault.retryAfterMs ?? 0, backoffMs(tries, backoff)), signal);
         onWaiting(false);
       }
     }
   };
+}
+
+const sliceMs = 1_000;
+
+/**
+ * Sleeps, a second at a time.
+ *
+ * @param onSlice told before each slice how much is left
+ * @throws the reason of `signal`, soon after it was aborted
+ */
+export async function sleepFor(
+  clock: Clock,
+  ms: number,
+  signal: AbortSignal,
+  onSlice: (leftMs: number) => void = () => undefined,
+): Promise<void> {
+  const untilMs = clock.now() + ms;
+  for (let leftMs = ms; leftMs > 0; leftMs = untilMs - clock.now()) {
+    signal.throwIfAborted();
+    onSlice(leftMs);
+    await clock.sleep(Math.min(leftMs, sliceMs));
+  }
 }

@@ -30,7 +30,7 @@ export const outputs = {
   fanOutFunctionName: 'FanOutFunctionName',
   refreshTokenFunctionName: 'RefreshTokenFunctionName',
   connectFunctionName: 'ConnectFunctionName',
-  /** The role for people who run `backfill` and `resync`. */
+  /** The role for people who run `backfill`, `resync` and `audit`. */
   catchUpRoleArn: 'CatchUpRoleArn',
   /** Names of the schedules that invoke the drain and refresh-token, in the default schedule group. */
   drainScheduleName: 'DrainScheduleName',

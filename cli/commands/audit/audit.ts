@@ -79,7 +79,7 @@ export const addAudit = defineCommand(
           audit(
             {
               ...bridge,
-              onProgress: (step) => show(progressText(step, total, bridge.poll.settings.overlapSeconds)),
+              onProgress: (step) => show(progressText(step, total)),
             },
             key,
             sourceFor(bridge, key),

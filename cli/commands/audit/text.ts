@@ -1,7 +1,7 @@
 import type { AuditResult, AuditStep } from '../../../operations/audit/audit.ts';
 import type { Bound } from '../../../operations/audit/verdict.ts';
 import type { AuditProgress, Difference } from '../../../shared/ports/audits.ts';
-import { commandFor, type Target } from '../../shared/target.ts';
+import { commandFor, nextLine, type Target } from '../../shared/target.ts';
 import { count } from '../../shared/wording.ts';
 
 /** Takes a minute at the default rate, and shows that at most 1 % are wrong when none of it is. */
@@ -27,19 +27,14 @@ Examples:
   advert-bridge audit main --json | jq -r '.differing[].advertId' | advert-bridge audit main --ids - --repair`;
 
 export function progressText(
-  { checked, found, waitsFor }: AuditStep,
+  { checked, found, waitsFor, leftMs = 0 }: AuditStep,
   total: number | undefined,
-  overlapSeconds: number,
 ): string {
   const of = total === undefined ? '' : ` of ${count(total)}`;
-  const differ = found === 0 ? '' : `, ${count(found)} to be looked at again`;
-  const wait =
-    waitsFor === 'feed'
-      ? `: waiting ${overlapSeconds} s, until the feed lists every change that was seen`
-      : waitsFor === 'service'
-        ? ', waiting for the partner service'
-        : '';
-  return `${count(checked)}${of} adverts compared${differ}${wait}`;
+  const differ = found === 0 ? '' : `, ${count(found)} differ`;
+  if (waitsFor === 'feed')
+    return `${count(checked)}${of} adverts compared${differ}: looked at again in ${Math.ceil(leftMs / 1000)} s`;
+  return `${count(checked)}${of} adverts compared${differ}${waitsFor ? ', waiting for the partner service' : ''}`;
 }
 
 const statusText = (status: string | null, none: string): string => (status === null ? none : `"${status}"`);
@@ -101,7 +96,5 @@ export function hintText(
       `\`${commandFor(target, `audit ${name} --ids FILE --repair`)}\``
     );
   }
-  return hasRepaired
-    ? `Next: \`${commandFor(target, target.kind === 'local' ? 'run' : `status ${name}`)}\``
-    : undefined;
+  return hasRepaired ? nextLine(target, name) : undefined;
 }

@@ -158,6 +158,8 @@ export async function travel(journey: Journey): Promise<void> {
   control.expireAccessTokens();
   expect(await catchUp('resync main --since 2026-11-01T00:00:00Z')).toMatchObject({ exitCode: 0 });
   expect(await catchUp('backfill main')).toMatchObject({ exitCode: 0 });
+  control.setStatus(first, 'limited');
+  expect(await catchUp('audit main --full --repair')).toMatchObject({ exitCode: 0 });
   expect(await catchUp('backfill nobody')).toMatchObject({
     exitCode: 2,
     stderr: expect.stringContaining('Known: main'),

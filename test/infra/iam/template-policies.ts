@@ -31,7 +31,7 @@ export interface RolePolicies {
 
 export interface TemplatePolicies {
   readonly roles: readonly RolePolicies[];
-  /** The role for people who run `backfill` and `resync`. */
+  /** The role for people who run `backfill`, `resync` and `audit`. */
   readonly catchUpRole: RolePolicies;
   /** The role of a function, by the beginning of the function's logical ID. */
   roleOf(functionId: string): RolePolicies;
