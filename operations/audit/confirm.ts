@@ -1,5 +1,5 @@
 /**
- * Tells differences that stand from those that a live change explains. Why this is exact: docs/decisions/0018-audit.md.
+ * Tells differences that stand from those that a live change explains. Why this is exact: docs/decisions/0021-audit.md.
  */
 import { idsOf } from '../../functions/drain/page-ids.ts';
 import type { PollDeps } from '../../functions/drain/poll-feed.ts';
