@@ -6,8 +6,7 @@ import { type EnqueueDeps, enqueuePage } from '../functions/drain/enqueue-page.t
 import { idsOf } from '../functions/drain/page-ids.ts';
 import type { FeedName } from '../shared/contract/feeds.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
-import type { AdvertSource } from '../shared/ports/advert-source.ts';
-import type { BackfillKey, BackfillProgress, Backfills } from '../shared/ports/backfills.ts';
+import type { AdvertSource, BackfillKey, BackfillProgress, Backfills } from '../shared/ports/backfills.ts';
 import { neverTheSame } from './list-pages.ts';
 
 export interface BackfillDeps extends EnqueueDeps {

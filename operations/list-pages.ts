@@ -1,5 +1,5 @@
 import { PartnerError } from '../shared/domain/faults.ts';
-import type { AdvertSource } from '../shared/ports/advert-source.ts';
+import type { AdvertSource } from '../shared/ports/backfills.ts';
 
 /** The pages of `source`; one that is the page before once more throws `contract-broken`, or it would never end. */
 export function neverTheSame(source: AdvertSource): AdvertSource {

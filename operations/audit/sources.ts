@@ -1,10 +1,9 @@
 /** Which adverts an audit compares, page by page. */
 import { createHash } from 'node:crypto';
 import { idsOf } from '../../functions/drain/page-ids.ts';
-import type { AdvertSource } from '../../shared/ports/advert-source.ts';
+import type { PublishedAdverts } from '../../shared/ports/advert-histories.ts';
 import type { AuditProgress } from '../../shared/ports/audits.ts';
-import type { BackfillKey } from '../../shared/ports/backfills.ts';
-import type { PublishedAdverts } from '../../shared/ports/published-adverts.ts';
+import type { AdvertSource, BackfillKey } from '../../shared/ports/backfills.ts';
 import { neverTheSame } from '../list-pages.ts';
 
 export interface AuditPage {

@@ -1,7 +1,7 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { advertIdPattern } from '../contract/checks.ts';
 import { advertStatusTable } from '../contract/tables.ts';
-import type { PublishedAdverts } from '../ports/published-adverts.ts';
+import type { PublishedAdverts } from '../ports/advert-histories.ts';
 import type { Table } from './dynamodb/conditional-write.ts';
 
 const { partitionKey: pk } = advertStatusTable;

@@ -39,3 +39,20 @@ export interface AdvertHistories {
   /** Forgets every row of the partner account, of all generations up to `generation`. */
   remove(partnerAccount: string, generation: number): Promise<void>;
 }
+
+export interface PublishedPage {
+  readonly advertIds: readonly string[];
+  /** Where the next page begins; absent after the last one. */
+  readonly next?: string;
+}
+
+/** The adverts that have an event, whichever it was; objects of other feeds are left out. */
+export interface PublishedAdverts {
+  /**
+   * Some of a generation's adverts, in an order that stays the same; there may be none on a page that is not the last.
+   * Adverts that get their first event meanwhile may be left out.
+   *
+   * @param from `next` of the page before. Default: the first page
+   */
+  page(history: Pick<AdvertKey, 'partnerAccount' | 'generation'>, from?: string): Promise<PublishedPage>;
+}

@@ -32,3 +32,18 @@ export interface Backfills {
    */
   write(key: BackfillKey, progress: BackfillProgress, expected: number, listed: number): Promise<boolean>;
 }
+
+export interface SourcePage {
+  /** As received: not checked, perhaps repeated. */
+  readonly data: readonly unknown[];
+  /** Where the next page begins. */
+  readonly next: number;
+}
+
+/** Where the advert IDs of a backfill come from. */
+export interface AdvertSource {
+  /** Identifies the source, such as `list` or `file sha256:…`. */
+  readonly name: string;
+  /** @returns undefined after the last page */
+  page(position: number): Promise<SourcePage | undefined>;
+}

@@ -1,5 +1,5 @@
 import { advertIdPattern } from '../contract/checks.ts';
-import type { PublishedAdverts } from '../ports/published-adverts.ts';
+import type { PublishedAdverts } from '../ports/advert-histories.ts';
 import type { Store } from './file/store.ts';
 
 const rowsAtOnce = 1_000;

@@ -1,7 +1,6 @@
 import { advertIdPattern } from '../../shared/contract/checks.ts';
 import { historyKeyOf as keyOf } from '../../shared/domain/history-key.ts';
-import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
-import type { PublishedAdverts } from '../../shared/ports/published-adverts.ts';
+import type { AdvertHistories, AdvertRow, PublishedAdverts } from '../../shared/ports/advert-histories.ts';
 
 /** Advert histories in memory; `published` lists those with an event, `pageSize` at a time. */
 export function createInMemoryAdvertHistories(pageSize = 100) {

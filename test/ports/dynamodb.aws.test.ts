@@ -7,12 +7,11 @@ import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
 import { createPublishedAdverts } from '../../shared/aws/published-adverts.ts';
 import { startDynamo } from '../helpers/aws/emulators.ts';
-import { advertHistoriesSuite } from './advert-histories.suite.ts';
+import { advertHistoriesSuite, publishedAdvertsSuite } from './advert-histories.suite.ts';
 import { auditsSuite } from './audits.suite.ts';
 import { budgetStoreSuite } from './budget-store.suite.ts';
 import { feedStatesSuite } from './feed-states.suite.ts';
 import { partnerAccountsSuite } from './partner-accounts.suite.ts';
-import { publishedAdvertsSuite } from './published-adverts.suite.ts';
 
 const name = 'DynamoDB (dynalite)';
 let dynamo: Awaited<ReturnType<typeof startDynamo>>;

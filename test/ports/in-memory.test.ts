@@ -1,7 +1,7 @@
 import { createInMemoryState } from '../fakes/state.ts';
 import { createInMemoryApplicationSecret } from '../fakes/token-vault.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
-import { advertHistoriesSuite } from './advert-histories.suite.ts';
+import { advertHistoriesSuite, publishedAdvertsSuite } from './advert-histories.suite.ts';
 import { applicationSecretSuite } from './application-secret.suite.ts';
 import { auditsSuite } from './audits.suite.ts';
 import { booksSuite } from './books.suite.ts';
@@ -11,7 +11,6 @@ import { feedStatesSuite } from './feed-states.suite.ts';
 import { exact } from './harness.ts';
 import { parkedMessagesSuite } from './parked-messages.suite.ts';
 import { partnerAccountsSuite } from './partner-accounts.suite.ts';
-import { publishedAdvertsSuite } from './published-adverts.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
 import { waitingMessagesSuite } from './waiting-messages.suite.ts';
 

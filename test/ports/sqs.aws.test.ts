@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { startSqs } from '../helpers/aws/emulators.ts';
+import { needsGroupsTogether } from '../helpers/aws/fauxqs-gaps.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
-import { needsGroupsTogether } from './fauxqs-gaps.ts';
 import { sqsCapabilities, sqsQueue } from './sqs-queue.ts';
 
 let sqs: Awaited<ReturnType<typeof startSqs>>;

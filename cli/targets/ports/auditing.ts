@@ -1,5 +1,5 @@
 import type { AuditDeps } from '../../../operations/audit/audit.ts';
-import type { PublishedAdverts } from '../../../shared/ports/published-adverts.ts';
+import type { PublishedAdverts } from '../../../shared/ports/advert-histories.ts';
 import type { CatchUp } from './catch-up.ts';
 
 /** What `audit` asks of a bridge, whichever kind it is. */

@@ -14,6 +14,7 @@ import { createTokenReader, createTokenUpdater, createTokenVault } from '../../.
 import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { aReadersPolicy } from '../../helpers/aws/fake-secrets-manager.ts';
+import { needsGroupsTogether } from '../../helpers/aws/fauxqs-gaps.ts';
 import { anObserver } from '../../helpers/aws/fixtures.ts';
 import { sqsInbox } from '../../helpers/aws/sqs-inbox.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
@@ -21,7 +22,6 @@ import { advertHistoriesSuite } from '../../ports/advert-histories.suite.ts';
 import { applicationSecretSuite } from '../../ports/application-secret.suite.ts';
 import { budgetStoreSuite } from '../../ports/budget-store.suite.ts';
 import { changedAdvertsQueueSuite } from '../../ports/changed-adverts-queue.suite.ts';
-import { needsGroupsTogether } from '../../ports/fauxqs-gaps.ts';
 import { feedStatesSuite } from '../../ports/feed-states.suite.ts';
 import { parkedMessagesSuite } from '../../ports/parked-messages.suite.ts';
 import { partnerAccountsSuite } from '../../ports/partner-accounts.suite.ts';

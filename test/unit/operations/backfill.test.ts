@@ -7,8 +7,12 @@ import {
 } from '../../../operations/backfill.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
-import type { AdvertSource, SourcePage } from '../../../shared/ports/advert-source.ts';
-import type { BackfillProgress, Backfills } from '../../../shared/ports/backfills.ts';
+import type {
+  AdvertSource,
+  BackfillProgress,
+  Backfills,
+  SourcePage,
+} from '../../../shared/ports/backfills.ts';
 import type { Versioned } from '../../../shared/ports/partner-accounts.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';

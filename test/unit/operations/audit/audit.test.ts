@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type AuditDeps, maxFindings } from '../../../../operations/audit/audit.ts';
 import { fullSource, namedSource } from '../../../../operations/audit/sources.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
-import type { AdvertSource } from '../../../../shared/ports/advert-source.ts';
+import type { AdvertSource } from '../../../../shared/ports/backfills.ts';
 import { createAuditedWorld } from './world.ts';
 
 const listOf = (ids: readonly string[], pageSize = 10): AdvertSource => ({
