@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { startSandbox } from '../../sandbox/server.ts';
+import { drillSteps } from './drill/run.ts';
 import { awsEnvironment, connectTo, repository, searchPath } from './emulator/cloud.ts';
 import { type MiniStack, startMiniStack } from './emulator/ministack.ts';
 import type { Options } from './emulator/options.ts';
 import type { Processes } from './emulator/processes.ts';
-import { pythonEnvironment } from './emulator/python.ts';
+import { ministack, pythonEnvironment } from './emulator/python.ts';
 import type { Steps } from './emulator/steps.ts';
 import { portConformance } from './ports/ports.ts';
 import { advertBridgeOn } from './stack/advert-bridge.ts';
@@ -49,11 +50,11 @@ export interface Surroundings {
  *
  * @throws {RunEndedError} when a step that the rest stands on fails
  */
-export async function journey(around: Surroundings): Promise<void> {
-  const { options, steps, say, processes, folder, closing, onEmulator, showLogs } = around;
+export async function journey(surroundings: Surroundings): Promise<void> {
+  const { options, steps, say, processes, folder, closing, onEmulator, showLogs } = surroundings;
 
   const program = await steps.need('a Python environment with MiniStack', () =>
-    pythonEnvironment(join(repository, '.venv', 'ministack'), processes, say),
+    pythonEnvironment(ministack, join(repository, '.venv', 'ministack'), processes, say),
   );
   const emulator = await steps.need('MiniStack starts', () =>
     startMiniStack(program, folder, searchPath, processes),
@@ -62,6 +63,8 @@ export async function journey(around: Surroundings): Promise<void> {
   const cloud = connectTo(emulator.endpoint);
   closing.push(cloud.close);
   const env = awsEnvironment(emulator.endpoint, folder);
+
+  const around = { env, processes, folder };
 
   const sandbox = await steps.need('the sandbox partner service starts', () =>
     // Changes are in the feed at once: waiting for them to become visible is for the simulation.
@@ -95,9 +98,12 @@ export async function journey(around: Surroundings): Promise<void> {
   const subscriber = await steps.need('another team puts a rule on the bus, with a queue of theirs', () =>
     subscribe(cloud, outputs.eventBusName),
   );
-  const searchIndex = await steps.need('another team deploys examples/search-index beside it', () =>
-    deploySearchIndex(cloud, outputs, env, folder, processes),
-  );
+  const isJourney = options.parts.includes('journey');
+  const searchIndex = isJourney
+    ? await steps.need('another team deploys examples/search-index beside it', () =>
+        deploySearchIndex(cloud, outputs, env, folder, processes),
+      )
+    : undefined;
   const advertBridge = advertBridgeOn(env, processes);
   const deployment: Deployment = {
     ...{ steps, say, emulator, cloud, cdk, settings, outputs },
@@ -106,7 +112,7 @@ export async function journey(around: Surroundings): Promise<void> {
 
   await makeArchive(deployment);
   await connectSteps(deployment);
-  if (options.parts.includes('journey')) {
+  if (searchIndex) {
     await deliverySteps(deployment);
     await tokenSteps(deployment);
     await statusSteps(deployment);
@@ -125,9 +131,10 @@ export async function journey(around: Surroundings): Promise<void> {
     await minimalSubscriberSteps(deployment, minimal);
     await patternSteps(deployment);
   }
+  if (options.parts.includes('drill')) await drillSteps(deployment, around);
   if (options.parts.includes('chaos')) await chaosSteps(deployment, options);
   await secrecySteps(deployment);
-  if (options.parts.includes('journey')) {
+  if (isJourney) {
     await steps.check('the grants allow every call that the functions made', async () =>
       say(await calls.check()),
     );

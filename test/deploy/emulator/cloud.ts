@@ -1,8 +1,10 @@
 import { dirname, join } from 'node:path';
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
+import { CloudWatchClient } from '@aws-sdk/client-cloudwatch';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { LambdaClient } from '@aws-sdk/client-lambda';
+import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 
@@ -47,9 +49,11 @@ export function connectTo(endpoint: string, account = awsAccount) {
   const options = { endpoint, region, credentials };
   const clients = {
     cloudFormation: new CloudFormationClient(options),
+    cloudWatch: new CloudWatchClient(options),
     dynamo: new DynamoDBClient(options),
     eventBridge: new EventBridgeClient(options),
     lambda: new LambdaClient(options),
+    scheduler: new SchedulerClient(options),
     secrets: new SecretsManagerClient(options),
     sqs: new SQSClient(options),
   };

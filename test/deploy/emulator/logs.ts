@@ -25,13 +25,14 @@ async function ask<T>(endpoint: string, operation: string, body: object, tries =
   return (await answer.json()) as T;
 }
 
-interface LogEvent {
+export interface LogEvent {
   readonly message: string;
   /** Ms since 1970. */
   readonly timestamp: number;
 }
 
-async function logEvents(endpoint: string): Promise<Map<string, LogEvent[]>> {
+/** What the functions have logged, by log group. @param startTime ms since 1970: nothing older */
+export async function logEvents(endpoint: string, startTime?: number): Promise<Map<string, LogEvent[]>> {
   const { logGroups } = await ask<{ logGroups: { logGroupName: string }[] }>(
     endpoint,
     'DescribeLogGroups',
@@ -45,6 +46,7 @@ async function logEvents(endpoint: string): Promise<Map<string, LogEvent[]>> {
       const page: { events: LogEvent[]; nextToken?: string } = await ask(endpoint, 'FilterLogEvents', {
         logGroupName,
         nextToken,
+        startTime,
       });
       events.push(...page.events);
       nextToken = page.nextToken;

@@ -1,6 +1,6 @@
 import { freshSeed, partsOf, valuesOf, wholeNumber } from '../../helpers/options.ts';
 
-export const parts = ['journey', 'chaos', 'ports'] as const;
+export const parts = ['journey', 'drill', 'chaos', 'ports'] as const;
 export type Part = (typeof parts)[number];
 
 export interface Options {
@@ -15,8 +15,9 @@ export interface Options {
 export const usage = `Usage: npm run test:deploy -- [options]
 
 Deploys the stack with the CDK command line to MiniStack, beside a sandbox of the partner service, and takes it through
-what a person and another team would do (journey); kills the functions, times them out and delivers their work twice,
-while adverts change (chaos); and runs the adapters' conformance suites (ports). Stops all that it has started.
+what a person and another team would do (journey); sets each alarm off and follows docs/operate/runbook.md until it ends
+(drill); kills the functions, times them out and delivers their work twice, while adverts change (chaos); and runs the
+adapters' conformance suites (ports). Stops all that it has started.
 
   --only PARTS  some of ${parts.join(', ')}, separated by commas (default: all)
   --faults N    chaos: how many times a function is struck in the middle of an invocation (50)
@@ -28,6 +29,7 @@ Examples:
   npm run test:deploy
   npm run test:deploy -- --only chaos --faults 50 --changes 1000
   npm run test:deploy -- --only chaos --seed 42
+  npm run test:deploy -- --only drill
 
 Exit codes: 0 all right, 1 not, 2 usage.
 `;

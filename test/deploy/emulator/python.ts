@@ -2,33 +2,46 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Finished, Processes } from './processes.ts';
 
+/** A program that pip installs, and exactly which versions. */
+export interface PythonTool {
+  readonly program: string;
+  readonly requirements: readonly string[];
+}
+
 /** Pinned: what the emulator does changes from one version to the next. hypercorn is the server it runs on. */
-const requirements = ['ministack==1.5.33', 'hypercorn==0.18.0'];
+export const ministack: PythonTool = {
+  program: 'ministack',
+  requirements: ['ministack==1.5.33', 'hypercorn==0.18.0'],
+};
+/** The AWS command line, version 1: version 2 is on no package registry. */
+export const awsCommandLine: PythonTool = { program: 'aws', requirements: ['awscli==1.46.3'] };
 
 /** Installing takes seconds from a warm mirror; a slow line is given its time. */
 const installTimeoutMs = 300_000;
 
 /**
- * A Python virtual environment with MiniStack, made when it is missing or was left half-made.
+ * A Python virtual environment with the tool, made when it is missing or was left half-made.
  *
  * @param folder where it stands; kept between runs
  * @param say told what is being done, for it takes a while
- * @returns the path of the `ministack` program
+ * @returns the path of the tool's program
  * @throws {Error} saying what the machine lacks
  */
 export async function pythonEnvironment(
+  tool: PythonTool,
   folder: string,
   processes: Processes,
   say: (line: string) => void,
 ): Promise<string> {
-  const program = join(folder, 'bin', 'ministack');
+  const { requirements } = tool;
+  const program = join(folder, 'bin', tool.program);
   const python = join(folder, 'bin', 'python');
   const env = pythonEnv();
 
   const attempt = (file: string, args: string[], timeoutMs = 60_000): Promise<Finished> =>
     processes.run({ file, args, env }, { timeoutMs });
 
-  if ((await exists(program)) && (await isComplete(python, attempt))) return program;
+  if ((await exists(program)) && (await isComplete(python, requirements, attempt))) return program;
 
   const version = await attempt('python3', ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])']).catch(
     () => undefined,
@@ -36,7 +49,7 @@ export async function pythonEnvironment(
   const [major = 0, minor = 0] = (version?.stdout ?? '').trim().split('.').map(Number);
   if (version?.code !== 0 || major < 3 || (major === 3 && minor < 10)) {
     const found = version?.code === 0 ? `python3 is ${version.stdout.trim()}` : 'there is no python3';
-    throw new Error(`MiniStack needs Python 3.10 or later: ${found}`);
+    throw new Error(`${tool.program} needs Python 3.10 or later: ${found}`);
   }
 
   say(`making a Python virtual environment in ${folder}`);
@@ -62,6 +75,7 @@ export async function pythonEnvironment(
 
 async function isComplete(
   python: string,
+  requirements: readonly string[],
   attempt: (file: string, args: string[]) => Promise<Finished>,
 ): Promise<boolean> {
   const show = 'from importlib.metadata import version as v; print(*("%s==%s" % (n, v(n)) for n in N))';

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { drain } from '../stack/functions.ts';
+import { deliver } from '../steps/delivery.ts';
+import type { Exercise, Scene } from './scene.ts';
+
+/** The ID of the dead letter whose line of `dead-letters list` has this text. */
+async function letterOf(scene: Scene, text: string): Promise<string> {
+  const list = await scene.follow('dead-letters-list');
+  const line = list.split('\n').find((each) => each.includes(text));
+  const id = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(line ?? '')?.[0];
+  assert.ok(id, `no letter with ${text} in:\n${list}`);
+  return id;
+}
+
+/** What the bridge gave up on. */
+export const deadLetters: Exercise = {
+  alarm: 'DeadLetters',
+  provokedBy: 'the service refuses the request for one advert (422), and lists what is no advert ID',
+  mendedBy: 'dead-letters list, show, redrive, drop',
+
+  async provoke({ deployment: { sandbox, cloud, outputs }, account, adverts: [odd = ''] }) {
+    const { control } = sandbox;
+    control.faults.add({ kind: 'status', status: 422, body: {}, endpoint: 'advert', advertId: odd });
+    control.setStatus(odd, 'limited');
+    control.listRaw('../oauth/token', account);
+    await drain(cloud, outputs.drainFunctionName);
+  },
+
+  async mend(scene) {
+    const { deployment, adverts } = scene;
+    const [odd = ''] = adverts;
+    const refused = await letterOf(scene, odd);
+    assert.match(await scene.follow('dead-letters-show', { ID: refused }), /invalid-request/);
+    deployment.sandbox.control.faults.clear();
+    await scene.follow('dead-letters-redrive', { ID: refused });
+    await deliver(deployment, 1);
+    const malformed = await letterOf(scene, '../oauth/token');
+    await scene.follow('dead-letters-drop', { ID: malformed });
+  },
+};
+
+/** A subscriber asks where an event is. */
+export const missingEvent: Exercise = {
+  alarm: 'An event did not come',
+  isWithoutAlarm: true,
+  provokedBy: 'an advert that was published, and one that the service never listed',
+  mendedBy: 'history',
+
+  async provoke({ deployment, adverts }) {
+    deployment.sandbox.control.setStatus(adverts[1] ?? '', 'moderated');
+    await deliver(deployment, 1);
+  },
+  async mend(scene) {
+    const { account, adverts } = scene;
+    const answerOf = async (advert = '') =>
+      (await scene.follow('history', { NAME: account, ADVERT: advert })).trimEnd().split('\n').at(-1) ?? '';
+    assert.match(await answerOf(adverts[1]), /published/);
+    assert.match(await answerOf(adverts[7]), /not listed|never listed|has not/);
+  },
+};

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GetScheduleCommand, UpdateScheduleCommand } from '@aws-sdk/client-scheduler';
+import { drain, invoke } from '../stack/functions.ts';
+import { deliver } from '../steps/delivery.ts';
+import type { Exercise, Scene } from './scene.ts';
+
+/** For every function to know of a pause, as docs/operate/runbook.md has it. */
+const noticedAfterMs = 5_000;
+const noticedMs = 20_000;
+
+/** What the schedule does once a minute; whatever comes of it. */
+async function runDrain({ deployment: { cloud, outputs } }: Scene): Promise<void> {
+  await invoke(cloud, outputs.drainFunctionName).catch(() => undefined);
+}
+
+/** Feeds are not read. */
+export const serviceDown: Exercise = {
+  alarm: 'NoSuccessfulDrain',
+  provokedBy: 'the service answers 503 to every request for a feed',
+  mendedBy: 'waiting: the service is back, and the drain goes on by itself',
+
+  async provoke({ deployment: { sandbox } }) {
+    sandbox.control.faults.add({ kind: 'status', status: 503, endpoint: 'feed' });
+  },
+  meanwhile: runDrain,
+
+  async mend(scene) {
+    const { deployment, adverts } = scene;
+    const { sandbox, outputs } = deployment;
+    await scene.follow('outputs');
+    assert.match(await scene.follow('status'), /HTTP 503|503/);
+    const log = await scene.follow('log', { FUNCTION: outputs.drainFunctionName });
+    assert.match(log, /the feed could not be read/);
+    sandbox.control.faults.clear();
+    sandbox.control.setStatus(adverts[1] ?? '', 'limited');
+    await deliver(deployment, 1);
+  },
+};
+
+export const scheduleOff: Exercise = {
+  alarm: 'NoSuccessfulDrain',
+  provokedBy: 'somebody disabled the schedule',
+  mendedBy: 'status, which tells the command; aws scheduler list-schedules, update-schedule; poll',
+
+  async provoke({ deployment: { cloud, outputs } }) {
+    const { Target, ScheduleExpression, FlexibleTimeWindow } = await cloud.scheduler.send(
+      new GetScheduleCommand({ Name: outputs.drainScheduleName }),
+    );
+    const kept = { Target, ScheduleExpression, FlexibleTimeWindow };
+    await cloud.scheduler.send(
+      new UpdateScheduleCommand({ Name: outputs.drainScheduleName, State: 'DISABLED', ...kept }),
+    );
+  },
+
+  async mend(scene) {
+    const { cloud, outputs } = scene.deployment;
+    assert.match(
+      await scene.follow('status'),
+      /The schedule is not as deployed .*: `aws scheduler update-schedule/,
+    );
+    assert.match(await scene.follow('schedules'), /DISABLED/);
+    await scene.follow('enable-schedule', { SCHEDULE: outputs.drainScheduleName });
+    const after = await cloud.scheduler.send(new GetScheduleCommand({ Name: outputs.drainScheduleName }));
+    assert.equal(after.State, 'ENABLED');
+    assert.equal(after.Target?.Input, '{}');
+    await scene.follow('poll');
+  },
+};
+
+/** The service wants to be left alone. */
+export const longPause: Exercise = {
+  alarm: 'PauseCapped',
+  provokedBy: 'the service answers 429 with Retry-After: 7200',
+  mendedBy: 'resume --early',
+
+  async provoke(scene) {
+    scene.deployment.sandbox.control.faults.add({
+      ...{ kind: 'status', status: 429, endpoint: 'feed', count: 1 },
+      headers: { 'retry-after': '7200' },
+    });
+    await runDrain(scene);
+  },
+  mend: endPause,
+};
+
+export const blockedAddress: Exercise = {
+  alarm: 'NeedsAttention-CircuitOpened',
+  provokedBy: 'the service answers 403 to the requests for two adverts',
+  mendedBy: 'resume --early',
+
+  async provoke(scene) {
+    const { sandbox, cloud, outputs } = scene.deployment;
+    sandbox.control.faults.add({ kind: 'status', status: 403, endpoint: 'advert' });
+    for (const id of scene.adverts.slice(2, 4)) sandbox.control.setStatus(id, 'limited');
+    await drain(cloud, outputs.drainFunctionName);
+  },
+  async mend(scene) {
+    const { deployment } = scene;
+    assert.match(await scene.follow('status'), /The circuit is open/);
+    deployment.sandbox.control.faults.clear();
+    await endPause(scene);
+    await deliver(deployment, 2);
+  },
+};
+
+/** Each function notices within seconds that the pause is over. */
+async function endPause(scene: Scene): Promise<void> {
+  const { cloud, outputs } = scene.deployment;
+  await scene.follow('resume-early');
+  for (const until = Date.now() + noticedMs; ; await sleep(1000)) {
+    const ended = await drain(cloud, outputs.drainFunctionName).catch((error: Error) => error);
+    if (!(ended instanceof Error)) return;
+    if (Date.now() > until) throw ended;
+  }
+}
+
+/** Somebody has the service left alone. */
+export const pause: Exercise = {
+  alarm: 'Pause and resume',
+  isWithoutAlarm: true,
+  provokedBy: 'pause, for one partner account and for all',
+  mendedBy: 'resume',
+
+  async provoke(scene) {
+    const { deployment, account, adverts } = scene;
+    const { control } = deployment.sandbox;
+    await scene.follow('pause', { NAME: account });
+    assert.match(await scene.follow('status'), /paused by .* \(their migration\)/);
+    await sleep(noticedAfterMs);
+    const requests = control.journal.nextIndex;
+    control.setStatus(adverts[6] ?? '', 'limited');
+    await runDrain(scene);
+    assert.equal(control.journal.nextIndex, requests, 'the service was asked');
+  },
+  async mend(scene) {
+    const { deployment, account } = scene;
+    const before = deployment.subscriber.received.length;
+    await scene.follow('resume', { NAME: account });
+    for (const until = Date.now() + noticedMs; Date.now() < until; ) {
+      await runDrain(scene);
+      if (await deployment.subscriber.readUntil(({ length }) => length > before, 1000)) return;
+    }
+    assert.fail('no event came');
+  },
+};

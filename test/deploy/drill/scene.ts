@@ -1,0 +1,148 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { repository } from '../emulator/cloud.ts';
+import type { Deployment } from '../stack/deployment.ts';
+import { type AlarmDefinition, type AlarmState, type Point, stateAt } from './alarm.ts';
+import type { Meter } from './meter.ts';
+import { filledIn, type Page, pageOf } from './page.ts';
+import type { Shell } from './shell.ts';
+
+/** One alarm, set off on purpose and ended by what its section of the runbook says; or a section that no alarm leads to. */
+export interface Exercise {
+  /** The alarm's name, without the stack's; else the section's heading. */
+  readonly alarm: string;
+  readonly isWithoutAlarm?: boolean;
+  /** For the table. */
+  readonly provokedBy: string;
+  readonly mendedBy: string;
+  /** How many times faster than the clock time runs for the alarm's periods and for values in seconds. Default 30. */
+  readonly factor?: number;
+  provoke(scene: Scene): Promise<void>;
+  /** What the schedule would do meanwhile; called again and again while the alarm is waited for. */
+  meanwhile?(scene: Scene): Promise<void>;
+  /** The Investigation and Resolution of the runbook. */
+  mend(scene: Scene): Promise<void>;
+}
+
+/** What the exercises work with. */
+export interface Scene {
+  readonly deployment: Deployment;
+  readonly shell: Shell;
+  readonly meter: Meter;
+  readonly page: Page;
+  readonly alarms: ReadonlyMap<string, AlarmDefinition>;
+  /** The partner account that things happen to, and its adverts. */
+  readonly account: string;
+  readonly adverts: readonly string[];
+  /** Names of the blocks that were followed. */
+  readonly followed: Set<string>;
+  /**
+   * Follows a block of the runbook.
+   *
+   * @param values by placeholder
+   * @param expected exit codes that are fine, if not those of {@link Shell.run}
+   * @returns what it printed, standard output and standard error
+   */
+  follow(
+    block: string,
+    values?: Readonly<Record<string, string>>,
+    expected?: readonly number[],
+  ): Promise<string>;
+}
+
+export async function setScene(
+  parts: Pick<Scene, 'deployment' | 'shell' | 'meter' | 'alarms' | 'account' | 'adverts'>,
+): Promise<Scene> {
+  const page = pageOf(await readFile(join(repository, 'docs/operate/runbook.md'), 'utf8'));
+  const followed = new Set<string>();
+  return {
+    ...parts,
+    page,
+    followed,
+    async follow(name, values = {}, expected) {
+      const block = page.blocks.find((each) => each.name === name);
+      if (!block) throw new Error(`the runbook has no block ${name}`);
+      followed.add(name);
+      const { stdout, stderr } = await parts.shell.run(filledIn(block, values), expected);
+      return `${stdout}${stderr}`;
+    },
+  };
+}
+
+/** A line of the drill's table. */
+export interface Row {
+  readonly alarm: string;
+  readonly provokedBy: string;
+  readonly seen: string;
+  readonly mendedBy: string;
+  readonly seconds: number;
+}
+
+const defaultFactor = 30;
+/** For an alarm to go off or to end: many times what it takes on a quiet machine. */
+const maxWaitMs = 90_000;
+
+/** @throws {Error} when the alarm was on before, does not go off, or does not end */
+export async function play(scene: Scene, exercise: Exercise): Promise<Row> {
+  const { alarms, meter } = scene;
+  const { alarm: name, provokedBy, mendedBy, factor = defaultFactor } = exercise;
+  const begun = Date.now();
+  const row = (seen: string): Row => ({
+    ...{ alarm: name, provokedBy, seen, mendedBy },
+    seconds: Math.round((Date.now() - begun) / 1000),
+  });
+  if (exercise.isWithoutAlarm) {
+    await exercise.provoke(scene);
+    await exercise.mend(scene);
+    return row('no alarm');
+  }
+  const alarm = alarms.get(name);
+  if (!alarm) throw new Error(`there is no alarm ${name}`);
+  const longestMs = 1000 * Math.max(...alarm.metrics.map(({ metric }) => metric.periodSeconds));
+  let state: AlarmState = 'OK';
+  let latest: Point | undefined;
+
+  async function look(): Promise<AlarmState> {
+    const points = new Map<object, readonly Point[]>();
+    for (const { metric } of alarm?.metrics ?? [])
+      points.set(metric, await meter.pointsOf(metric, Date.now() - longestMs));
+    latest = [...points.values()].flat().findLast(({ at }) => at > Date.now() - longestMs / factor);
+    state = stateAt(
+      alarm as AlarmDefinition,
+      (metric) => points.get(metric) ?? [],
+      Date.now(),
+      factor,
+      state,
+    );
+    return state;
+  }
+
+  async function waitFor(wanted: AlarmState): Promise<void> {
+    for (const until = Date.now() + maxWaitMs; (await look()) !== wanted; await sleep(250)) {
+      if (Date.now() > until)
+        throw new Error(`${name} is ${state}, not ${wanted}, after ${maxWaitMs / 1000} s`);
+      await exercise.meanwhile?.(scene);
+    }
+  }
+
+  await waitFor('OK');
+  await exercise.provoke(scene);
+  await waitFor('ALARM');
+  const seen = seenText(alarm, latest, factor, (Date.now() - begun) / 1000);
+  await exercise.mend(scene);
+  await waitFor('OK');
+  return row(seen);
+}
+
+function seenText(
+  { metrics, comparison, threshold, missing }: AlarmDefinition,
+  latest: Point | undefined,
+  factor: number,
+  seconds: number,
+): string {
+  const names = metrics.map(({ metric }) => `${metric.statistic} of ${metric.name}`).join(', ');
+  const value =
+    latest === undefined ? `no data (missing: ${missing})` : `last ${Math.round(latest.value * 10) / 10}`;
+  return `${names} ${comparison.replace('Threshold', '')} ${threshold}: ${value}; time × ${factor}, after ${seconds.toFixed(0)} s`;
+}
