@@ -9,7 +9,7 @@ import { CatchUp } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
 import { Connect } from './constructs/connect.ts';
 import { Drain } from './constructs/drain.ts';
-import { DurableTable } from './constructs/durable-table.ts';
+import { durableTable } from './constructs/durable-table.ts';
 import { EventBus } from './constructs/event-bus.ts';
 import { FanOut } from './constructs/fan-out.ts';
 import { KeptSettings } from './constructs/kept-settings.ts';
@@ -35,7 +35,7 @@ export class AdvertBridge extends Stack {
       terminationProtection: onAws,
     });
     new KeptSettings(this, 'KeptSettings', settings);
-    const feedState = new DurableTable(this, 'FeedState', feedStateTable);
+    const feedState = durableTable(this, 'FeedState', feedStateTable, settings.feedStateTable);
     const changedAdverts = new ChangedAdverts(this, 'ChangedAdverts', { receiverTimeout: fanOutTimeout });
     const { bus } = new EventBus(this, 'Events', settings);
     new SchemaRegistry(this, 'Schemas');

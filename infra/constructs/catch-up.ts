@@ -1,16 +1,16 @@
 import { Stack, Validations } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { AccountRootPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { BridgeFunction } from './bridge-function.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
-import type { DurableTable } from './durable-table.ts';
 import type { Grantee } from './grantee.ts';
 import { rateBudget, readsAndRenewsTokens, sendsDeadLetters, usesFeedState } from './grants.ts';
 import { tokenReaderPath } from './partner-secrets.ts';
 
 export interface CatchUpProps {
-  readonly feedState: DurableTable;
-  readonly advertStatus: DurableTable;
+  readonly feedState: ITable;
+  readonly advertStatus: ITable;
   readonly changedAdverts: ChangedAdverts;
   readonly drain: BridgeFunction;
   readonly refreshToken: BridgeFunction;

@@ -1,16 +1,16 @@
 import { Duration } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { Construct } from 'constructs';
 import type { StackSettings } from '../../shared/contract/settings.ts';
 import { BridgeFunction } from './bridge-function.ts';
-import type { DurableTable } from './durable-table.ts';
 import { publishesOn, rateBudget, usesFeedState } from './grants.ts';
 import { connectsPartnerSecrets } from './partner-secrets.ts';
 
 export interface ConnectProps {
   readonly settings: StackSettings;
-  readonly feedState: DurableTable;
-  readonly advertStatus: DurableTable;
+  readonly feedState: ITable;
+  readonly advertStatus: ITable;
   readonly bus: IEventBus;
 }
 

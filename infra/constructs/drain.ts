@@ -1,16 +1,16 @@
 import { Duration } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
 import type { StackSettings } from '../../shared/contract/settings.ts';
 import { BridgeFunction } from './bridge-function.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
-import type { DurableTable } from './durable-table.ts';
 import { rateBudget, readsAndRenewsTokens, sendsDeadLetters, usesFeedState } from './grants.ts';
 import { tokenReaderPath } from './partner-secrets.ts';
 import { Schedule } from './schedule.ts';
 
 export interface DrainProps {
   readonly settings: StackSettings;
-  readonly feedState: DurableTable;
+  readonly feedState: ITable;
   readonly changedAdverts: ChangedAdverts;
   readonly refreshToken: BridgeFunction;
 }

@@ -1,5 +1,5 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
-import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import { AttributeType, BillingMode, type ITable, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 
 export interface DurableTableKeys {
@@ -11,17 +11,23 @@ export interface DurableTableKeys {
  * A table that must not be lost: recoverable to any second of the last 35 days, kept when the stack is deleted, and
  * protected against deletion by hand. Encrypted with the key that DynamoDB owns: it holds no secret, and any other key is
  * paid for with each request.
+ *
+ * @param existing name of a table to take in its place, as it is: restored from a backup, or kept from an earlier stack
  */
-export class DurableTable extends Table {
-  constructor(scope: Construct, id: string, { partitionKey, sortKey }: DurableTableKeys) {
-    super(scope, id, {
-      partitionKey: { name: partitionKey, type: AttributeType.STRING },
-      sortKey: sortKey === undefined ? undefined : { name: sortKey, type: AttributeType.STRING },
-      billingMode: BillingMode.PAY_PER_REQUEST,
-      encryption: TableEncryption.DEFAULT,
-      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      deletionProtection: true,
-      removalPolicy: RemovalPolicy.RETAIN,
-    });
-  }
+export function durableTable(
+  scope: Construct,
+  id: string,
+  { partitionKey, sortKey }: DurableTableKeys,
+  existing?: string,
+): ITable {
+  if (existing !== undefined) return Table.fromTableName(scope, id, existing);
+  return new Table(scope, id, {
+    partitionKey: { name: partitionKey, type: AttributeType.STRING },
+    sortKey: sortKey === undefined ? undefined : { name: sortKey, type: AttributeType.STRING },
+    billingMode: BillingMode.PAY_PER_REQUEST,
+    encryption: TableEncryption.DEFAULT,
+    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+    deletionProtection: true,
+    removalPolicy: RemovalPolicy.RETAIN,
+  });
 }

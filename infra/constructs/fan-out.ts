@@ -1,4 +1,5 @@
 import type { Duration } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
@@ -6,14 +7,14 @@ import type { StackSettings } from '../../shared/contract/settings.ts';
 import { advertStatusTable } from '../../shared/contract/tables.ts';
 import { BridgeFunction } from './bridge-function.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
-import { DurableTable } from './durable-table.ts';
+import { durableTable } from './durable-table.ts';
 import { publishesOn, rateBudget, readsAndRenewsTokens, sendsDeadLetters, usesFeedState } from './grants.ts';
 import { tokenReaderPath } from './partner-secrets.ts';
 
 export interface FanOutProps {
   readonly settings: StackSettings;
   readonly timeout: Duration;
-  readonly feedState: DurableTable;
+  readonly feedState: ITable;
   readonly changedAdverts: ChangedAdverts;
   readonly refreshToken: BridgeFunction;
   readonly bus: IEventBus;
@@ -32,12 +33,12 @@ const maxAtOnce = 100;
 /** Fetches each advert that changed and publishes what became of it. */
 export class FanOut extends Construct {
   readonly function: BridgeFunction;
-  readonly advertStatus: DurableTable;
+  readonly advertStatus: ITable;
 
   constructor(scope: Construct, id: string, props: FanOutProps) {
     super(scope, id);
     const { settings, timeout, feedState, changedAdverts, refreshToken, bus } = props;
-    this.advertStatus = new DurableTable(this, 'AdvertStatus', advertStatusTable);
+    this.advertStatus = durableTable(this, 'AdvertStatus', advertStatusTable, settings.advertStatusTable);
     this.function = new BridgeFunction(this, 'Worker', {
       name: 'fanOut',
       description: 'Fetches adverts that changed and publishes their statuses',

@@ -2,10 +2,15 @@ import { CfnParameter, CfnRule, Fn, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { StackSettings } from '../../shared/contract/settings.ts';
 
-/** Settings without which a deployment deletes what others hang on, and what that is. */
+const emptyTable =
+  'go on with another table: what the bridge knows of adverts and partner accounts would be missing';
+
+/** Settings that a deployment must not forget, and what it would do without them. */
 const keptSettings = {
-  busName: 'the event bus, with every rule that subscribers have on it',
-  alarmEmail: 'the topic of the alarms and the subscription of their receiver',
+  busName: 'delete the event bus, with every rule that subscribers have on it',
+  alarmEmail: 'delete the topic of the alarms and the subscription of their receiver',
+  feedStateTable: emptyTable,
+  advertStatusTable: emptyTable,
 } as const satisfies Partial<Record<keyof StackSettings, string>>;
 
 /** Value of the parameter where the setting is not given. */
@@ -21,7 +26,7 @@ const notGiven = 'none';
 export class KeptSettings extends Construct {
   constructor(scope: Construct, id: string, settings: StackSettings) {
     super(scope, id);
-    for (const [name, deletes] of Object.entries(keptSettings)) {
+    for (const [name, loss] of Object.entries(keptSettings)) {
       const value = settings[name as keyof typeof keptSettings] ?? notGiven;
       const deployed = new CfnParameter(this, name, {
         default: value,
@@ -33,8 +38,8 @@ export class KeptSettings extends Construct {
           {
             assert: Fn.conditionEquals(deployed.valueAsString, value),
             assertDescription:
-              `Nothing was changed. The deployed stack has another ${name} than this deployment (${value}), which would delete ` +
-              `${deletes}. Deploy with the setting that it has ("aws cloudformation describe-stacks --stack-name ` +
+              `Nothing was changed. The deployed stack has another ${name} than this deployment (${value}), which would ` +
+              `${loss}. Deploy with the setting that it has ("aws cloudformation describe-stacks --stack-name ` +
               `${Stack.of(this).stackName}" lists it among its Parameters), or, to change it, add: --parameters ${name}=${value}`,
           },
         ],

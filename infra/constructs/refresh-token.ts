@@ -1,17 +1,17 @@
 import { Duration } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { Construct } from 'constructs';
 import type { StackSettings } from '../../shared/contract/settings.ts';
 import { ApplicationSecret } from './application-secret.ts';
 import { BridgeFunction } from './bridge-function.ts';
-import type { DurableTable } from './durable-table.ts';
 import { publishesOn, rateBudget, usesFeedState } from './grants.ts';
 import { refreshesPartnerSecrets, tokenReaderPath } from './partner-secrets.ts';
 import { Schedule } from './schedule.ts';
 
 export interface RefreshTokenProps {
   readonly settings: StackSettings;
-  readonly feedState: DurableTable;
+  readonly feedState: ITable;
   readonly bus: IEventBus;
 }
 

@@ -116,6 +116,8 @@ export const bridgeSettings = {
   tracing: v.optional(trueOrFalse, false),
 } as const;
 
+const tableName = v.pipe(v.string(), v.regex(/^[\w.-]{3,255}$/, 'expected the name of a DynamoDB table'));
+
 /** Settings of a stack. */
 export const stackSettings = v.object({
   partnerBaseUrl,
@@ -145,6 +147,9 @@ export const stackSettings = v.object({
   organizationId: v.optional(
     v.pipe(v.string(), v.regex(/^o-[a-z0-9]{10,32}$/, 'expected an organization ID such as o-a1b2c3d4e5')),
   ),
+  /** Names of tables that exist, restored or kept, in place of those that the stack makes. */
+  feedStateTable: v.optional(tableName),
+  advertStatusTable: v.optional(tableName),
   alarmEmail: v.optional(v.pipe(v.string(), v.email('expected an email address'))),
   /** `emulator` leaves out the resource types that an emulator does not know. */
   target: v.optional(v.picklist(['aws', 'emulator'], 'expected aws or emulator'), 'aws'),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { advertStatusTable, feedStateTable } from '../../shared/contract/tables.ts';
-import { functions, synthesized } from '../helpers/synthesized.ts';
+import { functions, inShort, synthesized } from '../helpers/synthesized.ts';
 
 const { one, ofType } = synthesized();
 
@@ -24,6 +24,31 @@ describe.each([
     expect(table.Properties.DeletionProtectionEnabled).toBe(true);
     expect(table).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
     expect(table.Properties.TableName).toBeUndefined();
+  });
+});
+
+describe('a table that is named in the settings', () => {
+  const given = synthesized({ feedStateTable: 'restored-feeds', advertStatusTable: 'restored-adverts' });
+
+  it('is taken in place of one that the stack makes', () => {
+    expect(given.ofType('AWS::DynamoDB::Table')).toEqual([]);
+    const outputs = given.template.toJSON().Outputs;
+    expect(outputs.FeedStateTableName.Value).toBe('restored-feeds');
+    expect(outputs.AdvertStatusTableName.Value).toBe('restored-adverts');
+  });
+
+  it('is what the functions use, and may use', () => {
+    for (const prefix of [functions.drain, functions.fanOut, functions.refreshToken, functions.connect]) {
+      const { Variables } = given.one('AWS::Lambda::Function', prefix).Properties.Environment;
+      expect(Object.values(Variables)).toContain('restored-feeds');
+    }
+    const resources = given
+      .ofType('AWS::IAM::Policy')
+      .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement)
+      .filter(({ Action }) => [Action].flat().some((action: string) => action.startsWith('dynamodb:')))
+      .map(({ Resource }) => JSON.stringify(inShort(Resource)));
+    expect(resources.length).toBeGreaterThan(10);
+    for (const resource of resources) expect(resource).toMatch(/:table\/restored-(feeds|adverts)"$/);
   });
 });
 
