@@ -10,7 +10,6 @@ export interface ApplicationDeps extends TokenRequestDeps {
 }
 
 export function createApplicationTasks(deps: ApplicationDeps) {
-  const requestTokens = createTokenRequests(deps);
   const { requiredScope: scope } = deps.settings;
   return {
     /**
@@ -40,6 +39,8 @@ export function createApplicationTasks(deps: ApplicationDeps) {
      * @see partner-api.md §5.3, client_credentials
      */
     async check(options: { readonly deadlineMs: number }): Promise<AcceptedApplication> {
+      // Made anew, so that the credentials are read anew: those kept from before may have been replaced since.
+      const requestTokens = createTokenRequests(deps);
       const received = await requestTokens({ type: 'client_credentials', scope }, options);
       const { claimedTime, receivedAt } = received;
       const clock =

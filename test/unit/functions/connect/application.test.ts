@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createConnect } from '../../../../functions/connect/connect.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
+import { Secret } from '../../../../shared/domain/secret.ts';
 import { createWorld } from '../../../helpers/world.ts';
 
 describe('checking the application', () => {
@@ -32,6 +33,26 @@ describe('checking the application', () => {
 
     expect(await check(90_000)).toEqual({ scope: 'v2 read write', clockOffSeconds: 90 });
     expect(await check(-3 * 86_400_000)).toEqual({ scope: 'v2 read write', clockOffSeconds: -259_200 });
+  });
+
+  it('asks with the credentials that are stored now, though others were accepted a moment ago', async () => {
+    const { connectDeps, options, state } = await createWorld();
+    const asked: string[] = [];
+    const { check } = createConnect({
+      ...connectDeps,
+      endpoint: {
+        requestTokens: (application, ...rest) => {
+          asked.push(application.clientSecret.reveal());
+          return connectDeps.endpoint.requestTokens(application, ...rest);
+        },
+      },
+    });
+    await check(options());
+    await state.applicationSecret.write({ clientId: new Secret('client'), clientSecret: new Secret('new') });
+
+    await check(options());
+
+    expect(asked).toEqual(['hush', 'new']);
   });
 
   it('fails where the service does not accept the credentials', async () => {
