@@ -23,6 +23,7 @@ import { authorizeSteps } from './steps/authorize.ts';
 import { catchingUpSteps, makeArchive } from './steps/catching-up.ts';
 import { chaosSteps } from './steps/chaos.ts';
 import { deliverySteps } from './steps/delivery.ts';
+import { doctorSteps } from './steps/doctor.ts';
 import { grantSteps } from './steps/grants.ts';
 import { letterSteps } from './steps/letters.ts';
 import { minimalSubscriberSteps } from './steps/minimal-subscriber.ts';
@@ -114,6 +115,7 @@ export async function journey(surroundings: Surroundings): Promise<void> {
   await makeArchive(deployment);
   await connectSteps(deployment);
   if (searchIndex) {
+    await doctorSteps(deployment);
     await deliverySteps(deployment);
     await tokenSteps(deployment);
     await statusSteps(deployment);
