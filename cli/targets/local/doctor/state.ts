@@ -43,7 +43,7 @@ export function stateChecks(target: LocalTarget, { state, status }: ReadState): 
         if (!late) return ok('no run is at work, and no feed waits for one');
         const minutes = Math.round((late.lagSeconds ?? 0) / 60);
         return warning(
-          `no run is at work, and the feed of ${late.name} was last read to its end ${minutes} minutes ago`,
+          `no run is at work, and the feed of ${late.name} has waited for ${minutes} minutes`,
           `\`${commandFor(target, 'run')}\``,
         );
       },

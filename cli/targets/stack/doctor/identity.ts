@@ -1,54 +1,72 @@
 import { DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
-import { type Check, fault, ok, warning } from '../../../../operations/doctor.ts';
+import { type Check, fault, ok, SkippedError, warning } from '../../../../operations/doctor.ts';
 import packageJson from '../../../../package.json' with { type: 'json' };
-import type { Facts } from './facts.ts';
+import { type Facts, once } from './facts.ts';
 
-export const identityChecks = ({ target, clients, opened, bridge }: Facts): Check[] => [
-  {
-    name: 'identity',
-    async look() {
-      const { Account, Arn } = await clients.sts.send(new GetCallerIdentityCommand({}));
-      return ok(`${Arn} in AWS account ${Account}, region ${await clients.sts.config.region()}`);
+export function identityChecks({ target, clients, opened, bridge }: Facts): Check[] {
+  const identified = once(() => clients.sts.send(new GetCallerIdentityCommand({})));
+
+  /** What keeps AWS from knowing who asks is told once, by the check of the identity. */
+  async function needIdentity(met: Error): Promise<void> {
+    const refused: unknown = await identified().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (refused instanceof Error && refused.name === met.name) {
+      throw new SkippedError('needs an identity that AWS accepts: see identity', { cause: met });
+    }
+  }
+
+  return [
+    {
+      name: 'identity',
+      async look() {
+        const { Account, Arn } = await identified();
+        return ok(`${Arn} in AWS account ${Account}, region ${await clients.sts.config.region()}`);
+      },
     },
-  },
-  {
-    name: 'stack',
-    async look() {
-      await opened();
-      const asked = new DescribeStacksCommand({ StackName: target.stack });
-      const { Stacks = [] } = await clients.cloudFormation.send(asked);
-      const status = Stacks[0]?.StackStatus ?? 'gone';
-      const says = `stack ${target.stack} is ${status}`;
-      if (status.endsWith('_IN_PROGRESS'))
-        return warning(says, 'Wait for the deployment, then run doctor again');
-      if (status === 'UPDATE_ROLLBACK_COMPLETE') {
+    {
+      name: 'stack',
+      async look() {
+        await opened().catch(async (error: Error) => {
+          await needIdentity(error);
+          throw error;
+        });
+        const asked = new DescribeStacksCommand({ StackName: target.stack });
+        const { Stacks = [] } = await clients.cloudFormation.send(asked);
+        const status = Stacks[0]?.StackStatus ?? 'gone';
+        const says = `stack ${target.stack} is ${status}`;
+        if (status.endsWith('_IN_PROGRESS'))
+          return warning(says, 'Wait for the deployment, then run doctor again');
+        if (status === 'UPDATE_ROLLBACK_COMPLETE') {
+          return warning(
+            `${says}: the last deployment failed and was undone`,
+            `\`aws cloudformation describe-stack-events --stack-name ${target.stack}\` says why; then \`npx cdk deploy\``,
+          );
+        }
+        if (/FAILED|ROLLBACK|DELETE|gone/.test(status)) {
+          return fault(says, 'Deploy it again with `npx cdk deploy` and the settings that it has');
+        }
+        return ok(says);
+      },
+    },
+    {
+      name: 'version',
+      async look() {
+        const { version } = (await bridge()).outputs;
+        const own = packageJson.version;
+        if (version === own) return ok(`stack and command are ${own}`);
         return warning(
-          `${says}: the last deployment failed and was undone`,
-          `\`aws cloudformation describe-stack-events --stack-name ${target.stack}\` says why; then \`npx cdk deploy\``,
+          version === undefined
+            ? `an earlier version than ${own} deployed the stack`
+            : `the stack is ${version}, this command ${own}`,
+          'Deploy the version of this command with `npx cdk deploy`' +
+            (version === undefined
+              ? ''
+              : `, or use the stack's: \`npx -p advert-bridge@${version} advert-bridge …\``),
         );
-      }
-      if (/FAILED|ROLLBACK|DELETE|gone/.test(status)) {
-        return fault(says, 'Deploy it again with `npx cdk deploy` and the settings that it has');
-      }
-      return ok(says);
+      },
     },
-  },
-  {
-    name: 'version',
-    async look() {
-      const { version } = (await bridge()).outputs;
-      const own = packageJson.version;
-      if (version === own) return ok(`stack and command are ${own}`);
-      return warning(
-        version === undefined
-          ? `an earlier version than ${own} deployed the stack`
-          : `the stack is ${version}, this command ${own}`,
-        'Deploy the version of this command with `npx cdk deploy`' +
-          (version === undefined
-            ? ''
-            : `, or use the stack's: \`npx -p advert-bridge@${version} advert-bridge …\``),
-      );
-    },
-  },
-];
+  ];
+}

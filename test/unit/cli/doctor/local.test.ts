@@ -304,7 +304,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
       sql(local, `UPDATE feeds SET state = json_set(state, '$.lastSuccess', ${Date.now() - 7_200_000})`),
     check: 'run',
     result: 'warning',
-    says: 'no run is at work, and the feed of main was last read to its end 120 minutes ago',
+    says: 'no run is at work, and the feed of main has waited for 120 minutes',
     mend: /`advert-bridge run --local /,
   },
 ];

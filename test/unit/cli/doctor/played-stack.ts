@@ -84,6 +84,8 @@ const healthy = () => ({
   archives: [{ State: 'ENABLED' }] as object[],
   application: { VersionIdsToStages: { v1: ['AWSCURRENT'] } } as object | undefined,
   secrets: [aSecret('main')] as SecretListEntry[],
+  /** What AWS answers to who asks for their identity. */
+  unknown: undefined as Error | undefined,
   recovery: 'ENABLED' as 'ENABLED' | 'DISABLED',
   protection: true,
   answer: { kind: 'accepted', scope: 'v2 read write', clockOffSeconds: 0 } as object,
@@ -128,6 +130,7 @@ export async function startPlayedStack() {
       vi.spyOn(client.prototype as { send: (command: object) => Promise<object> }, 'send').mockImplementation(
         async function (this: object, command) {
           emulated.push(callOf(service, command as Sent));
+          if (service === 'sts' && played.unknown) throw played.unknown;
           if (command instanceof DescribeContinuousBackupsCommand) {
             const PointInTimeRecoveryDescription = { PointInTimeRecoveryStatus: played.recovery };
             return { ContinuousBackupsDescription: { PointInTimeRecoveryDescription } };

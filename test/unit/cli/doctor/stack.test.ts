@@ -501,6 +501,23 @@ describe('a stack that is not there', () => {
   });
 });
 
+describe('credentials that AWS refuses', () => {
+  it('are the one fault: all else is skipped', async () => {
+    stack.played.unknown = named('ExpiredTokenException');
+    stack.mocks.cloudFormation.on(DescribeStacksCommand).rejects(stack.played.unknown);
+
+    const ended = await doctor();
+
+    expectFound(ended, {
+      check: 'identity',
+      result: 'fault',
+      says: 'AWS refused the credentials (ExpiredTokenException)',
+      mend: 'aws sso login',
+    });
+    expect(new Set(resultsIn(ended).map(({ result }) => result))).toEqual(new Set(['fault', 'skipped']));
+  });
+});
+
 describe('a check that fails itself', () => {
   const denied = (action: string) =>
     named('AccessDeniedException', `User: me is not authorized to perform: ${action} on resource: r`);
