@@ -40,5 +40,6 @@ export function commandFor(target: Target, command: string): string {
 export const nextLine = (target: Target, partnerAccount: string): string =>
   `Next: \`${commandFor(target, target.kind === 'local' ? 'run' : `status ${partnerAccount}`)}\``;
 
-const quoted = (text: string): string =>
+/** As one word of a shell. */
+export const quoted = (text: string): string =>
   /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

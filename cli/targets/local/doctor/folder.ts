@@ -5,7 +5,7 @@ import { findExposure } from '../../../../shared/sqlite/file/exposure.ts';
 import { refuseForeignFolder } from '../../../../shared/sqlite/file/ownership.ts';
 import { stateFileIn } from '../../../../shared/sqlite/file/state-file.ts';
 import { applicationCommand } from '../../../shared/explain.ts';
-import type { LocalTarget } from '../../../shared/target.ts';
+import { type LocalTarget, quoted } from '../../../shared/target.ts';
 
 /** Twice what the log of the state file may grow to before it is copied into the file. */
 const leastBytes = 64 * 1024 ** 2;
@@ -34,7 +34,10 @@ export function folderChecks(target: LocalTarget, freeBytes = freeBytesOf): Chec
         }
         const closed = [dir, file].find((each) => !isUsable(each));
         if (closed !== undefined) {
-          return fault(`this user may not read and write ${closed}`, `chmod u+rwX ${dir} ${file}`);
+          return fault(
+            `this user may not read and write ${closed}`,
+            `chmod u+rwX ${quoted(dir)} ${quoted(file)}`,
+          );
         }
         return ok(`${path.resolve(dir)} holds a bridge`);
       },
@@ -51,17 +54,19 @@ export function folderChecks(target: LocalTarget, freeBytes = freeBytesOf): Chec
       name: 'file-modes',
       async look() {
         needFile();
-        const { kind, place } = findExposure(dir) ?? {};
+        const exposure = findExposure(dir);
+        if (!exposure) return ok('only their owner may read the files');
+        const { kind, place } = exposure;
         if (kind === 'replace') {
-          return fault(`other users of this machine can replace the files in ${place}`, `chmod 700 ${place}`);
-        }
-        if (kind === 'read') {
           return fault(
-            `other users of this machine can read ${place}, which contains the tokens`,
-            `chmod 600 ${place}. If somebody may have read it, have the client secret replaced and connect each partner account again`,
+            `other users of this machine can replace the files in ${place}`,
+            `chmod 700 ${quoted(place)}`,
           );
         }
-        return ok('only their owner may read the files');
+        return fault(
+          `other users of this machine can read ${place}, which contains the tokens`,
+          `chmod 600 ${quoted(place)}. If somebody may have read it, have the client secret replaced and connect each partner account again`,
+        );
       },
     },
     {

@@ -1,6 +1,7 @@
 import { DescribeAlarmsCommand, type MetricAlarm } from '@aws-sdk/client-cloudwatch';
 import { paginateListSubscriptionsByTopic, type Subscription } from '@aws-sdk/client-sns';
 import { type Check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
+import { quoted } from '../../../shared/target.ts';
 import { type Facts, once } from './facts.ts';
 
 /** As many as one request may name. */
@@ -79,7 +80,7 @@ function topicFinding(arn: string, subscriptions: readonly Subscription[]): Find
   const isConfirmed = ({ SubscriptionArn = '' }: Subscription) => SubscriptionArn.startsWith('arn:');
   const [pending] = subscriptions.filter((each) => !isConfirmed(each));
   const subscribe = (protocol = 'email', endpoint = 'ADDRESS') =>
-    `aws sns subscribe --topic-arn ${arn} --protocol ${protocol} --notification-endpoint ${endpoint}`;
+    `aws sns subscribe --topic-arn ${arn} --protocol ${protocol} --notification-endpoint ${quoted(endpoint)}`;
   if (pending) {
     const tell = subscriptions.some(isConfirmed) ? warning : fault;
     return tell(
