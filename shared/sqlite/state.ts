@@ -45,7 +45,8 @@ export const openEmbeddedState = (dir: string, { clock = Date, onFault }: Embedd
 export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
   stateOver(createStore(openStateFileToRead(dir), stateFileIn(dir)), Date);
 
-function stateOver(store: Store, clock: { now(): number }) {
+/** Every port over one database. */
+export function stateOver(store: Store, clock: { now(): number }) {
   const documents = createDocuments(store);
   const books = createBooks(store);
   const letters = createDeadLetters(store, books, clock);

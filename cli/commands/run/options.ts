@@ -72,5 +72,8 @@ export const runOptions = {
   webhookRetentionHours: number('how long events wait for a webhook that is down', 1, 24 * 90, 72),
   stdout: flag('with --webhook: write the events to standard output as well'),
   untilIdle: flag('end when every feed is up to date and the queue is empty'),
+  dryRun: flag(
+    'write the events to standard output, store nothing but a refreshed token, send nothing anywhere',
+  ),
   verbose: flag('say on standard error what is done, not just what goes wrong'),
 } satisfies Record<keyof typeof bridgeSettings, unknown> & Record<string, unknown>;

@@ -1,4 +1,5 @@
 import { type RunResult, runEmbeddedBridge } from '../../../embedded/bridge.ts';
+import { createDryState } from '../../../embedded/dry-state.ts';
 import { createLinePublisher } from '../../../embedded/publishers.ts';
 import { createTextObserver } from '../../../embedded/text-observer.ts';
 import type { Webhook } from '../../../embedded/webhooks/delivery.ts';
@@ -15,7 +16,7 @@ import { storePublishedEvents } from '../../targets/local/history.ts';
 import { withLocal } from '../../targets/open.ts';
 import type { runOptions } from './options.ts';
 import { withoutRepeats } from './repeats.ts';
-import { nobodyConnectedText, summaryText, type Totals } from './text.ts';
+import { dryRunText, nobodyConnectedText, summaryText, type Totals } from './text.ts';
 import { openWebhooks, secretsOf } from './webhooks.ts';
 
 type RunOptions = Checked<typeof runOptions>;
@@ -42,13 +43,25 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions): Pro
     await bridge.state.applicationSecret.read();
     const webhooks = secretsOf(bridge.state.outbox, [...new Set(options.webhook)], target);
     const command = commandFor(target, 'run');
-    const lock = takeRunLock(target.dir, { command, startedAt: toInstant(systemClock.now()) });
+    const startedAt = toInstant(systemClock.now());
+    const lock = takeRunLock(target.dir, options.dryRun ? 'dry-run' : { command, startedAt });
     bridge.onClose(() => lock.release());
-    const result = await runLocked(io, bridge, options, { baseUrl, webhooks, broken: broken.signal });
+    const result = await runLocked(io, options.dryRun ? dryBridge(bridge) : bridge, options, {
+      baseUrl,
+      webhooks,
+      broken: broken.signal,
+    });
     if (result.fault) throw result.fault;
     return result;
   };
   return withLocal(target, work, { onFault });
+}
+
+/** The bridge with a state of which next to nothing is stored. */
+function dryBridge(bridge: LocalBridge): LocalBridge {
+  const state = createDryState(bridge.state, bridge.target.dir);
+  bridge.onClose(() => state.close());
+  return { ...bridge, state };
 }
 
 interface Opened {
@@ -64,9 +77,11 @@ async function runLocked(
   options: RunOptions,
   { baseUrl, webhooks, broken }: Opened,
 ): Promise<EndedRun> {
-  const { concurrency, advertTries, stdout, untilIdle, verbose } = options;
+  const { concurrency, advertTries, dryRun, stdout, untilIdle, verbose } = options;
+  const isShown = dryRun || stdout || webhooks.length === 0;
   const readerGone = new AbortController();
   const signal = AbortSignal.any([io.untilStopped(), readerGone.signal, broken]);
+  if (dryRun) say(io, dryRunText);
   await storePublishedEvents(state, options);
   if ((await state.partnerAccounts.list()).length === 0) say(io, nobodyConnectedText(target));
   const begun = await totals(state);
@@ -82,11 +97,11 @@ async function runLocked(
     // Until idle, a fault that stays is the message that the run ends with.
     accountFaults: !untilIdle || verbose,
   });
-  const outgoing = openWebhooks(webhooks, {
+  const outgoing = openWebhooks(dryRun ? [] : webhooks, {
     outbox: state.outbox,
     observer,
     retentionHours: options.webhookRetentionHours,
-    lines: webhooks.length === 0 || stdout ? createLinePublisher(io.stdout, onClosed) : undefined,
+    lines: isShown ? createLinePublisher(io.stdout, onClosed) : undefined,
   });
   try {
     const result = await runEmbeddedBridge({

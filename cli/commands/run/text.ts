@@ -12,13 +12,19 @@ With --webhook events are stored first and then sent, signed by Standard Webhook
 one advert are sent in order, each again with backoff until it arrives. A webhook that is down holds up no other. Events that
 wait when the run ends are kept, and sent by the next run with the same --webhook.
 
+With --dry-run the events that would be published go to standard output, and to no webhook. The partner service is really asked,
+within the rate limit, but nothing is stored apart from a token that had to be refreshed: the next run publishes all of it.
+
 Examples:
   advert-bridge run --local .advert-bridge --until-idle > events.ndjson
+  advert-bridge run --local .advert-bridge --until-idle --dry-run
   advert-bridge run --local .advert-bridge --poll-seconds 5 --max-requests-per-second 50 --concurrency 20
   advert-bridge run --local .advert-bridge --webhook https://example.org/adverts --webhook https://example.com/hook --stdout`;
 
 export const leftText = (target: Target): string =>
   `Something is left for a person: \`${commandFor(target, 'status')}\` says what.`;
+
+export const dryRunText = 'Dry run: nothing of this is stored or sent.';
 
 export const nobodyConnectedText = (target: Target): string =>
   `No partner account is connected. Connect one: \`${commandFor(target, 'connect NAME --refresh-token-stdin')}\``;

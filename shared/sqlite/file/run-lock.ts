@@ -26,11 +26,14 @@ export const newRunId = (): string => `${runPrefix}${randomUUID()}`;
  *
  * What an earlier run held is free at once: messages, leases of feeds, refresh locks.
  *
+ * @param info who holds it; a dry run writes nothing, not even that
+ *
  * @throws {StateError} `state-in-use`, naming the run that holds it
  * @see https://sqlite.org/lockingv3.html
  */
-export function takeRunLock(dir: string, info: RunInfo): { release(): void } {
+export function takeRunLock(dir: string, info: RunInfo | 'dry-run'): { release(): void } {
   const lock = lockFile(dir);
+  if (info === 'dry-run') return { release: () => lock.close() };
   try {
     const db = openStateFile(dir);
     try {
@@ -67,7 +70,7 @@ function lockFile(dir: string): DatabaseSync {
 }
 
 /** Frees leases and locks of a run that died. Its messages need nothing: only its memory knew who had them. */
-function freeWhatWasHeld(db: DatabaseSync): void {
+export function freeWhatWasHeld(db: DatabaseSync): void {
   db.exec('UPDATE feeds SET holder = NULL, leased_until = NULL WHERE holder IS NOT NULL');
   // Only locks of runs: a `connect` may be refreshing right now. A row that is not JSON is left for others to report.
   db.prepare(
@@ -86,7 +89,7 @@ function inUse(dir: string, cause: StateError): StateError {
     db.prepare('SELECT text FROM documents WHERE name = ?').get(documentName),
   ) as { text: string } | undefined;
   db.close();
-  const who = row ? shownHolder(row.text) : 'it is just starting';
+  const who = row ? shownHolder(row.text) : 'it is just starting, or a dry run';
   return new StateError('state-in-use', `${dir} is in use by another run: ${who}. Stop that run first`, {
     cause,
   });
@@ -99,9 +102,21 @@ function shownHolder(text: string): string {
   try {
     const { pid, startedAt, command } = JSON.parse(text) as Holder;
     const words = `pid ${pid} since ${startedAt} (${command})`;
-    return printableLine(words.length > maxShownChars ? `${words.slice(0, maxShownChars)}…)` : words);
+    const shown = printableLine(words.length > maxShownChars ? `${words.slice(0, maxShownChars)}…)` : words);
+    // A dry run writes nothing: what is stored is of the run before it.
+    return isGone(pid) ? `${shown}, or a dry run` : shown;
   } catch {
     return 'it did not say who it is';
+  }
+}
+
+/** A process in another container is not seen either. */
+function isGone(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
   }
 }
 

@@ -1,4 +1,4 @@
-import { renameSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -142,13 +142,33 @@ describe('the run lock', () => {
     state.close();
   });
 
+  it('held by a dry run is not taken for that of the run before, and leaves the state as it is', () => {
+    const dir = folder();
+    takeRunLock(dir, info).release();
+    const db = new DatabaseSync(stateFileIn(dir));
+    // No process has so high a number.
+    db.exec("UPDATE documents SET text = json_set(text, '$.pid', 2147483646) WHERE name = 'run'");
+    db.close();
+    const before = readFileSync(stateFileIn(dir));
+
+    const lock = takeRunLock(dir, 'dry-run');
+
+    expect(() => takeRunLock(dir, info)).toThrow(
+      `another run: pid 2147483646 since ${info.startedAt} (${info.command}), or a dry run. Stop`,
+    );
+    lock.release();
+    expect(readFileSync(stateFileIn(dir)).equals(before)).toBe(true);
+  });
+
   it('is told of when its holder has not said yet who it is', () => {
     const dir = folder();
     const lock = takeRunLock(dir, info);
     const db = new DatabaseSync(stateFileIn(dir));
     db.exec('DELETE FROM documents');
     db.close();
-    expect(() => takeRunLock(dir, info)).toThrow('in use by another run: it is just starting. Stop');
+    expect(() => takeRunLock(dir, info)).toThrow(
+      'in use by another run: it is just starting, or a dry run. Stop',
+    );
     lock.release();
   });
 });

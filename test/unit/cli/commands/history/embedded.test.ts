@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
-import { changedAdvert } from '../../../helpers/records.ts';
-import { startLocal } from '../local-bridge.ts';
+import { openEmbeddedState } from '../../../../../shared/sqlite/state.ts';
+import { changedAdvert } from '../../../../helpers/records.ts';
+import { startLocal } from '../../local-bridge.ts';
 
 const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
 

@@ -7,17 +7,17 @@ import {
 import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { GetQueueAttributesCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createAdvertHistories } from '../../../../shared/aws/advert-histories.ts';
-import { createFeedStates } from '../../../../shared/aws/feed-states.ts';
-import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
-import { outputs } from '../../../../shared/contract/names.ts';
-import { advertEvent } from '../../../../shared/domain/advert-event.ts';
-import { positionOf } from '../../../../shared/domain/queue/position.ts';
-import { startDynamo } from '../../../helpers/aws/emulators.ts';
-import { mockClient } from '../../../helpers/aws/mock-client.ts';
-import { describedStack } from '../../../helpers/aws/stack-outputs.ts';
-import { changedAdvert, feedState, partnerAccount } from '../../../helpers/records.ts';
-import { cli } from '../run-cli.ts';
+import { createAdvertHistories } from '../../../../../shared/aws/advert-histories.ts';
+import { createFeedStates } from '../../../../../shared/aws/feed-states.ts';
+import { createPartnerAccounts } from '../../../../../shared/aws/partner-accounts.ts';
+import { outputs } from '../../../../../shared/contract/names.ts';
+import { advertEvent } from '../../../../../shared/domain/advert-event.ts';
+import { positionOf } from '../../../../../shared/domain/queue/position.ts';
+import { startDynamo } from '../../../../helpers/aws/emulators.ts';
+import { mockClient } from '../../../../helpers/aws/mock-client.ts';
+import { describedStack } from '../../../../helpers/aws/stack-outputs.ts';
+import { changedAdvert, feedState, partnerAccount } from '../../../../helpers/records.ts';
+import { cli } from '../../run-cli.ts';
 
 const cloudFormation = mockClient(CloudFormationClient);
 const lambda = mockClient(LambdaClient);

@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { openEmbeddedState } from '../../../../shared/sqlite/state.ts';
+import { changedAdvert } from '../../../helpers/records.ts';
+import { startWebhook } from '../../../helpers/webhook-server.ts';
+import { startLocal } from '../local-bridge.ts';
+
+const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
+
+async function startConnected() {
+  const local = await startLocal();
+  await local.application();
+  await local.connect();
+  const runUntilIdle = (more = '') => local.run(`run --until-idle ${quick}${more}`);
+  const dryRun = (more = '') => runUntilIdle(` --dry-run${more}`);
+  return { ...local, runUntilIdle, dryRun };
+}
+
+/** Each file of the folder by its contents. `run.lock` has none: the lock is the operating system's. */
+function filesIn(dir: string): Record<string, string> {
+  const hashOf = (name: string) =>
+    createHash('sha256')
+      .update(readFileSync(path.join(dir, name)))
+      .digest('hex');
+  const names = readdirSync(dir).filter((name) => name !== 'run.lock');
+  return Object.fromEntries(names.map((name) => [name, hashOf(name)]));
+}
+
+/** Every table of the state; without `token_pairs` and the accounts' versions where a token may have been refreshed. */
+function tablesIn(dir: string): Record<string, unknown> {
+  const db = new DatabaseSync(path.join(dir, 'bridge.db'), { readOnly: true });
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all() as {
+    name: string;
+  }[];
+  const rows = tables
+    .filter(({ name }) => name !== 'token_pairs' && name !== 'sqlite_sequence')
+    .map(({ name }) => [
+      name,
+      db
+        .prepare(`SELECT * FROM ${name}`)
+        .all()
+        .map(({ version: _version, ...row }) => row),
+    ]);
+  db.close();
+  return Object.fromEntries(rows);
+}
+
+const dataIn = (stdout: string) =>
+  stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line).detail.data)
+    .sort((a, b) => (a.advertId < b.advertId ? -1 : 1));
+
+describe('run --dry-run', () => {
+  it('shows what would be published, changes no byte, and a run afterwards publishes all of it', async () => {
+    const { sandbox, dir, dryRun, runUntilIdle } = await startConnected();
+    const [first = ''] = sandbox.control.createAdverts(5, { status: 'new' });
+    await runUntilIdle();
+    sandbox.control.setStatus(first, 'active');
+    sandbox.control.createAdverts(3, { status: 'active' });
+    const before = filesIn(dir);
+
+    const dry = await dryRun();
+    const after = filesIn(dir);
+    const again = await dryRun();
+    const real = await runUntilIdle();
+
+    expect(dry.exitCode).toBe(0);
+    expect(dry.stderr).toBe(
+      'Dry run: nothing of this is stored or sent.\n4 events, 0 changes that needed none, 0 waiting, 0 dead-lettered.\n',
+    );
+    expect(dataIn(dry.stdout)).toHaveLength(4);
+    expect(dataIn(dry.stdout)).toContainEqual({ advertId: first, status: 'active', previousStatus: 'new' });
+    expect(after).toEqual(before);
+    expect(dataIn(again.stdout)).toEqual(dataIn(dry.stdout));
+    expect(dataIn(real.stdout)).toEqual(dataIn(dry.stdout));
+  });
+
+  it('stores a token that had to be refreshed, and nothing else', async () => {
+    const { sandbox, dir, dryRun, runUntilIdle, status } = await startConnected();
+    sandbox.control.createAdverts(2, { status: 'new' });
+    const [pairs, tables] = [pairsIn(dir), tablesIn(dir)];
+    sandbox.control.expireAccessTokens();
+
+    const dry = await dryRun();
+
+    expect(dataIn(dry.stdout)).toHaveLength(2);
+    expect(pairsIn(dir)).not.toEqual(pairs);
+    expect(tablesIn(dir)).toEqual(tables);
+    const real = await runUntilIdle();
+    expect(dataIn(real.stdout)).toEqual(dataIn(dry.stdout));
+    expect((await status()).partnerAccounts).toMatchObject([{ state: 'polling' }]);
+  });
+
+  it('takes what waits in the queue into account, and leaves it there', async () => {
+    const { sandbox, dir, dryRun, status } = await startConnected();
+    const [id = ''] = sandbox.control.createAdverts(1, { status: 'new' });
+    const state = openEmbeddedState(dir);
+    const { generation = 0 } = (await state.partnerAccounts.read('main'))?.value ?? {};
+    await state.queue.send([changedAdvert({ advertId: id, generation, cause: 'backfill' })]);
+    state.close();
+
+    const { stdout } = await dryRun();
+
+    expect(dataIn(stdout)).toEqual([{ advertId: id, status: 'new', previousStatus: null }]);
+    expect((await status()).queue).toEqual({ waiting: 1, deadLetters: 0 });
+  });
+
+  it('sends nothing to a webhook, and stores nothing for one', async () => {
+    const { sandbox, run, dir, dryRun } = await startConnected();
+    const webhook = await startWebhook();
+    await run(`webhook ${webhook.url} --secret-stdin`, {
+      stdin: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+    });
+    sandbox.control.createAdverts(2);
+    const before = filesIn(dir);
+
+    const { stdout, exitCode } = await dryRun(` --webhook ${webhook.url}`);
+
+    expect(exitCode).toBe(0);
+    expect(dataIn(stdout)).toHaveLength(2);
+    expect(webhook.calls).toEqual([]);
+    expect(filesIn(dir)).toEqual(before);
+  });
+
+  it('tells of a stop without storing it: the next run tells of it, too', async () => {
+    const { sandbox, dir, dryRun, runUntilIdle } = await startConnected();
+    sandbox.control.revoke();
+    const tables = tablesIn(dir);
+
+    const dry = await dryRun();
+
+    expect(dry.exitCode).toBe(3);
+    expect(JSON.parse(dry.stdout)).toMatchObject({ 'detail-type': 'PartnerAuthorizationRequired' });
+    expect(tablesIn(dir)).toEqual(tables);
+    expect(JSON.parse((await runUntilIdle()).stdout)).toMatchObject({
+      'detail-type': 'PartnerAuthorizationRequired',
+    });
+  });
+});
+
+function pairsIn(dir: string): unknown {
+  const db = new DatabaseSync(path.join(dir, 'bridge.db'), { readOnly: true });
+  const pairs = db.prepare('SELECT pair FROM token_pairs').all();
+  db.close();
+  return pairs;
+}
