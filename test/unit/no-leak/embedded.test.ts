@@ -3,6 +3,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { echoesOf, formsOf, leaksIn, type Place } from '../../helpers/leaks.ts';
+import { shortenWaits } from '../../helpers/short-waits.ts';
 import { startLocal } from '../cli/local-bridge.ts';
 
 const clientSecret = 'client hush+"secret"/1=é';
@@ -44,6 +45,8 @@ it('shows a leak wherever one is', () => {
 });
 
 it('no secret leaves the embedded bridge through a whole life with faults that repeat them', async () => {
+  // It waits before it asks the token endpoint again.
+  shortenWaits(20);
   const users = [{ name: 'main', refreshToken: firstToken, adverts: 0 }];
   const local = await startLocal({ clientSecret, users });
   const { sandbox, dir } = local;

@@ -1,13 +1,14 @@
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { takeRunLock } from '../../../../shared/sqlite/file/run-lock.ts';
+import { shortenWaits } from '../../../helpers/short-waits.ts';
 import { startLocal } from '../local-bridge.ts';
 
 const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
 
-async function startConnected(atEnd = onTestFinished) {
-  const local = await startLocal({}, atEnd);
+async function startConnected() {
+  const local = await startLocal();
   await local.application();
   await local.connect();
   const runUntilIdle = (more = '') => local.run(`run --until-idle ${quick}${more}`);
@@ -118,13 +119,12 @@ describe('run', () => {
   });
 });
 
-// Each waits for several rounds to fail.
-describe.concurrent('what keeps the feed from being read', () => {
-  it('a service that is down ends the run with one message', { timeout: 30_000 }, async ({
-    expect,
-    onTestFinished,
-  }) => {
-    const { sandbox, runUntilIdle, status } = await startConnected(onTestFinished);
+describe('what keeps the feed from being read', () => {
+  // Each waits for several rounds to fail.
+  beforeEach(() => shortenWaits(20));
+
+  it('a service that is down ends the run with one message', async () => {
+    const { sandbox, runUntilIdle, status } = await startConnected();
     await sandbox.close();
 
     const ended = await runUntilIdle();
@@ -138,11 +138,8 @@ describe.concurrent('what keeps the feed from being read', () => {
     expect((await status()).partnerAccounts).toMatchObject([{ name: 'main', state: 'polling' }]);
   });
 
-  it('a page of the wrong shape ends the run with one message', { timeout: 30_000 }, async ({
-    expect,
-    onTestFinished,
-  }) => {
-    const { sandbox, runUntilIdle } = await startConnected(onTestFinished);
+  it('a page of the wrong shape ends the run with one message', async () => {
+    const { sandbox, runUntilIdle } = await startConnected();
     sandbox.control.faults.add({ kind: 'wrong-shape', endpoint: 'feed' });
 
     const ended = await runUntilIdle();
@@ -155,10 +152,8 @@ describe.concurrent('what keeps the feed from being read', () => {
     expect(ended.stderr).toContain('answers in another form than agreed');
   });
 
-  it('a client secret that is wrong ends the run with one message', { timeout: 30_000 }, async ({
-    expect,
-  }) => {
-    const { sandbox, application, runUntilIdle } = await startConnected(onTestFinished);
+  it('a client secret that is wrong ends the run with one message', async () => {
+    const { sandbox, application, runUntilIdle } = await startConnected();
     await application('hunter2');
     sandbox.control.expireAccessTokens();
 
