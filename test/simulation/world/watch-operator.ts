@@ -1,6 +1,6 @@
 /**
  * `operator-pause-kept`: from 5 seconds after an operator paused something nothing is asked of the service for it, tokens
- * apart, and no message is given up for it.
+ * apart, no message is given up for it, and none hidden for longer than a minute.
  */
 import type { OperatorPause } from '../../../shared/domain/operator-pause.ts';
 import { endOfPause } from '../../../shared/domain/operator-pause.ts';
@@ -31,6 +31,8 @@ interface Standing {
 const graceMs = 5_000;
 /** A look at the feed that a `connect` had begun by then. */
 const lookMs = 10_000;
+/** Nothing but its receives makes a message stay away for longer: after so few of them it stays for seconds. */
+const [longestHiddenMs, fewReceives] = [60_000, 5];
 
 export function createOperatorWatch({ plan, scheduler, service, history }: OperatorWatchDeps) {
   const pauses: Standing[] = [];
@@ -69,9 +71,16 @@ export function createOperatorWatch({ plan, scheduler, service, history }: Opera
     },
     settled(settlements: readonly Settlement[]): void {
       for (const { delivery, verdict } of settlements) {
-        if (verdict.kind !== 'dead-letter' || verdict.letter.fault !== 'operator-paused') continue;
         const { key = '', partnerAccount = '' } = delivery.message ?? {};
-        violated(partnerAccount, `${key} was given up because an operator had paused ${partnerAccount}`);
+        if (verdict.kind === 'dead-letter' && verdict.letter.fault === 'operator-paused')
+          violated(partnerAccount, `${key} was given up because an operator had paused ${partnerAccount}`);
+        if (verdict.kind !== 'retry' || verdict.delayMs <= longestHiddenMs) continue;
+        const isPaused = pauses.filter(isOf(partnerAccount)).some(({ untilMs }) => scheduler.now() < untilMs);
+        if (isPaused && delivery.receives <= fewReceives)
+          violated(
+            partnerAccount,
+            `${key} is hidden for ${verdict.delayMs} ms, where no resume can call it back`,
+          );
       }
     },
   };
