@@ -20,7 +20,9 @@ export const pollEndOf = (fault: PartnerError, nowMs: number): PollEnd => ({
 export function reportFault(observer: Observer, fault: PartnerError, key: FeedKey): void {
   const { code, status, message: reason, cause: error } = fault;
   const fields = { ...key, fault: code, status, reason, error };
-  if (needsPerson(fault)) {
+  if (code === 'operator-paused') {
+    observer.info('the feed was not asked, for an operator has paused it', fields);
+  } else if (needsPerson(fault)) {
     observer.count(metrics.needsAttention, 1);
     observer.error('the feed cannot be read until somebody acts', fields);
   } else {

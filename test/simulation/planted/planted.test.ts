@@ -33,6 +33,11 @@ const quick = [
   'mark-removed-before-messages',
   'history-trusts-the-row',
   'history-without-parked',
+  'pause-unseen-by-warm-process',
+  'pause-not-asked-for',
+  'aged-while-paused',
+  'hidden-while-paused',
+  'tokens-held-back',
 ];
 
 describe('the checker', () => {

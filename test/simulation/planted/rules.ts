@@ -53,7 +53,7 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'pause-unseen-by-warm-process': 'every process looks at what an operator has paused again and again',
   'pause-not-asked-for': 'a request asks for the pause of its partner account in the moment it is sent',
   'aged-while-paused': 'messages that an operator’s pause holds up have no age meanwhile',
-  'hidden-while-paused': 'they wait where `resume` can call them back',
+  'hidden-while-paused': 'messages of an operator’s pause wait where `resume` can call them back',
   'tokens-held-back': 'tokens are kept alive while all else is paused',
   'pause-lost-by-connect': 'what an operator has paused stays so when somebody connects it again',
   'history-trusts-the-row': 'an event whose message has no outcome is not called published',

@@ -76,7 +76,11 @@ export function createOperatorWatch({ plan, scheduler, service, history }: Opera
           violated(partnerAccount, `${key} was given up because an operator had paused ${partnerAccount}`);
         if (verdict.kind !== 'retry' || verdict.delayMs <= longestHiddenMs) continue;
         const isPaused = pauses.filter(isOf(partnerAccount)).some(({ untilMs }) => scheduler.now() < untilMs);
-        if (isPaused && delivery.receives <= fewReceives)
+        // The messages of an advert go back together, for as long as the oldest of them has to.
+        const ofAdvert = settlements.filter(
+          (one) => one.delivery.message?.advertId === delivery.message?.advertId,
+        );
+        if (isPaused && ofAdvert.every(({ delivery: { receives } }) => receives <= fewReceives))
           violated(
             partnerAccount,
             `${key} is hidden for ${verdict.delayMs} ms, where no resume can call it back`,
