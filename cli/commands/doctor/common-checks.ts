@@ -1,4 +1,5 @@
 /** What has to be right for every kind of bridge. */
+import { isDeepStrictEqual } from 'node:util';
 import {
   type Check,
   type Finding,
@@ -13,7 +14,7 @@ import type { AcceptedApplication } from '../../../shared/contract/connect.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';
 import { connectCommand } from '../../shared/explain.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
-import { count } from '../../shared/wording.ts';
+import { count, duration } from '../../shared/wording.ts';
 import type { Examined } from '../../targets/ports/examined.ts';
 import { forPerson } from '../status/text.ts';
 
@@ -73,11 +74,15 @@ export function commonChecks({ status, askService }: Examined, target: Target): 
         if (circuit) {
           return warning(
             'the circuit is open: the partner service seems to block this address',
-            'Find out who sends more than it allows from here, and wait: docs/operate/runbook.md#needsattention',
+            'Find out who sends more than it allows from here, and wait: docs/operate/runbook.md#needsattention. When it lets ' +
+              `you in again: \`${commandFor(target, 'resume --early')}\``,
           );
         }
         if (pausedUntil === null) return ok('none');
-        return warning(`the partner service asked for a pause until ${pausedUntil}`, 'Wait for its end');
+        return warning(
+          `the partner service asked for a pause until ${pausedUntil}`,
+          `Wait for its end, or end it: \`${commandFor(target, 'resume --early')}\``,
+        );
       },
     },
   ];
@@ -118,7 +123,13 @@ function accountsFinding({ partnerAccounts: accounts, unreadable }: Status, targ
       fault(`a stored row cannot be read: ${flaw}`, 'Restore it: docs/operate/backup.md'),
     ),
     ...needy.map((account) => {
-      const { name, state, reason, attention } = account;
+      const { name, state, reason, attention, lagSeconds } = account;
+      if (isDeepStrictEqual(attention, ['lagging'])) {
+        return warning(
+          `the feed of ${name} was not read to its end for ${duration(lagSeconds ?? 0)}`,
+          'The other checks may name the cause; else see docs/operate/runbook.md#nosuccessfuldrain',
+        );
+      }
       const why = printableLine(reason ?? attention.join(', '));
       const mends = forPerson(account, target).map((line) => `${name}: ${line.trim()}`);
       return fault(`${name} is ${state} (${why})`, mends.join('\n'));

@@ -288,7 +288,18 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
     check: 'pause',
     result: 'warning',
     says: 'the partner service asked for a pause until',
-    mend: 'Wait for its end',
+    mend: 'advert-bridge resume --early --local',
+  },
+  {
+    is: "an operator's pause of the whole bridge",
+    plant: (local) =>
+      change(local, ({ budgetStore }) =>
+        budgetStore.setOperatorPause({ who: 'ada', since: Date.now(), reason: 'they migrate' }),
+      ),
+    check: 'pause',
+    result: 'warning',
+    says: 'ada paused the whole bridge (they migrate)',
+    mend: /`advert-bridge resume --local/,
   },
   {
     is: 'an open circuit',

@@ -312,6 +312,15 @@ const planted: (Expected & { readonly is: string; readonly plant: (stack: Played
     mend: 'advert-bridge connect main --open',
   },
   {
+    is: 'a feed that is late',
+    plant: ({ changeAccount }) =>
+      changeAccount({ connectedAt: new Date(Date.now() - 7_200_000).toISOString() }),
+    check: 'partner-accounts',
+    result: 'warning',
+    says: 'the feed of main was not read to its end for 2 h',
+    mend: 'docs/operate/runbook.md#nosuccessfuldrain',
+  },
+  {
     is: 'a stored row that cannot be read',
     plant: ({ put }) => put({ pk: { S: 'account' }, sk: { S: 'odd' }, version: { N: '1' } }),
     check: 'partner-accounts',
