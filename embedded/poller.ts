@@ -87,7 +87,7 @@ const isPause = ({ code }: PartnerError): boolean =>
 const isLasting = ({ policy, code, retryAfterMs = 0 }: PartnerError): boolean =>
   policy.needsAttention || (code !== 'paused' && code !== 'rate-limited' && retryAfterMs > longestPauseMs);
 
-/** These stop the partner account, or an operator has paused it: which is reported by itself. */
+/** Met by adverts, these stop the partner account, or an operator has paused it: which is reported by itself. */
 const reportedElsewhere: readonly string[] = [
   'account-stopped',
   'scope-insufficient',
@@ -95,10 +95,14 @@ const reportedElsewhere: readonly string[] = [
   'operator-paused',
 ];
 
+/** A feed beside adverts stops nothing. */
+const isReportedElsewhere = (feed: string, { code }: PartnerError): boolean =>
+  code === 'operator-paused' || (feed === 'adverts' && reportedElsewhere.includes(code));
+
 /** Why feeds of partner accounts that are not stopped were not read to their end, each with the account's name. */
 function faultsOf({ polls, paused }: DrainReport, nowMs: number): PartnerError[] {
   const failed = polls.flatMap((poll) =>
-    poll.end === 'fault' && !reportedElsewhere.includes(poll.fault.code)
+    poll.end === 'fault' && !isReportedElsewhere(poll.feed, poll.fault)
       ? [named(poll.partnerAccount, poll.fault)]
       : [],
   );

@@ -38,7 +38,7 @@ export class AdvertBridge extends Stack {
     const feedState = durableTable(this, 'FeedState', feedStateTable, settings.feedStateTable);
     const changedAdverts = new ChangedAdverts(this, 'ChangedAdverts', { receiverTimeout: fanOutTimeout });
     const { bus } = new EventBus(this, 'Events', settings);
-    new SchemaRegistry(this, 'Schemas');
+    new SchemaRegistry(this, 'Schemas', settings);
     const alarms = new Alarms(this, 'Alarms', { settings, changedAdverts });
     const refreshToken = new RefreshToken(this, 'RefreshToken', { settings, feedState, bus });
     const shared = { settings, feedState, changedAdverts, refreshToken: refreshToken.function };

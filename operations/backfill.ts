@@ -4,7 +4,6 @@
  */
 import { type EnqueueDeps, enqueuePage } from '../functions/drain/enqueue-page.ts';
 import { idsOf } from '../functions/drain/page-ids.ts';
-import type { FeedName } from '../shared/contract/feeds.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
 import type { AdvertSource, BackfillKey, BackfillProgress, Backfills } from '../shared/ports/backfills.ts';
 import { neverTheSame } from './list-pages.ts';
@@ -13,8 +12,6 @@ export interface BackfillDeps extends EnqueueDeps {
   readonly backfills: Backfills;
   readonly clock: Clock;
   readonly settings: {
-    /** Name of the feed that the messages pretend to come from. */
-    readonly feed: FeedName;
     /** Nothing is added while more messages of the partner account wait: changes of the feed wait behind them. */
     readonly maxWaiting: number;
     /** Pause before the queue is looked at again. */
@@ -79,7 +76,7 @@ export async function backfill(
     if (ids.length > 0) {
       // Malformed entries are no dead letters: the list does not say that they changed.
       const listed = { ...found, ids, malformed: 0 };
-      await enqueuePage(deps, { ...key, feed: settings.feed }, listed, {
+      await enqueuePage(deps, { ...key, feed: 'adverts' }, listed, {
         receivedAt: clock.now(),
         cause: 'backfill',
       });

@@ -18,6 +18,8 @@ const partnerHandlers: Partial<Record<EndpointName, PartnerHandler>> = {
   adverts: serveAdverts,
   'create-advert': createAdvert,
   threads: serveThreads,
+  'order-feed': (world, account, request) => serveFeed(world, account.orders, request),
+  order: (world, account, request) => serveAdvert(world, account.orders, request),
 };
 
 interface Route {
@@ -30,6 +32,9 @@ const routes: readonly Route[] = [
   { pattern: /^\/api\/partner\/adverts\/([^/]+)$/, methods: { GET: 'advert' } },
   { pattern: /^\/api\/partner\/status\/adverts$/, methods: { GET: 'feed' } },
   { pattern: /^\/api\/partner\/adverts$/, methods: { GET: 'adverts', POST: 'create-advert' } },
+  // Assumed: the document announces an orders feed, and shows nothing of it.
+  { pattern: /^\/api\/partner\/orders\/([^/]+)$/, methods: { GET: 'order' } },
+  { pattern: /^\/api\/partner\/status\/orders$/, methods: { GET: 'order-feed' } },
   { pattern: /^\/api\/partner\/threads$/, methods: { GET: 'threads' } },
   { pattern: /^\/api\/open\/oauth\/token$/, methods: { POST: 'token' } },
   { pattern: /^\/oauth\/authorize\/?$/, methods: { GET: 'authorize', POST: 'authorize' } },

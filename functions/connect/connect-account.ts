@@ -8,7 +8,7 @@
  */
 
 import type { ConnectedAccount } from '../../shared/contract/connect.ts';
-import { feedNames } from '../../shared/contract/feeds.ts';
+import { advertsFeed } from '../../shared/contract/feeds.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
@@ -125,10 +125,9 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     if (isAnew) await begin(lock, generation);
     const version = await vault.write(name, pair);
     const since = wanted ?? recently;
-    for (const feed of feedNames) {
-      const beginning = { since, resets: 0, resetsInARow: 0 } as const;
-      await feedStates.register({ partnerAccount: name, feed, generation, ...beginning });
-    }
+    // The drain begins other feeds from there, once they are switched on (functions/drain/begin-feeds.ts).
+    const beginning = { since, resets: 0, resetsInARow: 0 } as const;
+    await feedStates.register({ partnerAccount: name, feed: advertsFeed.name, generation, ...beginning });
     // Last, for it is what makes the drain poll the feed.
     await publishOwedEvents(deps, await activate(lock, generation, version, pair));
     observer.info('partner account connected', { partnerAccount: name, generation });

@@ -4,12 +4,12 @@
  * A page goes `pollFeed` (poll-feed.ts) → queue → cursor. See docs/contribute/architecture.md.
  */
 
-import { feedNamed } from '../../shared/contract/feeds.ts';
+import { defaultFeeds, type Feed, type FeedName, feeds } from '../../shared/contract/feeds.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
 import type { FeedState } from '../../shared/ports/feed-states.ts';
-import { type SortedFeeds, sortFeeds } from './due-feeds.ts';
+import { type DueFeed, type SortedFeeds, sortFeeds } from './due-feeds.ts';
 import { type PollDeps, type PollReport, pollFeed } from './poll-feed.ts';
 import { type ReleaseDeps, releaseParked } from './release.ts';
 
@@ -17,7 +17,9 @@ export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings'> {
   readonly settings: PollDeps['settings'] & {
     /** Seconds between two polls of a feed. */
     readonly pollSeconds: number;
-    /** How many feeds are read side by side. */
+    /** Which feeds are polled. Default: adverts. */
+    readonly feeds?: readonly FeedName[] | undefined;
+    /** How many partner accounts' adverts are read side by side; of another feed half as many. */
     readonly feedsAtOnce: number;
   };
 }
@@ -61,13 +63,10 @@ export function createDrain(deps: DrainDeps) {
     const polls = new Map<FeedState, DrainReport['polls'][number]>();
     const now = clock.now();
     const lastSuccess = new Map(
-      due.map(({ state, connectedAt }) => [state, knownSuccess(state.lastSuccess, now) ?? connectedAt]),
+      due.map(({ state, begunAt }) => [state, knownSuccess(state.lastSuccess, now) ?? begunAt]),
     );
-    const turns = [...due];
-    await forEachConcurrent(turns, settings.feedsAtOnce, async (turn) => {
+    const pollInTurn = (feed: Feed, turns: DueFeed[]) => async (turn: DueFeed) => {
       const { state } = turn;
-      const feed = feedNamed(state.feed);
-      if (!feed) return;
       const { partnerAccount } = state;
       const before = polls.get(state);
       const report = await pollFeed(deps, feed, partnerAccount, {
@@ -79,12 +78,26 @@ export function createDrain(deps: DrainDeps) {
       polls.set(state, { partnerAccount, feed: feed.name, ...added(report, before) });
       // To the end of the line, from where it is taken in its turn.
       if (report.end === 'turn-over') turns.push(turn);
-    });
+    };
+    const polled = settings.feeds ?? defaultFeeds;
+    // Each feed has its own places, so that none waits for another one's answers. Half as many for an optional one: the adverts
+    // find a connection free even while all of its requests hang.
+    await Promise.all(
+      polled.map((name) => {
+        const turns = due.filter(({ state }) => state.feed === name);
+        const atOnce = settings.feedsAtOnce / (feeds[name].isOptional ? 2 : 1);
+        return forEachConcurrent(turns, Math.ceil(atOnce), pollInTurn(feeds[name], turns));
+      }),
+    );
     const ended = clock.now();
-    const lagSeconds = Math.max(0, ...[...lastSuccess.values()].map((at) => ended - at)) / 1000;
+    const lags = polled.map((name) => {
+      const own = [...lastSuccess].filter(([{ feed }]) => feed === name);
+      return [name, Math.max(0, ...own.map(([, at]) => ended - at)) / 1000] as const;
+    });
+    const lagSeconds = Math.max(...lags.map(([, seconds]) => seconds));
     const report = { polls: [...polls.values()], stopped, paused, lagSeconds };
     if (options.only !== undefined) return report;
-    deps.observer.count(metrics.feedLagSeconds, report.lagSeconds);
+    for (const [name, seconds] of lags) deps.observer.count(metrics.feedLagSeconds, seconds, name);
     deps.observer.count(metrics.stoppedPartnerAccounts, stopped.length);
     return report;
   }

@@ -1,4 +1,5 @@
 import type { ShapeError } from '../../shared/contract/checks.ts';
+import { defaultFeeds } from '../../shared/contract/feeds.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { endOfPause, operatorPauseOf } from '../../shared/domain/operator-pause.ts';
@@ -6,6 +7,7 @@ import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partne
 import type { FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import { type BeginDeps, beginFeeds } from './begin-feeds.ts';
 
 export interface PausedFeed {
   readonly partnerAccount: string;
@@ -18,8 +20,8 @@ export interface PausedFeed {
 
 export interface DueFeed {
   readonly state: FeedState;
-  /** The lag of a feed that was never read to its end counts from here. */
-  readonly connectedAt: number;
+  /** The lag of a feed that was never read to its end counts from here: since it was connected, or begun after that. */
+  readonly begunAt: number;
 }
 
 export interface SortedFeeds {
@@ -31,10 +33,11 @@ export interface SortedFeeds {
 }
 
 export interface SortDeps {
-  readonly feedStates: Pick<FeedStates, 'list'>;
+  readonly feedStates: Pick<FeedStates, 'list' | 'register'>;
   readonly accounts: Pick<PartnerAccounts, 'list'>;
   readonly clock: Clock;
   readonly observer: Observer;
+  readonly settings: BeginDeps['settings'];
 }
 
 /**
@@ -44,10 +47,9 @@ export interface SortDeps {
 export const feedMissingMs = 60_000;
 
 /** @param only this partner account; default: all */
-export async function sortFeeds(
-  { feedStates, accounts, clock, observer }: SortDeps,
-  only?: string,
-): Promise<SortedFeeds> {
+export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFeeds> {
+  const { feedStates, accounts, clock, observer, settings } = deps;
+  const polled: readonly string[] = settings.feeds ?? defaultFeeds;
   const attention = (message: string, fields: Record<string, unknown>) => {
     observer.count(metrics.needsAttention, 1);
     observer.error(message, fields);
@@ -61,12 +63,13 @@ export async function sortFeeds(
   const due: DueFeed[] = [];
   const paused: PausedFeed[] = [];
   const registered = new Set<PartnerAccount>();
-  for (const state of states) {
+  for (const state of [...states, ...(await beginFeeds(deps, states, byName, now))]) {
     const { partnerAccount, pausedUntil = 0, fault = 'the feed is paused' } = state;
     const account = byName.get(partnerAccount);
     if (account?.generation !== state.generation) continue;
     registered.add(account);
-    if (stopOf(account)) continue;
+    // Switched off, a feed keeps its place.
+    if (stopOf(account) || !polled.includes(state.feed)) continue;
     const wanted = operatorPauseOf(account, now);
     const pause = pauseOf(account, now);
     if (wanted)
@@ -80,7 +83,8 @@ export async function sortFeeds(
       paused.push({ partnerAccount, kind: 'partner-account', reason: pause.reason, untilMs: pause.until });
     else if (pausedUntil > now)
       paused.push({ partnerAccount, kind: 'feed', reason: fault, untilMs: pausedUntil });
-    else due.push({ state, connectedAt: Date.parse(account.connectedAt) });
+    else
+      due.push({ state, begunAt: Math.max(Date.parse(account.connectedAt), Date.parse(state.since) || 0) });
   }
   for (const account of known) {
     const { name: partnerAccount, generation, connectedAt } = account;

@@ -83,6 +83,7 @@ function malformedIds(
   return {
     partnerAccount,
     advertId: malformedShown[0] ?? null,
+    ...(feed !== 'adverts' && { feed }),
     count: malformed,
     fault: 'malformed-id',
     reason: `the feed named ${malformed} that ${what} (expected 1 to 20 digits): ${named.join(', ')}`,

@@ -7,6 +7,7 @@ import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
+import type { FeedName } from '../../shared/contract/feeds.ts';
 import { pollEvent } from '../../shared/contract/poll.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { quietUntil } from '../../shared/domain/rate-budget.ts';
@@ -28,8 +29,8 @@ const partner = partnerService(config, table);
 const { accounts } = partner;
 const budget = createBudgetStore(table);
 const generationOf = async (name: string) => (await accounts.read(name))?.value.generation;
-const inFlightOf = async (name: string) =>
-  (await readBooks(table, name, (await generationOf(name)) ?? 0)).inFlight;
+const inFlightOf = async (name: string, feed: FeedName) =>
+  (await readBooks(table, name, (await generationOf(name)) ?? 0, feed)).inFlight;
 
 const drain = createDrain({
   accounts,

@@ -49,7 +49,11 @@ export async function readPageOrStartOver(
  * A `since` that misses nothing: before the last up-to-date page was asked for, or the first one. A resync begins again
  * where it began, for what it has not come to yet lies before the last success.
  */
-function restartOf({ since, lastSuccess, resyncing }: FeedState, overlapMs: number, nowMs: number): string {
+export function restartOf(
+  { since, lastSuccess, resyncing }: FeedState,
+  overlapMs: number,
+  nowMs: number,
+): string {
   // Planted faults: resync-starts-over-from-last-success, date-believed
   const success = resyncing ? undefined : knownSuccess(lastSuccess, nowMs);
   return success === undefined ? since : toInstant(success - overlapMs);

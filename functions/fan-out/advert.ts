@@ -47,6 +47,7 @@ export const firstRow: AdvertRow = {
   version: 0,
 };
 
+// Planted fault: feeds-share-histories
 export const keyOf = ({ partnerAccount, generation, feed, advertId }: ChangedAdvert): AdvertKey => ({
   partnerAccount,
   generation,

@@ -139,7 +139,8 @@ export function createFanOut(given: FanOutDeps) {
     ofBatch: BatchAccounts,
     options: HandleOptions,
   ): Promise<Settlement[]> {
-    for (const { receives } of group) if (receives > 1) observer.count(metrics.redelivered, 1);
+    for (const { receives, message } of group)
+      if (receives > 1) observer.count(metrics.redelivered, 1, message?.feed);
     return areMessages(group) ? handleAdvertMessages(group, ofBatch, options) : group.map(malformed);
   }
 
@@ -186,13 +187,15 @@ export function createFanOut(given: FanOutDeps) {
   }
 
   function countOutcomes(settlements: readonly Settlement[]): void {
-    const counts = new Map<Outcome | (typeof countedAs)[keyof typeof countedAs], number>();
-    for (const { verdict } of settlements) {
-      if (verdict.kind === 'retry' || verdict.kind === 'forgotten') continue;
-      const became = verdict.kind === 'done' ? verdict.outcome : countedAs[verdict.kind];
-      counts.set(became, (counts.get(became) ?? 0) + 1);
+    for (const [feed, ofFeed] of Map.groupBy(settlements, ({ delivery }) => delivery.message?.feed)) {
+      const counts = new Map<Outcome | (typeof countedAs)[keyof typeof countedAs], number>();
+      for (const { verdict } of ofFeed) {
+        if (verdict.kind === 'retry' || verdict.kind === 'forgotten') continue;
+        const became = verdict.kind === 'done' ? verdict.outcome : countedAs[verdict.kind];
+        counts.set(became, (counts.get(became) ?? 0) + 1);
+      }
+      for (const [became, count] of counts) observer.count(metrics[became], count, feed);
     }
-    for (const [became, count] of counts) observer.count(metrics[became], count);
   }
 
   return { handle, handleAdvert };

@@ -9,6 +9,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { Construct } from 'constructs';
+import { defaultFeeds, feeds } from '../../shared/contract/feeds.ts';
 import {
   alarms,
   eventSource,
@@ -22,7 +23,7 @@ import { AlarmTopic } from './alarm-topic.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
 
 export interface AlarmsProps {
-  readonly settings: Pick<StackSettings, 'alarmEmail'>;
+  readonly settings: Pick<StackSettings, 'alarmEmail' | 'feeds'>;
   readonly changedAdverts: ChangedAdverts;
 }
 
@@ -50,7 +51,7 @@ const longestWait = Duration.hours(1);
 export class Alarms extends Construct {
   constructor(scope: Construct, id: string, { settings, changedAdverts }: AlarmsProps) {
     super(scope, id);
-    const all = watchesOf(changedAdverts).map((watch) => this.#alarm(watch));
+    const all = watchesOf(changedAdverts, settings).map((watch) => this.#alarm(watch));
     if (settings.alarmEmail === undefined) return;
     const action = new SnsAction(new AlarmTopic(this, 'Mail', { email: settings.alarmEmail }).topic);
     for (const alarm of all) {
@@ -73,7 +74,11 @@ export class Alarms extends Construct {
   }
 }
 
-function watchesOf({ queue, deadLetters }: ChangedAdverts): Watch[] {
+function watchesOf(
+  { queue, deadLetters }: ChangedAdverts,
+  { feeds: given }: AlarmsProps['settings'],
+): Watch[] {
+  const names = given ?? defaultFeeds;
   const { MAXIMUM, SUM } = Stats;
   const longestLag = Duration.seconds(maxLagSeconds);
   return [
@@ -91,6 +96,15 @@ function watchesOf({ queue, deadLetters }: ChangedAdverts): Watch[] {
       above: longestLag.toSeconds(),
       missing: TreatMissingData.BREACHING,
     },
+    ...names
+      .filter((name) => feeds[name].isOptional)
+      .map((name) => ({
+        heading: alarms.noSuccessfulDrain,
+        about: name,
+        says: `A feed of ${name} has not been read to its end for ${longestLag.toHumanString()}. Its events are late; adverts have an alarm of their own.`,
+        metric: bridgeMetric(metrics.feedLagSeconds, MAXIMUM, { feed: name }),
+        above: longestLag.toSeconds(),
+      })),
     {
       heading: alarms.partnerAccountStopped,
       says: 'A partner account is stopped: nothing of it is published until somebody connects it again.',
@@ -123,11 +137,15 @@ function watchesOf({ queue, deadLetters }: ChangedAdverts): Watch[] {
 }
 
 /** As shared/runtime/observer.ts writes it: the `service` is the same for all functions. */
-const bridgeMetric = (metricName: MetricName, statistic: string): Metric =>
+const bridgeMetric = (
+  metricName: MetricName,
+  statistic: string,
+  dimensions: { feed?: string } = {},
+): Metric =>
   new Metric({
     namespace: metricsNamespace,
     metricName,
-    dimensionsMap: { service: eventSource },
+    dimensionsMap: { service: eventSource, ...dimensions },
     statistic,
     period,
   });

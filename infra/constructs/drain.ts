@@ -32,6 +32,8 @@ export class Drain extends Construct {
   constructor(scope: Construct, id: string, props: DrainProps) {
     super(scope, id);
     const { settings, feedState, changedAdverts, refreshToken } = props;
+    // A feed that was switched on is registered for the partner accounts that are connected already.
+    const isAdvertsOnly = settings.feeds === undefined || settings.feeds.length === 1;
     this.function = new BridgeFunction(this, 'Reader', {
       name: 'drain',
       description: 'Reads the change feed of every partner account and queues the adverts that changed',
@@ -43,7 +45,7 @@ export class Drain extends Construct {
     usesFeedState(this.function, feedState, {
       ...rateBudget,
       account: ['GetItem', 'Query'],
-      feed: ['GetItem', 'Query', 'UpdateItem'],
+      feed: ['GetItem', 'Query', 'UpdateItem', ...(isAdvertsOnly ? [] : (['PutItem'] as const))],
       books: ['GetItem'],
       parked: ['DeleteItem', 'GetItem', 'Query'],
       parkedMessages: ['BatchWriteItem', 'Query'],

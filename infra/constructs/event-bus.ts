@@ -15,7 +15,7 @@ export class EventBus extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    settings: Pick<StackSettings, 'busName' | 'subscriberAccounts' | 'organizationId'>,
+    settings: Pick<StackSettings, 'busName' | 'feeds' | 'subscriberAccounts' | 'organizationId'>,
   ) {
     super(scope, id);
     this.bus = new Bus(this, 'Bus', {

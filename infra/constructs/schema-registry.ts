@@ -2,19 +2,21 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CfnRegistry, CfnSchema } from 'aws-cdk-lib/aws-eventschemas';
 import { Construct } from 'constructs';
-import { detailTypes, eventSource } from '../../shared/contract/names.ts';
+import { detailTypesOf } from '../../shared/contract/feeds.ts';
+import { eventSource } from '../../shared/contract/names.ts';
+import type { StackSettings } from '../../shared/contract/settings.ts';
 
 const published = join(import.meta.dirname, '../../docs/schemas');
 
 /** The published schemas in EventBridge's registry, where consoles and IDEs find them and make types from them. */
 export class SchemaRegistry extends Construct {
-  constructor(scope: Construct, id: string) {
+  constructor(scope: Construct, id: string, { feeds }: Pick<StackSettings, 'feeds'>) {
     super(scope, id);
     const registry = new CfnRegistry(this, 'Registry', {
       registryName: eventSource,
       description: 'Events of the advert bridge',
     });
-    for (const detailType of Object.values(detailTypes)) {
+    for (const detailType of detailTypesOf(feeds)) {
       const schema = JSON.parse(readFileSync(join(published, `${detailType}.schema.json`), 'utf8'));
       new CfnSchema(this, detailType, {
         registryName: registry.attrRegistryName,

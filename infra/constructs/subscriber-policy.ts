@@ -9,10 +9,12 @@ import {
   type PolicyStatementProps,
 } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { detailTypes, eventSource } from '../../shared/contract/names.ts';
+import { detailTypesOf } from '../../shared/contract/feeds.ts';
+import { eventSource } from '../../shared/contract/names.ts';
 import type { StackSettings } from '../../shared/contract/settings.ts';
 
-export interface SubscriberPolicyProps extends Pick<StackSettings, 'subscriberAccounts' | 'organizationId'> {
+export interface SubscriberPolicyProps
+  extends Pick<StackSettings, 'feeds' | 'subscriberAccounts' | 'organizationId'> {
   readonly bus: IEventBus;
 }
 
@@ -20,14 +22,14 @@ export interface SubscriberPolicyProps extends Pick<StackSettings, 'subscriberAc
 // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of IAM, not of ours.
 const ownRules = { 'events:creatorAccount': '${aws:PrincipalAccount}' };
 /** A rule names the bridge as its source and detail types of the bridge, and no others beside them. */
-const bridgeEvents: Conditions = {
+const bridgeEvents = (feeds: StackSettings['feeds']): Conditions => ({
   'ForAllValues:StringEquals': {
     'events:source': [eventSource],
-    'events:detail-type': Object.values(detailTypes),
+    'events:detail-type': detailTypesOf(feeds),
   },
   // `ForAllValues` also holds where there are no values.
   Null: { 'events:source': 'false', 'events:detail-type': 'false' },
-};
+});
 
 /** These actions support no condition but the rule's creator; what the rule matches was checked by `PutRule`. */
 const managing = [
@@ -51,9 +53,12 @@ const managing = [
  * @see https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoneventbridge.html
  */
 export class SubscriberPolicy extends Construct {
+  readonly #ofBridge: Conditions;
+
   constructor(scope: Construct, id: string, props: SubscriberPolicyProps) {
     super(scope, id);
-    const { bus, subscriberAccounts, organizationId } = props;
+    const { bus, feeds, subscriberAccounts, organizationId } = props;
+    this.#ofBridge = bridgeEvents(feeds);
     const accounts = [...new Set(subscriberAccounts)].map((account) => new AccountPrincipal(account));
     if (accounts.length > 0) this.#allow(bus, 'Accounts', accounts, {});
     if (organizationId !== undefined) {
@@ -70,7 +75,7 @@ export class SubscriberPolicy extends Construct {
       actions: ['events:PutRule'],
       principals,
       resources,
-      conditions: { ...conditions, ...own, ...bridgeEvents },
+      conditions: { ...conditions, ...own, ...this.#ofBridge },
     });
     this.#statement(bus, `${who}ManageRules`, {
       actions: managing,

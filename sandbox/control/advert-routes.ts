@@ -84,6 +84,20 @@ export const advertRoutes: readonly ControlRoute[] = [
   },
   {
     method: 'POST',
+    path: '/orders/{id}/status',
+    does: 'gives an order a status, a new order too (the orders feed is assumed)',
+    body: { status: 'paid', user: 'main' },
+    run: ({ control, input, id }) =>
+      control.setOrder(id, required('status', input.text('status')), input.text('user')),
+  },
+  {
+    method: 'DELETE',
+    path: '/orders/{id}',
+    does: 'removes an order; ?user=',
+    run: ({ control, query, id }) => control.setOrder(id, null, query.get('user') ?? undefined),
+  },
+  {
+    method: 'POST',
     path: '/random-changes',
     does: 'changes random adverts to random other statuses',
     body: { count: 100, user: 'main' },

@@ -56,6 +56,8 @@ export interface SandboxControl {
   advert(advertId: string): AdvertTruth | undefined;
   /** Every advert, removed ones included. @param user default: all users */
   truth(user?: string): AdvertTruth[];
+  /** Gives an order a status, a new one too; null removes it. One change in the orders feed, which is assumed. */
+  setOrder(orderId: string, status: string | null, user?: string): AdvertTruth;
   /** Number of feed entries. @param user default: all users */
   changeCount(user?: string): number;
 
@@ -161,6 +163,14 @@ export function createControl(world: World): SandboxControl {
       }
       return changed;
     },
+    setOrder: (orderId, status, user) => {
+      const { orders } = account(user);
+      const order = orders.adverts.get(orderId);
+      if (order) orders.change(order, status, clock.now());
+      else if (status === null) throw new RangeError(`there is no order ${orderId}`);
+      const fields = { status: status ?? '', title: `Order ${orderId}`, price: 10 };
+      return truthOf(orders, order ?? orders.add(orderId, fields, clock.now()));
+    },
     listRaw: (id, user) => {
       account(user).list(id, clock.now());
     },
@@ -185,7 +195,7 @@ export function createControl(world: World): SandboxControl {
     },
 
     invalidateCursors: (user) => {
-      for (const owner of some(user)) owner.cursorEpoch += 1;
+      for (const owner of some(user).flatMap((one) => [one, one.orders])) owner.cursorEpoch += 1;
     },
     expireAccessTokens: (user) => world.tokens.expireAccessTokens(user),
     revoke: (user) => world.tokens.revoke(account(user).name),

@@ -7,7 +7,9 @@
  * `invalid_token`, too small a scope and a client token 403 `insufficient_scope`; an unknown path answers 404 with HTML,
  * a wrong method 405; a repeated parameter is refused; the token endpoint's codes are those of RFC 6749
  * §5.2, with 401 for `invalid_client`; "based on a Callback URL" is the same origin and the same path or one below; a
- * new authorization leaves the user's earlier grants alone; the adverts that a user starts with are not in the feed.
+ * new authorization leaves the user's earlier grants alone; the adverts that a user starts with are not in the feed;
+ * the orders feed (§4.8) is at /api/partner/status/orders, an order at /api/partner/orders/{id}, and both work like those of
+ * adverts.
  */
 
 /** The error bodies known from services of this kind; `none` is an empty body. */

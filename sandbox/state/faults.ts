@@ -6,6 +6,8 @@ export const endpointNames = [
   'adverts',
   'create-advert',
   'threads',
+  'order-feed',
+  'order',
   'token',
   'authorize',
 ] as const;

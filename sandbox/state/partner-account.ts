@@ -4,6 +4,7 @@ export interface HistoryEntry {
   readonly atMs: number;
 }
 
+/** An advert, or an order. */
 export interface Advert {
   readonly id: string;
   /** Null: removed. */
@@ -28,8 +29,17 @@ export class PartnerAccount {
   readonly #changedAtMs: number[] = [];
   readonly #changedIds: string[] = [];
 
+  /** The same of the user's orders; assumed to be alike. */
+  #orders: PartnerAccount | undefined;
+
   constructor(name: string) {
     this.name = name;
+  }
+
+  /** @see partner-api.md §4.8 */
+  get orders(): PartnerAccount {
+    this.#orders ??= new PartnerAccount(`orders of ${this.name}`);
+    return this.#orders;
   }
 
   get changeCount(): number {

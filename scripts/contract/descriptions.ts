@@ -8,12 +8,17 @@ export const summaries: Record<EventDetailType, string> = {
   PartnerAuthorizationRequired:
     'A partner account is not polled any more, until a person authorizes again. Its place in the feed is kept.',
   PartnerAuthorizationRestored: 'A partner account is polled again, from where it stopped.',
+  OrderStatusChanged:
+    "Assumed, and may change until the partner service has published its orders feed: an order's status is another than the last one published, or the order was seen for the first time.",
+  OrderUnavailable:
+    'Assumed, and may change until the partner service has published its orders feed: the service does not know the order any more.',
 };
 
 /** What each object inside an event is, by its name in the schemas. */
 export const partDescriptions: Readonly<Record<string, string>> = {
   AdvertMetadata: 'Which event of an advert it is, and where it came from.',
   AuthorizationMetadata: 'Which event of a partner account it is.',
+  OrderMetadata: 'Which event of an order it is, and where it came from.',
 };
 
 /** What each field carries, by its place in any of the events; a detail type before the place is for that one alone. */
@@ -51,6 +56,10 @@ export const descriptions: Readonly<Record<string, string>> = {
   'AdvertUnavailable.detail.data.status': 'Always `null`.',
   'detail.data.previousStatus':
     'Status of the event before it in the history; `null` for the first one, and after it was unavailable.',
+  'detail.data.orderId': 'ID at the partner service: digits, as text because the number may exceed 2^53.',
+  'OrderStatusChanged.detail.data.status':
+    'As the partner service names it; any value may come, never `null`.',
+  'OrderUnavailable.detail.data.status': 'Always `null`.',
   'detail.data.fields':
     'Values of the advert by their paths, as the bridge is set up to copy them (`eventFields`). What the service leaves out is absent.',
   'detail.data.fieldsLeftOut':

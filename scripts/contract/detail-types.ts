@@ -1,3 +1,10 @@
-import type { envelopes } from '../../shared/contract/events.ts';
+import { envelopes } from '../../shared/contract/events.ts';
+import { orderEnvelopes } from '../../shared/contract/order-events.ts';
 
-export type EventDetailType = keyof typeof envelopes;
+/** Of every feed, those that are assumed too. */
+export const allEnvelopes = { ...envelopes, ...orderEnvelopes } as const;
+
+export type EventDetailType = keyof typeof allEnvelopes;
+
+/** Not part of a release: they may change until the service has published their feed. */
+export const isAssumed = (detailType: EventDetailType): boolean => detailType in orderEnvelopes;

@@ -2,8 +2,8 @@
 
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { instant } from '../../shared/contract/checks.ts';
-import { envelopes, parts } from '../../shared/contract/events.ts';
-import { detailTypes } from '../../shared/contract/names.ts';
+import { parts } from '../../shared/contract/events.ts';
+import { orderParts } from '../../shared/contract/order-events.ts';
 import {
   anAdvertStatusChanged,
   anAdvertUnavailable,
@@ -11,9 +11,10 @@ import {
   aPartnerAuthorizationRestored,
 } from '../../subscriber/testing/index.ts';
 import { descriptions, partDescriptions, summaries } from './descriptions.ts';
-import type { EventDetailType } from './detail-types.ts';
+import { allEnvelopes, type EventDetailType, isAssumed } from './detail-types.ts';
+import { anOrderStatusChanged, anOrderUnavailable } from './order-examples.ts';
 
-export const eventDetailTypes = Object.values(detailTypes);
+export const eventDetailTypes = Object.keys(allEnvelopes) as EventDetailType[];
 
 /** The schema of any event, beside one for each detail type. */
 export const anyEvent = 'AdvertBridgeEvent';
@@ -45,6 +46,8 @@ export const examples: Record<EventDetailType, unknown[]> = {
   AdvertUnavailable: [anAdvertUnavailable({ sequence: 4, previousStatus: 'sold' })],
   PartnerAuthorizationRequired: [aPartnerAuthorizationRequired()],
   PartnerAuthorizationRestored: [aPartnerAuthorizationRestored()],
+  OrderStatusChanged: [anOrderStatusChanged()],
+  OrderUnavailable: [anOrderUnavailable()],
 };
 
 const dialect = 'https://json-schema.org/draft/2020-12/schema';
@@ -63,21 +66,22 @@ export const schemaOf = (detailType: EventDetailType): JsonSchema => {
   };
 };
 
-/** The schema of any event: one of them all, told apart by the detail type. */
+/** The schema of any event but the assumed ones: one of them all, told apart by the detail type. */
 export function anyEventSchema(): JsonSchema {
-  const events = eventDetailTypes.map((detailType) => [detailType, convert(detailType)] as const);
+  const released = eventDetailTypes.filter((detailType) => !isAssumed(detailType));
+  const events = released.map((detailType) => [detailType, convert(detailType)] as const);
   const bare = events.map(([detailType, { $defs: _inner, ...event }]) => [detailType, event] as const);
   return {
     $schema: dialect,
     $id: idOf(anyEvent),
     title: anyEvent,
     description: 'Any event of the bridge; `detail-type` tells which.',
-    oneOf: eventDetailTypes.map(refTo),
+    oneOf: released.map(refTo),
     discriminator: {
       propertyName: 'detail-type',
-      mapping: Object.fromEntries(eventDetailTypes.map((detailType) => [detailType, refTo(detailType).$ref])),
+      mapping: Object.fromEntries(released.map((detailType) => [detailType, refTo(detailType).$ref])),
     },
-    examples: eventDetailTypes.map((detailType) => examples[detailType][0]),
+    examples: released.map((detailType) => examples[detailType][0]),
     $defs: {
       ...Object.fromEntries(bare),
       ...Object.assign({}, ...events.map(([, { $defs }]) => $defs)),
@@ -91,16 +95,18 @@ function convert(detailType: EventDetailType): JsonSchema {
     $schema: _older,
     $defs = {},
     ...event
-  } = toJsonSchema(envelopes[detailType], {
+  } = toJsonSchema(allEnvelopes[detailType], {
     target: 'draft-2020-12',
     typeMode: 'output',
     errorMode: 'throw',
     ignoreActions: ['check'],
-    definitions: { ...parts },
+    definitions: { ...parts, ...orderParts },
     overrideAction: ({ valibotAction, jsonSchema }) =>
       // Generators make a time of it.
       valibotAction === instant.pipe[1] ? { ...jsonSchema, format: 'date-time' } : undefined,
   }) as JsonSchema;
+  const ofItsObject = (text: string): string =>
+    isAssumed(detailType) ? text.replace(/\badvert(?!-)/g, 'order') : text;
   const used: Record<string, JsonSchema> = {};
   const root = described(event, '');
   return { title: detailType, description: summaries[detailType], ...root, $defs: used };
@@ -120,7 +126,7 @@ function convert(detailType: EventDetailType): JsonSchema {
       const at = place ? `${place}.${name}` : name;
       const description = descriptions[`${detailType}.${at}`] ?? descriptions[at];
       if (!description) throw new Error(`scripts/contract/descriptions.ts says nothing of ${at}`);
-      return [name, { description, ...described(property, at) }];
+      return [name, { description: ofItsObject(description), ...described(property, at) }];
     });
     return { ...schema, properties: Object.fromEntries(inner) };
   }

@@ -1,4 +1,4 @@
-import { feedNames } from '../contract/feeds.ts';
+import type { FeedName } from '../contract/feeds.ts';
 import { feedStateTable } from '../contract/tables.ts';
 import type { Books } from '../domain/books.ts';
 import type { BookKeeper } from '../ports/books.ts';
@@ -13,50 +13,60 @@ import type { Queue } from './sqs/send-batches.ts';
 export type Entry = { -readonly [K in Exclude<keyof Books, 'listed' | 'inFlight'>]?: number };
 
 export interface BooksWriter {
-  add(partnerAccount: string, generation: number, entry: Entry): Promise<void>;
+  /** @param feed default: adverts */
+  add(partnerAccount: string, generation: number, entry: Entry, feed?: FeedName): Promise<void>;
 }
 
-/** Key of the item that counts what became of a generation's listed IDs. */
-export const booksItemKey = (partnerAccount: string, generation: number): Item => ({
+/** Key of the item that counts what became of the IDs that a feed listed for a generation. */
+export const booksItemKey = (
+  partnerAccount: string,
+  generation: number,
+  feed: FeedName = 'adverts',
+): Item => ({
   [feedStateTable.partitionKey]: { S: 'books' },
-  [feedStateTable.sortKey]: { S: `${partnerAccount}/${generation}` },
+  // Adverts' books are as old as the bridge, and keep their key.
+  [feedStateTable.sortKey]: { S: `${partnerAccount}/${generation}${feed === 'adverts' ? '' : `/${feed}`}` },
 });
 
-/** Counts the outcomes of a partner account's generation on the feed-state table: one write for each call. */
+/** Counts the outcomes of a feed of a partner account's generation on the feed-state table: one write for each call. */
 export function createBooksWriter(table: Table): BooksWriter {
   return {
-    async add(partnerAccount, generation, entry) {
+    async add(partnerAccount, generation, entry, feed) {
       const add = Object.fromEntries(Object.entries(entry).filter(([, count]) => count));
       if (Object.keys(add).length > 0)
-        await updateItem(table, booksItemKey(partnerAccount, generation), { add });
+        await updateItem(table, booksItemKey(partnerAccount, generation, feed), { add });
     },
   };
 }
 
 /**
- * The books as DynamoDB has them: `listed` beside each feed's cursor, the outcomes in an item of their own. What is in
+ * The books as DynamoDB has them: `listed` beside the feed's cursor, the outcomes in an item of their own. What is in
  * flight is the difference. An outcome that was counted although its message came back is counted twice; `redelivered`
  * says how many outcomes may be such.
  */
-export async function readBooks(table: Table, partnerAccount: string, generation: number): Promise<Books> {
+export async function readBooks(
+  table: Table,
+  partnerAccount: string,
+  generation: number,
+  feed: FeedName = 'adverts',
+): Promise<Books> {
   // Each kind of item by itself: the grants of a function are by kind, and a call over two would be refused.
-  const [outcomes, ...found] = await Promise.all([
-    readItem(table, booksItemKey(partnerAccount, generation)),
-    ...feedNames.map((feed) => readItem(table, feedItemKey({ partnerAccount, feed }))),
+  const [outcomes, found] = await Promise.all([
+    readItem(table, booksItemKey(partnerAccount, generation, feed)),
+    readItem(table, feedItemKey({ partnerAccount, feed })),
   ]);
-  const own = found.filter((item) => numberIn(item, 'generation') === generation);
-  const sum = (name: string) => own.reduce((total, item) => total + numberIn(item, name), 0);
+  const state = numberIn(found, 'generation') === generation ? found : undefined;
 
   // A backfill counts beside the outcomes: it has no cursor to count beside.
-  const listed = sum('listed') + numberIn(outcomes, 'listed');
+  const listed = numberIn(state, 'listed') + numberIn(outcomes, 'listed');
   const counted = {
     events: numberIn(outcomes, 'events'),
     unchanged: numberIn(outcomes, 'unchanged'),
     // IDs that a page repeated are coalesced before they ever reach the queue.
-    coalesced: numberIn(outcomes, 'coalesced') + sum('repeated'),
+    coalesced: numberIn(outcomes, 'coalesced') + numberIn(state, 'repeated'),
     unavailable: numberIn(outcomes, 'unavailable'),
     // Malformed IDs never reach the queue either.
-    deadLettered: numberIn(outcomes, 'deadLettered') + sum('malformed'),
+    deadLettered: numberIn(outcomes, 'deadLettered') + numberIn(state, 'malformed'),
   };
   const settled = Object.values(counted).reduce((total, count) => total + count, 0);
   return {
@@ -75,7 +85,7 @@ export function createBookKeeper(options: {
 }): BookKeeper {
   const { table, queue, deadLetterQueue } = options;
   return {
-    read: (partnerAccount, generation) => readBooks(table, partnerAccount, generation),
+    read: (partnerAccount, generation, feed) => readBooks(table, partnerAccount, generation, feed),
 
     async queue() {
       const [inQueue, parked, deadLetters] = await Promise.all([

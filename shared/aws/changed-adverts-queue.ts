@@ -1,3 +1,4 @@
+import type { FeedName } from '../contract/feeds.ts';
 import { systemClock } from '../domain/clock.ts';
 import { messageGroupOf } from '../domain/queue/message-groups.ts';
 import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
@@ -7,12 +8,12 @@ import { type Queue, sendBatches } from './sqs/send-batches.ts';
 
 export interface ChangedAdvertsQueueOptions extends Edges {
   readonly queue: Queue;
-  /** How deep the queue is for one partner account; default: as deep as the whole queue. */
+  /** How deep the queue is for one feed of a partner account; default: as deep as the whole queue. */
   readonly accountDepth?: {
-    /** While the whole queue is below this, no single account's share needs to be known. */
+    /** While the whole queue is below this, no single feed's share needs to be known. */
     readonly from: number;
-    /** The partner account's messages in flight, by its books. */
-    readonly inFlightOf: (partnerAccount: string) => Promise<number>;
+    /** The feed's messages in flight, by its books. */
+    readonly inFlightOf: (partnerAccount: string, feed: FeedName) => Promise<number>;
   };
 }
 
@@ -54,11 +55,11 @@ export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): 
       return refused;
     },
 
-    // SQS knows nothing of partner accounts, so the account's share is taken from its books, and only when it matters.
-    async depth(partnerAccount) {
+    // SQS knows nothing of partner accounts and feeds, so a feed's share is taken from its books, and only when it matters.
+    async depth(partnerAccount, feed = 'adverts') {
       const waiting = await total();
       if (!accountDepth || waiting < accountDepth.from) return waiting;
-      return Math.min(waiting, await accountDepth.inFlightOf(partnerAccount));
+      return Math.min(waiting, await accountDepth.inFlightOf(partnerAccount, feed));
     },
   };
 }

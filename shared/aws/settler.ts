@@ -114,11 +114,11 @@ export class BatchSettler {
     });
   }
 
-  /** Adds up the outcomes of each partner account's generation: one write each. */
+  /** Adds up the outcomes of each feed of a partner account's generation: one write each. */
   async #count(settled: readonly (Of<'done'> | Of<'dead-letter'>)[]): Promise<void> {
     const byGeneration = Map.groupBy(
       settled.filter(({ delivery }) => delivery.message),
-      ({ delivery: { message } }) => `${message?.partnerAccount}/${message?.generation}`,
+      ({ delivery: { message } }) => `${message?.partnerAccount}/${message?.generation}/${message?.feed}`,
     );
     await forEachConcurrent([...byGeneration.values()], 4, async (group) => {
       const message = group[0]?.delivery.message;
@@ -129,7 +129,7 @@ export class BatchSettler {
         entry[outcome] = (entry[outcome] ?? 0) + 1;
         if (delivery.receives > 1) entry.redelivered = (entry.redelivered ?? 0) + 1;
       }
-      await this.#options.books.add(message.partnerAccount, message.generation, entry);
+      await this.#options.books.add(message.partnerAccount, message.generation, entry, message.feed);
     });
   }
 }

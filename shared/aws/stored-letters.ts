@@ -114,7 +114,8 @@ export class StoredLetters {
     for (const stored of taken) {
       const { message } = stored.letter;
       if (!message) continue;
-      await books.add(message.partnerAccount, message.generation, { deadLettered: change(stored) });
+      const { partnerAccount, generation, feed } = message;
+      await books.add(partnerAccount, generation, { deadLettered: change(stored) }, feed);
     }
     return taken;
   }

@@ -31,8 +31,10 @@ export function createWaitingMessages(table: Table): WaitingMessages {
       for await (const { Items = [] } of pages) found.push(...Items);
       return found.flatMap((item) => {
         const read = messageIn(item.body?.S ?? '');
-        if (!('message' in read) || read.message.advertId !== advertId) return [];
-        return [{ message: read.message, place: 'parked' as const, receives: 0 }];
+        if (!('message' in read)) return [];
+        const { message } = read;
+        if (message.feed !== 'adverts' || message.advertId !== advertId) return [];
+        return [{ message, place: 'parked' as const, receives: 0 }];
       });
     },
   };

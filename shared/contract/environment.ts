@@ -21,6 +21,7 @@ export const functionEnvironments = {
   drain: v.object({
     ...common,
     pollSeconds: bridgeSettings.pollSeconds,
+    feeds: bridgeSettings.feeds,
     overlapSeconds: bridgeSettings.overlapSeconds,
     tracing: bridgeSettings.tracing,
     queueUrl: filled,

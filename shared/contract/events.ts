@@ -19,7 +19,7 @@ export const generation = wholeNumber(1);
 /** Published open: a cause that is added later is no other shape. */
 const publishedCause = v.pipe(v.string(), v.minLength(1, 'expected a cause such as feed'));
 
-const advertMetadata = v.object({
+export const advertMetadata = v.object({
   /** `<partnerAccount>/<generation>/<advertId>/<sequence>`: what subscribers dedupe on. */
   eventId: v.string(),
   schemaVersion: version,
@@ -39,17 +39,22 @@ const advertMetadata = v.object({
   traceparent: v.optional(v.fallback(v.string(), '')),
 });
 
-const previousStatus = v.nullable(status);
+export const previousStatus = v.nullable(status);
+
+/** By the setting `eventFields`. */
+export const copiedFields = {
+  /** Values of the advert by their paths. */
+  fields: v.optional(v.record(v.string(), v.unknown())),
+  /** Paths whose values had no room, or cannot be copied as they are. */
+  fieldsLeftOut: v.optional(v.array(v.string())),
+} as const;
 
 const statusChangedData = v.object({
   advertId,
   status,
   /** `null` for the first event of an advert, and after it was unavailable. */
   previousStatus,
-  /** By the setting `eventFields`: values of the advert by their paths. */
-  fields: v.optional(v.record(v.string(), v.unknown())),
-  /** Paths whose values had no room, or cannot be copied as they are. */
-  fieldsLeftOut: v.optional(v.array(v.string())),
+  ...copiedFields,
 });
 const unavailableData = v.object({ advertId, status: v.null(), previousStatus });
 
@@ -84,7 +89,10 @@ export const parts = {
   AuthorizationData: authorizationData,
 } as const;
 
-const envelopeOf = <const T extends string, const D extends v.GenericSchema>(detailType: T, detail: D) =>
+export const envelopeOf = <const T extends string, const D extends v.GenericSchema>(
+  detailType: T,
+  detail: D,
+) =>
   v.object({
     source: v.literal(eventSource),
     'detail-type': v.literal(detailType),

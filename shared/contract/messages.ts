@@ -67,6 +67,8 @@ export const deadLetter = v.object({
   partnerAccount: v.nullable(partnerAccountName),
   /** As it was listed: a malformed ID is here for being no ID, the first one of its page. At most 256 characters. */
   advertId: v.nullable(v.string()),
+  /** Which feed listed malformed IDs; absent: adverts. */
+  feed: v.exactOptional(v.picklist(feedNames)),
   /** How many malformed IDs of one page the letter stands for, and counts for in the books; absent: 1. */
   count: v.exactOptional(wholeNumber(1)),
   /** The kind of fault, such as `contract-broken` (see shared/domain/faults.ts), or `malformed-id`. */

@@ -16,6 +16,12 @@ export const detailTypes = {
   authorizationRestored: 'PartnerAuthorizationRestored',
 } as const;
 
+/** Of the orders feed, which is assumed: they may change until the service has published it. */
+export const orderDetailTypes = {
+  statusChanged: 'OrderStatusChanged',
+  unavailable: 'OrderUnavailable',
+} as const;
+
 /** Version of the shape of `detail`; the minor number rises with each addition. */
 export const schemaVersion = '1.0';
 

@@ -4,6 +4,7 @@
  */
 import * as v from 'valibot';
 import { partnerAccountName } from './checks.ts';
+import { feedNames } from './feeds.ts';
 
 /** An absolute https URL without credentials, query or fragment, no slash at its end; plain http for loopback. */
 export const partnerBaseUrl = v.pipe(
@@ -87,12 +88,21 @@ const fieldPaths = v.pipe(
   v.maxLength(50, 'expected at most 50 paths'),
 );
 
+const expectedFeeds = `expected adverts, alone or with other feeds: ${feedNames.join(',')}`;
+const feedList = v.pipe(
+  filledList(v.string(), expectedFeeds),
+  v.array(v.picklist(feedNames, expectedFeeds)),
+  v.check((names) => names.includes('adverts') && new Set(names).size === names.length, expectedFeeds),
+);
+
 /** Settings that every kind of bridge has. */
 export const bridgeSettings = {
   /** How often the feed is asked, in seconds. Below 60 one scheduled run asks several times. */
   pollSeconds: v.optional(wholeBetween(1, 60, 'whole seconds'), 60),
   /** The rate budget of the whole bridge, all functions together. */
   maxRequestsPerSecond: v.optional(numberBetween(0.1, 100_000, 'requests a second'), 10),
+  /** Which feeds are polled. Default: adverts alone. */
+  feeds: v.optional(feedList),
   requiredScope: v.optional(scope, 'v2 read write'),
   acceptLanguage: v.optional(language),
   /** How far a new `since` lies before the moment it is derived from; must exceed the delay after which a

@@ -7,7 +7,7 @@
  * |---|---|---|
  * | `account` | partner account | stop, pause, refresh lock, token version and expiry |
  * | `feed` | partner account `/` feed | cursor, since, lease, listed |
- * | `books` | partner account `/` generation | outcomes counted |
+ * | `books` | partner account `/` generation, and `/` feed unless that is adverts | outcomes counted |
  * | `bridge` | `budget` | next free slot, pause |
  * | `parked` | partner account | mark: it may have messages that wait outside the queue; when it was set |
  * | `parked/` partner account | number in the queue `:` key | one such message |
@@ -18,5 +18,5 @@ export const feedStateTable = { partitionKey: 'pk', sortKey: 'sk' } as const;
 export const parkedMarks = 'parked';
 export const parkedMessagesOf = (partnerAccount: string): string => `${parkedMarks}/${partnerAccount}`;
 
-/** Advert-status table: `pk` is partner account `/` generation `/` advert, as in the event ID. */
+/** Advert-status table: `pk` is partner account `/` generation `/` advert (of another feed's object its key), as in the event ID. */
 export const advertStatusTable = { partitionKey: 'pk' } as const;

@@ -2,6 +2,7 @@ import type { AdvertEvent, AuthorizationEvent } from '../contract/events.ts';
 import { feeds } from '../contract/feeds.ts';
 import type { ChangedAdvert } from '../contract/messages.ts';
 import { detailTypes, eventSource, schemaVersion } from '../contract/names.ts';
+import type { OrderEvent } from '../contract/order-events.ts';
 import { toInstant } from './clock.ts';
 import type { EventFields } from './event-fields.ts';
 import { historyKeyOf } from './history-key.ts';
@@ -18,8 +19,8 @@ export interface Observation {
   readonly copied?: EventFields;
 }
 
-/** The event for what was observed of an advert when `message` was handled. */
-export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEvent {
+/** The event for what was observed of an advert, or another feed's object, when `message` was handled. */
+export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEvent | OrderEvent {
   const { partnerAccount, generation, advertId, listedAt, cause, correlationId, traceparent } = message;
   const feed = feeds[message.feed];
   const { status, previousStatus, sequence, copied } = seen;
@@ -36,24 +37,18 @@ export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEv
     correlationId,
     ...(traceparent !== undefined && { traceparent }),
   };
-  const source: typeof eventSource = eventSource;
-  const time = toSeconds(observedAt);
-  const resources = [`advert-bridge/${partnerAccount}/${feed.object}/${advertId}`];
-  return status === null
-    ? {
-        source,
-        'detail-type': detailTypes.unavailable,
-        time,
-        resources,
-        detail: { metadata, data: { advertId, status, previousStatus } },
-      }
-    : {
-        source,
-        'detail-type': detailTypes.statusChanged,
-        time,
-        resources,
-        detail: { metadata, data: { advertId, status, previousStatus, ...copied } },
-      };
+  const isGone = status === null;
+  const event = {
+    source: eventSource,
+    'detail-type': isGone ? feed.detailTypes.unavailable : feed.detailTypes.statusChanged,
+    time: toSeconds(observedAt),
+    resources: [`advert-bridge/${partnerAccount}/${feed.object}/${advertId}`],
+    detail: {
+      metadata,
+      data: { [feed.idField]: advertId, status, previousStatus, ...(isGone ? {} : copied) },
+    },
+  };
+  return event as unknown as AdvertEvent | OrderEvent;
 }
 
 export interface AuthorizationChange {

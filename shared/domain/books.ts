@@ -9,7 +9,7 @@ export const emptyBooks: Books = {
   inFlight: 0,
 };
 
-/** The books of one partner account's generation. */
+/** The books of one feed of a partner account's generation. */
 export interface Books {
   readonly listed: number;
   readonly events: number;

@@ -1,4 +1,5 @@
 import type { AdvertEvent } from '../contract/events.ts';
+import type { OrderEvent } from '../contract/order-events.ts';
 
 /** Which events of adverts are published at all; what is not set leaves nothing out. */
 export interface PublishedEvents {
@@ -11,7 +12,7 @@ export interface PublishedEvents {
  * a subscriber has to hear of both.
  */
 export function isPublished(
-  { detail: { metadata, data } }: AdvertEvent,
+  { detail: { metadata, data } }: AdvertEvent | OrderEvent,
   { publishStatuses, publishPartnerAccounts }: PublishedEvents,
 ): boolean {
   if (publishPartnerAccounts && !publishPartnerAccounts.includes(metadata.partnerAccount)) return false;

@@ -7,6 +7,7 @@ import { checked } from '../contract/checks.ts';
 import type { Feed } from '../contract/feeds.ts';
 import { partnerBaseUrl } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
+import type { PartnerError } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { ObservedAdvert } from '../ports/advert-reader.ts';
 import type { FeedQuery, ReceivedPage } from '../ports/feed-reader.ts';
@@ -112,7 +113,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
     async feedPage(token, query, callOptions) {
       const request = get(token, query.feed.path, feedQuery(query), callOptions);
       // The drain asks again without the cursor, and that answer counts.
-      const isUndecided = query.cursor === undefined ? undefined : mayBeCursorRejection;
+      const isUndecided = query.cursor === undefined ? isForbiddenFeed(query.feed) : mayBeCursorRejection;
       return call(
         { ...request, ...(isUndecided && { isUndecided }) },
         getPolicy,
@@ -125,7 +126,11 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
     },
 
     async advert(token, feed, id, callOptions) {
-      const request = get(token, objectPath(feed, id), '', callOptions);
+      const isUndecided = isForbiddenFeed(feed);
+      const request = {
+        ...get(token, objectPath(feed, id), '', callOptions),
+        ...(isUndecided && { isUndecided }),
+      };
       return call(request, getPolicy, (answer, { receivedAt }) => ({
         ...advertIn(answer, id, request.what, feed.answer),
         receivedAt,
@@ -164,6 +169,10 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
     close: transport.close,
   };
 }
+
+/** A 403 of an optional feed says nothing of the address: the adverts' do. */
+const isForbiddenFeed = ({ isOptional }: Feed) =>
+  isOptional ? ({ code }: PartnerError) => code === 'forbidden' : undefined;
 
 function secretsOf(grant: Grant): Secret[] {
   if (grant.type === 'refresh_token') return [grant.refreshToken];

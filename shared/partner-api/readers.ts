@@ -1,6 +1,6 @@
 /** Calls of the client with the partner account's token, which is renewed where the service rejects it. */
 
-import { feeds } from '../contract/feeds.ts';
+import { type Feed, feeds } from '../contract/feeds.ts';
 import { PartnerError } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { AdvertReader } from '../ports/advert-reader.ts';
@@ -33,21 +33,23 @@ interface Whose {
 }
 
 type Send<T> = (token: Secret, options: CallOptions) => Promise<T>;
-type WithToken = <T>(whose: Whose, send: Send<T>) => Promise<T>;
+type WithToken = <T>(whose: Whose, send: Send<T>, feed?: Feed) => Promise<T>;
 
 /**
  * Sends with the partner account's token; a rejected one is renewed and the request repeated once. A token whose scope is
- * too small is handed back, which stops the partner account, and the request fails: no refresh widens a scope.
+ * too small is handed back, which stops the partner account, and the request fails: no refresh widens a scope. An optional
+ * feed may be refused for reasons of its own, so what it says of a token counts for nothing else.
  */
 function sendWith(tokens: TokenSource): WithToken {
-  return async ({ partnerAccount, generation, deadlineMs }, send) => {
+  return async ({ partnerAccount, generation, deadlineMs }, send, feed) => {
     let { token, version } = await tokens.current(partnerAccount, generation, deadlineMs);
     for (let renewed = false; ; renewed = true) {
       const { beforeSend, release } = tokens.guard(partnerAccount, generation, version);
       try {
         return await send(token, { partnerAccount, deadlineMs, beforeSend });
       } catch (fault) {
-        if (!(fault instanceof PartnerError)) throw fault;
+        // Planted fault: refused-feed-stops-account
+        if (!(fault instanceof PartnerError) || feed?.isOptional) throw fault;
         if (fault.code === 'scope-insufficient') {
           // This request has failed, whatever comes of handing the token back.
           await tokens
@@ -74,12 +76,16 @@ export function createPartnerReaders({ client, tokens }: ReaderOptions): Partner
   const withToken = sendWith(tokens);
   return {
     readPage: (partnerAccount, query, options) =>
-      withToken({ partnerAccount, ...options }, (token, callOptions) =>
-        client.feedPage(token, query, callOptions),
+      withToken(
+        { partnerAccount, ...options },
+        (token, callOptions) => client.feedPage(token, query, callOptions),
+        query.feed,
       ),
     readAdvert: (partnerAccount, advertId, { feed, ...options }) =>
-      withToken({ partnerAccount, ...options }, (token, callOptions) =>
-        client.advert(token, feeds[feed], advertId, callOptions),
+      withToken(
+        { partnerAccount, ...options },
+        (token, callOptions) => client.advert(token, feeds[feed], advertId, callOptions),
+        feeds[feed],
       ),
     listAdverts: (partnerAccount, query, options) =>
       withToken({ partnerAccount, ...options }, (token, callOptions) =>

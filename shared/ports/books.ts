@@ -1,8 +1,10 @@
+import type { FeedName } from '../contract/feeds.ts';
 import type { Books } from '../domain/books.ts';
 
 /** Reads the books, for `status` and for the drain's view of a backlog. */
 export interface BookKeeper {
-  read(partnerAccount: string, generation: number): Promise<Books>;
+  /** @param feed whose; default: adverts */
+  read(partnerAccount: string, generation: number, feed?: FeedName): Promise<Books>;
   queue(): Promise<QueueFigures>;
 }
 

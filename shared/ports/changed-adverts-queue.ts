@@ -1,8 +1,9 @@
+import type { FeedName } from '../contract/feeds.ts';
 import type { ChangedAdvert } from '../contract/messages.ts';
 
 export interface ChangedAdvertsQueue {
-  /** Sends in batches; FIFO, one group per partner account and advert. @returns the keys that were not accepted */
+  /** Sends in batches; FIFO, one group per partner account and advert, or other object. @returns the keys that were not accepted */
   send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
-  /** How many messages of the partner account wait; may be an upper bound. */
-  depth(partnerAccount: string): Promise<number>;
+  /** How many messages of a feed (default: adverts) of the partner account wait; may be an upper bound. */
+  depth(partnerAccount: string, feed?: FeedName): Promise<number>;
 }

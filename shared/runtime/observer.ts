@@ -6,7 +6,7 @@ import type { Observer } from '../ports/observer.ts';
 
 /**
  * One logger and one set of metrics a function. Metrics carry one dimension, `service`, the same for all functions: so
- * an alarm sees the bridge as a whole. The log level is POWERTOOLS_LOG_LEVEL.
+ * an alarm sees the bridge as a whole. Those of a feed other than adverts have the dimension `feed` beside it. The log level is POWERTOOLS_LOG_LEVEL.
  *
  * @see https://docs.aws.amazon.com/powertools/typescript/latest/features/logger/
  */
@@ -17,12 +17,13 @@ export function createTelemetry() {
     info: (message, fields) => logger.info(message, fields ?? {}),
     warn: (message, fields) => logger.warn(message, fields ?? {}),
     error: (message, fields) => logger.error(message, fields ?? {}),
-    count(metric, value) {
+    count(metric, value, feed = 'adverts') {
       // A metric costs money for each hour in which it is written. A lag of 0 shows that the drain runs; any other metric
       // is emitted only when non-zero.
       if (value === 0 && metric !== names.feedLagSeconds) return;
       const unit = metric === names.feedLagSeconds ? MetricUnit.Seconds : MetricUnit.Count;
-      metrics.addMetric(metric, unit, value);
+      if (feed === 'adverts') metrics.addMetric(metric, unit, value);
+      else metrics.singleMetric().addDimension('feed', feed).addMetric(metric, unit, value);
     },
   };
   return { logger, metrics, observer };

@@ -1,3 +1,4 @@
+import type { FeedName } from '../contract/feeds.ts';
 import { type Books, emptyBooks } from '../domain/books.ts';
 import type { BookKeeper, QueueFigures } from '../ports/books.ts';
 import type { Store } from './file/store.ts';
@@ -44,8 +45,10 @@ export function createBooks(store: Store) {
   );
 
   const keeper: BookKeeper = {
-    async read(partnerAccount, generation) {
-      const row = store.read(() => select.get(partnerAccount, generation)) as Books | undefined;
+    async read(partnerAccount, generation, feed) {
+      const row = store.read(() => select.get(ownerOf(partnerAccount, feed), generation)) as
+        | Books
+        | undefined;
       return row ? { ...row } : emptyBooks;
     },
     queue: async () =>
@@ -60,12 +63,16 @@ export function createBooks(store: Store) {
 
   return {
     keeper,
-    /** Adds to the figures of a generation. To be called within a write of the store. */
-    add(partnerAccount: string, generation: number, counts: Counts): void {
-      upsert.run(partnerAccount, generation, ...figures.map((figure) => counts[figure] ?? 0));
+    /** Adds to the figures of a feed (default: adverts) of a generation. To be called within a write of the store. */
+    add(partnerAccount: string, generation: number, counts: Counts, feed?: FeedName): void {
+      upsert.run(ownerOf(partnerAccount, feed), generation, ...figures.map((figure) => counts[figure] ?? 0));
     },
-    /** Messages of the partner account in the queue or parked, of all its generations. */
-    depth: (partnerAccount: string): number =>
-      (store.read(() => selectDepth.get(partnerAccount)) as { depth: number }).depth,
+    /** Messages of a feed of the partner account in the queue or parked, of all its generations. */
+    depth: (partnerAccount: string, feed?: FeedName): number =>
+      (store.read(() => selectDepth.get(ownerOf(partnerAccount, feed))) as { depth: number }).depth,
   };
 }
+
+/** Each feed has books of its own: adverts' under the account's name, others' under a name that no account can have. */
+const ownerOf = (partnerAccount: string, feed: FeedName = 'adverts'): string =>
+  feed === 'adverts' ? partnerAccount : `${partnerAccount}/${feed}`;

@@ -61,7 +61,8 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     if (rememberCall.run(firstKey, now).changes === 0) return;
     for (const message of changes) {
       messages.add(message, now);
-      books.add(message.partnerAccount, message.generation, { listed: 1, inFlight: 1 });
+      const { partnerAccount, generation, feed } = message;
+      books.add(partnerAccount, generation, { listed: 1, inFlight: 1 }, feed);
     }
   }
 
@@ -124,7 +125,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
       ...('about' in read ? read.about : {}),
     };
     deadLetters.add(letter, partnerAccount, generation);
-    books.add(partnerAccount, generation, { deadLettered: 1, inFlight: -1 });
+    books.add(partnerAccount, generation, { deadLettered: 1, inFlight: -1 }, message?.feed);
   }
 
   function forget(queued: QueuedRow): void {
@@ -142,7 +143,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
   function carryOut({ delivery, verdict }: Settlement): (() => void) | undefined {
     const queued = withReceipt(delivery.id);
     if (!queued) return undefined;
-    const { sequenceNumber, partnerAccount, generation } = queued;
+    const { sequenceNumber, partnerAccount, generation, read } = queued;
     if (verdict.kind === 'retry') {
       const visibleAt = clock.now() + verdict.delayMs;
       return messages.putOff(sequenceNumber, visibleAt) ? () => groups.putOff(queued, visibleAt) : undefined;
@@ -150,7 +151,12 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     if (verdict.kind === 'park') parked.keep(sequenceNumber);
     if (!messages.remove(sequenceNumber)) return undefined;
     if (verdict.kind === 'dead-letter') deadLetters.add(verdict.letter, partnerAccount, generation);
-    books.add(partnerAccount, generation, countsOf(verdict));
+    books.add(
+      partnerAccount,
+      generation,
+      countsOf(verdict),
+      'message' in read ? read.message.feed : undefined,
+    );
     return () => forget(queued);
   }
 
@@ -160,7 +166,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
       if (first) await store.write(() => accept(changes, first.key));
       return new Set();
     },
-    depth: async (partnerAccount) => books.depth(partnerAccount),
+    depth: async (partnerAccount, feed) => books.depth(partnerAccount, feed),
     sendMalformed: deadLetters.sendMalformed,
     receive,
     async settle(settlements) {

@@ -44,11 +44,11 @@ export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { n
 
   // The letter names only the partner account: it counts for the generation that is being polled.
   function addMalformed(letter: DeadLetter): void {
-    const { partnerAccount, count = 1 } = letter;
+    const { partnerAccount, count = 1, feed } = letter;
     const account = partnerAccount ?? '';
     const { generation } = selectGeneration.get(account) as { generation: number };
     add(letter, account, generation);
-    books.add(account, generation, { listed: count, deadLettered: count });
+    books.add(account, generation, { listed: count, deadLettered: count }, feed);
   }
 
   function redriveNow(id: string): 'redriven' | 'unknown' | 'nothing-to-send' {
@@ -58,7 +58,8 @@ export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { n
     if (!message) return 'nothing-to-send';
     remove.run(row.id);
     messages.add(message, clock.now());
-    books.add(row.partner_account, row.generation, { deadLettered: -1, inFlight: 1 });
+    const { partner_account: name, generation } = row;
+    books.add(name, generation, { deadLettered: -1, inFlight: 1 }, message.feed);
     return 'redriven';
   }
 

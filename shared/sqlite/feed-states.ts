@@ -1,4 +1,5 @@
 import { checkedJson, readRows } from '../contract/checks.ts';
+import { feedNamed } from '../contract/feeds.ts';
 import { feedState } from '../contract/rows.ts';
 import type { FeedKey, FeedState, FeedStates } from '../ports/feed-states.ts';
 import type { EmbeddedBooks } from './books.ts';
@@ -75,7 +76,12 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
         if (!row) return false;
         if (repeated > 0) {
           const { generation } = row as Pick<Row, 'generation'>;
-          books.add(key.partnerAccount, generation, { listed: repeated, coalesced: repeated });
+          books.add(
+            key.partnerAccount,
+            generation,
+            { listed: repeated, coalesced: repeated },
+            feedNamed(key.feed)?.name,
+          );
         }
         return true;
       }),

@@ -25,7 +25,7 @@ export function createWaitingMessages(store: Store): WaitingMessages {
       const rows = store.read(() => select.all(partnerAccount, advertId)) as unknown as Row[];
       return rows.flatMap(({ body, place, receives, visible_at: until }) => {
         const read = messageIn(body);
-        if (!('message' in read)) return [];
+        if (!('message' in read) || read.message.feed !== 'adverts') return [];
         return [{ message: read.message, place, receives, ...(until === null ? {} : { until }) }];
       });
     },

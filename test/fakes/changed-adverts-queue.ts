@@ -86,7 +86,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     countsOf(queued).inFlight += 1;
   }
 
-  const countsOf = ({ message }: QueuedMessage) => books.of(message.partnerAccount, message.generation);
+  const countsOf = ({ message }: QueuedMessage) => books.of(message.partnerAccount, message.generation, message.feed);
 
   function leave(queued: QueuedMessage): void {
     messages.delete(queued.sequenceNumber);
@@ -156,7 +156,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
       const partnerAccount = letter.partnerAccount ?? '';
       const generation = books.currentGeneration(partnerAccount);
       letters.add(letter, partnerAccount, generation);
-      const counts = books.of(partnerAccount, generation);
+      const counts = books.of(partnerAccount, generation, letter.feed);
       const { count = 1 } = letter;
       counts.listed += count;
       counts.deadLettered += count;
@@ -169,7 +169,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     const { message } = stored.letter;
     if (!message) return 'nothing-to-send';
     letters.remove(id);
-    books.of(stored.partnerAccount, stored.generation).deadLettered -= 1;
+    books.of(stored.partnerAccount, stored.generation, message.feed).deadLettered -= 1;
     enqueue(message);
     return 'redriven';
   }
@@ -178,7 +178,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
   async function sendParked(parked: readonly ParkedMessage[]): Promise<Set<string>> {
     for (const { place, message } of parked) {
       if (!remember(`parked ${place}`, clock.now())) continue;
-      books.of(message.partnerAccount, message.generation).listed += 1;
+      books.of(message.partnerAccount, message.generation, message.feed).listed += 1;
       enqueue(message);
     }
     return new Set();
@@ -188,12 +188,12 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     async send(sent) {
       for (const message of sent) {
         if (!remember(message.key, clock.now())) continue;
-        books.of(message.partnerAccount, message.generation).listed += 1;
+        books.of(message.partnerAccount, message.generation, message.feed).listed += 1;
         enqueue(message);
       }
       return new Set();
     },
-    depth: async (partnerAccount) => books.depth(partnerAccount),
+    depth: async (partnerAccount, feed) => books.depth(partnerAccount, feed),
     sendMalformed,
     async receive({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions) {
       const now = clock.now();
@@ -209,7 +209,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
         if (queued) carryOut(queued, verdict);
       }
     },
-    read: async (partnerAccount, generation) => books.read(partnerAccount, generation),
+    read: async (partnerAccount, generation, feed) => books.read(partnerAccount, generation, feed),
     async queue() {
       const parked = (
         await Promise.all((await parkingLot.marked()).map((name) => parkingLot.oldest(name, 1)))

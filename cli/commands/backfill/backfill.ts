@@ -1,6 +1,5 @@
 import { backfill, pauseBackfill } from '../../../operations/backfill.ts';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
-import { advertsFeed } from '../../../shared/contract/feeds.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
 import { flag, nameArgument, text } from '../../shared/options.ts';
@@ -54,7 +53,6 @@ export const addBackfill = defineCommand(
             ...bridge.poll,
             backfills: bridge.backfills,
             settings: {
-              feed: advertsFeed.name,
               // Where nobody takes messages out, nobody waits behind them either.
               maxWaiting: bridge.isDelivering() ? maxWaiting : Number.POSITIVE_INFINITY,
               lookMs,

@@ -21,6 +21,7 @@ const settings = bridgeSettings;
 export const runOptions = {
   pollSeconds: option('N', 'how often the feed is asked, 1–60', settings.pollSeconds),
   maxRequestsPerSecond: option('N', 'rate limit of the whole bridge', settings.maxRequestsPerSecond),
+  feeds: option('FEEDS', 'which feeds are polled: adverts, or adverts,orders (assumed)', settings.feeds),
   requiredScope: option('SCOPES', 'what a token must be granted', settings.requiredScope),
   acceptLanguage: option('LANGUAGE', 'language of the partner service, such as pl', settings.acceptLanguage),
   overlapSeconds: option(

@@ -1,19 +1,25 @@
 /** `books-balance`, and the books say what was really listed. */
 
+import { feedNames } from '../../../shared/contract/feeds.ts';
 import { secretMark } from '../model/token-desk.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 
 export async function checkBooks({ state, history, plan }: SimWorld): Promise<void> {
   const violated = (message: string) => history.violated({ invariant: 'books-balance', message });
   for (const { name, generation } of await state.partnerAccounts.list()) {
-    const books = await state.bookKeeper.read(name, generation);
-    const { events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
-    const sum = events + unchanged + coalesced + unavailable + deadLettered + inFlight;
-    if (sum !== books.listed)
-      violated(`books of ${name}: listed ${books.listed}, but ${sum} accounted for ${JSON.stringify(books)}`);
+    let listed = 0;
+    for (const feed of feedNames) {
+      const books = await state.bookKeeper.read(name, generation, feed);
+      const { events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
+      const sum = events + unchanged + coalesced + unavailable + deadLettered + inFlight;
+      listed += books.listed;
+      if (sum !== books.listed) {
+        const text = `listed ${books.listed}, but ${sum} accounted for ${JSON.stringify(books)}`;
+        violated(`books of ${feed} of ${name}: ${text}`);
+      }
+    }
     const accepted = history.listed(name, generation);
-    if (books.listed !== accepted)
-      violated(`listed ${books.listed} of ${name}, but ${accepted} were accepted`);
+    if (listed !== accepted) violated(`listed ${listed} of ${name}, but ${accepted} were accepted`);
   }
   const letters = await state.deadLetters.list({ limit: Number.POSITIVE_INFINITY });
   const { deadLetters } = await state.bookKeeper.queue();

@@ -2,11 +2,12 @@
 
 import type { AdvertEvent, Envelope } from '../../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
+import type { OrderEvent } from '../../../shared/contract/order-events.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import type { FeedState } from '../../../shared/ports/feed-states.ts';
 import type { Invariant } from './invariants.ts';
 import type { Scheduler } from './scheduler.ts';
-import type { Page } from './service.ts';
+import { objectKey, type Page } from './service.ts';
 
 /** A message that the queue accepted. */
 export interface Listing {
@@ -138,8 +139,11 @@ export function createHistory(scheduler: Scheduler) {
       forgotten.has(account)
         ? (startedAt.get(`${account}/${latest.get(account)}`) ?? Number.POSITIVE_INFINITY)
         : 0,
-    registered(account: string, generation: number, since: string): void {
-      const key = `${account}/${generation}`;
+    /** Where reading of a feed beside adverts began, in the account's present generation. */
+    feedBegan: (account: string, feed: string): number | undefined =>
+      startedAt.get(`${account}/${latest.get(account)}/${feed}`),
+    registered({ partnerAccount: account, generation, feed, since }: FeedState): void {
+      const key = `${account}/${generation}${feed === 'adverts' ? '' : `/${feed}`}`;
       if (!startedAt.has(key)) startedAt.set(key, Date.parse(since));
     },
 
@@ -160,10 +164,11 @@ export function createHistory(scheduler: Scheduler) {
     },
 
     accepted(
-      { key, partnerAccount: account, generation, advertId }: ChangedAdvert,
+      { key, partnerAccount: account, generation, feed, advertId: id }: ChangedAdvert,
       page: Page | undefined,
     ): void {
       if (listings.has(key)) return;
+      const advertId = objectKey(feed, id);
       this.counted(account, generation, 1);
       const moment = { acceptedTick: scheduler.tick(), acceptedAt: scheduler.now() };
       listings.set(key, { key, account, generation, advertId, page, ...moment });
@@ -198,9 +203,10 @@ export function createHistory(scheduler: Scheduler) {
     /** @param isKeptOff by a setting: recorded, and not given to the bus */
     published(envelope: string, isKeptOff = false): void {
       const event = JSON.parse(envelope) as Envelope;
-      if (!('advertId' in event.detail.data)) return void authorizations.push(event);
-      const { metadata, data } = (event as AdvertEvent).detail;
-      const { advertId, status, previousStatus } = data;
+      if (!('status' in event.detail.data)) return void authorizations.push(event);
+      const { metadata, data } = (event as AdvertEvent | OrderEvent).detail;
+      const { status, previousStatus } = data;
+      const advertId = 'orderId' in data ? objectKey('orders', data.orderId) : data.advertId;
       // A fetch that was under way may still end.
       if (metadata.generation <= (forgotten.get(metadata.partnerAccount) ?? 0)) return;
       const subject = `${metadata.partnerAccount}/${advertId}`;

@@ -1,4 +1,6 @@
 /** What a seed stands for: how big the world is, what changes in it and when, who works and what is broken. */
+
+import type { FeedName } from '../../../shared/contract/feeds.ts';
 import type { PublishedEvents } from '../../../shared/domain/published-events.ts';
 import { type Rates, ratesOf, ratesOfPorts, type Temper } from './incidents.ts';
 import { between, hashOf, pick, type Random, streamOf } from './random.ts';
@@ -7,6 +9,8 @@ export interface PlannedChange {
   readonly key: string;
   readonly atMs: number;
   readonly account: string;
+  /** Which feed lists it; absent: adverts. */
+  readonly feed?: FeedName;
   /** undefined: the feed names something that is no advert. */
   readonly advertId: string | undefined;
   readonly status: string | null;
@@ -21,7 +25,14 @@ export type Siege = 'waits-1' | 'waits-5' | 'accounts-unreadable' | 'killer-adve
 /** From then on, for so long, something is broken. */
 export interface Trouble {
   readonly key: string;
-  readonly kind: 'outage' | 'block' | 'account-down' | 'account-hangs' | 'bus-down' | Siege;
+  readonly kind:
+    | 'outage'
+    | 'block'
+    | 'account-down'
+    | 'account-hangs'
+    | 'bus-down'
+    | 'orders-refused'
+    | Siege;
   readonly account: string;
   readonly fromMs: number;
   readonly untilMs: number;
@@ -34,6 +45,8 @@ export interface Plan {
   /** Where a port has rates of its own. */
   readonly ratesOfPorts: ReadonlyMap<string, Partial<Rates>>;
   readonly accounts: readonly string[];
+  /** Absent: adverts alone. */
+  readonly feeds: readonly FeedName[] | undefined;
   readonly chaosMs: number;
   readonly changes: readonly PlannedChange[];
   readonly troubles: readonly Trouble[];
@@ -154,6 +167,34 @@ const advertIds = ['11', '12', '9007199254740992', '9007199254740993'];
 const statuses = ['new', 'active', 'limited'];
 
 export function planOf(seed: number): Plan {
+  const plan = planOfAdverts(seed);
+  const random = streamOf(hashOf('feeds', seed));
+  return plan.temper === 'overtaken' || random() < 0.7 ? plan : withOrders(plan, random);
+}
+
+/** Orders with the IDs of adverts, at about the same moments; in half of these worlds their feed is refused for a while. */
+function withOrders(plan: Plan, random: Random): Plan {
+  const orders = plan.changes
+    .filter(({ advertId }) => advertId !== undefined && random() < 0.5)
+    .map((change) => ({
+      ...change,
+      key: `order-${change.key}`,
+      feed: 'orders' as const,
+      atMs: Math.min(plan.chaosMs, change.atMs + between(random, 0, 3_000)),
+      status: random() < 0.15 ? null : pick(random, statuses),
+    }));
+  const fromMs = between(random, 0, plan.chaosMs / 2);
+  const untilMs = fromMs + between(random, 20_000, plan.chaosMs);
+  const refused = { key: 'orders-refused', kind: 'orders-refused', account: '', fromMs, untilMs } as const;
+  return {
+    ...plan,
+    feeds: ['adverts', 'orders'],
+    changes: [...plan.changes, ...orders],
+    troubles: [...plan.troubles, ...(random() < 0.5 ? [refused] : [])],
+  };
+}
+
+function planOfAdverts(seed: number): Plan {
   const random = streamOf(hashOf('plan', seed));
 
   const some = (most: number) => Array.from({ length: between(random, 0, most) }, (_, index) => index);
@@ -199,6 +240,7 @@ export function planOf(seed: number): Plan {
       ? new Map([['vault.write', { late: 0.3 }]])
       : ratesOfPorts(temper, hashOf('ports', seed)),
     accounts,
+    feeds: undefined,
     chaosMs,
     changes: isOvertaken
       ? clustersOf(random, chaosMs)

@@ -1,10 +1,13 @@
 /** The partner service with its own history: what really happened, against which the bridge's word is held. */
+import { type FeedName, feedNames } from '../../../shared/contract/feeds.ts';
 import { between, type Random } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 import { createTokenDesk, type TokenDesk } from './token-desk.ts';
 
 export interface Change {
   readonly account: string;
+  readonly feed: FeedName;
+  /** Of an order its key, which no advert has. */
   readonly advertId: string;
   /** null: the service does not know the advert any more. */
   readonly status: string | null;
@@ -17,6 +20,7 @@ export interface Change {
 /** One page as it was given. */
 export interface Page {
   readonly account: string;
+  readonly feed: FeedName;
   /** As they stand in the page, malformed ones included. */
   readonly data: readonly unknown[];
   readonly since: string;
@@ -30,6 +34,7 @@ export interface Page {
 
 interface Bookmark {
   readonly account: string;
+  readonly feed: FeedName;
   readonly since: string;
   readonly index: number;
   readonly epoch: number;
@@ -51,6 +56,9 @@ export interface ServiceOptions {
   readonly idleMs: number;
 }
 
+/** What the model calls an object: an order may have the ID of an advert. */
+export const objectKey = (feed: FeedName, id: string): string => (feed === 'adverts' ? id : `${feed}-${id}`);
+
 export type Service = ReturnType<typeof createService>;
 
 export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...tokenOptions }: ServiceOptions) {
@@ -60,14 +68,14 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
   const pages = new Map<string, Page>();
   const tokens: TokenDesk = createTokenDesk({ scheduler, ...tokenOptions });
 
-  function feedOf(account: string): Feed {
-    const feed = feeds.get(account) ?? { log: [], statuses: new Map(), epoch: 0 };
-    feeds.set(account, feed);
+  function feedOf(account: string, name: FeedName): Feed {
+    const feed = feeds.get(`${account}/${name}`) ?? { log: [], statuses: new Map(), epoch: 0 };
+    feeds.set(`${account}/${name}`, feed);
     return feed;
   }
 
-  function list(account: string, entry: unknown, random: Random): number {
-    const { log } = feedOf(account);
+  function list(account: string, feed: FeedName, entry: unknown, random: Random): number {
+    const { log } = feedOf(account, feed);
     const recordedAt = scheduler.now();
     const visibleAt = Math.max(log.at(-1)?.visibleAt ?? 0, recordedAt + between(random, 0, maxVisibilityMs));
     log.push({ entry, recordedAt, visibleAt });
@@ -77,15 +85,16 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
   /** @returns the page; undefined when the cursor is not taken */
   function page(
     account: string,
+    feed: FeedName,
     since: string,
     askedWith: string | undefined,
     random: Random,
   ): Page | undefined {
-    const { log, epoch } = feedOf(account);
+    const { log, epoch } = feedOf(account, feed);
     const now = scheduler.now();
     const mark = askedWith === undefined ? undefined : bookmarks.get(askedWith);
-    if (askedWith !== undefined && (mark?.account !== account || mark.since !== since || mark.epoch < epoch))
-      return;
+    const isTaken = mark?.account === account && mark.feed === feed && mark.since === since;
+    if (askedWith !== undefined && !(isTaken && mark.epoch >= epoch)) return;
     const sinceMs = Date.parse(since);
     const firstAfter = log.findIndex(({ recordedAt }) => recordedAt > sinceMs);
     const from = mark?.index ?? (firstAfter < 0 ? log.length : firstAfter);
@@ -95,10 +104,11 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
     const isSame = askedWith !== undefined && to === from;
     const cursor = isSame ? askedWith : `cursor-${bookmarks.size + 1}`;
     if (!isSame)
-      bookmarks.set(cursor, { account, since, index: Math.min(from, log.length) + (to - from), epoch });
+      bookmarks.set(cursor, { account, feed, since, index: Math.min(from, log.length) + (to - from), epoch });
     const data = log.slice(from, to).map(({ entry }) => entry);
     const given = {
       account,
+      feed,
       data,
       since,
       askedWith,
@@ -118,22 +128,24 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
     pages: pages as ReadonlyMap<string, Page>,
     page,
     /** Whether a page was given for the same cursor before. */
-    isPageAgain: ({ account, askedWith, since, cursor }: Page): boolean =>
+    isPageAgain: ({ account, feed, askedWith, since, cursor }: Page): boolean =>
       [...pages.values()].some(
         (one) =>
           one.account === account &&
+          one.feed === feed &&
           one.askedWith === askedWith &&
           one.since === since &&
           one.cursor !== cursor,
       ),
-    status: (account: string, advertId: string): string | null =>
-      feedOf(account).statuses.get(advertId) ?? null,
-    change(account: string, advertId: string, status: string | null, random: Random): void {
-      feedOf(account).statuses.set(advertId, status);
-      const visibleAt = list(account, advertId, random);
+    status: (account: string, feed: FeedName, id: string): string | null =>
+      feedOf(account, feed).statuses.get(id) ?? null,
+    change(account: string, feed: FeedName, id: string, status: string | null, random: Random): void {
+      feedOf(account, feed).statuses.set(id, status);
+      const visibleAt = list(account, feed, id, random);
       changes.push({
         account,
-        advertId,
+        feed,
+        advertId: objectKey(feed, id),
         status,
         recordedAt: scheduler.now(),
         visibleAt,
@@ -142,14 +154,15 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
     },
     /** Has the feed name something that is no advert. */
     listMalformed: (account: string, entry: unknown, random: Random): void =>
-      void list(account, entry, random),
+      void list(account, 'adverts', entry, random),
     rejectCursors(account: string): void {
-      feedOf(account).epoch += 1;
+      for (const feed of feedNames) feedOf(account, feed).epoch += 1;
     },
     /** Whether `cursor` has everything behind it. */
-    isAtEnd(account: string, cursor: string | undefined): boolean {
+    isAtEnd(account: string, feed: FeedName, cursor: string | undefined): boolean {
       const mark = cursor === undefined ? undefined : bookmarks.get(cursor);
-      return mark?.account === account && mark.index >= feedOf(account).log.length;
+      const isOwn = mark?.account === account && mark.feed === feed;
+      return isOwn && mark.index >= feedOf(account, feed).log.length;
     },
   };
 }

@@ -23,6 +23,8 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'no-position-fence-when-owed': 'so does one that is about to write *owed*',
   'others-done-with-dead-letter': "the advert's other messages go back when one is dead-lettered",
   'settled-one-by-one': 'the messages of one advert are settled together',
+  'feeds-share-histories': 'an order with the ID of an advert has a history of its own',
+  'refused-feed-stops-account': 'what an optional feed says of a token counts for that feed alone',
   'refused-events-ignored': 'failed entries of `PutEvents` are failures',
   'standard-queue': 'the queue is FIFO, with the advert as group',
   'no-single-flight': 'one refresh at a time for each partner account',

@@ -37,6 +37,13 @@ export const plantedInTokens: readonly PlantedFault[] = [
     from: 'const version = await vault.write(name, pair);',
     to: 'await changeAccount(accounts, name, (now) => withToken(now, current.version, pair));\n    const version = await vault.write(name, pair);',
   }),
+  plantedSource('refused-feed-stops-account', [
+    {
+      folder: 'shared/partner-api',
+      entry: 'readers.ts',
+      replacements: [{ file: 'readers.ts', from: ' || feed?.isOptional', to: '' }],
+    },
+  ]),
   plantedSource('disconnect-forgets-stop', [
     {
       folder: 'functions/connect',

@@ -17,6 +17,7 @@ import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts'
 import type { TokenVault } from '../../../shared/ports/token-vault.ts';
 import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
 import { type CallIncident, callIncidents } from '../model/incidents.ts';
+import { objectKey } from '../model/service.ts';
 import { checkAdvance, checkGeneration } from './check-feed.ts';
 import { type Process, RemoteError } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
@@ -65,12 +66,12 @@ export function createBridgePorts(
     (...args: A): Promise<R> =>
       process.call({ name, allowed, perform: () => perform(...args), says: () => JSON.stringify(args) });
 
-  const fetchOf = ({ partnerAccount, advertId }: AdvertKey) =>
-    seen.fetches.get(`${partnerAccount}/${advertId}`);
+  const fetchOf = ({ partnerAccount, feed, advertId }: AdvertKey) =>
+    seen.fetches.get(`${partnerAccount}/${objectKey(feed, advertId)}`);
 
   /** The page that named the advert: a slow poll may send a page after the next poll has read another. */
-  const pageWith = ({ partnerAccount, advertId }: AdvertKey) => {
-    const pages = seen.pages.get(partnerAccount);
+  const pageWith = ({ partnerAccount, feed, advertId }: AdvertKey) => {
+    const pages = seen.pages.get(`${partnerAccount}/${feed}`);
     return pages?.findLast(({ data }) => data.some((id) => String(id) === advertId)) ?? pages?.at(-1);
   };
 
@@ -86,10 +87,12 @@ export function createBridgePorts(
 
   /** A message that is in the queue and parked, since a process ended in between, is listed once more while it is. */
   async function counted<T>(messages: readonly ChangedAdvert[], work: () => Promise<T>): Promise<T> {
-    const own = new Map(messages.map((one) => [`${one.partnerAccount}/${one.generation}`, one]));
+    const own = new Map(messages.map((one) => [`${one.partnerAccount}/${one.generation}/${one.feed}`, one]));
     const listed = () =>
       Promise.all(
-        [...own.values()].map(async (one) => (await queue.read(one.partnerAccount, one.generation)).listed),
+        [...own.values()].map(
+          async (one) => (await queue.read(one.partnerAccount, one.generation, one.feed)).listed,
+        ),
       );
     const before = await listed();
     const result = await work();
@@ -162,7 +165,7 @@ export function createBridgePorts(
       list: call('feedStates.list', reads, feedStates.list),
       register: call('feedStates.register', writes, async (state) => {
         await feedStates.register(state);
-        history.registered(state.partnerAccount, state.generation, state.since);
+        history.registered(state);
       }),
       acquire: call('feedStates.acquire', writes, async (...args) => {
         const lease = await feedStates.acquire(...args);
@@ -176,14 +179,20 @@ export function createBridgePorts(
       }),
       remove: call('feedStates.remove', writes, feedStates.remove),
       advance: call('feedStates.advance', writes, async (key, fence, progress, nowMs, leaseMs) => {
-        const before = (await feedStates.list()).find((one) => one.partnerAccount === key.partnerAccount);
+        const before = (await feedStates.list()).find(
+          (one) => one.partnerAccount === key.partnerAccount && one.feed === key.feed,
+        );
         const isWritten = await feedStates.advance(key, fence, progress, nowMs, leaseMs);
         if (isWritten) checkAdvance(world, process, { key, progress, before });
         // Reading from another time although no cursor was rejected is what a resync does.
         const isFromElsewhere = progress.since !== before?.since && progress.resets === before?.resets;
         if (isWritten && before && isFromElsewhere) {
           coverage.count('person: has a feed read again');
-          history.resyncBegan(before, progress.since, seen.pages.get(key.partnerAccount)?.at(-1));
+          history.resyncBegan(
+            before,
+            progress.since,
+            seen.pages.get(`${key.partnerAccount}/${key.feed}`)?.at(-1),
+          );
         }
         const isInTheMiddle = before?.resyncing && progress.resets > before.resets;
         if (!isWritten) coverage.count('drain: lease lost');
@@ -239,7 +248,9 @@ export function createBridgePorts(
         await queue.sendMalformed(letters);
         coverage.count('drain: malformed ID');
         for (const { partnerAccount, count = 1 } of letters) {
-          const state = (await feedStates.list()).find((one) => one.partnerAccount === partnerAccount);
+          const state = (await feedStates.list()).find(
+            (one) => one.partnerAccount === partnerAccount && one.feed === 'adverts',
+          );
           history.counted(partnerAccount ?? '', state?.generation ?? 0, count);
         }
       }),

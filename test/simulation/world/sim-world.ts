@@ -29,6 +29,13 @@ const ofRequests: ReadonlySet<Trouble['kind']> = new Set([
   'waits-5',
 ]);
 
+const refusals: readonly SimResponse[] = [
+  { status: 401, body: '{"error":"invalid_token"}' },
+  { status: 403, body: '{"error":"insufficient_scope"}' },
+  { status: 403, body: '' },
+  { status: 404, body: '<html>no such page</html>' },
+];
+
 export interface WorldOptions {
   readonly without: ReadonlySet<string>;
   readonly isTraced: boolean;
@@ -82,6 +89,13 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     const found = plan.troubles.some((one) => one.kind === kind && one.account === account && isOn(one));
     if (found) coverage.count(`trouble: ${kind}`);
     return found;
+  }
+
+  /** What the orders feed answers while it is refused: to this application, or to nobody, which is not known. */
+  function refusalOfOrders(): SimResponse | undefined {
+    const trouble = plan.troubles.find((one) => one.kind === 'orders-refused' && isOn(one));
+    if (trouble) coverage.count('trouble: orders-refused');
+    return trouble && refusals[plan.seed % refusals.length];
   }
 
   /** What stands between the service and its answer now. */
@@ -140,6 +154,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     traffic,
     operator,
     troubleOf,
+    refusalOfOrders,
     isTroubled,
     rejectionStyle: plan.rejectionStyle,
     sendsDate: plan.sendsDate,

@@ -227,6 +227,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
         overlapSeconds: wiring.overlapSeconds ?? limits.overlapSeconds,
         leaseMs: limits.leaseMs,
         maxWaiting: 1_000,
+        feeds: plan.feeds,
       },
     };
   }

@@ -1,5 +1,6 @@
 /** The wire between a process and the partner service, with everything that may happen to a request on it. */
 
+import type { FeedName } from '../../../shared/contract/feeds.ts';
 import {
   type Answer,
   NoAnswerError,
@@ -9,7 +10,7 @@ import {
 import type { Fetch } from '../model/history.ts';
 import { type AnswerIncident, answerIncidents, drawIncident } from '../model/incidents.ts';
 import { between, pick, type Random } from '../model/random.ts';
-import type { Page } from '../model/service.ts';
+import { objectKey, type Page } from '../model/service.ts';
 import type { SimResponse } from './no-answer.ts';
 import { noAnswer } from './no-answer.ts';
 import { never, type Process } from './process.ts';
@@ -19,6 +20,7 @@ import { nameOf } from './users.ts';
 
 /** What a process saw of the service last; how the checker knows where a write of it comes from. */
 export interface Seen {
+  /** By `account/feed`. */
   readonly pages: Map<string, Page[]>;
   readonly fetches: Map<string, Fetch>;
   /** Accounts whose cursor was not taken when their feed was asked for last. */
@@ -81,6 +83,8 @@ function wrongDate(random: Random, atMs: number): string {
   return new Date(wrongMs).toUTCString();
 }
 
+const feedOf = (pathname: string): FeedName => (pathname.includes('/orders') ? 'orders' : 'adverts');
+
 /** Whether the answer arrives whole. */
 const isGood = (incident: AnswerIncident | undefined) => incident !== 'cut-off' && incident !== 'reset';
 
@@ -107,7 +111,9 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     if (url.pathname.includes('/status/')) noteRestart(account, url, given.response);
     const { status, body } = given.response;
     // With a cursor it may be about that alone.
-    if (status === 403 && !body.includes('insufficient_scope') && !url.searchParams.has('cursor'))
+    // That of a feed beside adverts says nothing of the address.
+    const isOfAddress = feedOf(url.pathname) === 'adverts' && !url.searchParams.has('cursor');
+    if (status === 403 && !body.includes('insufficient_scope') && isOfAddress)
       world.traffic.answeredForbidden(`${account} ${url.pathname}`);
     return given;
   }
@@ -127,7 +133,8 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     url: URL,
     { incident, random, beganTick }: Circumstances,
   ): { response: SimResponse; page?: Page; fetch?: Fetch } {
-    const trouble = world.troubleOf(nameOf(account), url.pathname, random);
+    const refused = feedOf(url.pathname) === 'orders' ? world.refusalOfOrders() : undefined;
+    const trouble = refused ?? world.troubleOf(nameOf(account), url.pathname, random);
     if (trouble) return { response: trouble };
     const spoil = incident && spoiled[incident];
     if (spoil) return { response: spoil(random) };
@@ -135,7 +142,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     if (!service.tokens.suffices(access)) return { response: own(403, 'insufficient_scope') };
     return url.pathname.includes('/status/')
       ? feed(account, url, incident, random)
-      : advert(account, url.pathname.split('/').at(-1) ?? '', incident, beganTick);
+      : advert(account, url.pathname, incident, beganTick);
   }
 
   function tokens(wire: WireRequest, incident: AnswerIncident | undefined, random: Random): SimResponse {
@@ -157,7 +164,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     const asked = url.searchParams;
     const cursor = asked.get('cursor') ?? undefined;
     if (incident === 'cursor-rejected' && cursor !== undefined) service.rejectCursors(account);
-    const page = service.page(account, asked.get('since') ?? '', cursor, random);
+    const page = service.page(account, feedOf(url.pathname), asked.get('since') ?? '', cursor, random);
     if (!page) world.coverage.count('service: cursors rejected');
     else if (page.data.length > 0 && service.isPageAgain(page))
       world.coverage.count('drain: page read again');
@@ -166,13 +173,16 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     return { response: json(200, { data, hasMore, nextCursor }), page };
   }
 
-  function advert(user: string, advertId: string, incident: AnswerIncident | undefined, beganTick: number) {
+  function advert(user: string, pathname: string, incident: AnswerIncident | undefined, beganTick: number) {
     const account = nameOf(user);
-    const status = service.status(user, advertId);
+    const feed = feedOf(pathname);
+    const ofFeed = pathname.split('/').at(-1) ?? '';
+    const status = service.status(user, feed, ofFeed);
+    const advertId = objectKey(feed, ofFeed);
     const moment = { beganTick, seenTick: scheduler.tick(), seenAt: scheduler.now() };
     const fetch: Fetch = { account, user, advertId, process: process.name, status, ...moment };
     if (status === null) return { response: own(404, 'advert_not_found'), fetch };
-    const id = incident === 'wrong-id' ? '77' : advertId;
+    const id = incident === 'wrong-id' ? '77' : ofFeed;
     return {
       response: { status: 200, body: `{"data":{"id":${id},"status":${JSON.stringify(status)}}}` },
       fetch,
@@ -238,10 +248,10 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
           if (incident === 'cut-off') return reject(new NoAnswerError('cut-off'));
           process.trace(() => `  answered ${response.status} ${world.readable(response.body)}`);
           if (page) {
-            const account = nameOf(page.account);
-            const pages = seen.pages.get(account);
+            const key = `${nameOf(page.account)}/${page.feed}`;
+            const pages = seen.pages.get(key);
             if (pages) pages.push(page);
-            else seen.pages.set(account, [page]);
+            else seen.pages.set(key, [page]);
           }
           if (fetch && (incident !== 'wrong-id' || response.status !== 200)) {
             seen.fetches.set(`${fetch.account}/${fetch.advertId}`, fetch);

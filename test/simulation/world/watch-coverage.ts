@@ -3,13 +3,8 @@ import type { AdvertKey, AdvertRow } from '../../../shared/ports/advert-historie
 import type { Delivery, Settlement } from '../../../shared/ports/deliveries.ts';
 import type { Coverage } from '../model/coverage.ts';
 
-const keyOf = ({
-  partnerAccount,
-  advertId,
-}: {
-  readonly partnerAccount: string;
-  readonly advertId: string;
-}) => `${partnerAccount}/${advertId}`;
+const keyOf = ({ partnerAccount, feed, advertId }: Omit<AdvertKey, 'generation'>) =>
+  `${partnerAccount}/${feed}/${advertId}`;
 
 /** One for each process. */
 export function createFanOutWatch({ count }: Coverage) {

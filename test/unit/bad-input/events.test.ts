@@ -16,8 +16,8 @@ const change = {
   observedAt: 1_795_176_000_123,
 };
 const events: readonly Envelope[] = [
-  advertEvent(changedAdvert(), { ...seen, status: 'active' }),
-  advertEvent(changedAdvert(), { ...seen, status: null }),
+  advertEvent(changedAdvert(), { ...seen, status: 'active' }) as Envelope,
+  advertEvent(changedAdvert(), { ...seen, status: null }) as Envelope,
   authorizationEvent('required', change),
   authorizationEvent('restored', change),
 ];

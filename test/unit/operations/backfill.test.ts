@@ -97,7 +97,7 @@ describe('a backfill', () => {
       observer: createRecordingObserver(),
       clock,
       newId: () => `id-${++ids}`,
-      settings: { feed: 'adverts', maxWaiting: 100, lookMs: 5_000 },
+      settings: { maxWaiting: 100, lookMs: 5_000 },
       onProgress: ({ position }, waiting) => told.push([position, waiting]),
     };
   });
