@@ -116,6 +116,29 @@ function attentionOf(
   return [...new Set(causes)];
 }
 
+/**
+ * How a feed beside adverts is doing. What it needs counts only while it is polled: switched off, its row stays as it was.
+ *
+ * @param adverts the account's feed of adverts, which is always polled
+ */
+export function feedStatus(
+  account: PartnerAccount,
+  state: FeedState,
+  adverts: FeedState | undefined,
+  nowMs: number,
+): Omit<FeedStatus, 'books' | 'redelivered'> {
+  const { feed, since, lastPolled = 0 } = state;
+  const isPolled = lastPolled >= (adverts?.lastPolled ?? 0) - feedMissingMs * 10;
+  const begunAt = toInstant(Math.max(Date.parse(account.connectedAt), Date.parse(since) || 0));
+  const shown = accountStatus({ ...account, connectedAt: begunAt }, [state], nowMs);
+  const { lagSeconds, lastSuccess, cursorResets } = shown;
+  const isStuck = (state.pausedUntil ?? 0) > nowMs;
+  return {
+    ...{ feed, lagSeconds, lastSuccess, cursorResets, reason: state.fault ?? null },
+    needsPerson: !stopOf(account) && isPolled && (isStuck || state.needsPerson === true),
+  };
+}
+
 /** What an operator wants; without an end it lasts until `resume`. */
 export interface ShownPause {
   readonly who: string;
@@ -124,6 +147,16 @@ export interface ShownPause {
   readonly reason: string | null;
 }
 
+/** A feed beside adverts; see {@link AccountStatus} for what its figures are. */
+export interface FeedStatus
+  extends Pick<
+    AccountStatus,
+    'books' | 'cursorResets' | 'lagSeconds' | 'lastSuccess' | 'needsPerson' | 'reason' | 'redelivered'
+  > {
+  readonly feed: string;
+}
+
+/** Lag, success, resets, reason and books are those of its adverts. */
 export interface AccountStatus {
   readonly name: string;
   readonly generation: number;
@@ -142,12 +175,14 @@ export interface AccountStatus {
   readonly needsPerson: boolean;
   /**
    * What somebody has to handle: a stop's reason, a kind of fault, or one of `feed-stuck` (its cursor), `feed-missing`
-   * (there is no feed of its generation), `lagging` (as the alarm NoSuccessfulDrain) and `refresh-token-dying`. A new cause
+   * (there is no feed of its generation), `other-feed` (one of `feeds`), `lagging` (as the alarm NoSuccessfulDrain) and `refresh-token-dying`. A new cause
    * is not a breaking change.
    */
   readonly attention: readonly string[];
   readonly cursorResets: number;
   readonly books: Omit<Books, 'redelivered'>;
+  /** Its other feeds; absent where there are none. */
+  readonly feeds?: readonly FeedStatus[];
   /** For a stack alone, which counts outcomes per delivery: how many deliveries were repeated. */
   readonly redelivered?: number;
 }

@@ -1,10 +1,12 @@
 /** Reads a feed again from a time on, as the drain reads it. */
 import { type PollDeps, pollFeed } from '../functions/drain/poll-feed.ts';
-import { advertsFeed } from '../shared/contract/feeds.ts';
+import { type FeedName, feeds } from '../shared/contract/feeds.ts';
 import { CommandError } from './errors.ts';
 import { unknownFeed, unreadSince } from './unread.ts';
 
 export interface ResyncOptions {
+  /** Which feed is read. Default: adverts. */
+  readonly feed?: FeedName | undefined;
   /** Ends it after the current page. */
   readonly signal: AbortSignal;
   /** Told of each step. @param waitsFor what holds the next page up */
@@ -36,18 +38,18 @@ export async function resync(
   poll: PollDeps,
   partnerAccount: string,
   requested: string,
-  { signal, onProgress }: ResyncOptions,
+  { feed = 'adverts', signal, onProgress }: ResyncOptions,
 ): Promise<Resynced> {
   const { clock } = poll;
   // The page with the new `since` replaces the cursor, so that what was not read before it would be lost.
-  const unread = await unreadSince(poll, partnerAccount);
+  const unread = await unreadSince(poll, partnerAccount, feed);
   const since = Date.parse(unread) < Date.parse(requested) ? unread : requested;
   let listed = 0;
   let isBegun = false;
   let heldSince: number | undefined;
   while (!signal.aborted) {
     // After its first page a resync continues from the cursor that the page brought.
-    const report = await pollFeed(poll, advertsFeed, partnerAccount, {
+    const report = await pollFeed(poll, feeds[feed], partnerAccount, {
       deadlineMs: clock.now() + pollMs,
       signal,
       resync: isBegun ? {} : { since },
@@ -56,7 +58,7 @@ export async function resync(
     isBegun ||= report.pages > 0;
     if (report.end === 'up-to-date') return { since, listed, finished: true };
     if (report.end === 'fault') throw report.fault;
-    if (report.end === 'unknown-feed') throw unknownFeed(partnerAccount);
+    if (report.end === 'unknown-feed') throw unknownFeed(partnerAccount, feed);
     const isHeld = report.end === 'held' || report.end === 'lease-lost';
     onProgress(listed, isHeld ? 'feed' : report.end === 'backlog' ? 'queue' : undefined);
     heldSince = isHeld ? (heldSince ?? clock.now()) : undefined;

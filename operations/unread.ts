@@ -1,5 +1,5 @@
 import type { PollDeps } from '../functions/drain/poll-feed.ts';
-import { advertsFeed } from '../shared/contract/feeds.ts';
+import type { FeedName } from '../shared/contract/feeds.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import { knownSuccess } from '../shared/domain/last-success.ts';
 import { CommandError } from './errors.ts';
@@ -13,13 +13,18 @@ import { CommandError } from './errors.ts';
 export async function unreadSince(
   { feedStates, clock, settings }: Pick<PollDeps, 'feedStates' | 'clock' | 'settings'>,
   partnerAccount: string,
+  feed: FeedName = 'adverts',
 ): Promise<string> {
-  const feeds = await feedStates.list(() => undefined);
-  const feed = feeds.find((each) => each.partnerAccount === partnerAccount && each.feed === advertsFeed.name);
-  if (!feed) throw unknownFeed(partnerAccount);
-  const success = feed.resyncing ? undefined : knownSuccess(feed.lastSuccess, clock.now());
-  return success === undefined ? feed.since : toInstant(success - settings.overlapSeconds * 1000);
+  const states = await feedStates.list(() => undefined);
+  const state = states.find((each) => each.partnerAccount === partnerAccount && each.feed === feed);
+  if (!state) throw unknownFeed(partnerAccount, feed);
+  const success = state.resyncing ? undefined : knownSuccess(state.lastSuccess, clock.now());
+  return success === undefined ? state.since : toInstant(success - settings.overlapSeconds * 1000);
 }
 
-export const unknownFeed = (partnerAccount: string) =>
-  new CommandError(`the feed of ${partnerAccount} is not known: connect it again`);
+export const unknownFeed = (partnerAccount: string, feed: FeedName) =>
+  new CommandError(
+    feed === 'adverts'
+      ? `the feed of ${partnerAccount} is not known: connect it again`
+      : `the bridge does not poll ${feed} of ${partnerAccount}: name ${feed} in its setting feeds, and wait a minute`,
+  );

@@ -86,7 +86,8 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     countsOf(queued).inFlight += 1;
   }
 
-  const countsOf = ({ message }: QueuedMessage) => books.of(message.partnerAccount, message.generation, message.feed);
+  const countsOf = ({ message }: QueuedMessage) =>
+    books.of(message.partnerAccount, message.generation, message.feed);
 
   function leave(queued: QueuedMessage): void {
     messages.delete(queued.sequenceNumber);

@@ -12,7 +12,7 @@ import { refreshLimits } from '../../shared/runtime/limits.ts';
 import { functions, inShort, repository, synthesized } from '../helpers/synthesized.ts';
 
 const { one, ofType, stack } = synthesized({
-  ...{ acceptLanguage: 'pl', pollSeconds: '20', eventFields: 'title' },
+  ...{ acceptLanguage: 'pl', pollSeconds: '20', eventFields: 'title', feeds: 'adverts,orders' },
   ...{ publishStatuses: 'active,sold', publishPartnerAccounts: 'main' },
 });
 const names = Object.keys(functions) as FunctionName[];

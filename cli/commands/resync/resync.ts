@@ -1,5 +1,7 @@
+import * as v from 'valibot';
 import { UsageError } from '../../../operations/errors.ts';
 import { resync } from '../../../operations/resync.ts';
+import { feedNames } from '../../../shared/contract/feeds.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { momentOption, nameArgument, option } from '../../shared/options.ts';
@@ -9,6 +11,8 @@ import { catchUp } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
 import { more, progressText, resyncedLines } from './text.ts';
 
+const feedName = v.optional(v.picklist(feedNames, `expected ${feedNames.join(' or ')}`), 'adverts');
+
 export const addResync = defineCommand(
   {
     name: 'resync',
@@ -17,7 +21,10 @@ export const addResync = defineCommand(
       "Reads a partner account's feed again from a time, and continues from there: for when changes may have been missed.",
     more,
     argument: nameArgument,
-    options: { since: option('TIME', 'where reading begins, with its time zone (required)', momentOption) },
+    options: {
+      feed: option('FEED', 'which feed: adverts (default), or another one that is polled', feedName),
+      since: option('TIME', 'where reading begins, with its time zone (required)', momentOption),
+    },
   },
   async ({ io, target, argument: name, options, report }) => {
     if (Date.parse(options.since) > Date.now()) {
@@ -28,6 +35,7 @@ export const addResync = defineCommand(
       await connectedAccount(accounts, name, target);
       return withProgress(io, (show) =>
         resync(poll, name, options.since, {
+          feed: options.feed,
           signal,
           onProgress: (listed, waitsFor) => show(progressText(listed, waitsFor)),
         }),

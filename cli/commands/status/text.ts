@@ -1,4 +1,4 @@
-import type { AccountStatus } from '../../../operations/account-status.ts';
+import type { AccountStatus, FeedStatus } from '../../../operations/account-status.ts';
 import type { Status } from '../../../operations/status.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';
@@ -93,23 +93,28 @@ const sumOf = (a: Sums, b: Sums): Sums =>
   ) as unknown as Sums;
 
 function accountLines(account: AccountStatus, target: Target): string[] {
-  const { lastSuccess, lagSeconds, cursorResets } = account;
-  const read =
-    lagSeconds === null
-      ? 'none'
-      : lastSuccess === null
-        ? `not read to its end yet, ${duration(lagSeconds)} after it was connected`
-        : `${duration(lagSeconds)} behind (last success ${lastSuccess})`;
   return [
     headLine(account),
-    `  feed:  ${read}${cursorResets === 0 ? '' : `, cursor rejected ${count(cursorResets)} times`}`,
+    `  feed:  ${readText(account)}`,
     `  token: ${tokenText(account)}`,
     `  books: ${booksText(account)}`,
+    ...(account.feeds ?? []).flatMap((feed) => [
+      `  ${feed.feed}: ${readText(feed)}${feed.reason === null ? '' : ` (${printableLine(feed.reason)})`}`,
+      `    books: ${booksText(feed)}`,
+    ]),
     ...(account.paused
       ? [`  ${pausedText(account.paused, commandFor(target, `resume ${account.name}`))}`]
       : []),
     ...forPerson(account, target),
   ];
+}
+
+function readText({ lastSuccess, lagSeconds, cursorResets }: AccountStatus | FeedStatus): string {
+  const resets = cursorResets === 0 ? '' : `, cursor rejected ${count(cursorResets)} times`;
+  if (lagSeconds === null) return `none${resets}`;
+  return lastSuccess === null
+    ? `not read to its end yet, ${duration(lagSeconds)} after it was connected${resets}`
+    : `${duration(lagSeconds)} behind (last success ${lastSuccess})${resets}`;
 }
 
 function tokenText({ state, tokenExpiresAt }: AccountStatus): string {
@@ -171,6 +176,10 @@ const sentences: Readonly<Record<string, Sentence>> = {
   'feed-missing': ({ name }, target) =>
     'its feed is not registered as it should be, so it is not polled; ' +
     `connect it again: \`${connectCommand(target, name)}\``,
+  'other-feed': ({ feeds = [] }) => {
+    const names = feeds.filter(({ needsPerson }) => needsPerson).map(({ feed }) => feed);
+    return `its feed of ${names.join(', ')} cannot be read until somebody acts; its adverts go on. To be without it, leave it out of the setting feeds`;
+  },
   'refresh-token-dying': ({ name, refreshTokenExpiresAt }, target) =>
     `its refresh token was not used for weeks and expires at ${refreshTokenExpiresAt}. Fix what keeps it from being ` +
     `refreshed (the log of refresh-token says what), or \`${connectCommand(target, name)}\``,

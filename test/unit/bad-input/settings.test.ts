@@ -11,6 +11,7 @@ import { errorOf, expectNoTrace, marker, nearlyRight, oddValue } from './nearly-
 const right: Record<string, unknown> = {
   partnerBaseUrl: 'https://partner.example',
   pollSeconds: '60',
+  feeds: 'adverts,orders',
   maxRequestsPerSecond: '10',
   requiredScope: 'v2 read write',
   acceptLanguage: 'pl',

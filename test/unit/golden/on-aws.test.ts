@@ -71,4 +71,4 @@ it('keys, rows, messages and events of adverts are what they were', async () => 
   await minute();
 
   await expect(`${found.join('\n')}\n`).toMatchFileSnapshot('on-aws.txt');
-});
+}, 120_000);
