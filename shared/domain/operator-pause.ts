@@ -25,11 +25,16 @@ export function operatorPauseOf(
 /** Infinite where there is no end. */
 export const endOfPause = ({ until = Number.POSITIVE_INFINITY }: OperatorPause): number => until;
 
-/** @param what is not sent, such as a partner account's name */
-export function operatorPausedFault(what: string, pause: OperatorPause, nowMs: number): PartnerError {
+/** @param partnerAccount undefined: the whole bridge is paused */
+export function operatorPausedFault(
+  partnerAccount: string | undefined,
+  pause: OperatorPause,
+  nowMs: number,
+): PartnerError {
   const { who, until, reason } = pause;
   const why = reason === undefined ? '' : ` (${reason})`;
-  return new PartnerError('operator-paused', `not sent (${what}): paused by ${who}${why}`, {
+  const what = partnerAccount === undefined ? 'the whole bridge' : `partner account ${partnerAccount}`;
+  return new PartnerError('operator-paused', `${what} is paused by ${who}${why}`, {
     ...(until === undefined ? {} : { retryAfterMs: Math.max(1, until - nowMs) }),
   });
 }

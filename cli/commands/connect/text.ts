@@ -72,9 +72,11 @@ export function leftLines(
   }
   if (feed.kind === 'failed') {
     lines.push(
-      `The first request for its feed failed (${feed.fault}): ${printableLine(feed.reason)}. Its credentials are stored` +
-        `${isNew ? ' and its feed is registered' : ''}; polling tries again, and ` +
-        `\`${commandFor(target, `status ${partnerAccount}`)}\` shows how it goes.`,
+      feed.fault === 'operator-paused'
+        ? `Its feed was not asked: ${printableLine(feed.reason)}. To end that: \`${commandFor(target, 'resume [NAME]')}\``
+        : `The first request for its feed failed (${feed.fault}): ${printableLine(feed.reason)}. Its credentials are stored` +
+            `${isNew ? ' and its feed is registered' : ''}; polling tries again, and ` +
+            `\`${commandFor(target, `status ${partnerAccount}`)}\` shows how it goes.`,
     );
   }
   return lines;

@@ -196,7 +196,7 @@ class SharedRateLimiter implements RateLimiter {
     for (const waiter of this.#waiters.splice(0)) {
       // Planted fault: tokens-held-back
       if (waiter.isForTokens) this.#waiters.push(waiter);
-      else waiter.refuse(operatorPausedFault(waiter.resource, pause, now));
+      else waiter.refuse(operatorPausedFault(undefined, pause, now));
     }
   }
 
@@ -290,7 +290,7 @@ class SharedRateLimiter implements RateLimiter {
     this.#view.update(state);
     const now = this.#clock.now();
     const pause = operatorPauseOf(this.#view, now);
-    if (pause) throw operatorPausedFault(resource, pause, now);
+    if (pause) throw operatorPausedFault(undefined, pause, now);
     if (granted === 0) throw this.#pausedByService({ resource });
     if (firstSlotMs > deadlineMs) throw this.#tooLate({ resource }, firstSlotMs);
     await this.#sleepUntil(firstSlotMs);

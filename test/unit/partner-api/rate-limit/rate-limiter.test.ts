@@ -623,7 +623,7 @@ describe('a pause that an operator wants', () => {
     await forTokens;
     expect(await refused).toMatchObject({
       code: 'operator-paused',
-      message: 'not sent (a): paused by ann (a migration)',
+      message: 'the whole bridge is paused by ann (a migration)',
       retryAfterMs: undefined,
     });
   });
