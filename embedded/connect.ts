@@ -29,6 +29,7 @@ export function createLocalConnect({ state, ...options }: LocalConnectOptions) {
     events: noSubscriberYet,
     observer,
     clock: systemClock,
+    clockSkewMs: 0, // All of it runs on this machine.
     newId: () => `connect-${randomUUID()}`,
     settings: { ...settings, lockMs: refreshLockMs },
   });

@@ -12,6 +12,8 @@ export interface DisconnectDeps extends LockDeps {
   readonly vault: Pick<TokenVault, 'remove'>;
   readonly feedStates: Pick<FeedStates, 'remove'>;
   readonly clock: Clock;
+  /** How far the clock of whoever connects the name next may be behind this one, ms. Default 5,000. */
+  readonly clockSkewMs?: number;
 }
 
 /** How long a refresh that is under way is waited for. */
@@ -19,7 +21,7 @@ const waitMs = 15_000;
 
 /** Takes a partner account's credentials away, and on demand all that is known of it. */
 export function createDisconnect(deps: DisconnectDeps) {
-  const { accounts, vault, feedStates, clock } = deps;
+  const { accounts, vault, feedStates, clock, clockSkewMs = 5_000 } = deps;
 
   /** Nothing happens to a name that is unknown by then: somebody may just be connecting it. */
   const whenKnown = <T>(name: string, work: () => Promise<T>): Promise<T | undefined> =>
@@ -56,9 +58,9 @@ export function createDisconnect(deps: DisconnectDeps) {
    * @throws {PartnerError} `account-busy` when the name was connected again in between
    */
   async function endForget(name: string, generation: number): Promise<void> {
-    // A generation counts seconds: the next one under this name has to be greater.
-    const nextSecond = (generation + 1) * 1000;
-    if (clock.now() < nextSecond) await clock.sleep(nextSecond - clock.now());
+    // A generation counts seconds, and the next one under this name has to be greater, by whatever clock.
+    const surelyLater = (generation + 1) * 1000 + clockSkewMs;
+    if (clock.now() < surelyLater) await clock.sleep(surelyLater - clock.now());
     await whenKnown(name, async () => {
       const account = (await accounts.read(name))?.value;
       // Planted fault: forgotten-while-connected
