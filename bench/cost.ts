@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { billOf, priceList, sumOf, totalOf, type Usage, withoutFree } from './cost/bill.ts';
 import type { Measured, Setting } from './cost/measure.ts';
-import { minutesAMonth, type StackFacts } from './cost/stack.ts';
+import { minutesAMonth, type StackFacts, stackFacts } from './cost/stack.ts';
 import { type Bench, median, type Table } from './report/report.ts';
 
-const targets = { millionChanges: 2.2, idleMonth: 1.5, furtherAccount: 0.5 };
+const targets = { millionChanges: 2.2, idleMonth: 1.5, furtherAccount: 0.5, dashboard: 3 };
 /** A rate at which nothing waits for the rate budget; the bench `queue` shows what waiting costs. */
 const setting: Setting = { partnerAccounts: 1, changes: 1_000, latencyMs: 50, maxRequestsPerSecond: 1_000 };
 const manyAccounts = 11;
@@ -85,6 +85,7 @@ export const cost: Bench = {
       (one, index) =>
         (totalOf(month(manyAccounts, manies[index] as Answer)) - totalOf(month(1, one))) / (manyAccounts - 1),
     );
+    const { monthly: withDashboard } = stackFacts({ dashboard: 'true' });
     const [one] = ones as [Answer];
     const accountMonth = median(further);
     const idle = totalOf(month(1, one));
@@ -112,6 +113,12 @@ export const cost: Bench = {
           rounds: ones.map((answer) => totalOf(month(1, answer))),
           unit: '',
           target: { most: targets.idleMonth },
+        },
+        {
+          what: 'what the setting dashboard adds to a month, $ at list price',
+          rounds: ones.map(() => totalOf({ dashboardMonth: withDashboard.dashboardMonth ?? 0 })),
+          unit: '',
+          target: { most: targets.dashboard },
         },
         {
           what: 'a month of each further partner account, $',

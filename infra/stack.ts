@@ -4,7 +4,6 @@ import packageJson from '../package.json' with { type: 'json' };
 import { eventSource, outputs } from '../shared/contract/names.ts';
 import type { StackSettings } from '../shared/contract/settings.ts';
 import { feedStateTable } from '../shared/contract/tables.ts';
-import { Alarms } from './constructs/alarms.ts';
 import { CatchUp } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
 import { Connect } from './constructs/connect.ts';
@@ -13,6 +12,9 @@ import { durableTable } from './constructs/durable-table.ts';
 import { EventBus } from './constructs/event-bus.ts';
 import { FanOut } from './constructs/fan-out.ts';
 import { KeptSettings } from './constructs/kept-settings.ts';
+import { Alarms } from './constructs/monitoring/alarms.ts';
+import { Dashboard } from './constructs/monitoring/dashboard.ts';
+import { LogQueries } from './constructs/monitoring/log-queries.ts';
 import { RefreshToken } from './constructs/refresh-token.ts';
 import { SchemaRegistry } from './constructs/schema-registry.ts';
 import { leaveOutUnknown } from './emulator.ts';
@@ -39,7 +41,6 @@ export class AdvertBridge extends Stack {
     const changedAdverts = new ChangedAdverts(this, 'ChangedAdverts', { receiverTimeout: fanOutTimeout });
     const { bus } = new EventBus(this, 'Events', settings);
     new SchemaRegistry(this, 'Schemas', settings);
-    const alarms = new Alarms(this, 'Alarms', { settings, changedAdverts });
     const refreshToken = new RefreshToken(this, 'RefreshToken', { settings, feedState, bus });
     const shared = { settings, feedState, changedAdverts, refreshToken: refreshToken.function };
     const fanOut = new FanOut(this, 'FanOut', { ...shared, timeout: fanOutTimeout, bus });
@@ -48,6 +49,22 @@ export class AdvertBridge extends Stack {
     refreshToken.application.readableBy(refreshToken.function, connect.function);
     const drain = new Drain(this, 'Drain', shared);
     const catchUp = new CatchUp(this, 'CatchUp', { ...shared, advertStatus, drain: drain.function });
+    const functions = {
+      drain: drain.function,
+      'fan-out': fanOut.function,
+      'refresh-token': refreshToken.function,
+      connect: connect.function,
+    };
+    const alarms = new Alarms(this, 'Alarms', {
+      settings,
+      changedAdverts,
+      fanOut: fanOut.function,
+      refreshToken: refreshToken.function,
+    });
+    new LogQueries(this, 'LogQueries', {
+      logGroups: Object.values(functions).map(({ logGroup }) => logGroup),
+    });
+    if (settings.dashboard) new Dashboard(this, 'Glance', { alarms: alarms.all, changedAdverts, functions });
     // Nothing runs without its alarms.
     drain.schedule.node.addDependency(alarms);
     refreshToken.schedule.node.addDependency(alarms);

@@ -17,6 +17,8 @@ const worlds: Record<string, readonly string[]> = {
   aws: [],
   'aws, every option': [
     'alarmEmail=team@example.com',
+    'alarmTopicArn=arn:aws:sns:eu-central-1:111111111111:pager',
+    'dashboard=true',
     'subscriberAccounts=111111111111,222222222222',
     'organizationId=o-a1b2c3d4e5',
     'acceptLanguage=pl',

@@ -30,6 +30,7 @@ export type PriceName =
   | 'secretsManagerCall'
   | 'customMetricMonth'
   | 'alarmMonth'
+  | 'dashboardMonth'
   | 'schedulerInvocation'
   | 'xRayTrace'
   | 'archivedByte'

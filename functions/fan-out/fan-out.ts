@@ -4,7 +4,7 @@
  * A batch is grouped by advert here; what happens with one advert is in settle-advert.ts, and why each odd step of it
  * is there in docs/decisions/0001-fan-out-protocol.md.
  */
-import { metrics } from '../../shared/contract/names.ts';
+import { lateAfterSeconds, metrics } from '../../shared/contract/names.ts';
 import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
 import { operatorPauseOf } from '../../shared/domain/operator-pause.ts';
 import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
@@ -186,6 +186,13 @@ export function createFanOut(given: FanOutDeps) {
     };
   }
 
+  /** Whether it is an event that was not published as soon as it should be: what a backfill lists was no change just now. */
+  function isLate({ delivery: { message }, verdict }: Settlement): boolean {
+    if (message?.cause !== 'feed' || verdict.kind !== 'done') return false;
+    if (verdict.outcome !== 'events' && verdict.outcome !== 'unavailable') return false;
+    return clock.now() - Date.parse(message.listedAt) > lateAfterSeconds * 1000;
+  }
+
   function countOutcomes(settlements: readonly Settlement[]): void {
     for (const [feed, ofFeed] of Map.groupBy(settlements, ({ delivery }) => delivery.message?.feed)) {
       const counts = new Map<Outcome | (typeof countedAs)[keyof typeof countedAs], number>();
@@ -195,6 +202,7 @@ export function createFanOut(given: FanOutDeps) {
         counts.set(became, (counts.get(became) ?? 0) + 1);
       }
       for (const [became, count] of counts) observer.count(metrics[became], count, feed);
+      observer.count(metrics.lateEvents, ofFeed.filter(isLate).length, feed);
     }
   }
 

@@ -36,12 +36,13 @@ export interface BridgeFunctionProps {
 export class BridgeFunction extends Construct implements Grantee {
   readonly function: NodejsFunction;
   readonly role: IRole;
+  readonly logGroup: LogGroup;
   readonly timeout: Duration;
 
   constructor(scope: Construct, id: string, props: BridgeFunctionProps) {
     super(scope, id);
     const { name, description, handler, timeout, rolePath, settings } = props;
-    const logGroup = new LogGroup(this, 'Logs', {
+    this.logGroup = new LogGroup(this, 'Logs', {
       retention: RetentionDays.ONE_MONTH,
       removalPolicy: RemovalPolicy.DESTROY,
     });
@@ -54,7 +55,7 @@ export class BridgeFunction extends Construct implements Grantee {
       new PolicyStatement({
         sid: 'Logs',
         actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-        resources: [logGroup.logGroupArn],
+        resources: [this.logGroup.logGroupArn],
       }),
     );
     this.role = role;
@@ -70,7 +71,7 @@ export class BridgeFunction extends Construct implements Grantee {
       memorySize: 256,
       timeout,
       role,
-      logGroup,
+      logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
       awsSdkConnectionReuse: false, // SDK 3 keeps connections alive without being told by the environment.

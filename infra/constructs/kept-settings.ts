@@ -11,6 +11,7 @@ const keptSettings = {
   alarmEmail: 'delete the topic of the alarms and the subscription of their receiver',
   feedStateTable: emptyTable,
   advertStatusTable: emptyTable,
+  alarmTopicArn: 'send the alarms to that topic no more',
 } as const satisfies Partial<Record<keyof StackSettings, string>>;
 
 /** Value of the parameter where the setting is not given. */

@@ -65,6 +65,8 @@ export const metrics = {
   unchanged: 'Unchanged',
   coalesced: 'Coalesced',
   unavailable: 'Unavailable',
+  /** Of the two above, those of a change that was listed more than five minutes before ({@link lateAfterSeconds}). */
+  lateEvents: 'LateEvents',
   deadLettered: 'DeadLettered',
   /** Messages put aside, outside the queue, until their partner account may be polled again. */
   parked: 'Parked',
@@ -88,6 +90,9 @@ export type MetricName = (typeof metrics)[keyof typeof metrics];
  */
 export const maxLagSeconds = 300;
 
+/** An event later than this after the feed listed its change counts as late. */
+export const lateAfterSeconds = 300;
+
 /** Alarm names are also the headings of docs/operate/runbook.md (a test keeps that). */
 export const alarms = {
   deadLetters: 'DeadLetters',
@@ -95,4 +100,5 @@ export const alarms = {
   partnerAccountStopped: 'PartnerAccountStopped',
   needsAttention: 'NeedsAttention',
   pauseCapped: 'PauseCapped',
+  functionErrors: 'FunctionErrors',
 } as const;

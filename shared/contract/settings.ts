@@ -161,6 +161,18 @@ export const stackSettings = v.object({
   feedStateTable: v.optional(tableName),
   advertStatusTable: v.optional(tableName),
   alarmEmail: v.optional(v.pipe(v.string(), v.email('expected an email address'))),
+  /** A topic that is there already, such as a pager's, gets every alarm and its end. */
+  alarmTopicArn: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(
+        /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}$/,
+        'expected the ARN of an SNS topic, such as arn:aws:sns:eu-central-1:111111111111:pager',
+      ),
+    ),
+  ),
+  /** Whether the stack has a CloudWatch dashboard, for $3 a month. */
+  dashboard: v.optional(trueOrFalse, false),
   /** `emulator` leaves out the resource types that an emulator does not know. */
   target: v.optional(v.picklist(['aws', 'emulator'], 'expected aws or emulator'), 'aws'),
 });

@@ -2,12 +2,24 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
 import { alarms, metricsNamespace, stackName } from '../../shared/contract/names.ts';
-import { inShort, repository, synthesized } from '../helpers/synthesized.ts';
+import { functions, inShort, type Resource, repository, synthesized } from '../helpers/synthesized.ts';
 
 const silent = synthesized();
 const mailing = synthesized({ alarmEmail: 'team@example.com' });
 const runbook = readFileSync(join(repository, 'docs/operate/runbook.md'), 'utf8');
+
+interface Math {
+  readonly Id: string;
+  readonly Expression?: string;
+  readonly MetricStat?: { readonly Metric: { readonly MetricName: string }; readonly Stat: string };
+}
+const metricsOf = (p: Resource['Properties']): string =>
+  p.Metrics?.map(
+    ({ Id, Expression, MetricStat }: Math) =>
+      Expression ?? `${Id}: ${MetricStat?.Metric.MetricName} ${MetricStat?.Stat}`,
+  ).join(', ') ?? `${p.Namespace} ${p.MetricName}, ${p.Statistic}`;
 
 /** Name without the stack's, then what is watched. */
 const watched = Object.fromEntries(
@@ -16,9 +28,8 @@ const watched = Object.fromEntries(
     .map(([, { Properties: p }]) => [
       p.AlarmName.replace(`${stackName}-`, ''),
       [
-        `${p.Namespace} ${p.MetricName}`,
-        `${p.Statistic} > ${p.Threshold}`,
-        `${p.EvaluationPeriods} × ${p.Period} s`,
+        `${metricsOf(p)} > ${p.Threshold}`,
+        `${p.DatapointsToAlarm ? `${p.DatapointsToAlarm} of ` : ''}${p.EvaluationPeriods} × ${p.Period ?? p.Metrics[1].MetricStat.Period} s`,
         `missing: ${p.TreatMissingData}`,
       ].join(', '),
     ]),
@@ -36,6 +47,9 @@ describe('the alarms', () => {
       PauseCapped: 'AdvertBridge PauseCapped, Sum > 0, 1 × 300 s, missing: notBreaching',
       'NeedsAttention-Backlog':
         'AWS/SQS ApproximateAgeOfOldestMessage, Maximum > 3600, 1 × 300 s, missing: notBreaching',
+      FunctionErrors:
+        'FILL(fanOutErrors, 0) + FILL(fanOutThrottles, 0) + FILL(refreshTokenErrors, 0), fanOutErrors: Errors Sum, ' +
+        'fanOutThrottles: Throttles Sum, refreshTokenErrors: Errors Sum > 0, 3 of 12 × 300 s, missing: notBreaching',
     });
   });
 
@@ -53,12 +67,40 @@ describe('the alarms', () => {
     expect(queueOf('AlarmsNeedsAttentionBacklog')).toBe('${ChangedAdvertsQueue.QueueName}');
   });
 
-  it('name a severity and the place in the runbook that is about them', () => {
-    const headings = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading?.toLowerCase());
+  it('watch the errors of the functions that they name', () => {
+    const { Metrics } = silent.one('AWS::CloudWatch::Alarm', 'AlarmsFunctionErrors').Properties;
+    const ofFunction = Object.fromEntries(
+      Metrics.slice(1).map(({ Id, MetricStat }: { Id: string; MetricStat: never }) => [
+        Id,
+        inShort(MetricStat),
+      ]),
+    );
+    for (const [id, of] of Object.entries({
+      fanOutErrors: functions.fanOut,
+      fanOutThrottles: functions.fanOut,
+      refreshTokenErrors: functions.refreshToken,
+    })) {
+      expect(ofFunction[id]).toMatchObject({
+        Metric: {
+          Namespace: 'AWS/Lambda',
+          Dimensions: [{ Name: 'FunctionName', Value: `\${${of}Function}` }],
+        },
+      });
+    }
+  });
+
+  it('name a severity and lead to the heading in the runbook that is about them', () => {
+    const headings = [...runbook.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+    const repositoryUrl = packageJson.repository.url.replace(/^git\+(.+)\.git$/, '$1');
     for (const [, { Properties }] of silent.ofType('AWS::CloudWatch::Alarm')) {
-      const { AlarmDescription: description } = Properties;
-      expect(description).toMatch(/^Severity: (high|medium)\. .+ Runbook: docs\/operate\/runbook\.md#\w+$/);
-      expect(headings).toContain(description.split('#')[1]);
+      const { AlarmDescription: description, AlarmName } = Properties;
+      const [, text, url, page, anchor] =
+        /^Severity: (?:high|medium)\. (.+) Runbook: (https:.+)\/blob\/main\/(.+)#(.+)$/.exec(description) ??
+        [];
+      expect([text === '', url, page]).toEqual([false, repositoryUrl, 'docs/operate/runbook.md']);
+      const heading = headings.find((one) => one?.toLowerCase() === anchor);
+      expect(AlarmName.replace(`${stackName}-`, '').split('-')[0]).toBe(heading);
+      expect(description.length).toBeLessThanOrEqual(1024);
     }
   });
 
@@ -94,6 +136,19 @@ describe('the mail', () => {
     }
     expect(silent.ofType('AWS::SNS::Topic')).toEqual([]);
     expect(silent.ofType('AWS::KMS::Key')).toEqual([]);
+  });
+
+  it('is not needed where a topic is there already, which gets every alarm, beside it or alone', () => {
+    const pager = 'arn:aws:sns:eu-central-1:111111111111:pager';
+    const paging = synthesized({ alarmTopicArn: pager });
+    const both = synthesized({ alarmTopicArn: pager, alarmEmail: 'team@example.com' });
+    for (const [, { Properties }] of paging.ofType('AWS::CloudWatch::Alarm')) {
+      expect([Properties.AlarmActions, Properties.OKActions]).toEqual([[pager], [pager]]);
+    }
+    expect(paging.ofType('AWS::SNS::Topic')).toEqual([]);
+    for (const [, { Properties }] of both.ofType('AWS::CloudWatch::Alarm')) {
+      expect(Properties.AlarmActions).toEqual([{ Ref: both.one('AWS::SNS::Topic').id }, pager]);
+    }
   });
 
   it('is encrypted with a key that CloudWatch may use, for alarms of this AWS account', () => {

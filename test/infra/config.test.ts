@@ -30,6 +30,7 @@ describe('the settings of the stack', () => {
       busName: 'adverts',
       tracing: false,
       subscriberAccounts: [],
+      dashboard: false,
       target: 'aws',
     });
   });
@@ -41,6 +42,7 @@ describe('the settings of the stack', () => {
       confirmUnavailableSeconds: '0',
       tracing: 'true',
       subscriberAccounts: '111111111111, 222222222222',
+      dashboard: 'true',
     });
 
     expect(settings).toMatchObject({
@@ -48,6 +50,7 @@ describe('the settings of the stack', () => {
       confirmUnavailableSeconds: 0,
       tracing: true,
       subscriberAccounts: ['111111111111', '222222222222'],
+      dashboard: true,
     });
   });
 

@@ -40,7 +40,12 @@ describe('the stack', () => {
         .map((key) => Properties?.[key])
         .filter((name) => typeof name === 'string'),
     );
-    expect(named.sort()).toEqual(['advert-bridge/application', 'adverts']);
+    const queries = bridge.ofType('AWS::Logs::QueryDefinition').map(([, { Properties }]) => Properties.Name);
+    expect(queries).toEqual(queries.filter((name) => name.startsWith(`${stackName}/`)));
+    expect(named.filter((name) => !queries.includes(name)).sort()).toEqual([
+      'advert-bridge/application',
+      'adverts',
+    ]);
   });
 
   it.each([
@@ -49,6 +54,8 @@ describe('the stack', () => {
       'with everything',
       {
         alarmEmail: 'team@example.com',
+        alarmTopicArn: 'arn:aws:sns:eu-central-1:111111111111:pager',
+        dashboard: 'true',
         subscriberAccounts: '111111111111',
         organizationId: 'o-a1b2c3d4e5',
       },

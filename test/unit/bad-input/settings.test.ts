@@ -24,9 +24,13 @@ const right: Record<string, unknown> = {
   publishPartnerAccounts: 'main',
   tracing: 'true',
   busName: 'adverts',
+  feedStateTable: 'restored-feed-state',
+  advertStatusTable: 'restored-advert-status',
   subscriberAccounts: '111111111111,222222222222',
   organizationId: 'o-a1b2c3d4e5',
   alarmEmail: 'team@partner.example',
+  alarmTopicArn: 'arn:aws:sns:eu-central-1:111111111111:pager',
+  dashboard: 'true',
   target: 'aws',
 };
 const names = Object.keys(right);

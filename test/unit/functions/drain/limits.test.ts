@@ -108,6 +108,9 @@ describe('a round of the drain', () => {
     failWith('transient', 'down');
     expect((await world.round()).lagSeconds).toBe(90);
     expect(world.observer.counted(metrics.feedLagSeconds)).toBe(90);
+    // So a long pause that the service asks for raises the alarm of the lag.
+    failWith('paused', 'the service asked for a pause');
+    expect((await world.round()).lagSeconds).toBe(90);
     world.service.state.beforePage = () => world.clock.advance(1_000);
     expect((await world.round()).lagSeconds).toBe(0);
   });

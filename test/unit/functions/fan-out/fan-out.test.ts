@@ -2,10 +2,12 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut } from '../../../../functions/fan-out/fan-out.ts';
 import { checked } from '../../../../shared/contract/checks.ts';
 import { envelope } from '../../../../shared/contract/events.ts';
+import { metrics } from '../../../../shared/contract/names.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { positionOf } from '../../../../shared/domain/queue/position.ts';
 import type { AdvertRow } from '../../../../shared/ports/advert-histories.ts';
 import type { AdvertReader } from '../../../../shared/ports/advert-reader.ts';
+import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -44,6 +46,22 @@ describe('fan-out', () => {
     world.service.change(advertId, status);
     await world.round();
   }
+
+  it.each([
+    ['in time', 300_000, 'feed', 0],
+    ['late', 300_001, 'feed', 1],
+    ['late, of what a backfill lists', 300_001, 'backfill', 0],
+  ] as const)('counts an event that is published %s', async (_how, laterMs, cause, late) => {
+    world.service.change('1', 'active');
+    const listedAt = new Date(world.clock.now()).toISOString();
+    await world.state.queue.send([changedAdvert({ advertId: '1', generation, cause, listedAt })]);
+    world.clock.advance(laterMs);
+
+    await world.handleBatch();
+
+    expect(world.advertEvents()).toHaveLength(1);
+    expect(world.observer.counted(metrics.lateEvents)).toBe(late);
+  });
 
   it('publishes the status of each advert named, numbered from 1', async () => {
     world.service.change('1', 'new');

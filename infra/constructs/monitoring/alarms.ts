@@ -3,28 +3,27 @@ import {
   Alarm,
   ComparisonOperator,
   type IMetric,
-  Metric,
+  MathExpression,
   Stats,
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { defaultFeeds, feeds } from '../../shared/contract/feeds.ts';
-import {
-  alarms,
-  eventSource,
-  type MetricName,
-  maxLagSeconds,
-  metrics,
-  metricsNamespace,
-} from '../../shared/contract/names.ts';
-import type { StackSettings } from '../../shared/contract/settings.ts';
+import { defaultFeeds, feeds } from '../../../shared/contract/feeds.ts';
+import { alarms, maxLagSeconds, metrics } from '../../../shared/contract/names.ts';
+import type { StackSettings } from '../../../shared/contract/settings.ts';
+import type { BridgeFunction } from '../bridge-function.ts';
+import type { ChangedAdverts } from '../changed-adverts.ts';
 import { AlarmTopic } from './alarm-topic.ts';
-import type { ChangedAdverts } from './changed-adverts.ts';
+import { bridgeMetric, period } from './metrics.ts';
+import { runbookUrl } from './runbook.ts';
 
 export interface AlarmsProps {
-  readonly settings: Pick<StackSettings, 'alarmEmail' | 'feeds'>;
+  readonly settings: Pick<StackSettings, 'alarmEmail' | 'alarmTopicArn' | 'feeds'>;
   readonly changedAdverts: ChangedAdverts;
+  readonly fanOut: BridgeFunction;
+  readonly refreshToken: BridgeFunction;
 }
 
 interface Watch {
@@ -39,46 +38,53 @@ interface Watch {
   readonly metric: IMetric;
   /** The alarm goes off above this. Default 0. */
   readonly above?: number;
+  /** It takes so many of the last twelve periods, an hour. Default: the last one alone. */
+  readonly periodsInAnHour?: number;
   /** What no data means. Default: nothing is wrong, for most metrics are written only when not zero. */
   readonly missing?: TreatMissingData;
 }
 
-const period = Duration.minutes(5);
 /** Twice as long as a block of the address is respected, and as long as any pause that the service asks for (defaults). */
 const longestWait = Duration.hours(1);
 
 /** Who has to look at what: each alarm has a heading of its own in docs/operate/runbook.md. */
 export class Alarms extends Construct {
-  constructor(scope: Construct, id: string, { settings, changedAdverts }: AlarmsProps) {
+  readonly all: readonly Alarm[];
+
+  constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
-    const all = watchesOf(changedAdverts, settings).map((watch) => this.#alarm(watch));
-    if (settings.alarmEmail === undefined) return;
-    const action = new SnsAction(new AlarmTopic(this, 'Mail', { email: settings.alarmEmail }).topic);
-    for (const alarm of all) {
-      alarm.addAlarmAction(action);
-      alarm.addOkAction(action);
+    this.all = watchesOf(props).map((watch) => this.#alarm(watch));
+    const { alarmEmail, alarmTopicArn } = props.settings;
+    const topics: ITopic[] = [];
+    if (alarmEmail !== undefined) topics.push(new AlarmTopic(this, 'Mail', { email: alarmEmail }).topic);
+    if (alarmTopicArn !== undefined) topics.push(Topic.fromTopicArn(this, 'Pager', alarmTopicArn));
+    const actions = topics.map((topic) => new SnsAction(topic));
+    for (const alarm of this.all) {
+      alarm.addAlarmAction(...actions);
+      alarm.addOkAction(...actions);
     }
   }
 
-  #alarm({ heading, about, severity = 'high', says, metric, above = 0, missing }: Watch): Alarm {
+  #alarm(watch: Watch): Alarm {
+    const { heading, about, severity = 'high', says, metric, above = 0, periodsInAnHour, missing } = watch;
     const name = [heading, about].filter(Boolean).join('-');
     return new Alarm(this, name, {
       alarmName: `${Stack.of(this).stackName}-${name}`,
-      alarmDescription: `Severity: ${severity}. ${says} Runbook: docs/operate/runbook.md#${heading.toLowerCase()}`,
+      alarmDescription: `Severity: ${severity}. ${says} Runbook: ${runbookUrl(heading)}`,
       metric,
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       threshold: above,
-      evaluationPeriods: 1,
+      ...(periodsInAnHour === undefined
+        ? { evaluationPeriods: 1 }
+        : { evaluationPeriods: 12, datapointsToAlarm: periodsInAnHour }),
       treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
     });
   }
 }
 
-function watchesOf(
-  { queue, deadLetters }: ChangedAdverts,
-  { feeds: given }: AlarmsProps['settings'],
-): Watch[] {
-  const names = given ?? defaultFeeds;
+function watchesOf({ settings, changedAdverts, fanOut, refreshToken }: AlarmsProps): Watch[] {
+  const names = settings.feeds ?? defaultFeeds;
+  const { queue, deadLetters } = changedAdverts;
   const { MAXIMUM, SUM } = Stats;
   const longestLag = Duration.seconds(maxLagSeconds);
   return [
@@ -91,7 +97,7 @@ function watchesOf(
     },
     {
       heading: alarms.noSuccessfulDrain,
-      says: `A feed has not been read to its end for ${longestLag.toHumanString()}, or the drain function does not run. Events are late.`,
+      says: `A feed has not been read to its end for ${longestLag.toHumanString()}, the partner service asked for a long pause, or the drain function does not run. Events are late.`,
       metric: bridgeMetric(metrics.feedLagSeconds, MAXIMUM),
       above: longestLag.toSeconds(),
       missing: TreatMissingData.BREACHING,
@@ -129,23 +135,35 @@ function watchesOf(
     {
       heading: alarms.needsAttention,
       about: 'Backlog',
-      says: `A changed advert has waited in the queue for ${longestWait.toHumanString()} or longer: fan-out does not keep up. Events are late.`,
+      says: `A changed advert has waited in the queue for ${longestWait.toHumanString()} or longer: fan-out does not keep up, or its event source mapping is switched off. Events are late.`,
       metric: queue.metricApproximateAgeOfOldestMessage({ period, statistic: MAXIMUM }),
       above: longestWait.toSeconds(),
+    },
+    {
+      heading: alarms.functionErrors,
+      severity: 'medium',
+      says:
+        'Fan-out or refresh-token ends with an error again and again, or fan-out is throttled. What it was about is tried ' +
+        'again; if this stays, events are late or tokens die.',
+      metric: failures(fanOut, refreshToken),
+      // Once is a crash that mends itself. Refresh-token runs four times an hour.
+      periodsInAnHour: 3,
     },
   ];
 }
 
-/** As shared/runtime/observer.ts writes it: the `service` is the same for all functions. */
-const bridgeMetric = (
-  metricName: MetricName,
-  statistic: string,
-  dimensions: { feed?: string } = {},
-): Metric =>
-  new Metric({
-    namespace: metricsNamespace,
-    metricName,
-    dimensionsMap: { service: eventSource, ...dimensions },
-    statistic,
+/** Three metrics, each paid for as an alarm. The drain's failures show in the lag. */
+const failures = (
+  { function: fanOut }: BridgeFunction,
+  { function: refreshToken }: BridgeFunction,
+): IMetric =>
+  new MathExpression({
+    label: 'errors and throttles',
+    expression: 'FILL(fanOutErrors, 0) + FILL(fanOutThrottles, 0) + FILL(refreshTokenErrors, 0)',
+    usingMetrics: {
+      fanOutErrors: fanOut.metricErrors({ period, statistic: Stats.SUM }),
+      fanOutThrottles: fanOut.metricThrottles({ period, statistic: Stats.SUM }),
+      refreshTokenErrors: refreshToken.metricErrors({ period, statistic: Stats.SUM }),
+    },
     period,
   });

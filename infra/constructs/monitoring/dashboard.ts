@@ -1,0 +1,126 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import {
+  type Alarm,
+  AlarmStatusWidget,
+  Dashboard as CloudWatchDashboard,
+  GraphWidget,
+  type IMetric,
+  type IWidget,
+  MathExpression,
+  SingleValueWidget,
+  Stats,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { Construct } from 'constructs';
+import { maxLagSeconds, metrics } from '../../../shared/contract/names.ts';
+import type { BridgeFunction } from '../bridge-function.ts';
+import type { ChangedAdverts } from '../changed-adverts.ts';
+import { bridgeMetric, period } from './metrics.ts';
+
+export interface DashboardProps {
+  readonly alarms: readonly Alarm[];
+  readonly changedAdverts: ChangedAdverts;
+  /** By the name that the legend shows. */
+  readonly functions: Readonly<Record<string, BridgeFunction>>;
+}
+
+const { MAXIMUM, SUM } = Stats;
+const third = 8;
+const width = 3 * third;
+
+/** The bridge at a glance: how fresh, what went through, what waits, what fails. */
+export class Dashboard extends Construct {
+  constructor(scope: Construct, id: string, { alarms, changedAdverts, functions }: DashboardProps) {
+    super(scope, id);
+    const { queue, deadLetters } = changedAdverts;
+    const ofFunctions = (
+      metric: 'metricErrors' | 'metricThrottles' | 'metricDuration',
+      statistic: string,
+      what = '',
+    ) =>
+      Object.entries(functions).map(([name, { function: one }]) =>
+        one[metric]({ period, statistic, label: `${name}${what}` }),
+      );
+    new CloudWatchDashboard(this, 'Dashboard', {
+      dashboardName: Stack.of(this).stackName,
+      defaultInterval: Duration.hours(12),
+      widgets: [
+        [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width, height: 4 })],
+        [
+          graph(
+            'How far behind the feeds are, s',
+            [bridgeMetric(metrics.feedLagSeconds, MAXIMUM)],
+            maxLagSeconds,
+          ),
+          graph('Changes', counts('listed', 'events', 'unchanged', 'coalesced', 'unavailable')),
+          freshness(),
+        ],
+        [
+          graph('In the queue', [
+            queue.metricApproximateNumberOfMessagesVisible({ period, statistic: MAXIMUM, label: 'waiting' }),
+            queue.metricApproximateNumberOfMessagesNotVisible({
+              period,
+              statistic: MAXIMUM,
+              label: 'in hand',
+            }),
+          ]),
+          graph('Age of the oldest message, s', [
+            queue.metricApproximateAgeOfOldestMessage({ period, statistic: MAXIMUM, label: 'oldest' }),
+          ]),
+          graph('Given up, put aside, repeated', [
+            deadLetters.metricApproximateNumberOfMessagesVisible({
+              period,
+              statistic: MAXIMUM,
+              label: 'dead letters',
+            }),
+            ...counts('deadLettered', 'parked', 'redelivered'),
+          ]),
+        ],
+        [
+          graph('Needs a person, or the service', [
+            bridgeMetric(metrics.stoppedPartnerAccounts, MAXIMUM),
+            ...counts('needsAttention', 'circuitOpened', 'pauseCapped', 'cursorResets'),
+          ]),
+          graph('Functions that failed or were throttled', [
+            ...ofFunctions('metricErrors', SUM),
+            ...ofFunctions('metricThrottles', SUM, ' throttled'),
+          ]),
+          graph('How long functions ran, ms', ofFunctions('metricDuration', MAXIMUM)),
+        ],
+      ],
+    });
+  }
+}
+
+const counts = (...names: readonly (keyof typeof metrics)[]): IMetric[] =>
+  names.map((name) => bridgeMetric(metrics[name], SUM));
+
+/** @param limit drawn as a line */
+const graph = (title: string, left: IMetric[], limit?: number): IWidget =>
+  new GraphWidget({
+    title,
+    left,
+    width: third,
+    leftYAxis: { min: 0 },
+    ...(limit !== undefined && { leftAnnotations: [{ value: limit, label: 'alarm' }] }),
+  });
+
+/** The share of events that came in time, of the range that is shown: docs/operate/capacity.md#freshness-as-an-slo. */
+const freshness = (): IWidget =>
+  new SingleValueWidget({
+    title: 'Events in time, %',
+    width: third,
+    height: 6,
+    setPeriodToTimeRange: true,
+    metrics: [
+      new MathExpression({
+        label: 'in time',
+        expression: '100 * (1 - FILL(late, 0) / (FILL(events, 0) + FILL(unavailable, 0)))',
+        usingMetrics: {
+          late: bridgeMetric(metrics.lateEvents, SUM),
+          events: bridgeMetric(metrics.events, SUM),
+          unavailable: bridgeMetric(metrics.unavailable, SUM),
+        },
+        period,
+      }),
+    ],
+  });
