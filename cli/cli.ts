@@ -20,6 +20,7 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['status', async () => (await import('./commands/status/status.ts')).addStatus],
   ['doctor', async () => (await import('./commands/doctor/doctor.ts')).addDoctor],
   ['history', async () => (await import('./commands/history/history.ts')).addHistory],
+  ['tail', async () => (await import('./commands/tail/tail.ts')).addTail],
   ['dead-letters', async () => (await import('./commands/dead-letters/dead-letters.ts')).addDeadLetters],
   ['pause', async () => (await import('./commands/pause/pause.ts')).addPause],
   ['resume', async () => (await import('./commands/resume/resume.ts')).addResume],

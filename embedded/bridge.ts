@@ -20,6 +20,7 @@ import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import { messagesForPerson, needsPerson } from './leftovers.ts';
 import { createLocalPartner } from './partner.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';
+import { createNotingPublisher } from './publishers.ts';
 import { startWorkers } from './workers.ts';
 
 export interface EmbeddedBridgeOptions {
@@ -57,7 +58,8 @@ const releaseMs = 5_000;
 
 /** Runs the bridge until `signal` is aborted, or until idle. The caller holds the run lock (shared/sqlite/file/run-lock.ts). */
 export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise<RunResult> {
-  const { state, baseUrl, settings, concurrency, events, observer, signal, untilIdle } = options;
+  const { state, baseUrl, settings, concurrency, observer, signal, untilIdle } = options;
+  const events = createNotingPublisher(options.events, state.recentEvents);
   const { advertTries = 5 } = options;
   const clock = systemClock;
   const bridgePausedUntil = async () => quietUntil(await state.budgetStore.read());

@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import { linesOf } from '../shared/domain/text/printable-lines.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Outbox } from '../shared/sqlite/outbox.ts';
+import type { RecentEvents } from '../shared/sqlite/recent-events.ts';
 
 const outputClosed = (cause: unknown): Error => new Error('standard output is closed', { cause });
 
@@ -60,6 +61,20 @@ export function createOutboxPublisher(
     },
   };
 }
+
+/**
+ * Notes for `tail` what `events` has accepted. Nobody waits for that, nor is anything published again for it: it is
+ * committed together with what comes next.
+ */
+export const createNotingPublisher = (
+  events: EventPublisher,
+  recentEvents: Pick<RecentEvents, 'add'>,
+): EventPublisher => ({
+  async publish(envelope) {
+    await events.publish(envelope);
+    recentEvents.add(envelope).catch(() => undefined);
+  },
+});
 
 /** Publishes with each in turn; an event that one refuses is not given to those after it. */
 export const publishWithAll = (publishers: readonly EventPublisher[]): EventPublisher => ({

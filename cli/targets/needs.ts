@@ -9,6 +9,7 @@ import type { CatchUp } from './ports/catch-up.ts';
 import type { Applications, Connections, Disconnections } from './ports/connections.ts';
 import type { Pauses, Polls } from './ports/pauses.ts';
 import type { StoredLetters } from './ports/stored-letters.ts';
+import type { EventTail } from './ports/tail.ts';
 
 export const applications: Need<Applications> = {
   local: async (bridge) => (await import('./local/connections.ts')).localApplications(bridge),
@@ -30,6 +31,11 @@ export const disconnections: Need<Disconnections> = {
 export const histories: Need<HistoryPorts> = {
   local: async (bridge) => (await import('./local/history.ts')).localHistory(bridge),
   stack: async (bridge) => (await import('./stack/history.ts')).stackHistory(bridge),
+};
+
+export const tails: Need<EventTail> = {
+  local: async (bridge) => (await import('./local/tail.ts')).localTail(bridge),
+  stack: async (bridge) => (await import('./stack/tail.ts')).stackTail(bridge),
 };
 
 export const statusPorts: Need<StatusPorts> = {

@@ -15,6 +15,7 @@ import { createOutbox } from './outbox.ts';
 import { createParkedMessages } from './parked-messages.ts';
 import { createPartnerAccounts } from './partner-accounts.ts';
 import { createPublishedAdverts } from './published-adverts.ts';
+import { createRecentEvents } from './recent-events.ts';
 import { createTokenVault } from './token-vault.ts';
 import { createWaitingMessages } from './waiting-messages.ts';
 
@@ -66,6 +67,7 @@ export function stateOver(store: Store, clock: { now(): number }) {
     backfills: createBackfills(store, documents),
     publishedAdverts: createPublishedAdverts(store),
     outbox: createOutbox(store, clock),
+    recentEvents: createRecentEvents(store),
     vault: createTokenVault(store),
     applicationSecret: createApplicationSecret(documents),
     budgetStore: createBudgetStore(store, documents),

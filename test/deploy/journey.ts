@@ -25,6 +25,7 @@ import { chaosSteps } from './steps/chaos.ts';
 import { deliverySteps } from './steps/delivery.ts';
 import { doctorSteps } from './steps/doctor.ts';
 import { grantSteps } from './steps/grants.ts';
+import { historySteps, tailSteps } from './steps/history.ts';
 import { letterSteps } from './steps/letters.ts';
 import { minimalSubscriberSteps } from './steps/minimal-subscriber.ts';
 import { patternSteps } from './steps/patterns.ts';
@@ -117,6 +118,8 @@ export async function journey(surroundings: Surroundings): Promise<void> {
   if (searchIndex) {
     await doctorSteps(deployment);
     await deliverySteps(deployment);
+    await historySteps(deployment);
+    await tailSteps(deployment, around);
     await tokenSteps(deployment);
     await statusSteps(deployment);
     await letterSteps(deployment);

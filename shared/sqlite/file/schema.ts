@@ -119,11 +119,19 @@ CREATE INDEX outbox_due ON outbox (webhook, due_at) WHERE head = 1;
 CREATE INDEX outbox_by_age ON outbox (webhook, accepted_at);
 `;
 
+/** The latest events that were published, in their order. */
+const recentEvents = `
+CREATE TABLE recent_events (
+  number INTEGER PRIMARY KEY,
+  envelope TEXT NOT NULL
+) STRICT;
+`;
+
 /**
  * SQL that brings the file from each version to the next: the first entry makes an empty file a state. A released entry
  * never changes again; a change of the tables is a new one.
  */
-export const migrations: readonly string[] = [firstSchema];
+export const migrations: readonly string[] = [firstSchema, recentEvents];
 
 /** The version of the tables in a file; 0 in an empty one. */
 export const versionOf = (db: DatabaseSync): number =>

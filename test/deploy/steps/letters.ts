@@ -49,6 +49,8 @@ export async function letterSteps(deployment: Deployment): Promise<void> {
       const { stdout } = await advertBridge.run(['dead-letters', 'show', letter.id]);
       say(stdout.trim());
       assert.match(stdout, /after 5 deliveries/);
+      const asked = await advertBridge.run(['history', 'main', odd, '--json']);
+      assert.equal(JSON.parse(asked.stdout).outcome, 'dead-lettered');
       control.faults.remove(fault);
     },
   );

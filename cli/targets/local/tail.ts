@@ -1,0 +1,31 @@
+import { systemClock } from '../../../shared/domain/clock.ts';
+import { isRunning } from '../../../shared/sqlite/file/run-lock.ts';
+import type { EventTail } from '../ports/tail.ts';
+import type { LocalBridge } from './bridge.ts';
+
+const lookMs = 200;
+
+/** Reads what a run beside this process adds to the state; changes nothing. */
+export const localTail = ({ state, target }: Pick<LocalBridge, 'state' | 'target'>): EventTail => ({
+  accounts: state.partnerAccounts,
+  async *events(name, { signal, say }) {
+    let seen = state.recentEvents.last();
+    if (!isRunning(target.dir))
+      say(`No bridge runs in ${target.dir} now: its events appear here once it does.`);
+    for (; !signal.aborted; await systemClock.sleep(lookMs, signal)) {
+      for (
+        let some = state.recentEvents.after(seen);
+        some.length > 0;
+        some = state.recentEvents.after(seen)
+      ) {
+        const missed = (some[0]?.number ?? 0) - seen - 1;
+        if (missed > 0) say(`${missed} events were published too fast to be shown.`);
+        seen = some.at(-1)?.number ?? seen;
+        yield some.map(({ envelope }) => envelope).filter((one) => isOf(name, one));
+      }
+    }
+  },
+});
+
+const isOf = (name: string | undefined, envelope: string): boolean =>
+  name === undefined || JSON.parse(envelope).detail.metadata.partnerAccount === name;

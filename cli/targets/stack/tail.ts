@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import {
+  DeleteRuleCommand,
+  type EventBridgeClient,
+  PutRuleCommand,
+  PutTargetsCommand,
+  RemoveTargetsCommand,
+} from '@aws-sdk/client-eventbridge';
+import {
+  CreateQueueCommand,
+  DeleteMessageBatchCommand,
+  DeleteQueueCommand,
+  GetQueueAttributesCommand,
+  ListQueuesCommand,
+  ListQueueTagsCommand,
+  ReceiveMessageCommand,
+  type SQSClient,
+  TagQueueCommand,
+} from '@aws-sdk/client-sqs';
+import { CommandError } from '../../../operations/errors.ts';
+import { eventBridgeClient } from '../../../shared/aws/clients.ts';
+import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
+import { eventSource } from '../../../shared/contract/names.ts';
+import type { EventTail } from '../ports/tail.ts';
+import type { StackBridge } from './bridge.ts';
+
+/** Names of the rules and queues of all tails begin so; rule and queue of one tail have the same name. */
+const prefix = 'advert-bridge-tail-';
+/** Tags of a queue: the bus of its rule, and when its tail last gave a sign of life. */
+const tags = { bus: 'advert-bridge:tail-bus', aliveAt: 'advert-bridge:tail-alive-at' } as const;
+const signOfLifeMs = 60_000;
+const leftAfterMs = 10 * signOfLifeMs;
+const targetId = 'tail';
+/** Shorter than the time limit of the client's requests. */
+const waitSeconds = 2;
+
+interface Clients {
+  readonly sqs: SQSClient;
+  readonly events: EventBridgeClient;
+}
+
+/** Watches the bus of a stack through a rule and a queue of its own. */
+export function stackTail(bridge: StackBridge): EventTail {
+  const { outputs, feedStateTable, onClose } = bridge;
+  const clients = { sqs: bridge.clients.sqs, events: eventBridgeClient() };
+  onClose(() => clients.events.destroy());
+  return {
+    accounts: createPartnerAccounts(feedStateTable),
+    async *events(partnerAccount, { signal, say }) {
+      await removeLeftovers(clients);
+      const name = `${prefix}${randomUUID().slice(0, 13)}`;
+      const bus = outputs.eventBusName;
+      const ruleArn = `${outputs.eventBusArn.replace(':event-bus/', ':rule/')}/${name}`;
+      const queueUrl = await createQueue(clients.sqs, { name, bus, ruleArn });
+      try {
+        await createRule(clients, { name, bus, queueUrl, partnerAccount });
+        say('Events appear here from now on. Ctrl-C ends it.');
+        yield* received(clients.sqs, queueUrl, signal);
+      } finally {
+        await removeTail(clients, { name, bus, queueUrl });
+      }
+    },
+  };
+}
+
+/** The queue first: a rule without one would not be found again. */
+async function createQueue(
+  sqs: SQSClient,
+  { name, bus, ruleArn }: { readonly name: string; readonly bus: string; readonly ruleArn: string },
+): Promise<string> {
+  const statement = {
+    Effect: 'Allow',
+    Principal: { Service: 'events.amazonaws.com' },
+    Action: 'sqs:SendMessage',
+    Resource: '*',
+    Condition: { ArnEquals: { 'aws:SourceArn': ruleArn } },
+  };
+  const { QueueUrl = '' } = await sqs.send(
+    new CreateQueueCommand({
+      QueueName: name,
+      Attributes: {
+        // What a killed tail leaves does not pile up.
+        MessageRetentionPeriod: '600',
+        Policy: JSON.stringify({ Version: '2012-10-17', Statement: [statement] }),
+      },
+      tags: { [tags.bus]: bus, [tags.aliveAt]: new Date().toISOString() },
+    }),
+  );
+  return QueueUrl;
+}
+
+interface Tail {
+  readonly name: string;
+  readonly bus: string;
+  readonly queueUrl: string;
+}
+
+async function createRule(
+  { sqs, events }: Clients,
+  { name, bus, queueUrl, partnerAccount }: Tail & { readonly partnerAccount: string | undefined },
+): Promise<void> {
+  const { Attributes } = await sqs.send(
+    new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ['QueueArn'] }),
+  );
+  const ofAccount = partnerAccount && { detail: { metadata: { partnerAccount: [partnerAccount] } } };
+  await events.send(
+    new PutRuleCommand({
+      Name: name,
+      EventBusName: bus,
+      Description: 'Made by advert-bridge tail, which removes it.',
+      EventPattern: JSON.stringify({ source: [eventSource], ...ofAccount }),
+    }),
+  );
+  const Targets = [{ Id: targetId, Arn: Attributes?.QueueArn ?? '' }];
+  const { FailedEntries = [] } = await events.send(
+    new PutTargetsCommand({ Rule: name, EventBusName: bus, Targets }),
+  );
+  const [failed] = FailedEntries;
+  if (failed) throw new CommandError(`the rule got no target: ${failed.ErrorCode}: ${failed.ErrorMessage}`);
+}
+
+async function* received(sqs: SQSClient, queueUrl: string, signal: AbortSignal): AsyncGenerator<string[]> {
+  for (let aliveAt = Date.now(); !signal.aborted; ) {
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({
+        QueueUrl: queueUrl,
+        MaxNumberOfMessages: 10,
+        WaitTimeSeconds: waitSeconds,
+      }),
+    );
+    if (Messages.length > 0) {
+      yield Messages.map(({ Body = '' }) => envelopeOf(Body));
+      const Entries = Messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
+      await sqs.send(new DeleteMessageBatchCommand({ QueueUrl: queueUrl, Entries }));
+    }
+    if (Date.now() - aliveAt < signOfLifeMs) continue;
+    aliveAt = Date.now();
+    const Tags = { [tags.aliveAt]: new Date(aliveAt).toISOString() };
+    await sqs.send(new TagQueueCommand({ QueueUrl: queueUrl, Tags }));
+  }
+}
+
+/** Without what EventBridge adds: the same line as an embedded bridge's. */
+function envelopeOf(body: string): string {
+  const { source, 'detail-type': detailType, time, resources, detail } = JSON.parse(body);
+  return JSON.stringify({ source, 'detail-type': detailType, time, resources, detail });
+}
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error &&
+  /^(ResourceNotFoundException|QueueDoesNotExist|AWS\.SimpleQueueService\.NonExistentQueue)$/.test(
+    error.name,
+  );
+
+/** What is not there any more is no fault. The queue last, for by it the rest is found again. */
+async function removeTail({ sqs, events }: Clients, { name, bus, queueUrl }: Tail): Promise<void> {
+  const steps = [
+    () => events.send(new RemoveTargetsCommand({ Rule: name, EventBusName: bus, Ids: [targetId] })),
+    () => events.send(new DeleteRuleCommand({ Name: name, EventBusName: bus })),
+    () => sqs.send(new DeleteQueueCommand({ QueueUrl: queueUrl })),
+  ];
+  for (const step of steps) {
+    await step().catch((error: unknown) => {
+      if (!isMissing(error)) throw error;
+    });
+  }
+}
+
+/** Removes tails that were killed: those that have given no sign of life for ten minutes, of any bridge in this region. */
+async function removeLeftovers(clients: Clients): Promise<void> {
+  const { QueueUrls = [] } = await clients.sqs.send(
+    new ListQueuesCommand({ QueueNamePrefix: prefix, MaxResults: 1000 }),
+  );
+  for (const queueUrl of QueueUrls) {
+    const { Tags = {} } = await clients.sqs
+      .send(new ListQueueTagsCommand({ QueueUrl: queueUrl }))
+      .catch((error: unknown) => {
+        // Another tail removes it just now.
+        if (isMissing(error)) return { Tags: {} };
+        throw error;
+      });
+    const { [tags.bus]: bus, [tags.aliveAt]: aliveAt = '' } = Tags;
+    // Without our tags it is none of ours, whatever its name.
+    if (bus === undefined || !(Date.now() - Date.parse(aliveAt) > leftAfterMs)) continue;
+    await removeTail(clients, { name: queueUrl.split('/').at(-1) ?? '', bus, queueUrl });
+  }
+}

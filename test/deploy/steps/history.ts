@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ListRulesCommand } from '@aws-sdk/client-eventbridge';
+import { ListQueuesCommand, TagQueueCommand } from '@aws-sdk/client-sqs';
+import { repository } from '../emulator/cloud.ts';
+import type { Processes } from '../emulator/processes.ts';
+import type { Deployment } from '../stack/deployment.ts';
+import { deliver } from './delivery.ts';
+
+interface Around {
+  readonly env: Record<string, string>;
+  readonly processes: Processes;
+  readonly folder: string;
+}
+
+const tailPrefix = 'advert-bridge-tail-';
+/** A tail starts, or ends, with a dozen calls of the emulator. */
+const patienceMs = 60_000;
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(200)) if (await holds()) return;
+  assert.fail(`in ${patienceMs / 1000} s: ${what}`);
+}
+
+/** Why an event came or did not, by the log that the functions really wrote. */
+export async function historySteps({ steps, advertBridge, sandbox, say }: Deployment): Promise<void> {
+  const [first = ''] = sandbox.control.truth().map(({ id }) => id);
+  const ask = async (...more: string[]) =>
+    (await advertBridge.run(['history', 'main', first, ...more])).stdout;
+
+  await steps.check('history tells by which page an advert was listed, and what became of it', async () => {
+    say((await ask()).trim());
+    const { latest, latestPublished, outcome, log } = JSON.parse(await ask('--json'));
+    assert.equal(outcome, 'published');
+    assert.equal(latestPublished, true);
+    const page = latest.detail.metadata.correlationId;
+    const ofPage = log.filter(({ correlationId }: { correlationId: string }) => correlationId === page);
+    const [accepted, handled] = ofPage;
+    assert.deepEqual([accepted.from, accepted.message], ['drain', 'page accepted']);
+    assert.deepEqual([handled.from, handled.became], ['fan-out', 'events']);
+  });
+
+  await steps.check('history says that the feed has not named an advert', async () => {
+    const { stdout } = await advertBridge.run(['history', 'main', '99999999', '--json']);
+    assert.equal(JSON.parse(stdout).outcome, 'not-listed');
+  });
+}
+
+/** Events as they are published, and nothing left of who watched. */
+export async function tailSteps(deployment: Deployment, { env, processes, folder }: Around): Promise<void> {
+  const { steps, sandbox, cloud, outputs } = deployment;
+  const { control } = sandbox;
+  const id = control.truth()[7]?.id ?? '';
+  let tails = 0;
+
+  async function startTail() {
+    tails += 1;
+    const logFile = join(folder, `tail-${tails}.log`);
+    const args = [join(repository, 'cli', 'main.ts'), 'tail', 'main'];
+    const started = processes.start({ file: process.execPath, args, env, cwd: repository }, logFile);
+    const text = () => readFile(logFile, 'utf8');
+    await until('the tail says that it watches', async () => (await text()).includes('from now on'));
+    return { ...started, text };
+  }
+  type Tail = Awaited<ReturnType<typeof startTail>>;
+
+  async function end({ pid, exit }: Tail, signal: 'SIGINT' | 'SIGKILL') {
+    process.kill(pid, signal);
+    await until('the tail has ended', () => exit() !== undefined);
+    return exit();
+  }
+  const queues = async () =>
+    (await cloud.sqs.send(new ListQueuesCommand({ QueueNamePrefix: tailPrefix }))).QueueUrls ?? [];
+  const rules = async () => {
+    const EventBusName = outputs.eventBusName;
+    const { Rules = [] } = await cloud.eventBridge.send(
+      new ListRulesCommand({ EventBusName, NamePrefix: tailPrefix }),
+    );
+    return Rules;
+  };
+
+  await steps.check('tail shows an event as it is published, and leaves nothing behind', async () => {
+    const tail = await startTail();
+    control.setStatus(id, 'tailed');
+    await deliver(deployment, 1);
+    await until('the tail shows the event', async () => (await tail.text()).includes('"status":"tailed"'));
+    assert.equal(await end(tail, 'SIGINT'), 'it ended with exit code 0');
+    assert.deepEqual([await queues(), await rules()], [[], []]);
+  });
+
+  await steps.check('the next tail removes what a killed one has left', async () => {
+    await end(await startTail(), 'SIGKILL');
+    const [left = ''] = await queues();
+    assert.equal((await rules()).length, 1);
+    // As if ten minutes had gone by.
+    const Tags = { 'advert-bridge:tail-alive-at': '2020-01-01T00:00:00.000Z' };
+    await cloud.sqs.send(new TagQueueCommand({ QueueUrl: left, Tags }));
+    assert.equal(await end(await startTail(), 'SIGINT'), 'it ended with exit code 0');
+    assert.deepEqual([await queues(), await rules()], [[], []]);
+  });
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openEmbeddedState } from '../../../../../shared/sqlite/state.ts';
+import { startLocal } from '../../local-bridge.ts';
+
+const quick = '--max-requests-per-second 10000 --confirm-unavailable-seconds 0';
+
+async function startConnected() {
+  const local = await startLocal({ users: [{ name: 'main' }, { name: 'other' }] });
+  await local.application();
+  await local.connect('main');
+  await local.connect('other');
+  return local;
+}
+
+/** Runs a command until `stop` is called. */
+function watched(local: Awaited<ReturnType<typeof startConnected>>, args: string) {
+  const stopping = new AbortController();
+  let output = '';
+  const ended = local.run(args, {
+    signal: stopping.signal,
+    onOutput: (text) => {
+      output += text;
+    },
+  });
+  const stop = () => {
+    stopping.abort();
+    return ended;
+  };
+  return { output: () => output, stop };
+}
+
+describe('tail of an embedded bridge', () => {
+  it('shows what a run publishes, as it publishes it, and of one partner account where that is asked for', async () => {
+    const local = await startConnected();
+    local.sandbox.control.createAdverts(1, { user: 'main', status: 'before-it-began' });
+    await local.run(`run --until-idle ${quick}`);
+    const all = watched(local, 'tail');
+    const ofOther = watched(local, 'tail other');
+    await expect.poll(() => all.output() + ofOther.output()).toMatch(/No bridge runs[\s\S]*No bridge runs/);
+
+    const run = watched(local, `run --poll-seconds 1 ${quick}`);
+    local.sandbox.control.createAdverts(3, { user: 'main', status: 'new' });
+    local.sandbox.control.createAdverts(2, { user: 'other', status: 'new' });
+    await expect.poll(() => run.output().match(/"new"/g)?.length, { timeout: 15_000 }).toBe(5);
+    await expect.poll(() => all.output().match(/"new"/g)?.length, { timeout: 15_000 }).toBe(5);
+    await expect.poll(() => ofOther.output().match(/"new"/g)?.length, { timeout: 15_000 }).toBe(2);
+
+    const published = (await run.stop()).stdout;
+    const shown = await all.stop();
+    expect(shown).toMatchObject({ exitCode: 0, stdout: published });
+    const { exitCode, stdout } = await ofOther.stop();
+    expect(exitCode).toBe(0);
+    expect(stdout).not.toContain('"partnerAccount":"main"');
+  }, 60_000);
+
+  it('changes nothing', async () => {
+    const local = await startConnected();
+    const hash = () =>
+      createHash('sha256')
+        .update(readFileSync(path.join(local.dir, 'bridge.db')))
+        .digest('hex');
+    const before = hash();
+
+    const tail = watched(local, 'tail');
+    await expect.poll(tail.output).toContain('No bridge runs');
+    await tail.stop();
+
+    expect(hash()).toBe(before);
+  });
+
+  it('does not show what a setting keeps off', async () => {
+    const local = await startConnected();
+    local.sandbox.control.createAdverts(2, { status: 'draft' });
+    await local.run(`run --until-idle --publish-statuses active ${quick}`);
+
+    const state = openEmbeddedState(local.dir);
+    expect(state.recentEvents.last()).toBe(0);
+    state.close();
+  });
+
+  it('refuses a NAME that is not known', async () => {
+    const { run } = await startConnected();
+    expect(await run('tail mian')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('Known: main'),
+    });
+  });
+});
+
+describe('the recent events', () => {
+  it('are the last five thousand or so', async () => {
+    const { dir } = await startConnected();
+    const state = openEmbeddedState(dir);
+    await Promise.all(
+      Array.from({ length: 6_000 }, (_, index) => state.recentEvents.add(`event ${index + 1}`)),
+    );
+
+    const [oldest] = state.recentEvents.after(0);
+
+    expect(oldest).toEqual({ number: 1_001, envelope: 'event 1001' });
+    expect(state.recentEvents.last()).toBe(6_000);
+    state.close();
+  });
+});

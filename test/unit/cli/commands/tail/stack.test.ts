@@ -1,0 +1,147 @@
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb';
+import {
+  DeleteRuleCommand,
+  EventBridgeClient,
+  PutRuleCommand,
+  PutTargetsCommand,
+  RemoveTargetsCommand,
+} from '@aws-sdk/client-eventbridge';
+import {
+  CreateQueueCommand,
+  DeleteMessageBatchCommand,
+  DeleteQueueCommand,
+  GetQueueAttributesCommand,
+  ListQueuesCommand,
+  ListQueueTagsCommand,
+  ReceiveMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { outputs } from '../../../../../shared/contract/names.ts';
+import { mockClient } from '../../../../helpers/aws/mock-client.ts';
+import { describedStack } from '../../../../helpers/aws/stack-outputs.ts';
+import { cli } from '../../run-cli.ts';
+
+const cloudFormation = mockClient(CloudFormationClient);
+const dynamoDb = mockClient(DynamoDBClient);
+const sqs = mockClient(SQSClient);
+const events = mockClient(EventBridgeClient);
+const mocks = [cloudFormation, dynamoDb, sqs, events];
+afterAll(() => {
+  for (const mock of mocks) mock.restore();
+});
+
+const busArn = 'arn:aws:events:eu-central-1:111122223333:event-bus/adverts';
+const queuesUrl = 'https://sqs.eu-central-1.amazonaws.com/111122223333';
+const event = {
+  source: 'advert-bridge',
+  'detail-type': 'AdvertStatusChanged',
+  time: '2026-11-20T12:00:00Z',
+  resources: ['advert-bridge/main/advert/1'],
+  detail: { data: { status: 'active' } },
+};
+
+beforeEach(() => {
+  for (const mock of mocks) mock.reset();
+  vi.stubEnv('AWS_REGION', 'eu-central-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', '000000000000');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  const values = { [outputs.eventBusName]: 'adverts', [outputs.eventBusArn]: busArn };
+  cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: [describedStack(values)] });
+  dynamoDb.on(QueryCommand).resolves({});
+  sqs.on(ListQueuesCommand).resolves({});
+  sqs.on(CreateQueueCommand).callsFake(async ({ QueueName }) => ({ QueueUrl: `${queuesUrl}/${QueueName}` }));
+  sqs.on(GetQueueAttributesCommand).resolves({ Attributes: { QueueArn: 'arn:queue' } });
+  sqs.on(DeleteMessageBatchCommand).resolves({});
+  sqs.on(DeleteQueueCommand).resolves({});
+  events.on(PutRuleCommand).resolves({});
+  events.on(PutTargetsCommand).resolves({});
+  events.on(RemoveTargetsCommand).resolves({});
+  events.on(DeleteRuleCommand).resolves({});
+});
+
+/** Ends the tail when the queue has been asked twice. */
+function tail(args = 'tail') {
+  const stopping = new AbortController();
+  const Body = JSON.stringify({ version: '0', id: 'x', account: '1', region: 'r', ...event });
+  let asked = 0;
+  sqs.on(ReceiveMessageCommand).callsFake(async () => {
+    asked += 1;
+    if (asked === 2) stopping.abort();
+    return asked === 1 ? { Messages: [{ Body, ReceiptHandle: 'h' }] } : {};
+  });
+  return cli(args, { signal: stopping.signal });
+}
+const namesOf = (mock: { calls(): { args: readonly unknown[] }[] }) =>
+  mock.calls().map(({ args: [command] }) => (command as object).constructor.name);
+
+describe('tail of a stack', () => {
+  it('gives the events as an embedded bridge does, and removes rule and queue at the end', async () => {
+    const { exitCode, stdout } = await tail();
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${JSON.stringify(event)}\n` });
+    const [created] = sqs.commandCalls(CreateQueueCommand);
+    const name = created?.args[0].input.QueueName ?? '';
+    expect(name).toMatch(/^advert-bridge-tail-/);
+    expect(JSON.parse(created?.args[0].input.Attributes?.Policy ?? '')).toMatchObject({
+      Statement: [
+        {
+          Principal: { Service: 'events.amazonaws.com' },
+          Condition: {
+            ArnEquals: { 'aws:SourceArn': `arn:aws:events:eu-central-1:111122223333:rule/adverts/${name}` },
+          },
+        },
+      ],
+    });
+    expect(events.commandCalls(PutRuleCommand)[0]?.args[0].input).toMatchObject({
+      Name: name,
+      EventBusName: 'adverts',
+      EventPattern: '{"source":["advert-bridge"]}',
+    });
+    expect(namesOf(events).slice(-2)).toEqual(['RemoveTargetsCommand', 'DeleteRuleCommand']);
+    expect(sqs.commandCalls(DeleteQueueCommand)[0]?.args[0].input.QueueUrl).toBe(`${queuesUrl}/${name}`);
+  });
+
+  it('removes what it has made also when the rule cannot be made', async () => {
+    const denied = Object.assign(new Error('not authorized to perform: events:PutRule'), {
+      name: 'AccessDeniedException',
+    });
+    events.on(PutRuleCommand).rejects(denied);
+
+    const { exitCode, stderr } = await tail();
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('events:PutRule');
+    expect(sqs.commandCalls(DeleteQueueCommand)).toHaveLength(1);
+  });
+
+  it('removes what killed tails have left, and neither a living one nor a queue of somebody else', async () => {
+    const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+    const tagsOf: Record<string, Record<string, string>> = {
+      killed: { 'advert-bridge:tail-bus': 'old-bus', 'advert-bridge:tail-alive-at': ago(11) },
+      living: { 'advert-bridge:tail-bus': 'adverts', 'advert-bridge:tail-alive-at': ago(9) },
+      foreign: { team: 'search' },
+    };
+    const urls = Object.keys(tagsOf).map((name) => `${queuesUrl}/advert-bridge-tail-${name}`);
+    sqs.on(ListQueuesCommand).resolves({ QueueUrls: urls });
+    sqs
+      .on(ListQueueTagsCommand)
+      .callsFake(async ({ QueueUrl }) => ({ Tags: tagsOf[QueueUrl.split('-').at(-1)] }));
+    // Its rule was never made.
+    events
+      .on(RemoveTargetsCommand, { EventBusName: 'old-bus' })
+      .rejects(Object.assign(new Error('no rule'), { name: 'ResourceNotFoundException' }));
+
+    const { stderr } = await tail();
+
+    expect(stderr).not.toContain('advert-bridge:');
+    const deleted = sqs.commandCalls(DeleteQueueCommand).map(({ args }) => args[0].input.QueueUrl);
+    expect(deleted).toHaveLength(2);
+    expect(deleted[0]).toBe(urls[0]);
+    expect(events.commandCalls(DeleteRuleCommand)[0]?.args[0].input).toEqual({
+      Name: 'advert-bridge-tail-killed',
+      EventBusName: 'old-bus',
+    });
+  });
+});
