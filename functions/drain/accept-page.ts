@@ -47,9 +47,9 @@ export async function acceptPage(
   const { feedStates, observer, clock, settings } = deps;
   const { page, receivedAt, startedOver, since } = read;
   const found = idsOf(page.data);
-  // Planted faults: cursor-before-sends, reset-before-sends
   const { partnerAccount, generation } = state;
   const listing = { partnerAccount, generation, feed: feed.name };
+  // Planted faults: cursor-before-sends, reset-before-sends
   await enqueuePage(deps, listing, found, { receivedAt, cause });
   const progress = progressOf(state, read, found);
   const standstill = standstillAfter(state, read, progress.resetsInARow);

@@ -7,6 +7,12 @@ interface OwnPause {
   hasFailed: boolean;
 }
 
+/**
+ * A pause that another function found out is known here after this, even while there are reserved slots: costs a read of
+ * the store where requests wait longer for their slots.
+ */
+const viewMaxAgeMs = 1_000;
+
 /** What this process knows of the shared budget: from its last look at the store, and from the answers it had itself. */
 export class BudgetView {
   /** Nobody sends before this; 0 when nothing was asked for. */
@@ -28,6 +34,11 @@ export class BudgetView {
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** Whether the store was looked at lately enough to go by. */
+  isFresh(now: number): boolean {
+    return now - this.seenAtMs <= viewMaxAgeMs;
   }
 
   /**

@@ -1,18 +1,14 @@
-/**
- * Has each request wait for its slot of the shared rate budget. Slots are reserved in the store, in one step for all
- * requests that wait, and used within a few milliseconds or not at all. With slots 5 % further apart than the rate
- * demands, no window of a second holds more starts than the rate, whichever function they come from:
- * a slot used up to `lateMs` late needs `1000 + lateMs + earlyMs < 1000 * spread`.
- */
+/** Has each request wait for its slot of the shared rate budget: see slot-supply.ts for how the rate is kept. */
 import { type Clock, systemClock } from '../../domain/clock.ts';
-import { asPartnerError, PartnerError } from '../../domain/faults.ts';
+import type { PartnerError } from '../../domain/faults.ts';
 import { operatorPausedFault, operatorPauseOf } from '../../domain/operator-pause.ts';
-import type { Reservation } from '../../domain/rate-budget.ts';
 import type { BudgetStore } from '../../ports/budget-store.ts';
 import type { Observer } from '../../ports/observer.ts';
 import { BudgetView } from './budget-view.ts';
 import { Feedback } from './feedback.ts';
-import { ReservedSlots } from './reserved-slots.ts';
+import { noSlotFault, pausedByServiceFault, unreachableFault } from './limiter-faults.ts';
+import { SlotSupply } from './slot-supply.ts';
+import { SlotTimer } from './slot-timer.ts';
 
 export interface RateLimiterOptions {
   readonly store: BudgetStore;
@@ -53,21 +49,6 @@ export interface RateLimiter {
   ): Promise<void> | undefined;
 }
 
-const spread = 1.05;
-/** Leaves some 9 ms by which the network may bring requests closer together. */
-const lateMs = 40;
-/** Timers are no finer. */
-const earlyMs = 1;
-/** A timer that is later than this was stalled, which says nothing about the next one. */
-const maxLagMs = 500;
-/** A store that takes longer is stalled, which says nothing about the next time. */
-const maxStoreMs = 1_000;
-/**
- * A pause that another function found out is known here after this, even while there are reserved slots: costs a read of
- * the store where requests wait longer for their slots.
- */
-const viewMaxAgeMs = 1_000;
-
 interface Waiter {
   readonly resource: string;
   readonly deadlineMs: number;
@@ -84,34 +65,28 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
 class SharedRateLimiter implements RateLimiter {
   readonly #store: BudgetStore;
   readonly #clock: Clock;
-  readonly #trialMs: number;
-  readonly #intervalMs: number;
   readonly #view: BudgetView;
-  readonly #reserved: ReservedSlots;
+  readonly #slots: SlotSupply;
+  readonly #timer: SlotTimer;
   readonly #feedback: Feedback;
   readonly #waiters: Waiter[] = [];
   /** One for all that start at once: nearly every request does. */
   readonly #started = Promise.resolve();
   #isServing = false;
   #isAsking = false;
-  #isSleeping = false;
-  #usedSinceReserving = 0;
-  /** How late the last timer was. */
-  #lagMs = 0;
-  /** How long the store took last time. Slots are asked for from then on, or they would be late at once. */
-  #storeMs = 0;
   /** Resource of a trial whose answer has decided nothing: the next request for it does. */
   #undecidedTrial: string | undefined;
 
   constructor(options: RateLimiterOptions) {
-    const { store, circuitSeconds, observer, clock = systemClock, random = Math.random } = options;
+    const { store, maxRequestsPerSecond, circuitSeconds, observer, trialMs = 30_000 } = options;
+    const { clock = systemClock, random = Math.random } = options;
+    const view = new BudgetView(clock);
     this.#store = store;
     this.#clock = clock;
-    this.#trialMs = options.trialMs ?? 30_000;
-    this.#intervalMs = (1000 / options.maxRequestsPerSecond) * spread;
-    this.#view = new BudgetView(clock);
-    this.#reserved = new ReservedSlots(this.#intervalMs);
-    this.#feedback = new Feedback({ store, view: this.#view, clock, random, circuitSeconds, observer });
+    this.#view = view;
+    this.#slots = new SlotSupply({ store, view, clock, maxRequestsPerSecond, trialMs });
+    this.#timer = new SlotTimer(clock, () => this.#serve());
+    this.#feedback = new Feedback({ store, view, clock, random, circuitSeconds, observer });
   }
 
   enter(resource: string, deadlineMs: number, isForTokens = false): Promise<void> {
@@ -119,11 +94,10 @@ class SharedRateLimiter implements RateLimiter {
     if (this.#undecidedTrial === resource) return this.#followTrial(resource, deadlineMs);
     const isPaused = this.#view.pausedUntilMs > now;
     const isHeldBack = !isForTokens && operatorPauseOf(this.#view, now) !== undefined;
-    if (isPaused && !isHeldBack && this.#isFresh(now))
-      return Promise.reject(this.#pausedByService({ resource }));
+    if (isPaused && !isHeldBack && this.#view.isFresh(now))
+      return Promise.reject(this.#pausedByService(resource, now));
     if (!isPaused && !isHeldBack && this.#waiters.length === 0 && this.#startsAtOnce(now)) {
-      // So that the next requests need not wait for the store.
-      if (this.#reserved.count < this.#usedSinceReserving / 2 && this.#slotsAhead(now) > 0) this.#reserve();
+      if (this.#slots.isLow(now)) this.#reserve();
       return this.#started;
     }
     return new Promise((start, refuse) => {
@@ -142,100 +116,62 @@ class SharedRateLimiter implements RateLimiter {
     return undefined;
   }
 
-  #isFresh(now: number): boolean {
-    return now - this.#view.seenAtMs <= viewMaxAgeMs;
-  }
-
   #startsAtOnce(now: number): boolean {
-    if (!this.#isFresh(now)) return false;
-    this.#reserved.dropBefore(now - lateMs);
-    const slot = this.#reserved.first;
-    if (slot === undefined || slot > now + earlyMs) return false;
-    this.#reserved.take();
-    this.#usedSinceReserving += 1;
-    return true;
+    return this.#view.isFresh(now) && this.#slots.takeNow(now);
   }
 
   /** Starts requests whose slot has come, refuses those whose deadline is too near, and gets slots for the others. */
   #serve(): void {
     const now = this.#clock.now();
     this.#isServing = false;
+    const isFresh = this.#view.isFresh(now);
     const isPaused = this.#view.pausedUntilMs > now;
     const holdsBack =
       operatorPauseOf(this.#view, now) && this.#waiters.some(({ isForTokens }) => !isForTokens);
     // The pause may have been ended early.
-    if ((isPaused || holdsBack) && this.#waiters.length > 0 && !this.#isFresh(now)) {
+    if ((isPaused || holdsBack) && this.#waiters.length > 0 && !isFresh) {
       this.#look();
       return;
     }
     this.#refuseHeldBack(now);
     if (isPaused) {
-      this.#refuseAll((waiter) => this.#pausedByService(waiter));
+      this.#refuse(({ resource }) => this.#pausedByService(resource, now));
       return;
     }
-    this.#reserved.dropBefore(now - lateMs);
-    this.#refuseTooLate(now);
+    this.#slots.dropLate(now);
+    // A waiter that cannot have a slot before its deadline takes none from those that can.
+    this.#refuse(({ resource, deadlineMs }, place) => {
+      const slotMs = this.#slots.at(place, now);
+      return slotMs > deadlineMs ? noSlotFault(resource, slotMs - now) : undefined;
+    });
     if (this.#waiters.length === 0) return;
-    if (this.#reserved.count > 0 && !this.#isFresh(now)) {
+    if (this.#slots.count > 0 && !isFresh) {
       this.#look();
       return;
     }
     while (this.#waiters.length > 0 && this.#startsAtOnce(now)) this.#waiters.shift()?.start();
-    if (this.#reserved.count < this.#waiters.length) this.#reserve();
-    this.#sleepUntilNext(now);
+    if (this.#slots.count < this.#waiters.length) this.#reserve();
+    const { next } = this.#slots;
+    if (this.#waiters.length > 0 && next !== undefined) this.#timer.set(next, now);
   }
 
-  #refuseAll(faultOf: (waiter: Waiter) => PartnerError): void {
-    for (const waiter of this.#waiters.splice(0)) waiter.refuse(faultOf(waiter));
+  /** Refuses those that wait in vain; the others keep their order. */
+  #refuse(faultOf: (waiter: Waiter, place: number) => PartnerError | undefined): void {
+    for (const waiter of this.#waiters.splice(0)) {
+      const fault = faultOf(waiter, this.#waiters.length);
+      if (fault) waiter.refuse(fault);
+      else this.#waiters.push(waiter);
+    }
   }
 
   /** An operator has paused the bridge: requests for tokens alone go on waiting for their turn. */
   #refuseHeldBack(now: number): void {
     const pause = operatorPauseOf(this.#view, now);
     if (!pause) return;
-    for (const waiter of this.#waiters.splice(0)) {
+    this.#refuse(({ isForTokens }) => {
       // Planted fault: tokens-held-back
-      if (waiter.isForTokens) this.#waiters.push(waiter);
-      else waiter.refuse(operatorPausedFault(undefined, pause, now));
-    }
-  }
-
-  /** A waiter that cannot have a slot before its deadline takes none from those that can. */
-  #refuseTooLate(now: number): void {
-    const left = this.#waiters.splice(0);
-    for (const waiter of left) {
-      const slot = this.#slotAt(this.#waiters.length, now);
-      if (slot <= waiter.deadlineMs) this.#waiters.push(waiter);
-      else waiter.refuse(this.#tooLate(waiter, slot));
-    }
-  }
-
-  /** When the waiter that `place` others stand before can start at the earliest. */
-  #slotAt(place: number, now: number): number {
-    const afterReserved = (place - this.#reserved.count) * this.#intervalMs;
-    return this.#reserved.at(place) ?? Math.max(this.#view.nextSlotMs, now) + afterReserved;
-  }
-
-  #sleepUntilNext(now: number): void {
-    const slot = this.#reserved.first;
-    if (this.#isSleeping || this.#waiters.length === 0 || slot === undefined) return;
-    this.#isSleeping = true;
-    // On a busy machine every timer is late: it is set earlier by as much, or each slot would be missed.
-    const sleepMs = Math.max(earlyMs, slot - now - this.#lagMs);
-    void this.#clock.sleep(sleepMs).then(() => {
-      this.#isSleeping = false;
-      this.#lagMs = Math.min(maxLagMs, Math.max(0, this.#clock.now() - now - sleepMs - earlyMs));
-      this.#serve();
+      return isForTokens ? undefined : operatorPausedFault(undefined, pause, now);
     });
-  }
-
-  /**
-   * How many slots to reserve for requests that have not come yet: at high rates none should wait for the store. None
-   * where slots are scarce, for one that is not used within `lateMs` is lost.
-   */
-  #slotsAhead(now: number): number {
-    const mostAhead = Math.floor(lateMs / this.#intervalMs);
-    return this.#view.nextSlotMs <= now + earlyMs ? Math.min(2 * this.#usedSinceReserving, mostAhead) : 0;
   }
 
   #look(): void {
@@ -244,16 +180,8 @@ class SharedRateLimiter implements RateLimiter {
 
   #reserve(): void {
     void this.#ask(async (now) => {
-      const count = Math.max(1, this.#waiters.length - this.#reserved.count + this.#slotsAhead(now));
-      this.#usedSinceReserving = 0;
-      const nowMs = now + this.#storeMs;
-      const reservation = await this.#store.reserve({
-        ...{ count, intervalMs: this.#intervalMs, nowMs, trialMs: this.#trialMs },
-      });
-      this.#storeMs = Math.min(maxStoreMs, Math.max(0, this.#clock.now() - now));
-      this.#view.update(reservation.state, now);
-      if (isTrial(reservation)) this.#startTrial(reservation);
-      else this.#reserved.add(reservation.firstSlotMs, reservation.granted);
+      const { isTrial, firstSlotMs } = await this.#slots.reserve(this.#waiters.length, now);
+      if (isTrial) this.#startTrial(firstSlotMs);
     });
   }
 
@@ -264,8 +192,8 @@ class SharedRateLimiter implements RateLimiter {
     try {
       await question(this.#clock.now());
     } catch (error) {
-      const fault = unreachable(error);
-      this.#refuseAll(() => fault);
+      const fault = unreachableFault(error);
+      this.#refuse(() => fault);
     } finally {
       this.#isAsking = false;
     }
@@ -273,26 +201,23 @@ class SharedRateLimiter implements RateLimiter {
   }
 
   /** The store lets one request through as a trial after the circuit breaker's pause; all others wait for its outcome. */
-  #startTrial({ firstSlotMs }: Reservation): void {
+  #startTrial(slotMs: number): void {
     this.#refuseHeldBack(this.#clock.now());
     const trial = this.#waiters.shift();
-    if (trial) void this.#sleepUntil(firstSlotMs).then(trial.start);
+    if (trial) void this.#sleepUntil(slotMs).then(trial.start);
   }
 
   /** The second request of a trial is let through as the first one was, while all others go on waiting. */
   async #followTrial(resource: string, deadlineMs: number): Promise<void> {
     this.#undecidedTrial = undefined;
-    const request = { count: 1, intervalMs: this.#intervalMs, trialMs: this.#trialMs, followsTrial: true };
-    const asked = this.#store.reserve({ ...request, nowMs: this.#clock.now() });
-    const { granted, firstSlotMs, state } = await asked.catch((error: unknown) =>
-      Promise.reject(unreachable(error)),
-    );
-    this.#view.update(state);
+    const { granted, firstSlotMs } = await this.#slots
+      .followTrial()
+      .catch((error: unknown) => Promise.reject(unreachableFault(error)));
     const now = this.#clock.now();
     const pause = operatorPauseOf(this.#view, now);
     if (pause) throw operatorPausedFault(undefined, pause, now);
-    if (granted === 0) throw this.#pausedByService({ resource });
-    if (firstSlotMs > deadlineMs) throw this.#tooLate({ resource }, firstSlotMs);
+    if (granted === 0) throw this.#pausedByService(resource, now);
+    if (firstSlotMs > deadlineMs) throw noSlotFault(resource, firstSlotMs - now);
     await this.#sleepUntil(firstSlotMs);
   }
 
@@ -300,25 +225,7 @@ class SharedRateLimiter implements RateLimiter {
     return this.#clock.sleep(Math.max(0, ms - this.#clock.now()));
   }
 
-  #pausedByService({ resource }: Pick<Waiter, 'resource'>): PartnerError {
-    return this.#paused(resource, this.#view.pausedUntilMs, 'the service asked for a pause');
-  }
-
-  #tooLate({ resource }: Pick<Waiter, 'resource'>, slotMs: number): PartnerError {
-    return this.#paused(resource, slotMs, 'the rate budget has no slot before the deadline');
-  }
-
-  #paused(resource: string, untilMs: number, why: string): PartnerError {
-    return new PartnerError('paused', `not sent (${resource}): ${why}`, {
-      retryAfterMs: Math.max(1, Math.ceil(untilMs - this.#clock.now())),
-    });
+  #pausedByService(resource: string, now: number): PartnerError {
+    return pausedByServiceFault(resource, this.#view.pausedUntilMs - now);
   }
 }
-
-const isTrial = ({ granted, state }: Reservation): boolean =>
-  granted === 1 && state.pauseReason === 'circuit';
-
-const unreachable = (error: unknown) =>
-  new PartnerError('transient', `the rate budget cannot be reached: ${asPartnerError(error).message}`, {
-    cause: error,
-  });

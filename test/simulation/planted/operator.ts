@@ -23,7 +23,7 @@ export const plantedByOperator: readonly PlantedFault[] = [
       entry: 'token-source.ts',
       replacements: [
         {
-          file: 'token-source.ts',
+          file: 'usable-account.ts',
           from: 'if (pause) throw operatorPausedFault(name, pause, now);',
           to: 'if (pause && now < 0) throw operatorPausedFault(name, pause, now);',
         },
@@ -63,8 +63,8 @@ export const plantedByOperator: readonly PlantedFault[] = [
       replacements: [
         {
           file: limiter.entry,
-          from: 'if (waiter.isForTokens) this.#waiters.push(waiter);',
-          to: 'if (waiter.isForTokens && now < 0) this.#waiters.push(waiter);',
+          from: 'return isForTokens ? undefined :',
+          to: 'return isForTokens && now < 0 ? undefined :',
         },
       ],
     },

@@ -86,14 +86,14 @@ export const plantedInTokens: readonly PlantedFault[] = [
       entry: 'token-source.ts',
       replacements: [
         {
-          file: 'token-source.ts',
+          file: 'token-cache.ts',
           from: 'if (known && known.version === version) return known;',
           to: 'if (known) return known;',
         },
         {
           file: 'token-source.ts',
-          from: 'if (this.#allowed(name, generation, seen.account).token?.version === version) return undefined;',
-          to: 'if (this.#allowed(name, generation, seen.account)) return undefined;',
+          from: 'if (usable(seen.account).token?.version === version) return undefined;',
+          to: 'if (usable(seen.account)) return undefined;',
         },
       ],
     },
@@ -104,7 +104,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
       entry: 'token-source.ts',
       replacements: [
         {
-          file: 'token-source.ts',
+          file: 'usable-account.ts',
           from: 'if (account?.generation !== generation) throw',
           to: 'if (!account) throw',
         },
