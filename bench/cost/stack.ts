@@ -25,11 +25,7 @@ export function stackFacts(settings: Readonly<Record<string, unknown>> = {}): St
   return {
     monthly: {
       secretMonth: ofType('AWS::SecretsManager::Secret').length,
-      // An alarm over an expression is paid for by the metrics in it.
-      alarmMonth: ofType('AWS::CloudWatch::Alarm').reduce(
-        (sum, [, { Properties }]) => sum + (Properties.Metrics?.filter(isMetric).length ?? 1),
-        0,
-      ),
+      alarmMonth: ofType('AWS::CloudWatch::Alarm').length,
       dashboardMonth: ofType('AWS::CloudWatch::Dashboard').length,
       kmsKeyMonth: ofType('AWS::KMS::Key').length,
     },
@@ -43,8 +39,6 @@ export function stackFacts(settings: Readonly<Record<string, unknown>> = {}): St
     isTraced: lambda('drain').TracingConfig?.Mode === 'Active',
   };
 }
-
-const isMetric = ({ MetricStat }: { readonly MetricStat?: unknown }): boolean => MetricStat !== undefined;
 
 /** How many batches the event source mapping hands over side by side. */
 export const batchesAtOnce = (maxRequestsPerSecond: number): number =>

@@ -4,22 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { alarms, metricsNamespace, stackName } from '../../shared/contract/names.ts';
-import { functions, inShort, type Resource, repository, synthesized } from '../helpers/synthesized.ts';
+import { functions, inShort, repository, synthesized } from '../helpers/synthesized.ts';
 
 const silent = synthesized();
 const mailing = synthesized({ alarmEmail: 'team@example.com' });
 const runbook = readFileSync(join(repository, 'docs/operate/runbook.md'), 'utf8');
-
-interface Math {
-  readonly Id: string;
-  readonly Expression?: string;
-  readonly MetricStat?: { readonly Metric: { readonly MetricName: string }; readonly Stat: string };
-}
-const metricsOf = (p: Resource['Properties']): string =>
-  p.Metrics?.map(
-    ({ Id, Expression, MetricStat }: Math) =>
-      Expression ?? `${Id}: ${MetricStat?.Metric.MetricName} ${MetricStat?.Stat}`,
-  ).join(', ') ?? `${p.Namespace} ${p.MetricName}, ${p.Statistic}`;
 
 /** Name without the stack's, then what is watched. */
 const watched = Object.fromEntries(
@@ -28,8 +17,8 @@ const watched = Object.fromEntries(
     .map(([, { Properties: p }]) => [
       p.AlarmName.replace(`${stackName}-`, ''),
       [
-        `${metricsOf(p)} > ${p.Threshold}`,
-        `${p.DatapointsToAlarm ? `${p.DatapointsToAlarm} of ` : ''}${p.EvaluationPeriods} × ${p.Period ?? p.Metrics[1].MetricStat.Period} s`,
+        `${p.Namespace} ${p.MetricName}, ${p.Statistic} > ${p.Threshold}`,
+        `${p.DatapointsToAlarm ? `${p.DatapointsToAlarm} of ` : ''}${p.EvaluationPeriods} × ${p.Period} s`,
         `missing: ${p.TreatMissingData}`,
       ].join(', '),
     ]),
@@ -47,9 +36,9 @@ describe('the alarms', () => {
       PauseCapped: 'AdvertBridge PauseCapped, Sum > 0, 1 × 300 s, missing: notBreaching',
       'NeedsAttention-Backlog':
         'AWS/SQS ApproximateAgeOfOldestMessage, Maximum > 3600, 1 × 300 s, missing: notBreaching',
-      FunctionErrors:
-        'FILL(fanOutErrors, 0) + FILL(fanOutThrottles, 0) + FILL(refreshTokenErrors, 0), fanOutErrors: Errors Sum, ' +
-        'fanOutThrottles: Throttles Sum, refreshTokenErrors: Errors Sum > 0, 3 of 12 × 300 s, missing: notBreaching',
+      'FunctionErrors-FanOut': 'AWS/Lambda Errors, Sum > 0, 3 of 12 × 300 s, missing: notBreaching',
+      'FunctionErrors-Throttled': 'AWS/Lambda Throttles, Sum > 0, 3 of 12 × 300 s, missing: notBreaching',
+      'FunctionErrors-RefreshToken': 'AWS/Lambda Errors, Sum > 0, 3 of 12 × 300 s, missing: notBreaching',
     });
   });
 
@@ -67,26 +56,13 @@ describe('the alarms', () => {
     expect(queueOf('AlarmsNeedsAttentionBacklog')).toBe('${ChangedAdvertsQueue.QueueName}');
   });
 
-  it('watch the errors of the functions that they name', () => {
-    const { Metrics } = silent.one('AWS::CloudWatch::Alarm', 'AlarmsFunctionErrors').Properties;
-    const ofFunction = Object.fromEntries(
-      Metrics.slice(1).map(({ Id, MetricStat }: { Id: string; MetricStat: never }) => [
-        Id,
-        inShort(MetricStat),
-      ]),
-    );
-    for (const [id, of] of Object.entries({
-      fanOutErrors: functions.fanOut,
-      fanOutThrottles: functions.fanOut,
-      refreshTokenErrors: functions.refreshToken,
-    })) {
-      expect(ofFunction[id]).toMatchObject({
-        Metric: {
-          Namespace: 'AWS/Lambda',
-          Dimensions: [{ Name: 'FunctionName', Value: `\${${of}Function}` }],
-        },
-      });
-    }
+  it.each([
+    ['FanOut', functions.fanOut],
+    ['Throttled', functions.fanOut],
+    ['RefreshToken', functions.refreshToken],
+  ])('watch the function that they name: %s', (about, name) => {
+    const { Dimensions } = silent.one('AWS::CloudWatch::Alarm', `AlarmsFunctionErrors${about}`).Properties;
+    expect(inShort(Dimensions)).toEqual([{ Name: 'FunctionName', Value: `\${${name}Function}` }]);
   });
 
   it('name a severity and lead to the heading in the runbook that is about them', () => {

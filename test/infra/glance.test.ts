@@ -46,14 +46,7 @@ interface AlarmMetric {
 }
 const inAlarms: Shown[] = bridge
   .ofType('AWS::CloudWatch::Alarm')
-  .flatMap(([, { Properties }]): AlarmMetric[] =>
-    Properties.Metrics
-      ? Properties.Metrics.flatMap(
-          (one: { MetricStat?: { Metric: AlarmMetric } }) => one.MetricStat?.Metric ?? [],
-        )
-      : [Properties],
-  )
-  .map((metric) => inShort(metric) as AlarmMetric)
+  .map(([, { Properties }]) => inShort(Properties) as AlarmMetric)
   .map(({ Namespace, MetricName, Dimensions }) =>
     shown(
       Namespace,

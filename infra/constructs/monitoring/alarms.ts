@@ -1,12 +1,5 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import {
-  Alarm,
-  ComparisonOperator,
-  type IMetric,
-  MathExpression,
-  Stats,
-  TreatMissingData,
-} from 'aws-cdk-lib/aws-cloudwatch';
+import { Alarm, ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
@@ -140,30 +133,25 @@ function watchesOf({ settings, changedAdverts, fanOut, refreshToken }: AlarmsPro
       above: longestWait.toSeconds(),
     },
     {
-      heading: alarms.functionErrors,
-      severity: 'medium',
-      says:
-        'Fan-out or refresh-token ends with an error again and again, or fan-out is throttled. What it was about is tried ' +
-        'again; if this stays, events are late or tokens die.',
-      metric: failures(fanOut, refreshToken),
-      // Once is a crash that mends itself. Refresh-token runs four times an hour.
-      periodsInAnHour: 3,
+      ...failing,
+      about: 'FanOut',
+      says: 'Fan-out ends with an error again and again. Its messages come back; if this stays, events are late.',
+      metric: fanOut.function.metricErrors({ period, statistic: SUM }),
+    },
+    {
+      ...failing,
+      about: 'Throttled',
+      says: 'Lambda throttles fan-out: the AWS account has no concurrency left. If this stays, events are late.',
+      metric: fanOut.function.metricThrottles({ period, statistic: SUM }),
+    },
+    {
+      ...failing,
+      about: 'RefreshToken',
+      says: 'Refresh-token ends with an error again and again. If this stays, tokens run out, and feeds are not read.',
+      metric: refreshToken.function.metricErrors({ period, statistic: SUM }),
     },
   ];
 }
 
-/** Three metrics, each paid for as an alarm. The drain's failures show in the lag. */
-const failures = (
-  { function: fanOut }: BridgeFunction,
-  { function: refreshToken }: BridgeFunction,
-): IMetric =>
-  new MathExpression({
-    label: 'errors and throttles',
-    expression: 'FILL(fanOutErrors, 0) + FILL(fanOutThrottles, 0) + FILL(refreshTokenErrors, 0)',
-    usingMetrics: {
-      fanOutErrors: fanOut.metricErrors({ period, statistic: Stats.SUM }),
-      fanOutThrottles: fanOut.metricThrottles({ period, statistic: Stats.SUM }),
-      refreshTokenErrors: refreshToken.metricErrors({ period, statistic: Stats.SUM }),
-    },
-    period,
-  });
+/** Once is a crash that mends itself; refresh-token runs four times an hour. The drain's failures show in the lag. */
+const failing = { heading: alarms.functionErrors, severity: 'medium', periodsInAnHour: 3 } as const;
