@@ -61,6 +61,8 @@ export interface Known {
   /** The last that the log tells of each message, by the page that named it. */
   readonly lastLogged?: ReadonlyMap<string, LogLine>;
   readonly advertId: string;
+  /** Whether somebody polls and publishes now. */
+  readonly isAtWork: boolean;
   readonly nowMs: number;
 }
 
@@ -86,7 +88,7 @@ export function answerOf(known: Known, outcome: HistoryOutcome): string {
     case 'dropped':
       return `${advert} has no event: what the feed listed of it was given up, and its dead letter was dropped.`;
     case 'not-listed':
-      return `${advert} was not ${known.queued ? 'handled' : 'listed by the feed'} since partner account ${account.name} was connected at ${account.connectedAt}: ${notListedText(known)}.`;
+      return `${advert} has not been ${known.queued ? 'handled' : 'listed by the feed'} since partner account ${account.name} was connected at ${account.connectedAt}: ${notListedText(known)}.`;
   }
 }
 
@@ -157,9 +159,9 @@ function unreadText(known: Known): string {
 }
 
 /** What keeps the bridge from asking anything for the partner account now. */
-function hindrance({ account, budget, nowMs }: Known): string | undefined {
+function hindrance({ account, budget, isAtWork, nowMs }: Known): string | undefined {
   const stop = stopOf(account);
-  if (stop) return `partner account ${account.name} is stopped since ${stop.at} (${stop.reason})`;
+  if (stop) return `partner account ${account.name} has been stopped since ${stop.at} (${stop.reason})`;
   const wanted = operatorPauseOf(account, nowMs);
   if (wanted) return pausedText(`partner account ${account.name}`, wanted);
   const everywhere = operatorPauseOf(budget, nowMs);
@@ -167,7 +169,7 @@ function hindrance({ account, budget, nowMs }: Known): string | undefined {
   const pause = pauseOf(account, nowMs);
   if (pause)
     return `partner account ${account.name} is paused until ${toInstant(pause.until)} (${pause.reason})`;
-  if (budget.pausedUntilMs <= nowMs) return undefined;
+  if (budget.pausedUntilMs <= nowMs) return isAtWork ? undefined : 'no `run` is at work on this bridge';
   const until = toInstant(budget.pausedUntilMs);
   return budget.pauseReason === 'circuit'
     ? `the partner service blocks this address, and nothing is asked of it until ${until}`

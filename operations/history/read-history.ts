@@ -26,6 +26,8 @@ export interface HistoryPorts {
   };
   /** By the settings: which events are published at all. */
   readonly publishedEvents: () => Promise<PublishedEvents>;
+  /** Whether a run is at work now; absent where the bridge runs by itself. */
+  readonly isAtWork?: () => boolean;
   /** Where the queue cannot be looked at. */
   readonly hiddenQueue?: HiddenQueue;
 }
@@ -92,6 +94,7 @@ export async function readHistory(
     feed.partnerAccount === partnerAccount && feed.generation === generation && feed.feed === key.feed;
   const known: Known = {
     ...{ account, budget, row, latest, published, advertId, nowMs },
+    isAtWork: ports.isAtWork?.() ?? true,
     feed: feeds.find(isFeed),
     waiting: [...seen, ...(hidden?.waiting ?? [])],
     givenUp: givenUp(own, generation, latest),

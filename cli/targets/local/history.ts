@@ -3,6 +3,7 @@ import type { HistoryPorts } from '../../../operations/history/read-history.ts';
 import { checkedJson } from '../../../shared/contract/checks.ts';
 import { bridgeSettings } from '../../../shared/contract/settings.ts';
 import type { PublishedEvents } from '../../../shared/domain/published-events.ts';
+import { isRunning } from '../../../shared/sqlite/file/run-lock.ts';
 import type { EmbeddedState } from '../../../shared/sqlite/state.ts';
 import type { LocalBridge } from './bridge.ts';
 import { localLetters } from './stored-letters.ts';
@@ -19,9 +20,10 @@ export const storePublishedEvents = (
 ): Promise<void> =>
   settings.write(publishedEventsSetting, JSON.stringify({ publishStatuses, publishPartnerAccounts }));
 
-export const localHistory = (bridge: Pick<LocalBridge, 'state'>): HistoryPorts => ({
+export const localHistory = (bridge: Pick<LocalBridge, 'state' | 'target'>): HistoryPorts => ({
   ...bridge.state,
   letters: localLetters(bridge),
+  isAtWork: () => isRunning(bridge.target.dir),
   async publishedEvents() {
     const text = (await bridge.state.settings.read(publishedEventsSetting)) ?? '{}';
     return checkedJson(

@@ -33,6 +33,7 @@ interface Knowledge {
   readonly letters?: readonly DeadLetter[];
   readonly budget?: Awaited<ReturnType<HistoryPorts['budgetStore']['read']>>;
   readonly hiddenQueue?: HistoryPorts['hiddenQueue'];
+  readonly isAtWork?: boolean;
   readonly published?: Awaited<ReturnType<HistoryPorts['publishedEvents']>>;
 }
 
@@ -45,6 +46,7 @@ function historyOf({
   budget,
   published = {},
   hiddenQueue,
+  isAtWork = true,
 }: Knowledge) {
   const ports: HistoryPorts = {
     partnerAccounts: {
@@ -60,6 +62,7 @@ function historyOf({
     },
     publishedEvents: async () => published,
     ...(hiddenQueue && { hiddenQueue }),
+    isAtWork: () => isAtWork,
   };
   return readHistory(ports, { partnerAccount: 'main', advertId: '123' }, noon + 300_000);
 }
@@ -74,7 +77,7 @@ describe('the answer of history', () => {
     [
       'published',
       { row: active, account: stopped },
-      'Event 3 of advert 123 (active, before: new), observed at 2026-11-20T12:00:00.000Z, was published, nothing of the advert waits, and the feed, read to its end at 2026-11-20T12:04:00.000Z, has named no later change, or none that is another status; what changed after that is not known, because partner account main is stopped since 2026-11-20T12:02:00Z (refresh-token-rejected).',
+      'Event 3 of advert 123 (active, before: new), observed at 2026-11-20T12:00:00.000Z, was published, nothing of the advert waits, and the feed, read to its end at 2026-11-20T12:04:00.000Z, has named no later change, or none that is another status; what changed after that is not known, because partner account main has been stopped since 2026-11-20T12:02:00Z (refresh-token-rejected).',
     ],
     [
       'kept-off',
@@ -119,7 +122,7 @@ describe('the answer of history', () => {
     [
       'parked',
       { waiting: [parked], account: stopped },
-      'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits outside the queue because partner account main is stopped since 2026-11-20T12:02:00Z (refresh-token-rejected); its first event follows.',
+      'Advert 123 was listed at 2026-11-20T12:00:00.000Z and waits outside the queue because partner account main has been stopped since 2026-11-20T12:02:00Z (refresh-token-rejected); its first event follows.',
     ],
     [
       'parked',
@@ -144,7 +147,7 @@ describe('the answer of history', () => {
     [
       'not-listed',
       {},
-      'Advert 123 was not listed by the feed since partner account main was connected at 2026-11-20T12:00:00Z: the feed was read to its end at 2026-11-20T12:04:00.000Z.',
+      'Advert 123 has not been listed by the feed since partner account main was connected at 2026-11-20T12:00:00Z: the feed was read to its end at 2026-11-20T12:04:00.000Z.',
     ],
   ])('is, where it is %s: %#', async (outcome, knowledge, answer) => {
     expect(await historyOf(knowledge)).toMatchObject({ outcome, answer });
@@ -161,6 +164,12 @@ describe('the answer of history', () => {
 
     expect((await historyOf({ row: active, hiddenQueue })).answer).toContain(
       '(it was listed again by page page-2, and found unchanged at 2026-11-20T12:01:00.000Z)',
+    );
+  });
+
+  it('says that nobody is at work, where a bridge does not run by itself', async () => {
+    expect((await historyOf({ waiting: [queued], isAtWork: false })).answer).toContain(
+      'waits in the queue because no `run` is at work on this bridge',
     );
   });
 

@@ -87,7 +87,7 @@ describe('history of an embedded bridge', () => {
     });
     await run('disconnect main');
     expect((await history('7')).answer).toMatch(
-      /waits in the queue because partner account main is stopped since .* \(disconnected\)/,
+      /waits in the queue because partner account main has been stopped since .* \(disconnected\)/,
     );
   });
 
@@ -97,7 +97,7 @@ describe('history of an embedded bridge', () => {
 
     expect(await history('424242')).toMatchObject({
       outcome: 'not-listed',
-      answer: expect.stringMatching(/^Advert 424242 was not listed .* read to its end at \S+Z/),
+      answer: expect.stringMatching(/^Advert 424242 has not been listed .* read to its end at \S+Z/),
     });
   });
 
