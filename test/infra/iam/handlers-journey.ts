@@ -154,6 +154,13 @@ export async function travel(journey: Journey): Promise<void> {
   expect(await invoke('drain')).toMatchObject({ polls: [{ end: 'up-to-date' }] });
   await fanOut();
 
+  // A person asks the feed now.
+  const poll = { action: 'poll', partnerAccount: name };
+  expect(await invoke('drain', poll)).toMatchObject({
+    polls: [{ partnerAccount: name, feed: 'adverts', end: 'up-to-date' }],
+    notPolled: [],
+  });
+
   // A person catches up, with a token that has run out, and with a name that nobody has.
   control.expireAccessTokens();
   expect(await catchUp('resync main --since 2026-11-01T00:00:00Z')).toMatchObject({ exitCode: 0 });
