@@ -36,7 +36,7 @@ export function folderChecks(target: LocalTarget, freeBytes = freeBytesOf): Chec
         if (closed !== undefined) {
           return fault(
             `this user may not read and write ${closed}`,
-            `chmod u+rwX ${quoted(dir)} ${quoted(file)}`,
+            `\`chmod u+rwX ${quoted(dir)} ${quoted(file)}\``,
           );
         }
         return ok(`${path.resolve(dir)} holds a bridge`);
@@ -60,12 +60,12 @@ export function folderChecks(target: LocalTarget, freeBytes = freeBytesOf): Chec
         if (kind === 'replace') {
           return fault(
             `other users of this machine can replace the files in ${place}`,
-            `chmod 700 ${quoted(place)}`,
+            `\`chmod 700 ${quoted(place)}\``,
           );
         }
         return fault(
           `other users of this machine can read ${place}, which contains the tokens`,
-          `chmod 600 ${quoted(place)}. If somebody may have read it, have the client secret replaced and connect each partner account again`,
+          `\`chmod 600 ${quoted(place)}\`. If somebody may have read it, have the client secret replaced and connect each partner account again`,
         );
       },
     },

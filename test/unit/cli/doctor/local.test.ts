@@ -123,7 +123,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
     check: 'file-modes',
     result: 'fault',
     says: /other users .* can read .*bridge\.db, which contains the tokens/,
-    mend: /^chmod 600 .*bridge\.db/,
+    mend: /^`chmod 600 .*bridge\.db`/,
   },
   {
     is: 'a folder that others may write to',
@@ -131,7 +131,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
     check: 'file-modes',
     result: 'fault',
     says: 'other users of this machine can replace the files',
-    mend: /^chmod 700 /,
+    mend: /^`chmod 700 /,
   },
   {
     is: 'a damaged page',
