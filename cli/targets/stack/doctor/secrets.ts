@@ -32,7 +32,7 @@ export const secretChecks = ({ target, bridge }: Facts): Check[] => [
       ]);
       const polled = accounts.filter((account) => !stopOf(account));
       return together(
-        `${polled.length} token pairs are there`,
+        `the token pair of each of ${polled.length} partner accounts is there`,
         polled.map((account) => tokenFinding(account, secrets.get(account.name), target)),
       );
     },
