@@ -11,19 +11,17 @@ import type { ConnectedAccount } from '../../shared/contract/connect.ts';
 import { advertsFeed } from '../../shared/contract/feeds.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
-import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import type { Secret } from '../../shared/domain/secret.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import type { FeedStates } from '../../shared/ports/feed-states.ts';
-import { changeAccount } from '../../shared/ports/partner-accounts.ts';
-import type { Grant } from '../../shared/ports/token-endpoint.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
-import { publishOwedEvents, restored } from '../refresh-token/account-writes.ts';
+import { publishOwedEvents } from '../refresh-token/account-writes.ts';
 import { releaseRefreshLock } from '../refresh-token/refresh-lock.ts';
 import type { CallOptions, RefreshDeps } from '../refresh-token/refresh-request.ts';
 import { createTokenRequests } from '../refresh-token/token-requests.ts';
-import { missingScopes, pairOf, warnOfOddAnswer } from '../refresh-token/tokens.ts';
+import { pairOf, warnOfOddAnswer } from '../refresh-token/tokens.ts';
+import { connectedElsewhere, createConnectedRow, type Lock } from './connected-row.ts';
 import { exclusively } from './exclusive.ts';
+import { grantOf, type HandedIn, refuseSmallScope, sayingUsed } from './grant.ts';
 import { createUserVerification, type UserVerificationDeps } from './verify-user.ts';
 
 export interface ConnectAccountDeps
@@ -40,14 +38,7 @@ export type ConnectRequest = {
   readonly since?: string;
   readonly sameUser?: boolean;
   readonly newUser?: boolean;
-} & ({ readonly refreshToken: Secret } | { readonly code: Secret; readonly redirectUri?: string });
-
-interface Lock {
-  readonly name: string;
-  readonly holder: string;
-  /** Whether there was an account that could be locked. */
-  readonly isKnown: boolean;
-}
+} & HandedIn;
 
 interface Exchanged {
   readonly pair: TokenPair;
@@ -57,6 +48,7 @@ interface Exchanged {
 
 export function createConnectAccount(deps: ConnectAccountDeps) {
   const { accounts, vault, feedStates, clock, newId, observer, settings } = deps;
+  const row = createConnectedRow(deps);
   const { firstPage, verifyUser } = createUserVerification(deps);
   const requestTokens = createTokenRequests(deps);
 
@@ -122,14 +114,14 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     const generation = isAnew ? Math.max(Math.floor(clock.now() / 1000), last + 1) : last;
     const isNew = !registered.includes(generation);
     const userUnverified = known && !isNew && !sameUser ? await verifyUser(known, look) : undefined;
-    if (isAnew) await begin(lock, generation);
+    if (isAnew) await row.begin(lock, generation);
     const version = await vault.write(name, pair);
     const since = wanted ?? recently;
     // The drain begins other feeds from there, once they are switched on (functions/drain/begin-feeds.ts).
     const beginning = { since, resets: 0, resetsInARow: 0 } as const;
     await feedStates.register({ partnerAccount: name, feed: advertsFeed.name, generation, ...beginning });
     // Last, for it is what makes the drain poll the feed.
-    await publishOwedEvents(deps, await activate(lock, generation, version, pair));
+    await publishOwedEvents(deps, await row.activate(lock, generation, version, pair));
     observer.info('partner account connected', { partnerAccount: name, generation });
     return {
       partnerAccount: name,
@@ -147,88 +139,5 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     return states.filter(({ partnerAccount }) => partnerAccount === name).map(({ generation }) => generation);
   }
 
-  /**
-   * Makes the row one of the new generation that waits for its token. From now on nothing of a user before is used.
-   *
-   * @throws {PartnerError} `account-busy` when the name is somebody else's
-   */
-  async function begin({ name, holder, isKnown }: Lock, generation: number): Promise<void> {
-    const startedAt = clock.now();
-    const at = toInstant(startedAt);
-    const waiting: PartnerAccount = {
-      name,
-      generation,
-      connectedAt: at,
-      stop: { reason: 'disconnected', tokenVersion: '', at },
-      refreshing: { holder, startedAt, until: startedAt + settings.lockMs },
-    };
-    if (!isKnown && (await accounts.write(waiting, 0))) return;
-    // Also where it was ours that was written, by a client that repeats by itself.
-    const account = await changeAccount(accounts, name, (now) =>
-      now.refreshing?.holder === holder && now.generation !== generation
-        ? // What an operator wants of the name holds for whoever has it. Planted fault: pause-lost-by-connect
-          { ...waiting, ...(now.operatorPause && { operatorPause: now.operatorPause }) }
-        : undefined,
-    );
-    if (account?.refreshing?.holder !== holder) throw connectedElsewhere(name);
-  }
-
-  /**
-   * Gives the row its token, from which on it is polled.
-   *
-   * @throws {PartnerError} when somebody else had the account in hand since: what they found is newer than this
-   */
-  async function activate(
-    { name, holder }: Lock,
-    generation: number,
-    version: string,
-    pair: TokenPair,
-  ): Promise<PartnerAccount> {
-    const token = { version, expiresAt: pair.expiresAt, usedAt: pair.obtainedAt };
-    const isOurs = (now: PartnerAccount) => now.refreshing?.holder === holder;
-    const account = await changeAccount(accounts, name, (now) =>
-      isOurs(now) ? { ...restored(now, version, clock.now()), generation, token } : undefined,
-    );
-    if (!account)
-      throw new Error(`partner account ${name} was forgotten while it was being connected: connect it again`);
-    if (isOurs(account)) return account;
-    throw new PartnerError(
-      'account-busy',
-      `connecting ${name} took so long that somebody else refreshed its token or changed it meanwhile: connect it again`,
-    );
-  }
-
   return { connect };
-}
-
-const connectedElsewhere = (name: string) =>
-  new PartnerError(
-    'account-busy',
-    `somebody else connected ${name} at the same time, and nothing of yours was stored: check who, and connect it again if that is not the right user`,
-  );
-
-/** The fault with a word on the refresh token that was handed in, for the service may have replaced it by now. */
-function sayingUsed(error: unknown, handedIn: Secret, { refreshToken }: TokenPair): unknown {
-  if (!(error instanceof PartnerError)) return error;
-  const fate = refreshToken.equals(handedIn)
-    ? 'the refresh token handed in has been used, and is still the newest one'
-    : 'the service has replaced the refresh token handed in, and the new one was not stored: ' +
-      'do not hand the old one in again, but have the user authorize anew, or get the newest one from the service';
-  const { code, message, status, serviceCode, retryAfterMs } = error;
-  return new PartnerError(code, `${message} (${fate})`, { status, serviceCode, retryAfterMs, cause: error });
-}
-
-function grantOf(request: ConnectRequest, scope: string): Grant {
-  if ('refreshToken' in request) return { type: 'refresh_token', refreshToken: request.refreshToken };
-  const { code, redirectUri } = request;
-  return { type: 'authorization_code', code, scope, ...(redirectUri === undefined ? {} : { redirectUri }) };
-}
-
-function refuseSmallScope({ scope }: TokenPair, required: string): void {
-  const missing = missingScopes(scope, required);
-  if (missing.length === 0) return;
-  throw new PartnerError(
-    'scope-refused',
-    `the scope granted is too small: "${scope}" lacks ${missing.join(', ')}`,
-  );
 }

@@ -75,7 +75,7 @@ export const plantedByOperator: readonly PlantedFault[] = [
       entry: 'connect.ts',
       replacements: [
         {
-          file: 'connect-account.ts',
+          file: 'connected-row.ts',
           from: '...(now.operatorPause && { operatorPause: now.operatorPause })',
           to: '',
         },
