@@ -77,6 +77,7 @@ const expectedOccurrences: readonly string[] = [
     'dropped',
     'not-listed',
   ),
+  ...named('audit', 'all as published', 'differs', 'undecided', 'repaired', 'looks again', 'fails'),
   ...named('budget', 'rate-limited', 'circuit', 'trial', 'recovered'),
 ];
 

@@ -16,6 +16,8 @@ export const invariants = {
   'nobody-delays-another': 'one bad advert or partner account delays no other',
   'books-balance': 'the books account for every ID that was listed',
   'history-answers': 'what `history` says of an advert is what became of it',
+  'audit-true':
+    'an audit names what was published and is not so, all of it, and nothing that a change explains',
   'run-ends': 'the run itself ends without an error',
 } as const;
 export type Invariant = keyof typeof invariants;

@@ -92,6 +92,13 @@ export interface Plan {
   readonly lostAccount: string | undefined;
   readonly redrives: readonly { readonly key: string; readonly atMs: number }[];
   readonly rejections: readonly { readonly key: string; readonly account: string; readonly atMs: number }[];
+  /** Somebody compares what was published with what the service says. */
+  readonly audits: readonly {
+    readonly key: string;
+    readonly account: string;
+    readonly atMs: number;
+    readonly repair: boolean;
+  }[];
   /** Somebody has a feed read again, from so long before. */
   readonly resyncs: readonly {
     readonly key: string;
@@ -327,6 +334,7 @@ function planOfAdverts(seed: number): Plan {
       })),
       ...rejectedAtOnce,
     ],
+    audits: auditsOf(streamOf(hashOf('audits', seed)), accounts, chaosMs),
     resyncs,
     maxSkewMs: pick(random, [0, 0, 500, 2_500]),
     maxLateMs: isOvertaken ? 9_000 : pick(random, [1_500, 6_000, 20_000]),
@@ -389,6 +397,15 @@ const resyncsOf = (random: Random, accounts: readonly string[], chaosMs: number)
       rejectedMs,
     };
   });
+
+/** In half of the worlds. */
+const auditsOf = (random: Random, accounts: readonly string[], chaosMs: number): Plan['audits'] =>
+  Array.from({ length: random() < 0.5 ? 0 : between(random, 1, 3) }, (_, index) => ({
+    key: `audit-${index}`,
+    account: pick(random, accounts),
+    atMs: between(random, 0, chaosMs),
+    repair: random() < 0.3,
+  }));
 
 /** The cursors of all accounts at a time, once or more. */
 const rejectedAtOnceOf = (random: Random, accounts: readonly string[], chaosMs: number): Plan['rejections'] =>

@@ -3,6 +3,7 @@ import type { Violation } from '../model/history.ts';
 import type { Invariant } from '../model/invariants.ts';
 import { simulate } from '../run/simulate.ts';
 import { realUseCases } from '../world/use-cases.ts';
+import { plantedInAudit } from './audit.ts';
 import { plantedInDrain } from './drain.ts';
 import { plantedInFanOut } from './fan-out.ts';
 import { plantedInHistory } from './history.ts';
@@ -18,6 +19,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...plantedInWaiting,
   ...plantedByOperator,
   ...plantedInHistory,
+  ...plantedInAudit,
 ];
 
 export interface Found {

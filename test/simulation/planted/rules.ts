@@ -59,5 +59,8 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'tokens-held-back': 'tokens are kept alive while all else is paused',
   'pause-lost-by-connect': 'what an operator has paused stays so when somebody connects it again',
   'history-trusts-the-row': 'an event whose message has no outcome is not called published',
+  'audit-does-not-wait': 'an audit waits until the feed lists every change that it may have seen',
+  'audit-before-settled': 'a difference counts only when no message of the advert waits',
+  'audit-without-feed': 'a difference counts only when the feed lists no change of the advert',
   'history-without-parked': 'what waits outside the queue is looked for, too',
 };

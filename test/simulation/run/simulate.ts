@@ -64,6 +64,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
     await checkBooks(world);
     supervisor.calmDown();
     const isDone = await supervisor.untilIdle(minCalmMs, maxCalmMs);
+    await supervisor.audit();
     await supervisor.redrive(0.5);
     const isDoneAgain = await supervisor.untilIdle(5_000, maxCalmMs);
     await checkListings(world);

@@ -5,10 +5,13 @@ import type { createDrain } from '../../../functions/drain/drain.ts';
 import type { pollFeed } from '../../../functions/drain/poll-feed.ts';
 import type { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
+import type { AuditResult, audit } from '../../../operations/audit/audit.ts';
+import { sampleSource } from '../../../operations/audit/sources.ts';
 import type { readHistory } from '../../../operations/history/read-history.ts';
 import type { createParking } from '../../../shared/aws/parking/parking.ts';
 import { advertsFeed } from '../../../shared/contract/feeds.ts';
 import type { RefreshOutcome } from '../../../shared/contract/refresh-token.ts';
+import { stopOf } from '../../../shared/domain/partner-account.ts';
 import { placeOf } from '../../../shared/domain/queue/parked-message.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
 import type { createPartnerClient } from '../../../shared/partner-api/client.ts';
@@ -37,6 +40,7 @@ export interface UseCases {
   readonly createPartnerClient: typeof createPartnerClient;
   readonly pollFeed: typeof pollFeed;
   readonly createParking: typeof createParking;
+  readonly audit: typeof audit;
   /** What a person asks; it runs in no process of the bridge. */
   readonly readHistory: typeof readHistory;
 }
@@ -72,8 +76,10 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   const { useCases } = wiring;
   const counts = new Map<string, number>();
 
-  function start(name: string) {
-    const { log, phase, rates, coverage } = world;
+  /** @param isSpared nothing goes wrong with the process itself, nor with its calls to AWS */
+  function start(name: string, isSpared = false) {
+    const { log, rates, coverage } = world;
+    const phase = isSpared ? { chaos: false } : world.phase;
     const { maxSkewMs, maxLateMs, ratesOfPorts } = plan;
     const seed = hashOf('process', plan.seed);
     const process = createProcess(
@@ -270,6 +276,38 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     await within(started, 300_000, read);
   }
 
+  /**
+   * As the command line does it, on a machine where nothing goes wrong: of an audit that ends half-way nothing is to be seen.
+   *
+   * @returns undefined when the partner account is not connected
+   */
+  async function runAudit(
+    name: string,
+    partnerAccount: string,
+    repair: boolean,
+  ): Promise<AuditResult | undefined> {
+    const started = start(name, true);
+    const { ports } = started;
+    const { audits, publishedAdverts, waitingMessages } = world.state;
+    const { accounts: _accounts, ...poll } = pollDepsOf(started);
+    const account = (await ports.accounts.read(partnerAccount))?.value;
+    if (!account || stopOf(account)) return undefined;
+    const key = { partnerAccount, generation: account.generation };
+    return within(started, 900_000, () =>
+      useCases.audit(
+        {
+          poll: { ...poll, settings: { ...poll.settings, maxRequestsPerSecond: plan.requestsPerSecond } },
+          ...{ audits, histories: ports.histories, adverts: poll.reader, isDelivering: () => true },
+          isSettled: async (...advert) => (await waitingMessages.ofAdvert(...advert)).length === 0,
+          onProgress: ({ waitsFor }) => waitsFor === 'feed' && world.coverage.count('audit: looks again'),
+        },
+        key,
+        sampleSource(publishedAdverts, key, 299),
+        { repair, signal: new AbortController().signal },
+      ),
+    );
+  }
+
   /** Takes batch after batch, as a Lambda instance does, until it dies. */
   async function work(name: string, isOver: () => boolean): Promise<Process> {
     const started = start(name);
@@ -387,5 +425,5 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       use.forget(partnerAccount, (generation) => ports.histories.remove(partnerAccount, generation)),
     );
 
-  return { drain, resync, work, sweep, connect, disconnect, forget };
+  return { drain, resync, audit: runAudit, work, sweep, connect, disconnect, forget };
 }

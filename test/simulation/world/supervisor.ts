@@ -11,6 +11,7 @@ import { changeAccount } from '../../../shared/ports/partner-accounts.ts';
 import { between, hashOf, streamOf } from '../model/random.ts';
 import { epochMs } from '../model/scheduler.ts';
 import { secretMark } from '../model/token-desk.ts';
+import { createAuditor } from './auditor.ts';
 import { editsSecretOfStopped } from './secret-editor.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { Stages } from './stages.ts';
@@ -29,6 +30,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   const forgetting = new Set<string>();
   /** Names that a person wants to give to another user, until that has worked. */
   const handingOver = new Map<string, { isTold: boolean; hasBegun: boolean }>();
+  const auditor = createAuditor(world, stages);
   let commands = 0;
   let over = false;
 
@@ -217,8 +219,9 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     while (letters.length > 0) {
       const [letter] = letters.splice(Math.floor(random() * letters.length), 1);
       if (letter?.letter.message) log.trace('a person', () => `redrives ${letter.letter.message?.key}`);
-      if (letter && (await state.deadLetters.redrive(letter.id)) === 'redriven')
-        world.coverage.count('queue: redriven');
+      if (!letter || (await state.deadLetters.redrive(letter.id)) !== 'redriven') continue;
+      world.coverage.count('queue: redriven');
+      auditor.redriven(`${letter.letter.partnerAccount}/${letter.letter.advertId}`);
     }
   }
 
@@ -312,6 +315,12 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       atMoment(atMs, () => {
         if (!log.allows(key, () => `a person has the feed of ${account} read again`)) return;
         quietly(readAgain(key, account, backMs));
+      });
+    }
+    for (const { key, atMs, account, repair } of plan.audits) {
+      atMoment(atMs, () => {
+        if (!log.allows(key, () => `a person audits ${account}${repair ? ', with repair' : ''}`)) return;
+        quietly(auditor.run(key, account, repair));
       });
     }
     for (const { key, atMs } of plan.redrives) {
@@ -471,10 +480,27 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     await scheduler.run(() => scheduler.now() >= until);
   }
 
+  /** One account after another, where somebody audits at all. */
+  async function audit(): Promise<void> {
+    let isOver = plan.audits.length === 0;
+    const all = async () => {
+      for (const account of plan.accounts) {
+        if (account !== plan.lostAccount) await auditor.runAtRest(account, plan.seed % 3 === 0);
+      }
+    };
+    if (!isOver)
+      quietly(
+        all().finally(() => {
+          isOver = true;
+        }),
+      );
+    await scheduler.run(() => isOver);
+  }
+
   async function stoppedAccounts(): Promise<string[]> {
     const accounts = await state.partnerAccounts.list();
     return accounts.filter((account) => stopOf(account)).map(({ name }) => name);
   }
 
-  return { setUp, begin, calmDown, redrive, dropDeadLetters, untilIdle, letDaysPass, stoppedAccounts };
+  return { setUp, begin, calmDown, redrive, dropDeadLetters, audit, untilIdle, letDaysPass, stoppedAccounts };
 }

@@ -255,7 +255,8 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
           }
           if (fetch && (incident !== 'wrong-id' || response.status !== 200)) {
             seen.fetches.set(`${fetch.account}/${fetch.advertId}`, fetch);
-            history.fetched(fetch);
+            // What an audit sees does not bring anything to the bus.
+            if (!process.name.startsWith('audit')) history.fetched(fetch);
           }
           const headers: Record<string, string> = { ...response.headers };
           const seconds = headers['retry-after'];

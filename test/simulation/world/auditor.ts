@@ -1,0 +1,75 @@
+/** A person who has what was published compared with what the service says, and holds the answer against what is so. */
+
+import type { AuditResult } from '../../../operations/audit/audit.ts';
+import type { SimWorld } from './sim-world.ts';
+import type { Stages } from './stages.ts';
+
+export function createAuditor(world: SimWorld, stages: Stages) {
+  const { scheduler, state, history, users, service, coverage } = world;
+  /** When each advert's dead letters were redriven, by `account/advert`. */
+  const redrivenAt = new Map<string, number>();
+
+  /** Adverts of which changes were given up: what was published is wrong without them. */
+  async function givenUp(sinceMs: number): Promise<ReadonlySet<string>> {
+    const letters = await state.deadLetters.list({ limit: Number.POSITIVE_INFINITY });
+    const lying = letters.map(
+      ({ letter }) => `${letter.message?.partnerAccount}/${letter.message?.advertId}`,
+    );
+    const redriven = [...redrivenAt].filter(([, at]) => at >= sinceMs).map(([subject]) => subject);
+    return new Set([...lying, ...redriven]);
+  }
+
+  function count({ progress }: AuditResult): void {
+    const { differing, undecided, repaired } = progress;
+    if (differing.length + undecided.length === 0) coverage.count('audit: all as published');
+    if (differing.length > 0) coverage.count('audit: differs');
+    if (undecided.length > 0) coverage.count('audit: undecided');
+    if (repaired > 0) coverage.count('audit: repaired');
+  }
+
+  const violated = (subject: string, message: string) =>
+    history.violated({ invariant: 'audit-true', subject, message: `advert ${subject} ${message}` });
+
+  /** @returns what it found; undefined when it could not be carried out */
+  async function run(key: string, account: string, repair: boolean): Promise<AuditResult | undefined> {
+    const begun = scheduler.now();
+    const result = await stages.audit(key, account, repair).catch(() => coverage.count('audit: fails'));
+    if (!result) return undefined;
+    count(result);
+    const known = await givenUp(begun);
+    for (const { advertId, published, actual } of result.progress.differing) {
+      const subject = `${account}/${advertId}`;
+      if (known.has(subject)) continue;
+      violated(
+        subject,
+        `is said to differ (published ${published}, is ${actual}), but no change was given up`,
+      );
+    }
+    return result;
+  }
+
+  return {
+    run,
+    redriven: (subject: string): void => void redrivenAt.set(subject, scheduler.now()),
+
+    /** When nothing changes any more, an audit has to name all that is wrong. */
+    async runAtRest(account: string, repair: boolean): Promise<void> {
+      const result = await run(`audit-at-rest-${account}`, account, repair);
+      const { generation = 0 } = (await state.partnerAccounts.read(account))?.value ?? {};
+      if (result?.end !== 'done') return;
+      const { differing, undecided } = result.progress;
+      const named = new Set([...differing.map(({ advertId }) => advertId), ...undecided]);
+      const { advertIds } = await state.publishedAdverts.page({ partnerAccount: account, generation });
+      for (const advertId of advertIds.filter((id) => !named.has(id))) {
+        const key = { partnerAccount: account, generation, feed: 'adverts', advertId } as const;
+        const row = await state.advertHistories.read(key);
+        const actual = service.status(users.currentOf(account), advertId);
+        if (row?.status !== actual)
+          violated(
+            `${account}/${advertId}`,
+            `was published as ${row?.status}, is ${actual}, and the audit says nothing of it`,
+          );
+      }
+    },
+  };
+}
