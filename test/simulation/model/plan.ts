@@ -239,6 +239,12 @@ function planOfAdverts(seed: number): Plan {
   const resyncs = isOvertaken || later() < 0.7 ? [] : resyncsOf(later, accounts, chaosMs);
   const rejectedAtOnce = later() < 0.2 ? rejectedAtOnceOf(later, accounts, chaosMs) : [];
 
+  const changes = isOvertaken
+    ? clustersOf(random, chaosMs)
+    : changesOf(random, accounts, usualMs).map(
+        isDateWrong || resyncs.length > 0 ? ofManyAdverts : (change) => change,
+      );
+
   return {
     seed,
     temper,
@@ -249,11 +255,7 @@ function planOfAdverts(seed: number): Plan {
     accounts,
     feeds: undefined,
     chaosMs,
-    changes: isOvertaken
-      ? clustersOf(random, chaosMs)
-      : changesOf(random, accounts, usualMs).map(
-          isDateWrong || resyncs.length > 0 ? ofManyAdverts : (change) => change,
-        ),
+    changes,
     troubles: siege
       ? [{ key: 'siege', kind: siege, account: pick(waits, accounts), fromMs: 30_000, untilMs: chaosMs }]
       : some(isOvertaken ? 0 : temper === 'late' ? 1 : 3).map((index) => {
@@ -334,7 +336,7 @@ function planOfAdverts(seed: number): Plan {
       })),
       ...rejectedAtOnce,
     ],
-    audits: auditsOf(streamOf(hashOf('audits', seed)), accounts, chaosMs),
+    audits: auditsOf(streamOf(hashOf('audits', seed)), accounts, changes, chaosMs),
     resyncs,
     maxSkewMs: pick(random, [0, 0, 500, 2_500]),
     maxLateMs: isOvertaken ? 9_000 : pick(random, [1_500, 6_000, 20_000]),
@@ -398,14 +400,20 @@ const resyncsOf = (random: Random, accounts: readonly string[], chaosMs: number)
     };
   });
 
-/** In half of the worlds. */
-const auditsOf = (random: Random, accounts: readonly string[], chaosMs: number): Plan['audits'] =>
-  Array.from({ length: random() < 0.5 ? 0 : between(random, 1, 3) }, (_, index) => ({
-    key: `audit-${index}`,
-    account: pick(random, accounts),
-    atMs: between(random, 0, chaosMs),
-    repair: random() < 0.3,
-  }));
+/** In half of the worlds, mostly just after a change, which the feed may not list yet. */
+const auditsOf = (
+  random: Random,
+  accounts: readonly string[],
+  changes: readonly PlannedChange[],
+  chaosMs: number,
+): Plan['audits'] =>
+  Array.from({ length: random() < 0.5 ? 0 : between(random, 2, 4) }, (_, index) => {
+    const { account, atMs } = pick(random, changes);
+    const moment = { key: `audit-${index}`, repair: random() < 0.3 };
+    return random() < 0.8
+      ? { ...moment, account, atMs: atMs + between(random, 0, 3_000) }
+      : { ...moment, account: pick(random, accounts), atMs: between(random, 0, chaosMs) };
+  });
 
 /** The cursors of all accounts at a time, once or more. */
 const rejectedAtOnceOf = (random: Random, accounts: readonly string[], chaosMs: number): Plan['rejections'] =>
