@@ -38,6 +38,7 @@ const quick = [
   'aged-while-paused',
   'hidden-while-paused',
   'tokens-held-back',
+  'audit-does-not-wait',
 ];
 
 describe('the checker', () => {
