@@ -26,7 +26,7 @@ export function explainDenied({ message }: Error, role: string | undefined): str
     : '';
   return (
     `${denied}.${why} Run this command with the role ${role} (output CatchUpRoleArn), for example by a profile that names ` +
-    'it: docs/operate/deploy.md, "Backfill and resync"'
+    'it: docs/operate/deploy.md, "Backfill, resync and audit"'
   );
 }
 

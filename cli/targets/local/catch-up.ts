@@ -5,7 +5,7 @@ import type { BridgeSettings } from '../../../shared/contract/settings.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
 import { isRunning } from '../../../shared/sqlite/file/run-lock.ts';
 import { silentObserver } from '../../shared/silent-observer.ts';
-import type { CatchUp } from '../ports/catch-up.ts';
+import { type CatchUp, concurrency } from '../ports/catch-up.ts';
 import { baseUrlOf, type LocalBridge, settingsWith } from './bridge.ts';
 
 /** Catching up on the embedded state, beside a `run` of the same folder or without one. */
@@ -20,6 +20,7 @@ export function localCatchUp(bridge: LocalBridge, given: Partial<BridgeSettings>
     events: noSubscriberYet,
     observer: silentObserver,
     newId: () => `catch-up-${randomUUID()}`,
+    concurrency,
   });
   onClose(() => partner.client.close());
   return {

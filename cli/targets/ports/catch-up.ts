@@ -4,6 +4,9 @@ import type { AdvertReader } from '../../../shared/ports/advert-reader.ts';
 import type { Backfills } from '../../../shared/ports/backfills.ts';
 import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts';
 
+/** Connections to the partner service: an audit has so many adverts on their way. */
+export const concurrency = 10;
+
 /** What `backfill`, `resync` and `audit` ask of a bridge, whichever kind it is. */
 export interface CatchUp {
   readonly accounts: PartnerAccounts;

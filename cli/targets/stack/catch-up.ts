@@ -15,7 +15,7 @@ import { createPartnerService } from '../../../shared/partner-api/partner-servic
 import { functionConfig } from '../../../shared/runtime/config.ts';
 import { drainLimits } from '../../../shared/runtime/limits.ts';
 import { silentObserver } from '../../shared/silent-observer.ts';
-import type { CatchUp } from '../ports/catch-up.ts';
+import { type CatchUp, concurrency } from '../ports/catch-up.ts';
 import type { StackBridge } from './bridge.ts';
 
 /** Catching up on a stack, with the settings that its drain has and within its rate budget. */
@@ -30,6 +30,7 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
   const partner = createPartnerService({
     baseUrl: config.partnerBaseUrl,
     settings: config,
+    concurrency,
     budgetStore: createBudgetStore(table),
     observer: silentObserver,
     accounts: createPartnerAccounts(table),
