@@ -7,6 +7,8 @@ import type { StackOutputs } from './stack-outputs.ts';
 export interface StackState {
   /** `enabled`, or what else: `drain disabled`, `unknown`. */
   readonly schedule: string;
+  /** Names of the schedules that are there and not enabled. */
+  readonly schedulesOff: readonly string[];
   /** Of fan-out's event source mapping: `enabled`, `disabled`, `missing`, `unknown`, or while it changes `enabling` and such. */
   readonly mapping: string;
   readonly mappingId: string | null;
@@ -33,6 +35,7 @@ export interface StackPlaces {
 }
 
 const unknown = 'unknown';
+const missing = 'missing';
 
 /** Looks at everything side by side. What AWS does not show is in `unseen`, and hides nothing else. */
 export async function readStackState(
@@ -56,7 +59,8 @@ export async function readStackState(
       seen('the age of the oldest message', oldestMessage(cloudWatch, outputs.queueUrl, nowMs)),
     ]);
     return {
-      schedule: schedule ?? unknown,
+      schedule: schedule?.state ?? unknown,
+      schedulesOff: schedule?.off ?? [],
       mapping: mapping?.state ?? unknown,
       mappingId: mapping?.id ?? null,
       alarms: alarms ?? null,
@@ -70,7 +74,7 @@ export async function readStackState(
 }
 
 /** @see https://docs.aws.amazon.com/scheduler/latest/APIReference/API_GetSchedule.html */
-async function scheduleState(client: SchedulerClient, outputs: StackOutputs): Promise<string> {
+async function scheduleState(client: SchedulerClient, outputs: StackOutputs) {
   const names = { drain: outputs.drainScheduleName, 'refresh-token': outputs.refreshTokenScheduleName };
   const states = await Promise.all(
     Object.entries(names).map(async ([of, Name]) => {
@@ -78,15 +82,18 @@ async function scheduleState(client: SchedulerClient, outputs: StackOutputs): Pr
       const state = await client.send(new GetScheduleCommand({ Name })).then(
         ({ State = unknown }) => State.toLowerCase(),
         (error: unknown) => {
-          if (error instanceof Error && error.name === 'ResourceNotFoundException') return 'missing';
+          if (error instanceof Error && error.name === 'ResourceNotFoundException') return missing;
           throw error;
         },
       );
-      return { of, state };
+      return { of, state, name: Name };
     }),
   );
   const others = states.filter(({ state }) => state !== 'enabled');
-  return others.length === 0 ? 'enabled' : others.map(({ of, state }) => `${of} ${state}`).join(', ');
+  return {
+    state: others.length === 0 ? 'enabled' : others.map(({ of, state }) => `${of} ${state}`).join(', '),
+    off: others.filter(({ state }) => state !== missing).map(({ name }) => name),
+  };
 }
 
 /** @see https://docs.aws.amazon.com/lambda/latest/api/API_ListEventSourceMappings.html */
@@ -95,7 +102,7 @@ async function mappingState(client: LambdaClient, functionName: string) {
     new ListEventSourceMappingsCommand({ FunctionName: functionName }),
   );
   const [mapping] = EventSourceMappings;
-  return { state: mapping ? (mapping.State ?? unknown).toLowerCase() : 'missing', id: mapping?.UUID ?? null };
+  return { state: mapping ? (mapping.State ?? unknown).toLowerCase() : missing, id: mapping?.UUID ?? null };
 }
 
 /** @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_DescribeAlarms.html */

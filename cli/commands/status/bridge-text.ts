@@ -46,6 +46,15 @@ const ago = (instant: string, nowMs: number): string =>
 
 type Sentence = (status: Status, target: Target, nowMs: number) => string | string[];
 
+/** A plain deployment does not look at what was deleted or changed by hand. */
+const makeAgain = '`npx cdk deploy --revert-drift`, with the settings that the stack has';
+
+/** All of a schedule has to be given again with a change of it. */
+const enableSchedule = (name: string): string =>
+  'aws scheduler update-schedule --state ENABLED --cli-input-json ' +
+  `"$(aws scheduler get-schedule --name ${name} --output json --query '{Name:Name,GroupName:GroupName,Description:Description,` +
+  'ScheduleExpression:ScheduleExpression,FlexibleTimeWindow:FlexibleTimeWindow,Target:Target}\')"';
+
 /** One for each cause, with the command that mends it. */
 const sentences: Readonly<Record<string, Sentence>> = {
   circuit: ({ pausedUntil }, target, nowMs) =>
@@ -55,15 +64,15 @@ const sentences: Readonly<Record<string, Sentence>> = {
       : `Nothing is sent until ${pausedUntil} (${Math.ceil((Date.parse(pausedUntil) - nowMs) / 1000)} s), then one request as a trial. `) +
     'Find out who sends more than it allows from here, and wait; a restart does not shorten it. ' +
     `When the service lets you in again: \`${commandFor(target, 'resume --early')}\``,
-  schedule: ({ schedule }) =>
-    `The schedule is not as deployed (${schedule}): what it starts does not run by itself. Switch it on (NAME is the output ` +
-    'DrainScheduleName or RefreshTokenScheduleName): `aws scheduler update-schedule --state ENABLED --cli-input-json ' +
-    '"$(aws scheduler get-schedule --name NAME --output json --query \'{Name:Name,GroupName:GroupName,Description:Description,' +
-    'ScheduleExpression:ScheduleExpression,FlexibleTimeWindow:FlexibleTimeWindow,Target:Target}\')"`',
+  schedule: ({ schedule, schedulesOff = [] }) => [
+    `The schedule is not as deployed (${schedule}): what it starts does not run by itself.`,
+    ...schedulesOff.map((name) => `Switch it on: \`${enableSchedule(name)}\``),
+    ...(schedule?.includes('missing') ? [`Make it again: ${makeAgain}`] : []),
+  ],
   mapping: ({ mapping, mappingId }) =>
     `The event source mapping of fan-out is ${mapping}: changes wait in the queue, and no event is published. ` +
     (mappingId === null
-      ? 'Make it again: `npx cdk deploy`, after the change of a setting of it'
+      ? `Make it again: ${makeAgain}`
       : `Switch it on: \`aws lambda update-event-source-mapping --uuid ${mappingId} --enabled\``),
   'unreadable-row': ({ unreadable }) =>
     unreadable.map(

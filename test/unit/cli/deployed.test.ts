@@ -339,7 +339,7 @@ describe('what AWS runs, in status', () => {
       'a schedule that is switched off',
       () => scheduler.on(GetScheduleCommand, { Name: 'DrainScheduleName' }).resolves({ State: 'DISABLED' }),
       { schedule: 'drain disabled', attention: ['schedule'] },
-      /schedule is not as deployed \(drain disabled\).*`aws scheduler update-schedule --state ENABLED /,
+      /schedule is not as deployed \(drain disabled\).*`aws scheduler update-schedule --state ENABLED .* get-schedule --name DrainScheduleName /s,
     ],
     [
       'a schedule that is gone',
@@ -348,7 +348,7 @@ describe('what AWS runs, in status', () => {
           .on(GetScheduleCommand, { Name: 'RefreshTokenScheduleName' })
           .rejects(Object.assign(new Error('no'), { name: 'ResourceNotFoundException' })),
       { schedule: 'refresh-token missing', attention: ['schedule'] },
-      /refresh-token missing/,
+      /refresh-token missing.*`npx cdk deploy --revert-drift`/s,
     ],
     [
       'an event source mapping that is switched off',
@@ -363,7 +363,7 @@ describe('what AWS runs, in status', () => {
       'an event source mapping that is gone',
       () => lambda.on(ListEventSourceMappingsCommand).resolves({ EventSourceMappings: [] }),
       { mapping: 'missing', attention: ['mapping'] },
-      /mapping of fan-out is missing: .*`npx cdk deploy`/,
+      /mapping of fan-out is missing: .*`npx cdk deploy --revert-drift`/,
     ],
     [
       'an alarm that is raised',
