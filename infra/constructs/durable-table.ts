@@ -12,7 +12,7 @@ export interface DurableTableKeys {
  * protected against deletion by hand. Encrypted with the key that DynamoDB owns: it holds no secret, and any other key is
  * paid for with each request.
  *
- * @param existing name of a table to take in its place, as it is: restored from a backup, or kept from an earlier stack
+ * @param existing name of a table to take in its place, as it is: one that was restored
  */
 export function durableTable(
   scope: Construct,

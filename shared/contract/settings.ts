@@ -157,7 +157,7 @@ export const stackSettings = v.object({
   organizationId: v.optional(
     v.pipe(v.string(), v.regex(/^o-[a-z0-9]{10,32}$/, 'expected an organization ID such as o-a1b2c3d4e5')),
   ),
-  /** Names of tables that exist, restored or kept, in place of those that the stack makes. */
+  /** Names of restored tables, in place of those that the stack makes. */
   feedStateTable: v.optional(tableName),
   advertStatusTable: v.optional(tableName),
   alarmEmail: v.optional(v.pipe(v.string(), v.email('expected an email address'))),

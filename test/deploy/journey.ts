@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { startSandbox } from '../../sandbox/server.ts';
-import { backUpSteps, restoreSteps } from './drill/restore.ts';
+import { restoreSteps } from './drill/restore.ts';
 import { drillSteps } from './drill/run.ts';
 import { awsEnvironment, connectTo, repository, searchPath } from './emulator/cloud.ts';
 import { type MiniStack, startMiniStack } from './emulator/ministack.ts';
@@ -152,7 +152,6 @@ export async function journey(surroundings: Surroundings): Promise<void> {
       portConformance(env, folder, processes, say),
     );
   }
-  const backedUp = options.parts.includes('drill') ? await backUpSteps(deployment, around) : undefined;
+  if (options.parts.includes('drill')) await restoreSteps(deployment, around);
   await destroySteps(deployment);
-  if (backedUp) await restoreSteps(deployment, backedUp);
 }

@@ -38,23 +38,3 @@ export const deadLetters: Exercise = {
     await scene.follow('dead-letters-drop', { ID: malformed });
   },
 };
-
-/** A subscriber asks where an event is. */
-export const missingEvent: Exercise = {
-  alarm: 'An event did not come',
-  isWithoutAlarm: true,
-  provokedBy: 'an advert that was published, and one that the service never listed',
-  mendedBy: 'history',
-
-  async provoke({ deployment, adverts }) {
-    deployment.sandbox.control.setStatus(adverts[1] ?? '', 'moderated');
-    await deliver(deployment, 1);
-  },
-  async mend(scene) {
-    const { account, adverts } = scene;
-    const answerOf = async (advert = '') =>
-      (await scene.follow('history', { NAME: account, ADVERT: advert })).trimEnd().split('\n').at(-1) ?? '';
-    assert.match(await answerOf(adverts[1]), /published/);
-    assert.match(await answerOf(adverts[7]), /not listed|never listed|has not/);
-  },
-};

@@ -10,28 +10,28 @@ export interface Block {
 
 export interface Page {
   readonly headings: readonly string[];
+  /** Blocks of commands without a name: nobody would see that they are never tried. */
+  readonly nameless: readonly string[];
   readonly blocks: readonly Block[];
 }
 
 const part =
   /^## (?<heading>.+)$|^(?: *<!-- drill: (?<name>[\w-]+) -->\n)?(?<indent> *)```sh\n(?<text>[\s\S]*?)^ *```$/gm;
 
-/**
- * @throws {Error} for a block of commands without a name, and for a name that two blocks have: nobody would see that its
- *   commands are never tried
- */
+/** @throws {Error} for a name that two blocks have */
 export function pageOf(markdown: string): Page {
   const headings: string[] = [];
   const blocks: Block[] = [];
+  const nameless: string[] = [];
   for (const { groups = {} } of markdown.matchAll(part)) {
     const { heading, name, indent = '' } = groups;
     const text = (groups.text ?? '').replaceAll(new RegExp(`^${indent}`, 'gm'), '');
     if (heading !== undefined) headings.push(heading);
-    else if (name === undefined) throw new Error(`no <!-- drill: NAME --> before:\n${text}`);
+    else if (name === undefined) nameless.push(text);
     else if (blocks.some((block) => block.name === name)) throw new Error(`two blocks are named ${name}`);
     else blocks.push({ name, heading: headings.at(-1), text });
   }
-  return { headings, blocks };
+  return { headings, blocks, nameless };
 }
 
 /**

@@ -8,7 +8,7 @@ const timeoutMs = 90_000;
 /** What a person has at hand: `advert-bridge`, `aws`, a browser, and a folder for a file or two. */
 export interface Shell {
   /**
-   * Runs the lines as they are, up to the first that fails.
+   * Runs the lines as they are, up to the first that fails with another exit code than those expected.
    *
    * @param expected exit codes that are fine; default: 0, and 3, which tells that something is left for a person
    * @throws {Error} with all that they said, for any other exit code
@@ -48,9 +48,11 @@ export async function openShell(
 
   return {
     async run(lines, expected = [0, 3]) {
-      // Without --norc bash takes standard input, which is a socket, for a login from elsewhere.
-      // Through a pipe, for nobody can open /dev/stdout where it is a socket.
-      const args = ['--norc', '-eu', '-o', 'pipefail', '-c', `{\n${lines}\n} | cat`];
+      const goOn = `code=$?; case ' ${expected.join(' ')} ' in *" $code "*) ;; *) exit $code ;; esac`;
+      const script = `{\ntrap '${goOn.replaceAll("'", `'\\''`)}' ERR\n${lines}\n} | cat`;
+      // Without --norc bash takes standard input, which is a socket, for a login from elsewhere; through a pipe, for
+      // nobody can open /dev/stdout where it is a socket.
+      const args = ['--norc', '-u', '-o', 'pipefail', '-c', script];
       const finished = await processes.run({ file: 'bash', args, env: here, cwd }, { timeoutMs });
       if (!expected.includes(finished.code ?? -1)) {
         const { code, stdout, stderr } = finished;

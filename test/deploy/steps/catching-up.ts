@@ -37,7 +37,7 @@ async function newQueue({ sqs }: Cloud, name: string) {
 }
 
 /** What a subscriber holds that applies an event only when its (generation, sequence) is greater. */
-export function tableOf(events: readonly Received[]): Record<string, string | null> {
+function tableOf(events: readonly Received[]): Record<string, string | null> {
   const latest = new Map<string, Details>();
   for (const event of events) {
     const detail = detailOf(event);
