@@ -24,6 +24,7 @@ import { catchingUpSteps, makeArchive } from './steps/catching-up.ts';
 import { chaosSteps } from './steps/chaos.ts';
 import { deliverySteps } from './steps/delivery.ts';
 import { doctorSteps } from './steps/doctor.ts';
+import { feedSteps } from './steps/feeds.ts';
 import { grantSteps } from './steps/grants.ts';
 import { historySteps, tailSteps } from './steps/history.ts';
 import { letterSteps } from './steps/letters.ts';
@@ -125,6 +126,7 @@ export async function journey(surroundings: Surroundings): Promise<void> {
     await letterSteps(deployment);
     await grantSteps(deployment);
     await updateSteps(deployment);
+    await feedSteps(deployment);
     await refusedDeploySteps(deployment);
     await calls.attach();
     await disconnectSteps(deployment);

@@ -37,6 +37,8 @@ export interface Status {
     };
     /** Outcomes counted for a delivery beyond its message's first: on AWS they are counted again. */
     readonly redelivered: number;
+    /** Other feeds than that of adverts. */
+    readonly feeds?: readonly { readonly feed: string; readonly books: { readonly events: number } }[];
   }[];
   readonly queue: { readonly waiting: number; readonly deadLetters: number };
   readonly pausedUntil: string | null;
