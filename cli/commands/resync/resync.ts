@@ -37,11 +37,14 @@ export const addResync = defineCommand(
         resync(poll, name, options.since, {
           feed: options.feed,
           signal,
-          onProgress: (listed, waitsFor) => show(progressText(listed, waitsFor)),
+          onProgress: (listed, waitsFor) => show(progressText(options.feed, listed, waitsFor)),
         }),
       );
     });
-    report({ partnerAccount: name, ...result }, ...resyncedLines(target, name, result));
+    report(
+      { partnerAccount: name, ...result },
+      ...resyncedLines(target, { name, feed: options.feed }, result),
+    );
     return result.finished ? exitCodes.done : exitCodes.needsPerson;
   },
 );

@@ -21,6 +21,7 @@ async function connected() {
   const { control } = local.sandbox;
   return {
     ...local,
+    local: local.run,
     run,
     control,
     feedRequests: () => control.journal.list().filter(({ endpoint }) => endpoint === 'order-feed'),
@@ -73,6 +74,25 @@ describe('a second feed', () => {
     ]);
     expect(told(third.events)).toEqual([
       { type: 'OrderUnavailable', ...order, place: 'order-1001/3', status: null, previousStatus: 'paid' },
+    ]);
+  });
+
+  it('is told of in status, and read again by resync --feed', async () => {
+    const { run, local, control, status } = await connected();
+    await run(both);
+    control.setOrder('1001', 'new');
+    const { stderr } = await run(both);
+    expect(stderr).toContain('1 events');
+
+    const [account] = (await status()).partnerAccounts;
+    expect(account).toMatchObject({ needsPerson: false, books: { events: 0 } });
+    const again = await local('resync main --feed orders --since 2026-01-01T00:00:00Z');
+    expect(again).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('1 orders are fetched again'),
+    });
+    expect(account.feeds).toMatchObject([
+      { feed: 'orders', needsPerson: false, reason: null, books: { listed: 1, events: 1, inFlight: 0 } },
     ]);
   });
 
