@@ -1,5 +1,6 @@
 import { metrics } from '../../shared/contract/names.ts';
 import type { PartnerError } from '../../shared/domain/faults.ts';
+import { objectKeyOf } from '../../shared/domain/history-key.ts';
 import type { AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { Settlement } from '../../shared/ports/deliveries.ts';
 import { type AdvertDeps, firstRow, type Group, keyOf } from './advert.ts';
@@ -14,7 +15,8 @@ import { delayAfter, isGivenUp, retryPolicyOf, sendBack } from './redelivery.ts'
 export async function afterFault(deps: AdvertDeps, group: Group, fault: PartnerError): Promise<Settlement[]> {
   const { histories, observer, clock, random, settings } = deps;
   const head = group[0];
-  const { partnerAccount, advertId, correlationId } = head.message;
+  const { partnerAccount, correlationId } = head.message;
+  const advertId = objectKeyOf(head.message);
   const { countsTries } = retryPolicyOf(fault);
   // A row that cannot be read counts as the first try: that costs one more try, nothing else.
   const row = countsTries ? await histories.read(keyOf(head.message)).catch(() => undefined) : undefined;

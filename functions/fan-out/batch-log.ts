@@ -1,10 +1,11 @@
+import { objectKeyOf } from '../../shared/domain/history-key.ts';
 import type { Settlement } from '../../shared/ports/deliveries.ts';
 
 /** What became of the messages of one page of the feed, within a batch. */
 interface PageLine {
   readonly partnerAccount?: string;
   readonly correlationId?: string;
-  /** Advert IDs by what became of their messages. */
+  /** Advert IDs, or keys of other objects, by what became of their messages. */
   readonly adverts: Record<string, (string | undefined)[]>;
   /** Receive counts of messages delivered before, by advert ID. */
   readonly redelivered?: Record<string, number>;
@@ -21,10 +22,10 @@ export function pagesOf(settlements: readonly Settlement[]): PageLine[] {
     const adverts: PageLine['adverts'] = {};
     for (const { delivery, verdict } of page) {
       const became = verdict.kind === 'done' ? verdict.outcome : verdict.kind;
-      adverts[became] = [...(adverts[became] ?? []), delivery.message?.advertId];
+      adverts[became] = [...(adverts[became] ?? []), objectOf(delivery)];
     }
     const again = page.filter(({ delivery }) => delivery.receives > 1);
-    const redelivered = again.map(({ delivery }) => [delivery.message?.advertId ?? '', delivery.receives]);
+    const redelivered = again.map(({ delivery }) => [objectOf(delivery) ?? '', delivery.receives]);
     return {
       partnerAccount,
       correlationId,
@@ -33,3 +34,5 @@ export function pagesOf(settlements: readonly Settlement[]): PageLine[] {
     };
   });
 }
+
+const objectOf = ({ message }: Settlement['delivery']): string | undefined => message && objectKeyOf(message);

@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
+import { objectKeyOf } from '../../shared/domain/history-key.ts';
 import type { Delivery } from '../../shared/ports/deliveries.ts';
 
 /** @param fault its kind; `reason` says in words why the message is dead-lettered */
@@ -9,7 +10,7 @@ export const deadLetterOf = (
   nowMs: number,
 ): DeadLetter => ({
   partnerAccount: (message ?? about)?.partnerAccount ?? null,
-  advertId: (message ?? about)?.advertId ?? null,
+  advertId: message ? objectKeyOf(message) : (about?.advertId ?? null),
   fault,
   reason,
   at: toInstant(nowMs),

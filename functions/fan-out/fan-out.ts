@@ -6,6 +6,7 @@
  */
 import { lateAfterSeconds, metrics } from '../../shared/contract/names.ts';
 import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
+import { objectKeyOf } from '../../shared/domain/history-key.ts';
 import { operatorPauseOf } from '../../shared/domain/operator-pause.ts';
 import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { ViewedAccounts } from '../../shared/partner-api/tokens/account-views.ts';
@@ -128,7 +129,8 @@ export function createFanOut(given: FanOutDeps) {
     const [head] = group;
     const fault = 'delivered-too-often';
     const reason = `delivered ${head.receives} times without an end: fan-out crashes or runs out of time over it. Its log says more`;
-    const { partnerAccount, advertId } = head.message;
+    const { partnerAccount } = head.message;
+    const advertId = objectKeyOf(head.message);
     observer.error('message dead-lettered', { partnerAccount, advertId, fault, reason });
     // Planted fault: given-up-without-owed
     return deadLetterOldest(deps, group, deadLetterOf(head, { fault, reason }, clock.now()), 0);

@@ -113,5 +113,6 @@ function lineOfPage(line: RawLine, { partnerAccount }: Advert): LogLine[] {
   const fields = fieldsOf(line);
   if (line.from !== 'drain' || fields.partnerAccount !== partnerAccount || fields.advertId !== undefined)
     return [];
+  if (fields.feed !== undefined && fields.feed !== 'adverts') return [];
   return [{ ...commonOf(line, fields), correlationId: textOf(fields.correlationId) }];
 }

@@ -9,6 +9,10 @@ export interface HistoryOwner {
   readonly advertId: string;
 }
 
+/** What tells an object from those of all feeds, in keys, logs and dead letters: an advert's bare ID, `order-7`. */
+export const objectKeyOf = ({ feed, advertId }: Pick<HistoryOwner, 'feed' | 'advertId'>): string =>
+  feeds[feed].keyOf(advertId);
+
 /** Key of an object's history, with which the IDs of its events begin. */
-export const historyKeyOf = ({ partnerAccount, generation, feed, advertId }: HistoryOwner): string =>
-  `${partnerAccount}/${generation}/${feeds[feed].keyOf(advertId)}`;
+export const historyKeyOf = (owner: HistoryOwner): string =>
+  `${owner.partnerAccount}/${owner.generation}/${objectKeyOf(owner)}`;

@@ -240,7 +240,9 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
       seesQueue: true,
       async ofAdvert(partnerAccount, advertId) {
         const isMeant = ({ message }: { readonly message: ChangedAdvert }) =>
-          message.partnerAccount === partnerAccount && message.advertId === advertId;
+          message.partnerAccount === partnerAccount &&
+          message.feed === 'adverts' &&
+          message.advertId === advertId;
         const parked = await parkingLot.oldest(partnerAccount, Number.POSITIVE_INFINITY);
         return [
           ...parked

@@ -1,6 +1,7 @@
 import { checkedJson, ShapeError } from '../../contract/checks.ts';
 import { changedAdvert, type DeadLetter, deadLetter } from '../../contract/messages.ts';
 import { toInstant } from '../../domain/clock.ts';
+import { objectKeyOf } from '../../domain/history-key.ts';
 import type { HeldLetter } from './scan-dead-letters.ts';
 
 export interface Stored {
@@ -25,7 +26,7 @@ export function storedOf(held: HeldLetter): Stored {
     held,
     letter: {
       partnerAccount: message?.partnerAccount ?? null,
-      advertId: message?.advertId ?? null,
+      advertId: message && objectKeyOf(message),
       fault: message ? movedBySqs : 'malformed-message',
       reason: why,
       at: toInstant(held.sentAtMs),

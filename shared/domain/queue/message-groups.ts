@@ -1,14 +1,11 @@
 import TinyQueue from 'tinyqueue';
-import { feeds } from '../../contract/feeds.ts';
 import type { ChangedAdvert } from '../../contract/messages.ts';
+import { objectKeyOf } from '../history-key.ts';
 
 /** Group ID of a message in every queue: messages of one advert, or other object, are delivered in order. */
-export const messageGroupOf = ({
-  partnerAccount,
-  feed,
-  advertId,
-}: Pick<ChangedAdvert, 'partnerAccount' | 'feed' | 'advertId'>): string =>
-  `${partnerAccount}/${feeds[feed].keyOf(advertId)}`;
+export const messageGroupOf = (
+  message: Pick<ChangedAdvert, 'partnerAccount' | 'feed' | 'advertId'>,
+): string => `${message.partnerAccount}/${objectKeyOf(message)}`;
 
 /** A message in the queue, as far as the order of delivery depends on it. */
 export interface Queued {

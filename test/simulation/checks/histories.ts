@@ -39,7 +39,11 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
     const { name, generation } = account;
     // Its rows are being removed, and its messages let go.
     if (history.isForgotten({ account: name, generation })) continue;
-    const listings = Map.groupBy(listingsOf.get(`${name}/${generation}`) ?? [], ({ advertId }) => advertId);
+    // Of adverts: the command knows nothing of orders.
+    const own = (listingsOf.get(`${name}/${generation}`) ?? []).filter(
+      ({ advertId }) => !advertId.startsWith('orders-'),
+    );
+    const listings = Map.groupBy(own, ({ advertId }) => advertId);
     let waiting = 0;
     for (const advertId of [...listings.keys(), strangerId]) {
       const key = { partnerAccount: name, advertId };
