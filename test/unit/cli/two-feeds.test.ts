@@ -89,7 +89,7 @@ describe('a second feed', () => {
     const again = await local('resync main --feed orders --since 2026-01-01T00:00:00Z');
     expect(again).toMatchObject({
       exitCode: 0,
-      stdout: expect.stringContaining('1 orders are fetched again'),
+      stderr: expect.stringContaining('1 orders are fetched again'),
     });
     expect(account.feeds).toMatchObject([
       { feed: 'orders', needsPerson: false, reason: null, books: { listed: 1, events: 1, inFlight: 0 } },
