@@ -148,7 +148,7 @@ export interface Plan {
   }[];
   /** The whole bridge is paused for the days that a run ends with: tokens are kept alive all the same. */
   readonly pausesAtLast: boolean;
-  /** A person ends an open circuit, should there be one. */
+  /** A person ends an open circuit, or a pause that the service asked for, should there be one. */
   readonly lifts: readonly { readonly key: string; readonly atMs: number }[];
   /** Settings that keep events off the bus. */
   readonly publishedEvents: PublishedEvents;

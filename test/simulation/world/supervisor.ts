@@ -257,15 +257,6 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     }));
   }
 
-  async function liftCircuit(): Promise<void> {
-    const { pausedUntilMs, pauseReason } = await state.budgetStore.read();
-    if (pauseReason !== 'circuit' || pausedUntilMs <= scheduler.now()) return;
-    log.trace('a person', () => 'ends the circuit');
-    world.coverage.count('person: ends the circuit');
-    world.traffic.circuitEndedByPerson();
-    await state.budgetStore.recover();
-  }
-
   const pausePorts = { accounts: state.partnerAccounts, budgetStore: state.budgetStore };
 
   async function pauseByOperator(account: string | undefined, forMs?: number): Promise<void> {
@@ -286,6 +277,14 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     world.coverage.count('operator: resumes');
     if (servicePauseUntil !== undefined || circuitEnded)
       world.coverage.count('operator: ends what the service asked for');
+  }
+
+  /** Somebody knows that the service is ready, while it asks to wait or the circuit is open. */
+  async function resumeEarly(): Promise<void> {
+    const { pausedUntilMs, pauseReason } = await state.budgetStore.read();
+    if (pausedUntilMs <= scheduler.now()) return;
+    if (pauseReason === 'circuit') world.coverage.count('person: ends the circuit');
+    await resumeByOperator(undefined, true);
   }
 
   function begin(): void {
@@ -406,7 +405,10 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       });
     }
     for (const { key, atMs } of plan.lifts) {
-      atMoment(atMs, () => log.allows(key, () => 'a person ends the circuit') && void liftCircuit());
+      atMoment(
+        atMs,
+        () => log.allows(key, () => 'a person ends what the service asked for') && void resumeEarly(),
+      );
     }
     const { lostAccount } = plan;
     if (lostAccount) atMoment(plan.chaosMs / 2, () => revoke(lostAccount));
