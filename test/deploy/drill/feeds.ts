@@ -59,10 +59,9 @@ export const scheduleOff: Exercise = {
 
   async mend(scene) {
     const { cloud, outputs } = scene.deployment;
-    assert.match(
-      await scene.follow('status'),
-      /The schedule is not as deployed .*: `aws scheduler update-schedule/,
-    );
+    const told = await scene.follow('status');
+    assert.match(told, /The schedule is not as deployed/);
+    assert.match(told, /`aws scheduler update-schedule --state ENABLED/);
     assert.match(await scene.follow('schedules'), /DISABLED/);
     await scene.follow('enable-schedule', { SCHEDULE: outputs.drainScheduleName });
     const after = await cloud.scheduler.send(new GetScheduleCommand({ Name: outputs.drainScheduleName }));

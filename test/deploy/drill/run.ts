@@ -30,7 +30,7 @@ const auditWaits =
   'an audit that finds a difference waits for overlapSeconds, five minutes; test/unit/operations has it';
 
 const crashes = 'takes an hour of failures; the chaos of this test has crashes, test/infra the definition';
-const historyReads = 'it reads Logs Insights, not tried on the emulator; test/unit/cli has its answers';
+const historyReads = 'it changes nothing, and no alarm leads to it; the journey of this test follows it';
 
 /** Alarms and headings of the runbook without an exercise, and why. */
 const leftOut: Readonly<Record<string, string>> = {
