@@ -1,4 +1,5 @@
 import { paginateScan } from '@aws-sdk/client-dynamodb';
+import { advertIdPattern } from '../contract/checks.ts';
 import { advertStatusTable } from '../contract/tables.ts';
 import type { Table } from './dynamodb/conditional-write.ts';
 
@@ -25,7 +26,9 @@ export async function* latestEvents(
   );
   for await (const { Items = [] } of pages) {
     yield Items.flatMap((item) => {
-      const [partnerAccount = '', generation] = item[pk]?.S?.split('/') ?? [];
+      const [partnerAccount = '', generation, advertId = ''] = item[pk]?.S?.split('/') ?? [];
+      // Objects of other feeds have keys that are no advert IDs.
+      if (!advertIdPattern.test(advertId)) return [];
       const envelope = item.envelope?.S;
       return envelope !== undefined && String(generations.get(partnerAccount)) === generation
         ? [envelope]

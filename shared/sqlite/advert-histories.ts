@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { checkedJson } from '../contract/checks.ts';
+import { advertIdPattern, checkedJson } from '../contract/checks.ts';
 import { advertRow } from '../contract/rows.ts';
 import { historyKeyOf as keyOf } from '../domain/history-key.ts';
 import type { AdvertHistories, AdvertKey } from '../ports/advert-histories.ts';
@@ -84,6 +84,8 @@ export function createLatestPages(store: Store) {
     // '0' is the character after '/': the end of the keys that begin with `history/`.
     const rows = select.all(after, `${history}0`) as unknown as { key: string; envelope: string | null }[];
     const last = rows.at(-1);
-    return last && { after: last.key, envelopes: rows.flatMap(({ envelope }) => envelope ?? []) };
+    // Objects of other feeds have keys that are no advert IDs.
+    const ofAdverts = rows.filter(({ key }) => advertIdPattern.test(key.slice(history.length + 1)));
+    return last && { after: last.key, envelopes: ofAdverts.flatMap(({ envelope }) => envelope ?? []) };
   };
 }

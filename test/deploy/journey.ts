@@ -126,7 +126,6 @@ export async function journey(surroundings: Surroundings): Promise<void> {
     await letterSteps(deployment);
     await grantSteps(deployment);
     await updateSteps(deployment);
-    await feedSteps(deployment);
     await refusedDeploySteps(deployment);
     await calls.attach();
     await disconnectSteps(deployment);
@@ -138,6 +137,7 @@ export async function journey(surroundings: Surroundings): Promise<void> {
     );
     await minimalSubscriberSteps(deployment, minimal);
     await patternSteps(deployment);
+    await feedSteps(deployment);
   }
   if (options.parts.includes('drill')) await drillSteps(deployment, around);
   if (options.parts.includes('chaos')) await chaosSteps(deployment, options);
