@@ -38,7 +38,7 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
   for (const account of await state.partnerAccounts.list()) {
     const { name, generation } = account;
     // Its rows are being removed, and its messages let go.
-    if (history.isForgotten({ account: name, generation })) continue;
+    if (account.stop?.forgetting || history.isForgotten({ account: name, generation })) continue;
     // Of adverts: the command knows nothing of orders.
     const own = (listingsOf.get(`${name}/${generation}`) ?? []).filter(
       ({ advertId }) => !advertId.startsWith('orders-'),
