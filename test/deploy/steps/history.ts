@@ -52,7 +52,8 @@ export async function historySteps({ steps, advertBridge, sandbox, say }: Deploy
 export async function tailSteps(deployment: Deployment, { env, processes, folder }: Around): Promise<void> {
   const { steps, sandbox, cloud, outputs } = deployment;
   const { control } = sandbox;
-  const id = control.truth()[7]?.id ?? '';
+  // One whose whole history no later step expects.
+  const id = control.truth()[3]?.id ?? '';
   let tails = 0;
 
   async function startTail() {
