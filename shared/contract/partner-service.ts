@@ -37,9 +37,6 @@ export const advert = v.object({
   }),
 });
 
-/** Assumed to be like an advert (partner-api.md §4.8). */
-export const order = advert;
-
 /** Seconds, as a number or a numeric string: services of this kind are known to send either. */
 const seconds = v.pipe(
   v.union([

@@ -76,5 +76,3 @@ export async function createAuditedWorld(adverts: number) {
 
   return { ...world, key, ids, deps, steps, change, catchUp, corrupt, run, sample };
 }
-
-export type AuditedWorld = Awaited<ReturnType<typeof createAuditedWorld>>;
