@@ -22,13 +22,15 @@ export async function lookBehind(
   advert: { readonly partnerAccount: string; readonly advertId: string },
   found: {
     readonly latest: AdvertEvent | undefined;
+    /** Of the partner account, s since 1970: what was listed before belongs to a history that is over. */
+    readonly generation: number;
     /** Messages that are known to be elsewhere. */
     readonly placed: readonly { readonly correlationId: string }[];
     readonly nowMs: number;
   },
 ) {
   if (!hiddenQueue) return undefined;
-  const { latest, placed, nowMs } = found;
+  const { latest, generation, placed, nowMs } = found;
   const elsewhere = new Set(placed.map(({ correlationId }) => correlationId));
   const metadata = latest?.detail.metadata;
   const listedMs = metadata ? Date.parse(metadata.listedAt) - skewMs : nowMs;
@@ -43,7 +45,8 @@ export async function lookBehind(
     ({ became, correlationId }) => became === 'retry' && !elsewhere.has(correlationId),
   );
   const waiting = length === 0 ? [] : goesOn.map((line) => loggedWaiting(line, log, advert.advertId));
-  return { length, log, lastLogged, waiting };
+  const isOfGeneration = ({ listedAt }: Waiting) => Date.parse(listedAt) >= generation * 1000;
+  return { length, log, lastLogged, waiting: waiting.filter(isOfGeneration) };
 }
 
 /** A message that was sent back to the queue, as far as the log tells of it. */

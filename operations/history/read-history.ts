@@ -86,7 +86,7 @@ export async function readHistory(
     ports.hiddenQueue,
     { partnerAccount, advertId },
     {
-      ...{ latest, nowMs },
+      ...{ latest, generation, nowMs },
       placed: [...seen, ...own.flatMap(({ letter }) => letter.message ?? [])],
     },
   );
@@ -153,7 +153,9 @@ function isDone({ queued = 0, lastLogged, nowMs }: Known, latest: AdvertEvent): 
   const { correlationId, observedAt } = latest.detail.metadata;
   // Fan-out gives up what is older than a day, and notes then that the event is owed.
   if (queued === 0 || nowMs - Date.parse(observedAt) > dayMs) return true;
-  return lastLogged?.has(correlationId) === true;
+  const last = lastLogged?.get(correlationId);
+  // It may have been parked, and come back for the event.
+  return last !== undefined && last.became !== 'park' && last.at >= observedAt;
 }
 
 function outcomeOf(
