@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { printableJson, printableLines } from '../../shared/domain/text/printable.ts';
 
@@ -40,6 +41,15 @@ export function give({ stdout }: Pick<Io, 'stdout'>, data: unknown): void {
  */
 export function show({ stdout }: Pick<Io, 'stdout'>, text: string): void {
   stdout.write(`${printableLines(text)}\n`);
+}
+
+/** Writes lines of data, and waits while their reader is slower. Ends early when `signal` is aborted. */
+export async function stream(
+  { stdout }: Pick<Io, 'stdout'>,
+  lines: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!stdout.write(lines)) await once(stdout, 'drain', { signal }).catch(() => undefined);
 }
 
 /** Takes away what a terminal shows, so that the next thing shown stands alone; the terminal's history keeps the rest. */

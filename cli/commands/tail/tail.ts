@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import * as v from 'valibot';
 import { unknownAccount } from '../../../operations/unknown-account.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import { linesOf } from '../../../shared/domain/text/printable-lines.ts';
 import { defineCommand } from '../../shared/command.ts';
-import { exitCodes, say } from '../../shared/io.ts';
+import { exitCodes, say, stream } from '../../shared/io.ts';
 import { tails } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
 import { more } from './text.ts';
@@ -30,8 +29,7 @@ export const addTail = defineCommand(
       const known = await tail.accounts.list();
       if (name !== undefined && !known.some((account) => account.name === name)) throw unknownAccount(known);
       for await (const events of tail.events(name, { signal, say: (text) => say(io, text) })) {
-        if (events.length === 0 || io.stdout.write(linesOf(events))) continue;
-        await once(io.stdout, 'drain', { signal }).catch(() => undefined);
+        if (events.length > 0) await stream(io, linesOf(events), signal);
       }
     });
     return exitCodes.done;

@@ -72,7 +72,7 @@ beforeEach(async () => {
   queueHolds(0);
   await createPartnerAccounts(feedStateTable).write(partnerAccount(), 0);
   await createFeedStates(feedStateTable).register(feedState({ lastSuccess: Date.now() - 30_000 }));
-  const seen = { status: 'active', previousStatus: null, sequence: 1, observedAt: Date.now() - 50_000 };
+  const seen = { status: 'active', previousStatus: null, sequence: 1, observedAt: Date.now() - 120_000 };
   await createAdvertHistories(advertStatusTable).write(key, {
     ...{
       sequence: 1,
@@ -88,6 +88,10 @@ beforeEach(async () => {
 const queueHolds = (count: number) =>
   sqs.on(GetQueueAttributesCommand).resolves({ Attributes: { ApproximateNumberOfMessages: String(count) } });
 
+/** When the log has its lines: after the event was observed. */
+const loggedMs = Math.floor(Date.now() / 1000) * 1000 - 60_000;
+const at = (second: number) => new Date(loggedMs + second * 1000).toISOString();
+
 /** What Logs Insights finds for each query; newest first, as it sorts. */
 function logHas(...lines: readonly (readonly [group: string, fields: object])[]): void {
   logs.on(StartQueryCommand).callsFake(({ queryString }) => ({ queryId: queryString }));
@@ -99,7 +103,12 @@ function logHas(...lines: readonly (readonly [group: string, fields: object])[])
       results: found
         .filter(({ text }) => words.some((word) => text.includes(word)))
         .map(({ group, index, text }) => [
-          { field: '@timestamp', value: `2026-11-20 12:00:0${9 - index}.000` },
+          {
+            field: '@timestamp',
+            value: at(9 - index)
+              .replace('T', ' ')
+              .replace('Z', ''),
+          },
           { field: '@message', value: text },
           { field: '@log', value: `111122223333:${group}` },
         ]),
@@ -131,12 +140,12 @@ describe('history of a stack', () => {
       outcome: 'published',
       latestPublished: true,
       log: [
-        { at: '2026-11-20T12:00:08.000Z', from: 'drain', message: 'page accepted', correlationId: 'page-1' },
-        { at: '2026-11-20T12:00:09.000Z', from: 'fan-out', became: 'events', correlationId: 'page-1' },
+        { at: at(8), from: 'drain', message: 'page accepted', correlationId: 'page-1' },
+        { at: at(9), from: 'fan-out', became: 'events', correlationId: 'page-1' },
       ],
       answer: expect.stringContaining('nothing of the advert is known to wait (SQS does not show'),
     });
-    expect(text.stdout).toContain('2026-11-20T12:00:09.000Z fan-out: batch handled: events (page page-1)');
+    expect(text.stdout).toContain(`${at(9)} fan-out: batch handled: events (page page-1)`);
     const [{ args } = { args: [{ input: undefined }] }] = logs.commandCalls(StartQueryCommand);
     expect(args[0].input).toMatchObject({ logGroupNames: [drain, fanOut] });
     expect(args[0].input?.queryString).toContain('filter @message like /"123"/');
@@ -149,7 +158,7 @@ describe('history of a stack', () => {
     expect(await history()).toMatchObject({
       outcome: 'waits-in-queue',
       latestPublished: null,
-      waiting: [{ key: 'page-1:123', listedAt: '2026-11-20T12:00:08.000Z', cause: null, receives: 2 }],
+      waiting: [{ key: 'page-1:123', listedAt: at(8), cause: null, receives: 2 }],
     });
   });
 
