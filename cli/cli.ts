@@ -102,8 +102,7 @@ const withSubcommands = (command: Command): readonly Command[] => [
 
 const programHelp = `
 Standard output carries what was asked for: events, a status, with --json every result; all else for people goes to
-standard error. Secrets are read from standard input or
-from a file, never taken as an argument.
+standard error. Secrets are read from standard input or from a file, never taken as an argument.
 
 Exit codes: 0 done, 1 fault, 2 wrong usage or setting, 3 done with something left for a person.
 

@@ -9,8 +9,8 @@ import { type AdvertDeps, firstRow, type Group, keyOf, maxConflicts, nextRow } f
 import { sendBack } from './redelivery.ts';
 
 type AttemptResult =
-  /** Another worker wrote the row in between. */
-  | { readonly kind: 'conflict' }
+  /** Somebody else wrote the row after it was read with this version, or removed it. */
+  | { readonly kind: 'conflict'; readonly version: number }
   /** The row has been written for a later delivery: this one has expired. */
   | { readonly kind: 'outdated' }
   /** The service does not know the advert, which has to be confirmed after `delayMs`. */
@@ -32,8 +32,11 @@ export async function settleAdvert(
 ): Promise<Settlement[]> {
   const { clock, random, settings } = deps;
   const head = group[0];
+  let version = 0;
   for (let conflicts = 0; conflicts < maxConflicts && clock.now() < deadlineMs; conflicts += 1) {
-    const result = await attempt(deps, group, Math.min(deadlineMs, clock.now() + settings.fetchMs));
+    const fetchDeadlineMs = Math.min(deadlineMs, clock.now() + settings.fetchMs);
+    const result = await attempt(deps, group, { fetchDeadlineMs, minVersion: version });
+    if (result.kind === 'conflict') version = result.version;
     if (result.kind === 'outdated') return sendBack(group, outdatedDelayMs, random);
     if (result.kind === 'unconfirmed') return sendBack(group, result.delayMs, random);
     if (result.kind === 'settled') {
@@ -47,7 +50,11 @@ export async function settleAdvert(
 }
 
 /** Reads the row, publishes what is owed, fetches, writes, publishes: why in this order, says docs/decisions/0001-fan-out-protocol.md. */
-async function attempt(deps: AdvertDeps, group: Group, fetchDeadlineMs: number): Promise<AttemptResult> {
+async function attempt(
+  deps: AdvertDeps,
+  group: Group,
+  { fetchDeadlineMs, minVersion }: { readonly fetchDeadlineMs: number; readonly minVersion: number },
+): Promise<AttemptResult> {
   const { histories, events, settings } = deps;
   const { message, position } = group[0];
   const key = keyOf(message);
@@ -55,6 +62,10 @@ async function attempt(deps: AdvertDeps, group: Group, fetchDeadlineMs: number):
   // Planted faults: row-read-after-fetch, no-position-fence, own-mark-ignored, no-fetch-after-own-mark,
   // repeat-made-anew, status-kept-over-conflict
   const row = (await histories.read(key)) ?? firstRow;
+  if (row.version < minVersion) {
+    // A history that began again under the same generation would give its numbers a second time.
+    throw new PartnerError('generation-over', 'the history of the partner account was removed meanwhile');
+  }
   if (row.position > position) return { kind: 'outdated' };
 
   const ownMark = group.some((delivery) => delivery.message.key === row.by);
@@ -63,12 +74,13 @@ async function attempt(deps: AdvertDeps, group: Group, fetchDeadlineMs: number):
   // Also after the line above: the advert may have changed since the fetch that the mark stands for.
   const observed = await observe(deps, message, fetchDeadlineMs);
   const write = (change: Partial<AdvertRow>) => histories.write(key, nextRow(row, position, change));
+  const conflict = { kind: 'conflict', version: row.version } as const;
 
   if (row.sequence > 0 && observed.status === row.status) {
     const redelivered = group.some(({ receives }) => receives > 1);
     // Leaves a trace of this delivery, so that a late worker of an earlier one conflicts.
     // Planted fault: no-trace-of-unchanged
-    if ((redelivered || row.owed || isTroubled(row)) && !(await write({}))) return { kind: 'conflict' };
+    if ((redelivered || row.owed || isTroubled(row)) && !(await write({}))) return conflict;
     return { kind: 'settled', outcome: ownMark ? outcomeOf(row.status) : 'unchanged' };
   }
 
@@ -76,7 +88,7 @@ async function attempt(deps: AdvertDeps, group: Group, fetchDeadlineMs: number):
     const waitMs = confirmationWait(deps, row, observed.receivedAt);
     if (waitMs > 0) {
       const missingSince = row.missingSince ?? observed.receivedAt;
-      if (row.missingSince === undefined && !(await write({ missingSince }))) return { kind: 'conflict' };
+      if (row.missingSince === undefined && !(await write({ missingSince }))) return conflict;
       return { kind: 'unconfirmed', delayMs: waitMs };
     }
   }
@@ -90,8 +102,7 @@ async function attempt(deps: AdvertDeps, group: Group, fetchDeadlineMs: number):
     ...(settings.eventFields && { copied: copyFields(observed.advert, settings.eventFields) }),
   });
   const envelope = JSON.stringify(event);
-  if (!(await write({ sequence, status: observed.status, envelope, by: message.key })))
-    return { kind: 'conflict' };
+  if (!(await write({ sequence, status: observed.status, envelope, by: message.key }))) return conflict;
   await events.publish(envelope);
   return { kind: 'settled', outcome: outcomeOf(observed.status) };
 }

@@ -278,6 +278,27 @@ describe('fan-out', () => {
     expect(summary().at(-1)).toEqual(['1', 2, 'active', 'sold']);
   });
 
+  it('begins no history anew that was removed in between, while its account is being forgotten', async () => {
+    await changed('1', 'active');
+    await world.handleBatch();
+    await changed('1', 'sold');
+    const { advertHistories } = world.state;
+    const histories = {
+      ...advertHistories,
+      write: async (...[key, next]: Parameters<typeof advertHistories.write>) => {
+        await advertHistories.remove('main', generation);
+        return advertHistories.write(key, next);
+      },
+    };
+    const batch = await world.state.queue.receive({ maxGroups: 1, maxPerGroup: 10, visibilityMs: minuteMs });
+    const before = summary();
+
+    const settlements = await createFanOut({ ...world.fanOutDeps, histories }).handle(batch, world.options());
+
+    expect(settlements.map(({ verdict }) => verdict.kind)).toEqual(['retry']);
+    expect(summary()).toEqual(before);
+  });
+
   describe('when the service does not know an advert', () => {
     beforeEach(async () => {
       await changed('1', 'active');
