@@ -60,27 +60,24 @@ async function attempt(
   const key = keyOf(message);
   // Always before the fetch: a status fetched earlier must not get a later sequence number.
   // Planted faults: row-read-after-fetch, no-position-fence, own-mark-ignored, no-fetch-after-own-mark,
-  // repeat-made-anew, status-kept-over-conflict
+  // repeat-made-anew
   const row = (await histories.read(key)) ?? firstRow;
-  if (row.version < minVersion) {
-    // A history that began again under the same generation would give its numbers a second time.
-    throw new PartnerError('generation-over', 'the history of the partner account was removed meanwhile');
-  }
+  if (row.version < minVersion) throw historyRemoved();
   if (row.position > position) return { kind: 'outdated' };
 
   const ownMark = group.some((delivery) => delivery.message.key === row.by);
   if ((row.owed || ownMark) && row.envelope !== undefined) await events.publish(row.envelope);
 
   // Also after the line above: the advert may have changed since the fetch that the mark stands for.
+  // Planted faults: row-read-after-fetch, status-kept-over-conflict
   const observed = await observe(deps, message, fetchDeadlineMs);
   const write = (change: Partial<AdvertRow>) => histories.write(key, nextRow(row, position, change));
-  const conflict = { kind: 'conflict', version: row.version } as const;
 
   if (row.sequence > 0 && observed.status === row.status) {
     const redelivered = group.some(({ receives }) => receives > 1);
     // Leaves a trace of this delivery, so that a late worker of an earlier one conflicts.
     // Planted fault: no-trace-of-unchanged
-    if ((redelivered || row.owed || isTroubled(row)) && !(await write({}))) return conflict;
+    if ((redelivered || row.owed || isTroubled(row)) && !(await write({}))) return conflictOver(row);
     return { kind: 'settled', outcome: ownMark ? outcomeOf(row.status) : 'unchanged' };
   }
 
@@ -88,7 +85,7 @@ async function attempt(
     const waitMs = confirmationWait(deps, row, observed.receivedAt);
     if (waitMs > 0) {
       const missingSince = row.missingSince ?? observed.receivedAt;
-      if (row.missingSince === undefined && !(await write({ missingSince }))) return conflict;
+      if (row.missingSince === undefined && !(await write({ missingSince }))) return conflictOver(row);
       return { kind: 'unconfirmed', delayMs: waitMs };
     }
   }
@@ -102,10 +99,17 @@ async function attempt(
     ...(settings.eventFields && { copied: copyFields(observed.advert, settings.eventFields) }),
   });
   const envelope = JSON.stringify(event);
-  if (!(await write({ sequence, status: observed.status, envelope, by: message.key }))) return conflict;
+  if (!(await write({ sequence, status: observed.status, envelope, by: message.key })))
+    return conflictOver(row);
   await events.publish(envelope);
   return { kind: 'settled', outcome: outcomeOf(observed.status) };
 }
+
+const conflictOver = ({ version }: AdvertRow): AttemptResult => ({ kind: 'conflict', version });
+
+/** A history that began again under the same generation would give its numbers a second time. */
+const historyRemoved = () =>
+  new PartnerError('generation-over', 'the history of the partner account was removed meanwhile');
 
 const outcomeOf = (status: string | null): Outcome => (status === null ? 'unavailable' : 'events');
 
