@@ -87,17 +87,12 @@ const isPause = ({ code }: PartnerError): boolean =>
 const isLasting = ({ policy, code, retryAfterMs = 0 }: PartnerError): boolean =>
   policy.needsAttention || (code !== 'paused' && code !== 'rate-limited' && retryAfterMs > longestPauseMs);
 
-/** Met by adverts, these stop the partner account, or an operator has paused it: which is reported by itself. */
-const reportedElsewhere: readonly string[] = [
-  'account-stopped',
-  'scope-insufficient',
-  'grant-rejected',
-  'operator-paused',
-];
+/** Met by the feed of adverts, these stop the partner account; another feed stops nothing. */
+const stopping: readonly string[] = ['account-stopped', 'scope-insufficient', 'grant-rejected'];
 
-/** A feed beside adverts stops nothing. */
+/** A stop is reported by itself, and so is an operator's pause. */
 const isReportedElsewhere = (feed: string, { code }: PartnerError): boolean =>
-  code === 'operator-paused' || (feed === 'adverts' && reportedElsewhere.includes(code));
+  code === 'operator-paused' || (feed === 'adverts' && stopping.includes(code));
 
 /** Why feeds of partner accounts that are not stopped were not read to their end, each with the account's name. */
 function faultsOf({ polls, paused }: DrainReport, nowMs: number): PartnerError[] {

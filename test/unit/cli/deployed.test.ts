@@ -19,7 +19,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { GetQueueAttributesCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import type { Table } from '../../../shared/aws/dynamodb/conditional-write.ts';
@@ -29,6 +29,7 @@ import { outputs } from '../../../shared/contract/names.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { describedStack } from '../../helpers/aws/stack-outputs.ts';
+import { stubAws } from '../../helpers/aws/stub-aws.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 import { cli } from './run-cli.ts';
 
@@ -57,10 +58,7 @@ beforeEach(async () => {
   for (const mock of mocks) mock.reset();
   feedStateTable = await dynamo.feedStateTable();
   advertStatusTable = await dynamo.advertStatusTable();
-  vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', dynamo.url);
-  vi.stubEnv('AWS_REGION', 'eu-central-1');
-  vi.stubEnv('AWS_ACCESS_KEY_ID', '000000000000');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  stubAws({ dynamoDb: dynamo.url });
   const tableNames = {
     [outputs.feedStateTableName]: feedStateTable.name,
     [outputs.advertStatusTableName]: advertStatusTable.name,

@@ -1,5 +1,5 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createBookKeeper, createBooksWriter } from '../../../../shared/aws/books.ts';
 import { sendDeadLetters } from '../../../../shared/aws/dead-letters.ts';
 import type { Table } from '../../../../shared/aws/dynamodb/conditional-write.ts';
@@ -9,6 +9,7 @@ import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { aLetter, aMessage } from '../../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
 import { describedStack } from '../../../helpers/aws/stack-outputs.ts';
+import { stubAws } from '../../../helpers/aws/stub-aws.ts';
 import { partnerAccount } from '../../../helpers/records.ts';
 import { cli } from '../run-cli.ts';
 
@@ -32,11 +33,7 @@ afterAll(async () => {
 beforeEach(async () => {
   table = await dynamo.feedStateTable();
   [queue, deadLetterQueue] = [sqs.createQueue(), sqs.createQueue()];
-  vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', dynamo.url);
-  vi.stubEnv('AWS_ENDPOINT_URL_SQS', sqs.url);
-  vi.stubEnv('AWS_REGION', 'us-east-1');
-  vi.stubEnv('AWS_ACCESS_KEY_ID', '000000000000');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  stubAws({ region: 'us-east-1', dynamoDb: dynamo.url, sqs: sqs.url });
   const values = {
     [outputs.feedStateTableName]: table.name,
     [outputs.queueUrl]: queue.url,

@@ -1,6 +1,6 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createAdvertHistories } from '../../../../shared/aws/advert-histories.ts';
 import type { Table } from '../../../../shared/aws/dynamodb/conditional-write.ts';
 import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
@@ -9,6 +9,7 @@ import { advertEvent } from '../../../../shared/domain/advert-event.ts';
 import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
 import { describedStack } from '../../../helpers/aws/stack-outputs.ts';
+import { stubAws } from '../../../helpers/aws/stub-aws.ts';
 import { changedAdvert, partnerAccount } from '../../../helpers/records.ts';
 import { startWebhook } from '../../../helpers/webhook-server.ts';
 import { startLocal } from '../local-bridge.ts';
@@ -39,11 +40,7 @@ describe('snapshot of a stack', () => {
       feedState: await dynamo.feedStateTable(),
       advertStatus: await dynamo.advertStatusTable(),
     };
-    vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', dynamo.url);
-    vi.stubEnv('AWS_ENDPOINT_URL_SQS', sqs.url);
-    vi.stubEnv('AWS_REGION', 'us-east-1');
-    vi.stubEnv('AWS_ACCESS_KEY_ID', '000000000000');
-    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+    stubAws({ region: 'us-east-1', dynamoDb: dynamo.url, sqs: sqs.url });
     const values = {
       [outputs.feedStateTableName]: tables.feedState.name,
       [outputs.advertStatusTableName]: tables.advertStatus.name,

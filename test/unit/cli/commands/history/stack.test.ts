@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-cloudwatch-logs';
 import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { GetQueueAttributesCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createAdvertHistories } from '../../../../../shared/aws/advert-histories.ts';
 import { createFeedStates } from '../../../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../../../shared/aws/partner-accounts.ts';
@@ -16,6 +16,7 @@ import { positionOf } from '../../../../../shared/domain/queue/position.ts';
 import { startDynamo } from '../../../../helpers/aws/emulators.ts';
 import { mockClient } from '../../../../helpers/aws/mock-client.ts';
 import { describedStack } from '../../../../helpers/aws/stack-outputs.ts';
+import { stubAws } from '../../../../helpers/aws/stub-aws.ts';
 import { changedAdvert, feedState, partnerAccount } from '../../../../helpers/records.ts';
 import { cli } from '../../run-cli.ts';
 
@@ -49,10 +50,7 @@ beforeEach(async () => {
     await dynamo.feedStateTable(),
     await dynamo.advertStatusTable(),
   ];
-  vi.stubEnv('AWS_ENDPOINT_URL_DYNAMODB', dynamo.url);
-  vi.stubEnv('AWS_REGION', 'eu-central-1');
-  vi.stubEnv('AWS_ACCESS_KEY_ID', '000000000000');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  stubAws({ dynamoDb: dynamo.url });
   const tables = {
     [outputs.feedStateTableName]: feedStateTable.name,
     [outputs.advertStatusTableName]: advertStatusTable.name,

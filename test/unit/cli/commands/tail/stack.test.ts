@@ -17,10 +17,11 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { outputs } from '../../../../../shared/contract/names.ts';
 import { mockClient } from '../../../../helpers/aws/mock-client.ts';
 import { describedStack } from '../../../../helpers/aws/stack-outputs.ts';
+import { stubAws } from '../../../../helpers/aws/stub-aws.ts';
 import { cli } from '../../run-cli.ts';
 
 const cloudFormation = mockClient(CloudFormationClient);
@@ -44,9 +45,7 @@ const event = {
 
 beforeEach(() => {
   for (const mock of mocks) mock.reset();
-  vi.stubEnv('AWS_REGION', 'eu-central-1');
-  vi.stubEnv('AWS_ACCESS_KEY_ID', '000000000000');
-  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
+  stubAws();
   const values = { [outputs.eventBusName]: 'adverts', [outputs.eventBusArn]: busArn };
   cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: [describedStack(values)] });
   dynamoDb.on(QueryCommand).resolves({});
