@@ -1,4 +1,5 @@
-import { CfnResource, type Stack } from 'aws-cdk-lib';
+import { CfnResource } from 'aws-cdk-lib';
+import type { IConstruct } from 'constructs';
 
 /**
  * CloudFormation types that MiniStack does not know: it refuses a template with any of them before it makes anything.
@@ -32,9 +33,9 @@ export const isUnknownToEmulator = (type: string): boolean =>
     known.endsWith('*') ? type.startsWith(known.slice(0, -1)) : type === known,
   );
 
-/** Takes out of the stack what the emulator would refuse. Nothing else may depend on what goes. */
-export function leaveOutUnknown(stack: Stack): void {
-  for (const construct of stack.node.findAll()) {
+/** Takes out of `scope` what the emulator would refuse. Nothing else may depend on what goes. */
+export function leaveOutUnknown(scope: IConstruct): void {
+  for (const construct of scope.node.findAll()) {
     if (CfnResource.isCfnResource(construct) && isUnknownToEmulator(construct.cfnResourceType)) {
       construct.node.scope?.node.tryRemoveChild(construct.node.id);
     }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { readSettings } from '../../infra/config.ts';
-import { AdvertBridge } from '../../infra/stack.ts';
+import { AdvertBridgeStack } from '../../infra/stack.ts';
 import { stackName } from '../../shared/contract/names.ts';
 
 export const repository = join(import.meta.dirname, '../..');
@@ -24,7 +24,7 @@ export const appWith = (settings: Readonly<Record<string, unknown>>): App =>
 
 export function synthesized(settings: Readonly<Record<string, unknown>> = {}) {
   const app = appWith({ partnerBaseUrl: 'https://partner.example', ...settings });
-  const stack = new AdvertBridge(app, stackName, { settings: readSettings(app.node) });
+  const stack = new AdvertBridgeStack(app, stackName, readSettings(app.node));
   const template = Template.fromStack(stack);
   const resources = template.toJSON().Resources as Readonly<Record<string, Resource>>;
   const ofType = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
