@@ -1,8 +1,8 @@
 /** Reads a feed again from a time on, as the drain reads it. */
 import { type PollDeps, pollFeed } from '../functions/drain/poll-feed.ts';
+import { unreadSince } from '../functions/drain/unread-since.ts';
 import { type FeedName, feeds } from '../shared/contract/feeds.ts';
 import { CommandError } from './errors.ts';
-import { unknownFeed, unreadSince } from './unread.ts';
 
 export interface ResyncOptions {
   /** Which feed is read. Default: adverts. */
@@ -43,6 +43,7 @@ export async function resync(
   const { clock } = poll;
   // The page with the new `since` replaces the cursor, so that what was not read before it would be lost.
   const unread = await unreadSince(poll, partnerAccount, feed);
+  if (unread === undefined) throw unknownFeed(partnerAccount, feed);
   const since = Date.parse(unread) < Date.parse(requested) ? unread : requested;
   let listed = 0;
   let isBegun = false;
@@ -70,3 +71,10 @@ export async function resync(
   }
   return { since, listed, finished: false };
 }
+
+export const unknownFeed = (partnerAccount: string, feed: FeedName) =>
+  new CommandError(
+    feed === 'adverts'
+      ? `the feed of ${partnerAccount} is not known: connect it again`
+      : `the bridge does not poll ${feed} of ${partnerAccount}: name ${feed} in its setting feeds, and wait a minute`,
+  );

@@ -1,13 +1,11 @@
 import * as v from 'valibot';
-import { type AuditResult, audit } from '../../../operations/audit/audit.ts';
-import {
-  type AuditSource,
-  fullSource,
-  namedSource,
-  sampleSource,
-} from '../../../operations/audit/sources.ts';
+import { type AuditResult, audit } from '../../../functions/audit/audit.ts';
+import { type AuditSource, sampleSource } from '../../../functions/audit/sources.ts';
+import { repairBy } from '../../../operations/audit/repair.ts';
+import { fullSource, namedSource } from '../../../operations/audit/sources.ts';
 import { boundOf, leftOver } from '../../../operations/audit/verdict.ts';
 import { UsageError } from '../../../operations/errors.ts';
+import { unknownFeed } from '../../../operations/resync.ts';
 import { bridgeSettings } from '../../../shared/contract/settings.ts';
 import type { BackfillKey } from '../../../shared/ports/backfills.ts';
 import { defineCommand } from '../../shared/command.ts';
@@ -83,11 +81,12 @@ export const addAudit = defineCommand(
             },
             key,
             sourceFor(bridge, key),
-            { signal, repair },
+            { signal, repair: repair ? repairBy(bridge.poll, key) : undefined },
           ),
         );
       },
     );
+    if (end === 'unknown-feed') throw unknownFeed(partnerAccount, 'adverts');
     const { checked, equal, differing, neverPublished, undecided, repaired } = progress;
     const bound = end === 'done' ? boundOf(progress) : null;
     answer(

@@ -1,4 +1,4 @@
-import type { AuditResult, AuditStep } from '../../../operations/audit/audit.ts';
+import type { AuditResult, AuditStep } from '../../../functions/audit/audit.ts';
 import type { Bound } from '../../../operations/audit/verdict.ts';
 import type { AuditProgress, Difference } from '../../../shared/ports/audits.ts';
 import { commandFor, nextLine, type Target } from '../../shared/target.ts';

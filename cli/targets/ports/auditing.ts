@@ -1,4 +1,4 @@
-import type { AuditDeps } from '../../../operations/audit/audit.ts';
+import type { AuditDeps } from '../../../functions/audit/audit.ts';
 import type { PublishedAdverts } from '../../../shared/ports/advert-histories.ts';
 import type { CatchUp } from './catch-up.ts';
 

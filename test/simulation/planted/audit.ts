@@ -3,23 +3,19 @@ import { type PlantedFault, plantedSource } from './planted-fault.ts';
 
 const inConfirm = (name: string, from: string, to: string) =>
   plantedSource(name, [
-    { folder: 'operations', entry: 'audit/audit.ts', replacements: [{ file: 'audit/confirm.ts', from, to }] },
+    { folder: 'functions', entry: 'audit/audit.ts', replacements: [{ file: 'audit/confirm.ts', from, to }] },
   ]);
 
 export const plantedInAudit: readonly PlantedFault[] = [
-  inConfirm(
-    'audit-does-not-wait',
-    'await sleepFor(clock, settings.overlapSeconds * 1000, deps.signal, deps.onWaiting);',
-    'await sleepFor(clock, 0 * settings.overlapSeconds, deps.signal, deps.onWaiting);',
-  ),
+  inConfirm('audit-does-not-wait', 'lookedAt + overlapSeconds * 1000;', 'lookedAt + 0 * overlapSeconds;'),
   inConfirm(
     'audit-before-settled',
-    'const waiting = await untilSettled(deps, key.partnerAccount, open);',
+    'const waiting = await untilSettled(deps, key.partnerAccount, before.looks);',
     'const waiting = await untilSettled(deps, key.partnerAccount, []);',
   ),
   inConfirm(
     'audit-without-feed',
-    'const changed = await changedSince(deps, key, from);',
-    'const changed = new Set<string>(from.slice(0, 0));',
+    'const changed = await changedSince(deps, key, before.since);',
+    'const changed = new Set<string>(before.since.slice(0, 0));',
   ),
 ];

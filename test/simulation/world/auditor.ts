@@ -1,6 +1,6 @@
 /** A person who has what was published compared with what the service says, and holds the answer against what is so. */
 
-import type { AuditResult } from '../../../operations/audit/audit.ts';
+import type { AuditResult } from '../../../functions/audit/audit.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { Stages } from './stages.ts';
 

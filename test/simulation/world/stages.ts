@@ -1,12 +1,13 @@
 /** The bridge's functions as processes: the real use cases, wired to ports that fail. */
 
+import type { AuditResult, audit } from '../../../functions/audit/audit.ts';
+import { sampleSource } from '../../../functions/audit/sources.ts';
 import type { createConnect } from '../../../functions/connect/connect.ts';
 import type { createDrain } from '../../../functions/drain/drain.ts';
 import type { pollFeed } from '../../../functions/drain/poll-feed.ts';
 import type { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { createRefreshToken } from '../../../functions/refresh-token/refresh-token.ts';
-import type { AuditResult, audit } from '../../../operations/audit/audit.ts';
-import { sampleSource } from '../../../operations/audit/sources.ts';
+import { repairBy } from '../../../operations/audit/repair.ts';
 import type { readHistory } from '../../../operations/history/read-history.ts';
 import type { createParking } from '../../../shared/aws/parking/parking.ts';
 import { advertsFeed } from '../../../shared/contract/feeds.ts';
@@ -303,7 +304,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
         },
         key,
         sampleSource(publishedAdverts, key, 299),
-        { repair, signal: new AbortController().signal },
+        { signal: new AbortController().signal, repair: repair ? repairBy(poll, key) : undefined },
       ),
     );
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AuditDeps, maxFindings } from '../../../../operations/audit/audit.ts';
+import { type AuditDeps, maxFindings } from '../../../../functions/audit/audit.ts';
 import { fullSource, namedSource } from '../../../../operations/audit/sources.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import type { AdvertSource } from '../../../../shared/ports/backfills.ts';

@@ -1,25 +1,24 @@
 /**
  * Tells differences that stand from those that a live change explains. Why this is exact: docs/decisions/0021-audit.md.
  */
-import { idsOf } from '../../functions/drain/page-ids.ts';
-import type { PollDeps } from '../../functions/drain/poll-feed.ts';
-import { readPageOrStartOver } from '../../functions/drain/read-page.ts';
 import { advertsFeed } from '../../shared/contract/feeds.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
+import type { Look, OpenLooks } from '../../shared/ports/audits.ts';
 import type { BackfillKey } from '../../shared/ports/backfills.ts';
-import { unreadSince } from '../unread.ts';
-import { isEqual, isUnchanged, type Look, type LookDeps, lookAt } from './looks.ts';
+import { idsOf } from '../drain/page-ids.ts';
+import type { PollDeps } from '../drain/poll-feed.ts';
+import { readPageOrStartOver } from '../drain/read-page.ts';
+import { type UnreadDeps, unreadSince } from '../drain/unread-since.ts';
+import { isEqual, isUnchanged, type LookDeps, lookAt } from './looks.ts';
 import { sleepFor } from './paced-requests.ts';
 
 export interface ConfirmDeps extends LookDeps {
-  readonly poll: Pick<PollDeps, 'feedStates' | 'reader' | 'clock' | 'settings'>;
+  readonly poll: UnreadDeps & Pick<PollDeps, 'reader'>;
   readonly isSettled: IsSettled;
-  /** Whether something takes messages from the queue now. */
+  /** Whether it is worth while to wait for messages: something takes them from the queue now, and there is time. */
   readonly isDelivering: () => boolean;
   readonly signal: AbortSignal;
-  /** Told how long the feed needs to list every change that a look may have seen. */
-  readonly onWaiting?: (leftMs: number) => void;
 }
 
 /**
@@ -32,8 +31,10 @@ export interface Confirmed {
   readonly equal: number;
   /** Differences that no change explains. */
   readonly standing: readonly Look[];
-  /** Differences that changes may explain which are not settled yet. */
+  /** Differences that changes may explain which are not settled yet, and will not be. */
   readonly undecided: readonly Look[];
+  /** To be looked at once more. */
+  readonly open?: OpenLooks;
 }
 
 export const looksAtOnce = 10;
@@ -43,46 +44,42 @@ const maxRounds = 4;
 const settledMs = 10 * 60_000;
 const settledLookMs = 2_000;
 
+/** From when on the feed lists every change that the looks may have seen, ms since 1970. */
+// Planted fault: audit-does-not-wait
+export const dueAt = ({ lookedAt }: OpenLooks, { overlapSeconds }: UnreadDeps['settings']): number =>
+  lookedAt + overlapSeconds * 1000;
+
 /**
- * @param candidates looks that found a difference
- * @param since where the unread part of the feed began before the first of these looks
+ * Looks again at adverts that differ. To be called no earlier than {@link dueAt}.
+ *
  * @throws {PartnerError} what the service answered
  */
-export async function confirm(
-  deps: ConfirmDeps,
-  key: BackfillKey,
-  candidates: readonly Look[],
-  since: string,
-): Promise<Confirmed> {
-  const { clock, settings } = deps.poll;
+export async function confirm(deps: ConfirmDeps, key: BackfillKey, before: OpenLooks): Promise<Confirmed> {
+  // Planted fault: audit-before-settled
+  const waiting = await untilSettled(deps, key.partnerAccount, before.looks);
+  // Planted fault: audit-without-feed
+  const changed = await changedSince(deps, key, before.since);
+  const since = await unreadSince(deps.poll, key.partnerAccount);
   let equal = 0;
   const standing: Look[] = [];
-  let open = candidates;
-  let from = since;
-  for (let round = 1; open.length > 0; round += 1) {
-    // By then the feed lists every change that a look may have seen.
-    // Planted fault: audit-does-not-wait
-    await sleepFor(clock, settings.overlapSeconds * 1000, deps.signal, deps.onWaiting);
-    // Planted fault: audit-before-settled
-    const waiting = await untilSettled(deps, key.partnerAccount, open);
-    // Planted fault: audit-without-feed
-    const changed = await changedSince(deps, key, from);
-    const unread = await unreadSince(deps.poll, key.partnerAccount);
-    const again: Look[] = [];
-    await forEachConcurrent(open, looksAtOnce, async (before) => {
-      deps.signal.throwIfAborted();
-      const now = await lookAt(deps, key, before.advertId, before.actual !== undefined);
-      if (now && isEqual(now)) equal += 1;
-      else if (now && isUnchanged(before, now) && !changed.has(now.advertId) && !waiting.has(now.advertId))
-        standing.push(now);
-      else again.push(now ?? before);
-    });
-    // Where the feed was not read since, another round would find the same.
-    if (unread === from || round === maxRounds) return { equal, standing, undecided: again };
-    open = again;
-    from = unread;
-  }
-  return { equal, standing, undecided: [] };
+  const looks: Look[] = [];
+  await forEachConcurrent(before.looks, looksAtOnce, async (look) => {
+    deps.signal.throwIfAborted();
+    const now = await lookAt(deps, key, look.advertId, look.actual !== undefined);
+    if (now && isEqual(now)) equal += 1;
+    else if (now && isUnchanged(look, now) && !changed.has(now.advertId) && !waiting.has(now.advertId))
+      standing.push(now);
+    else looks.push(now ?? look);
+  });
+  const rounds = before.rounds + 1;
+  // Where the feed was not read since, another round would find the same.
+  if (since === undefined || since === before.since || rounds === maxRounds)
+    return { equal, standing, undecided: looks };
+  const lookedAt = deps.poll.clock.now();
+  return {
+    ...{ equal, standing, undecided: [] },
+    ...(looks.length > 0 && { open: { looks, lookedAt, since, rounds } }),
+  };
 }
 
 /** @returns the adverts of which messages wait to the end */

@@ -3,19 +3,9 @@ import { advertsFeed } from '../../shared/contract/feeds.ts';
 import { asPartnerError } from '../../shared/domain/faults.ts';
 import type { AdvertHistories } from '../../shared/ports/advert-histories.ts';
 import type { AdvertReader } from '../../shared/ports/advert-reader.ts';
+import type { Look } from '../../shared/ports/audits.ts';
 import type { BackfillKey } from '../../shared/ports/backfills.ts';
 import type { PacedRequests } from './paced-requests.ts';
-
-export interface Look {
-  readonly advertId: string;
-  /** Number of the latest event; 0: there is none. */
-  readonly sequence: number;
-  readonly published: string | null;
-  /** The bus may not have accepted the latest event. */
-  readonly owed: boolean;
-  /** null: the service does not know the advert. Absent: the service was not asked. */
-  readonly actual?: string | null;
-}
 
 const feed = advertsFeed.name;
 

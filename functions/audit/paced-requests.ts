@@ -10,8 +10,16 @@ export interface PaceOptions {
   /** Of the whole bridge. */
   readonly maxRequestsPerSecond: number;
   readonly signal: AbortSignal;
+  /** Ms since 1970: no request goes on after it. Default: there is no such moment. */
+  readonly deadlineMs?: number | undefined;
   /** Called when a request waits, for nothing of its own, and when it goes on. */
   readonly onWaiting?: (isWaiting: boolean) => void;
+}
+
+/** What a request waits for comes after the deadline. */
+export class OutOfTimeError extends Error {
+  override readonly name = 'OutOfTimeError';
+  readonly code = 'out-of-time';
 }
 
 /** With its attempts, its token and its turns in the rate budget. */
@@ -25,18 +33,24 @@ const waits: readonly FaultKind[] = ['paused', 'rate-limited'];
  * Starts requests at half the rate of the bridge at most, so that polling and fetching keep the other half, and repeats
  * those that fail through no fault of their own.
  *
- * @returns a function that throws the last {PartnerError} of a request
+ * @returns a function that throws the last {PartnerError} of a request, or {OutOfTimeError}
  */
 export function createPacedRequests(options: PaceOptions): PacedRequests {
   const { clock, maxRequestsPerSecond, signal, onWaiting = () => undefined } = options;
+  const { deadlineMs = Number.POSITIVE_INFINITY } = options;
   const intervalMs = 2_000 / maxRequestsPerSecond;
   let nextMs = 0;
+
+  async function pause(ms: number): Promise<void> {
+    if (clock.now() + ms >= deadlineMs) throw new OutOfTimeError('no time is left to wait');
+    await sleepFor(clock, ms, signal);
+  }
 
   async function turn(): Promise<void> {
     const now = clock.now();
     const mine = Math.max(now, nextMs);
     nextMs = mine + intervalMs;
-    if (mine > now) await sleepFor(clock, mine - now, signal);
+    await pause(mine - now);
   }
 
   return async (send) => {
@@ -44,13 +58,13 @@ export function createPacedRequests(options: PaceOptions): PacedRequests {
       await turn();
       signal.throwIfAborted();
       try {
-        return await send(clock.now() + requestMs);
+        return await send(Math.min(clock.now() + requestMs, deadlineMs));
       } catch (error) {
         const fault = asPartnerError(error);
         const isToWait = waits.includes(fault.code);
         if (!isToWait && (!fault.policy.retryable || tries >= maxTries)) throw fault;
         onWaiting(true);
-        await sleepFor(clock, Math.max(fault.retryAfterMs ?? 0, backoffMs(tries, backoff)), signal);
+        await pause(Math.max(fault.retryAfterMs ?? 0, backoffMs(tries, backoff)));
         onWaiting(false);
       }
     }

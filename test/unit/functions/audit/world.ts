@@ -3,8 +3,9 @@ import {
   type AuditOptions,
   type AuditStep,
   audit,
-} from '../../../../operations/audit/audit.ts';
-import { type AuditSource, sampleSource } from '../../../../operations/audit/sources.ts';
+} from '../../../../functions/audit/audit.ts';
+import { type AuditSource, sampleSource } from '../../../../functions/audit/sources.ts';
+import { repairBy } from '../../../../operations/audit/repair.ts';
 import type { FeedReader } from '../../../../shared/ports/feed-reader.ts';
 import { createWorld } from '../../../helpers/world.ts';
 
@@ -62,10 +63,14 @@ export async function createAuditedWorld(adverts: number) {
     isDelivering: () => true,
     onProgress: (step) => steps.push(step),
   };
-  const run = (source: AuditSource, options: Partial<AuditOptions> = {}, more: Partial<AuditDeps> = {}) =>
+  const run = (
+    source: AuditSource,
+    { repair, ...options }: Partial<Omit<AuditOptions, 'repair'>> & { readonly repair?: boolean } = {},
+    more: Partial<AuditDeps> = {},
+  ) =>
     audit({ ...deps, ...more }, key, source, {
-      ...{ signal: new AbortController().signal, repair: false },
-      ...options,
+      ...{ signal: new AbortController().signal, ...options },
+      repair: repair ? repairBy({ ...drainDeps, reader }, key) : undefined,
     });
   const sample = (size: number) => sampleSource(state.publishedAdverts, key, size);
 

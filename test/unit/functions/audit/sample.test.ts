@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { audit } from '../../../../operations/audit/audit.ts';
-import { sampleSource } from '../../../../operations/audit/sources.ts';
+import { audit } from '../../../../functions/audit/audit.ts';
+import { sampleSource } from '../../../../functions/audit/sources.ts';
 import { boundOf } from '../../../../operations/audit/verdict.ts';
 import type { Clock } from '../../../../shared/domain/clock.ts';
 import { beforeAll } from '../../../../shared/domain/queue/position.ts';
 import { createInMemoryAdvertHistories } from '../../../fakes/advert-histories.ts';
 import { createInMemoryAudits } from '../../../fakes/audits.ts';
-import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
 
 const key = { partnerAccount: 'main', generation: 1_763_640_000 };
 const population = 2_000;
 const ids = Array.from({ length: population }, (_, index) => String(10_000 + index));
-const unused = () => Promise.reject(new Error('not part of this world'));
 
 /** Published adverts of a service where nothing changes: whoever asks has the answer at once. */
 async function createQuietWorld(isWrong: (index: number) => boolean) {
@@ -39,16 +37,10 @@ async function createQuietWorld(isWrong: (index: number) => boolean) {
     audit(
       {
         poll: {
-          feedStates: {
-            ...{ list: async () => [feed], register: unused, acquire: unused, advance: unused },
-            ...{ release: unused, remove: unused },
-          },
+          feedStates: { list: async () => [feed] },
           reader: { readPage: async () => ({ page, receivedAt: now, serviceTime: now }) },
-          queue: { send: unused, depth: unused },
-          deadLetters: { sendMalformed: unused },
-          observer: createRecordingObserver(),
-          ...{ clock, newId: () => `audit-${seed}`, holder: 'audit' },
-          settings: { overlapSeconds: 300, leaseMs: 1, maxWaiting: 1, maxRequestsPerSecond: 10 },
+          ...{ clock, newId: () => `audit-${seed}` },
+          settings: { overlapSeconds: 300, maxRequestsPerSecond: 10 },
         },
         audits: createInMemoryAudits(),
         histories,
@@ -58,7 +50,7 @@ async function createQuietWorld(isWrong: (index: number) => boolean) {
       },
       key,
       sampleSource(published, key, size),
-      { signal: new AbortController().signal, repair: false },
+      { signal: new AbortController().signal },
     );
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPacedRequests } from '../../../../operations/audit/paced-requests.ts';
+import { createPacedRequests } from '../../../../functions/audit/paced-requests.ts';
 import type { Clock } from '../../../../shared/domain/clock.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { createScheduler } from '../../../simulation/model/scheduler.ts';

@@ -1,0 +1,305 @@
+/**
+ * An audit: compares what was published last of each advert with what the service says now, and can have what differs
+ * published once more.
+ */
+import { toInstant } from '../../shared/domain/clock.ts';
+import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
+import type { AdvertHistories } from '../../shared/ports/advert-histories.ts';
+import type { AdvertReader } from '../../shared/ports/advert-reader.ts';
+import type { AuditProgress, Audits, Difference, Look, OpenLooks } from '../../shared/ports/audits.ts';
+import type { BackfillKey } from '../../shared/ports/backfills.ts';
+import type { PollDeps } from '../drain/poll-feed.ts';
+import { type UnreadDeps, unreadSince } from '../drain/unread-since.ts';
+import { type Confirmed, confirm, dueAt, type IsSettled, looksAtOnce } from './confirm.ts';
+import { isEqual, lookAt } from './looks.ts';
+import { createPacedRequests, OutOfTimeError, type PacedRequests, sleepFor } from './paced-requests.ts';
+import type { AuditPage, AuditSource } from './sources.ts';
+
+export interface AuditDeps {
+  /** For reading the feed. */
+  readonly poll: UnreadDeps &
+    Pick<PollDeps, 'reader' | 'newId'> & {
+      readonly settings: Pick<PollDeps['settings'], 'maxRequestsPerSecond'>;
+    };
+  readonly audits: Audits;
+  readonly histories: Pick<AdvertHistories, 'read'>;
+  readonly adverts: AdvertReader;
+  readonly isSettled: IsSettled;
+  /** Whether something takes messages from the queue now. */
+  readonly isDelivering: () => boolean;
+  readonly onProgress?: (step: AuditStep) => void;
+}
+
+export interface AuditStep {
+  readonly checked: number;
+  /** Differences found so far. */
+  readonly found: number;
+  /** `service`: it asked for a pause, or fails. */
+  readonly waitsFor?: 'feed' | 'service';
+  /** How long it waits for the feed at least, until differences can be told from changes. */
+  readonly leftMs?: number;
+}
+
+export interface AuditOptions {
+  /** Stops; the audit can be continued. */
+  readonly signal: AbortSignal;
+  /** Sends what differs through the queue. Default: what differs is only told. */
+  readonly repair?: ((advertIds: readonly string[]) => Promise<void>) | undefined;
+  /** Ms since 1970: what is not done by then is left to the next call. Default: it goes on to its end. */
+  readonly deadlineMs?: number | undefined;
+  /** Differences found by the audit before, which an audit that begins keeps. Default: none. */
+  readonly keeps?: readonly Difference[];
+}
+
+export interface AuditResult {
+  readonly end:
+    | 'done'
+    | 'stopped'
+    /** The deadline came first. */
+    | 'out-of-time'
+    /** So much differs that the rest was not looked at. */
+    | 'too-many'
+    /** Another process runs an audit of the same partner account. */
+    | 'taken-over'
+    | 'unknown-feed';
+  readonly progress: AuditProgress;
+}
+
+/** More is beyond what somebody looks at one by one, and beyond what a stored item holds. */
+export const maxFindings = 1_000;
+/** What a stopped audit had not stored is looked at again: so much at most. */
+const longestOpenMs = 10 * 60_000;
+/** One that was left alone for longer says little about how things are now: it begins anew. */
+const resumedWithinMs = 24 * 60 * 60_000;
+
+/**
+ * Runs an audit, or continues an unfinished one of the same source.
+ *
+ * @throws {PartnerError} what the service answers about the partner account, or goes on answering; the audit can be continued
+ */
+export async function audit(
+  deps: AuditDeps,
+  key: BackfillKey,
+  source: AuditSource,
+  options: AuditOptions,
+): Promise<AuditResult> {
+  const run = await begin(deps, key, source, options);
+  if (!run.isMine) return { end: 'taken-over', progress: run.progress };
+  try {
+    return { end: await walk(run, source), progress: run.progress };
+  } catch (error) {
+    if (options.signal.aborted) return { end: 'stopped', progress: run.progress };
+    if (error instanceof OutOfTimeError) return { end: 'out-of-time', progress: run.progress };
+    throw error;
+  }
+}
+
+interface Run {
+  readonly deps: AuditDeps;
+  readonly key: BackfillKey;
+  readonly options: AuditOptions;
+  readonly requests: PacedRequests;
+  /** No page is begun after it: what is in hand has the other half of the time. */
+  readonly halfTimeMs: number;
+  /** False when another process has written since: it runs an audit, too. */
+  isMine: boolean;
+  progress: AuditProgress;
+  version: number;
+}
+
+/** Looks that are not stored yet. */
+interface Batch {
+  readonly candidates: Look[];
+  readonly unreadable: string[];
+  population: number | undefined;
+  checked: number;
+  equal: number;
+}
+
+async function begin(
+  deps: AuditDeps,
+  key: BackfillKey,
+  source: AuditSource,
+  options: AuditOptions,
+): Promise<Run> {
+  const { clock, settings, newId } = deps.poll;
+  const now = clock.now();
+  const { value, version = 0 } = (await deps.audits.read(key)) ?? {};
+  const goesOn =
+    value?.state === 'running' &&
+    value.source === source.name &&
+    now - Date.parse(value.updatedAt) < resumedWithinMs;
+  const at = toInstant(now);
+  const progress: AuditProgress = goesOn
+    ? { ...value, updatedAt: at }
+    : {
+        ...{ id: newId(), state: 'running', source: source.name, checked: 0, equal: 0 },
+        ...{ differing: options.keeps ?? [], neverPublished: [], undecided: [] },
+        ...{ repaired: 0, startedAt: at, updatedAt: at },
+      };
+  const { signal, deadlineMs = Number.POSITIVE_INFINITY } = options;
+  const isMine = await deps.audits.write(key, progress, version, 0);
+  const halfTimeMs = now + (deadlineMs - now) / 2;
+  const run = { deps, key, options, progress, version: version + 1, isMine, halfTimeMs };
+  const requests = createPacedRequests({
+    ...{ clock, signal, deadlineMs, maxRequestsPerSecond: settings.maxRequestsPerSecond ?? 10 },
+    onWaiting: (isWaiting) => tell(run, undefined, isWaiting ? 'service' : undefined),
+  });
+  return Object.assign(run, { requests });
+}
+
+/** Looks at adverts, and again at those that differ, until both are done. */
+async function walk(run: Run, source: AuditSource): Promise<AuditResult['end']> {
+  const { deps, options, halfTimeMs } = run;
+  const { clock, settings } = deps.poll;
+  while (run.isMine) {
+    options.signal.throwIfAborted();
+    const { state, open, isThrough } = run.progress;
+    if (state === 'done') return isThrough ? 'done' : 'too-many';
+    if (open) {
+      const dueMs = dueAt(open, settings);
+      if (dueMs > halfTimeMs) return 'out-of-time';
+      await sleepFor(clock, dueMs - clock.now(), options.signal, (leftMs) =>
+        tell(run, undefined, 'feed', leftMs),
+      );
+      await lookAgain(run, open);
+    } else if (clock.now() > halfTimeMs) return 'out-of-time';
+    else if (!(await lookAtSome(run, source))) return 'unknown-feed';
+  }
+  return 'taken-over';
+}
+
+/**
+ * Looks at page after page until something is to be stored.
+ *
+ * @returns false when there is no feed to hold differences against
+ */
+async function lookAtSome(run: Run, source: AuditSource): Promise<boolean> {
+  const { deps, key, options, progress, requests, halfTimeMs } = run;
+  const { clock } = deps.poll;
+  const since = await unreadSince(deps.poll, key.partnerAccount);
+  if (since === undefined) return false;
+  const storedByMs = Math.min(clock.now() + longestOpenMs, halfTimeMs);
+  const batch: Batch = {
+    candidates: [],
+    unreadable: [],
+    population: progress.population,
+    checked: 0,
+    equal: 0,
+  };
+  let position = progress.position;
+  let page: AuditPage | undefined;
+  do {
+    options.signal.throwIfAborted();
+    page = await requests(() => source.page(position, progress));
+    if (page) await lookAtPage(run, page, batch);
+    position = page?.next ?? position;
+    const { length } = batch.candidates;
+    if (length === 0 || length >= maxFindings) break;
+  } while (page && clock.now() < storedByMs);
+  const { candidates, checked, equal, unreadable, population } = batch;
+  await store(run, {
+    ...{ checked: progress.checked + checked, equal: progress.equal + equal },
+    undecided: [...progress.undecided, ...unreadable],
+    ...(population !== undefined && { population }),
+    ...(position !== undefined && { position }),
+    ...(!page && { isThrough: true }),
+    ...(candidates.length > 0 && {
+      open: { looks: candidates, lookedAt: clock.now(), since, rounds: 0 },
+    }),
+  });
+  return true;
+}
+
+async function lookAtPage(
+  run: Run,
+  { advertIds, isListOnly, population }: AuditPage,
+  batch: Batch,
+): Promise<void> {
+  const { deps, key, options, requests } = run;
+  batch.population = population ?? batch.population;
+  let hasFailed = false;
+  await forEachConcurrent(advertIds, looksAtOnce, async (advertId) => {
+    if (hasFailed) return;
+    try {
+      options.signal.throwIfAborted();
+      const look = await lookAt({ ...deps, requests }, key, advertId, !isListOnly);
+      if (isListOnly && look && look.sequence > 0) return;
+      batch.checked += 1;
+      if (!look) batch.unreadable.push(advertId);
+      else if (isEqual(look)) batch.equal += 1;
+      else batch.candidates.push(look);
+      tell(run, batch);
+    } catch (error) {
+      hasFailed = true;
+      throw error;
+    }
+  });
+}
+
+async function lookAgain(run: Run, before: OpenLooks): Promise<void> {
+  const { deps, key, options, progress, requests } = run;
+  const found = await confirm({ ...deps, requests, signal: options.signal }, key, before);
+  const undecided = found.undecided.map(({ advertId }) => advertId);
+  const sent = options.repair ? [...found.standing.map(({ advertId }) => advertId), ...undecided] : [];
+  if (sent.length > 0) await options.repair?.(sent);
+  const { differing, neverPublished } = sorted(found);
+  const isKept = ({ advertId }: Difference) => !differing.some((one) => one.advertId === advertId);
+  await store(
+    run,
+    {
+      equal: progress.equal + found.equal,
+      differing: [...progress.differing.filter(isKept), ...differing],
+      neverPublished: [...progress.neverPublished, ...neverPublished],
+      undecided: [...progress.undecided, ...undecided],
+      repaired: progress.repaired + sent.length,
+      ...(found.open && { open: found.open }),
+    },
+    sent.length,
+  );
+}
+
+function sorted({ standing }: Confirmed): Pick<AuditProgress, 'differing' | 'neverPublished'> {
+  const [never, differing] = [
+    standing.filter(({ sequence }) => sequence === 0),
+    standing.filter(({ sequence }) => sequence > 0),
+  ];
+  return {
+    neverPublished: never.map(({ advertId }) => advertId),
+    differing: differing.map(
+      ({ advertId, published, actual = null, owed }): Difference => ({
+        ...{ advertId, published, actual },
+        ...(owed && { owed }),
+      }),
+    ),
+  };
+}
+
+/** @param listed adverts that were sent through the queue, for the books */
+async function store(run: Run, change: Partial<AuditProgress>, listed = 0): Promise<void> {
+  const { deps, key, version } = run;
+  const { open: _stored, ...progress } = run.progress;
+  const next: AuditProgress = { ...progress, ...change, updatedAt: toInstant(deps.poll.clock.now()) };
+  const found = next.differing.length + next.neverPublished.length;
+  const isDone = !next.open && (next.isThrough || found >= maxFindings);
+  const stored: AuditProgress = isDone ? { ...next, state: 'done' } : next;
+  run.isMine = await deps.audits.write(key, stored, version, listed);
+  if (!run.isMine) return;
+  run.progress = stored;
+  run.version += 1;
+}
+
+function tell(
+  { deps, progress }: Pick<Run, 'deps' | 'progress'>,
+  batch: Pick<Batch, 'checked' | 'candidates'> | undefined,
+  waitsFor?: AuditStep['waitsFor'],
+  leftMs?: number,
+): void {
+  const open = batch?.candidates ?? progress.open?.looks ?? [];
+  deps.onProgress?.({
+    checked: progress.checked + (batch?.checked ?? 0),
+    found: progress.differing.length + progress.neverPublished.length + open.length,
+    ...(waitsFor && { waitsFor }),
+    ...(leftMs !== undefined && { leftMs }),
+  });
+}

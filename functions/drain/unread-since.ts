@@ -1,0 +1,26 @@
+import type { FeedName } from '../../shared/contract/feeds.ts';
+import { toInstant } from '../../shared/domain/clock.ts';
+import { knownSuccess } from '../../shared/domain/last-success.ts';
+import type { PollDeps } from './poll-feed.ts';
+
+export interface UnreadDeps extends Pick<PollDeps, 'clock'> {
+  readonly feedStates: Pick<PollDeps['feedStates'], 'list'>;
+  readonly settings: Pick<PollDeps['settings'], 'overlapSeconds'>;
+}
+
+/**
+ * Where the unread part of a partner account's feed begins: the queue has accepted every change that was recorded before.
+ *
+ * @returns a time as the feed takes it in `since`; undefined when the feed is not known
+ */
+export async function unreadSince(
+  { feedStates, clock, settings }: UnreadDeps,
+  partnerAccount: string,
+  feed: FeedName = 'adverts',
+): Promise<string | undefined> {
+  const states = await feedStates.list(() => undefined);
+  const state = states.find((each) => each.partnerAccount === partnerAccount && each.feed === feed);
+  if (!state) return undefined;
+  const success = state.resyncing ? undefined : knownSuccess(state.lastSuccess, clock.now());
+  return success === undefined ? state.since : toInstant(success - settings.overlapSeconds * 1000);
+}
