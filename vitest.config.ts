@@ -42,7 +42,7 @@ export default defineConfig({
         test: {
           name: 'shared',
           include: [
-            'test/{unit,ports,infra,docs}/**/*.test.ts',
+            'test/{unit,ports,infra,docs,released}/**/*.test.ts',
             'test/*.test.ts',
             'test/simulation/*.test.ts',
           ],
