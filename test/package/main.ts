@@ -110,7 +110,7 @@ try {
     succeeds(repository, {}, bin('publint'), 'run', '--strict', tarball).then(() => ''),
   );
   await step('arethetypeswrong', () =>
-    succeeds(repository, {}, bin('attw'), tarball, '--profile', 'esm-only').then(() => ''),
+    succeeds(repository, {}, bin('attw'), tarball, '--profile', 'strict').then(() => ''),
   );
   await step('it installs into a new project', async () => {
     await writeFile(
