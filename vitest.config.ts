@@ -16,12 +16,13 @@ const isolated = [
 export default defineConfig({
   // Our own `exports`, in the source: the snippets of the docs import the package by its name.
   ssr: { resolve: { conditions: ['advert-bridge-source', 'node', 'development|production'] } },
-  // The example is a package of its own, and imports this one by its name.
+  // The examples are packages of their own, and import ours by their names.
   resolve: {
     alias: {
       'advert-bridge/cdk': new URL('infra/cdk.ts', import.meta.url).pathname,
-      'advert-bridge/subscriber': new URL('subscriber/index.ts', import.meta.url).pathname,
-      'advert-bridge/testing': new URL('subscriber/testing/index.ts', import.meta.url).pathname,
+      'advert-bridge-kit/cdk': new URL('infra/constructs/subscription/index.ts', import.meta.url).pathname,
+      'advert-bridge-kit/subscriber': new URL('subscriber/index.ts', import.meta.url).pathname,
+      'advert-bridge-kit/testing': new URL('subscriber/testing/index.ts', import.meta.url).pathname,
     },
   },
   test: {

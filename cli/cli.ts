@@ -4,6 +4,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { redactedText } from '../shared/domain/redaction.ts';
 import type { AddCommand } from './shared/command.ts';
 import { type ExitCode, exitCodes, help, type Io, say, watchOutput } from './shared/io.ts';
+import { asCalled } from './shared/program.ts';
 import { usageErrorOf } from './shared/usage.ts';
 
 /** In the order of the help. Only the module of the command that is asked for is loaded. */
@@ -56,7 +57,7 @@ async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
     return await dispatch(argv, io);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    say(io, `advert-bridge: ${messageOf(error)}`);
+    say(io, `advert-bridge: ${asCalled(messageOf(error))}`);
     if (argv.includes('--stack-trace') && error instanceof Error) say(io, redactedText(traceOf(error)));
     return error instanceof UsageError ? exitCodes.usage : exitCodes.fault;
   }
@@ -81,8 +82,8 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
     command
       .option('--stack-trace', 'with an error, show where in the program it arose')
       .configureOutput({
-        writeOut: (text) => help(io.stdout, text),
-        writeErr: (text) => help(io.stderr, text),
+        writeOut: (text) => help(io.stdout, asCalled(text)),
+        writeErr: (text) => help(io.stderr, asCalled(text)),
         // Commander's messages quote what was given, which may be a secret.
         outputError: () => undefined,
       })

@@ -1,7 +1,7 @@
 /**
  * Builds what `npm pack` takes. `dist` is the package: the library as ES modules and as CommonJS, with types, one file for each
  * module; and the command line as a bundle, for Node runs no TypeScript inside node_modules, with the licences of what is
- * in it and a bill of materials (sbom.ts). `dist-kit` is a second package, the subscriber's kit (kit-package.ts). `npm pack` runs
+ * in it and a bill of materials (sbom.ts). `dist/kit` is a second package, the subscriber's kit (kit-package.ts). `npm pack` runs
  * it by itself.
  *
  *     node scripts/build-package.ts

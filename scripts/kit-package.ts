@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /** The subscriber's kit as a package of its own (docs/decisions/0026-packages.md). Made by the build, never committed. */
 export const kitName = 'advert-bridge-kit';
-export const kitFolder = 'dist-kit';
+export const kitFolder = 'dist/kit';
 
 /** What stands beside the compiled modules in {@link kitFolder}: the manifest, taken from that of the whole package, and its pages. */
 export function writeKitPackage(repository: string): void {
@@ -15,7 +15,7 @@ export function writeKitPackage(repository: string): void {
     JSON.parse(
       JSON.stringify(paths, (key, value) => (key === 'advert-bridge-source' ? undefined : value))
         .replaceAll('dist/', '')
-        .replaceAll('infra/cdk', 'infra/constructs/subscription/index'),
+        .replaceAll(/infra\/cdk(\.d\.ts|\.ts|\.js)/g, 'infra/constructs/subscription/index$1'),
     );
   const manifest = {
     name: kitName,

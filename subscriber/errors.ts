@@ -32,7 +32,7 @@ export class UnknownDetailTypeError extends RefusedEventError {
 
   constructor(detailType: string) {
     super(
-      `detail type ${detailType} is unknown to this version of advert-bridge/subscriber: update it, or name the detail types you want in your rule`,
+      `detail type ${detailType} is unknown to this version of advert-bridge-kit: update it, or name the detail types you want in your rule`,
     );
     this.detailType = detailType;
   }
@@ -46,7 +46,7 @@ export class UnsupportedVersionError extends RefusedEventError {
 
   constructor(schemaVersion: string, supportedMajor: string) {
     super(
-      `schema version ${schemaVersion} is not read by this version of advert-bridge/subscriber, which reads ${supportedMajor}.x: update it`,
+      `schema version ${schemaVersion} is not read by this version of advert-bridge-kit, which reads ${supportedMajor}.x: update it`,
     );
     this.schemaVersion = schemaVersion;
   }

@@ -1,4 +1,4 @@
-/** What another team needs to handle the bridge's events: docs/subscribe/guide.md. For tests: `advert-bridge/testing`. */
+/** What another team needs to handle the bridge's events: docs/subscribe/guide.md. For tests: `advert-bridge-kit/testing`. */
 export type {
   AdvertEvent,
   AuthorizationEvent,

@@ -1,5 +1,6 @@
 import { UsageError } from '../../operations/errors.ts';
 import { stackName } from '../../shared/contract/names.ts';
+import { programName } from './program.ts';
 
 export interface LocalTarget {
   readonly kind: 'local';
@@ -32,8 +33,8 @@ export function localTarget(dir: unknown, why: string): LocalTarget {
 
 /** A command line that a person can copy, for the same bridge. */
 export function commandFor(target: Target, command: string): string {
-  if (target.kind === 'local') return `advert-bridge ${command} --local ${quoted(target.dir)}`;
-  return `advert-bridge ${command}${target.stack === stackName ? '' : ` --stack ${target.stack}`}`;
+  if (target.kind === 'local') return `${programName()} ${command} --local ${quoted(target.dir)}`;
+  return `${programName()} ${command}${target.stack === stackName ? '' : ` --stack ${target.stack}`}`;
 }
 
 /** What a person does next, once adverts are in the queue: the embedded bridge has to run, a stack does by itself. */

@@ -1,6 +1,6 @@
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { SQS } from '@aws-sdk/client-sqs';
-import { advertEventHandler, createDynamoDbPositions, sendToDeadLetters } from 'advert-bridge/subscriber';
+import { advertEventHandler, createDynamoDbPositions, sendToDeadLetters } from 'advert-bridge-kit/subscriber';
 
 const { POSITIONS_TABLE_NAME: tableName, DEAD_LETTER_QUEUE_URL: queueUrl } = process.env;
 

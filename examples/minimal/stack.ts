@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { AdvertSubscription } from 'advert-bridge/cdk';
+import { AdvertSubscription } from 'advert-bridge-kit/cdk';
 import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Runtime } from 'aws-cdk-lib/aws-lambda';

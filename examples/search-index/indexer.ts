@@ -1,6 +1,6 @@
 import { ConditionalCheckFailedException, DynamoDB } from '@aws-sdk/client-dynamodb';
 import { SQS } from '@aws-sdk/client-sqs';
-import * as kit from 'advert-bridge/subscriber';
+import * as kit from 'advert-bridge-kit/subscriber';
 
 const { TABLE_NAME: TableName, DEAD_LETTER_QUEUE_URL: queueUrl } = process.env;
 const dynamodb = new DynamoDB({});

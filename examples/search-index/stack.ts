@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { AdvertSubscription } from 'advert-bridge/cdk';
+import { AdvertSubscription } from 'advert-bridge-kit/cdk';
 import { CfnOutput, Duration, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus } from 'aws-cdk-lib/aws-events';

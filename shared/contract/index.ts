@@ -1,4 +1,4 @@
-/** The contract as other teams import it: `advert-bridge/contract`. */
+/** The contract as other teams import it: `advert-bridge-kit/contract`. */
 export {
   type AdvertEvent,
   type AuthorizationEvent,

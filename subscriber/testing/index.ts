@@ -1,4 +1,4 @@
-/** What a test of a subscriber needs: events as they arrive, histories, deliveries in any order. `advert-bridge/testing`. */
+/** What a test of a subscriber needs: events as they arrive, histories, deliveries in any order. `advert-bridge-kit/testing`. */
 export {
   type AdvertFields,
   type AuthorizationFields,

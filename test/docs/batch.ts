@@ -1,4 +1,4 @@
-import { advertBatchHandler, type PositionStore } from 'advert-bridge/subscriber';
+import { advertBatchHandler, type PositionStore } from 'advert-bridge-kit/subscriber';
 
 export const createHandler = (positions: PositionStore, writeAll: (statuses: object[]) => Promise<void>) =>
   advertBatchHandler({ positions }, async ({ deliveries }) => {

@@ -4,7 +4,7 @@ import {
   type PositionStore,
   parseSqsRecord,
   type SqsRecord,
-} from 'advert-bridge/subscriber';
+} from 'advert-bridge-kit/subscriber';
 
 /** @returns whether the message is done with; otherwise leave it in the queue */
 export async function handleMessage(message: SqsRecord, positions: PositionStore): Promise<boolean> {

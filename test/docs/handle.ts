@@ -1,5 +1,5 @@
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
-import { advertEventHandler, createDynamoDbPositions } from 'advert-bridge/subscriber';
+import { advertEventHandler, createDynamoDbPositions } from 'advert-bridge-kit/subscriber';
 
 export const handler = advertEventHandler({
   positions: createDynamoDbPositions({ dynamodb: new DynamoDB({}), tableName: 'search-positions' }),

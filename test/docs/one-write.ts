@@ -1,5 +1,5 @@
 import { ConditionalCheckFailedException, type DynamoDB } from '@aws-sdk/client-dynamodb';
-import { type AdvertEvent, advertKeyOf, newerCondition } from 'advert-bridge/subscriber';
+import { type AdvertEvent, advertKeyOf, newerCondition } from 'advert-bridge-kit/subscriber';
 
 /** @returns whether the event was applied; false: it was stale or a duplicate */
 export async function keepStatus(dynamodb: DynamoDB, tableName: string, event: AdvertEvent) {

@@ -5,7 +5,7 @@ import {
   createInMemoryPositions,
   latestStatuses,
   playEvents,
-} from 'advert-bridge/testing';
+} from 'advert-bridge-kit/testing';
 import { expect, it } from 'vitest';
 import { createSearchHandler } from './search.ts';
 

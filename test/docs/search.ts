@@ -1,4 +1,4 @@
-import { advertEventHandler, type PositionStore } from 'advert-bridge/subscriber';
+import { advertEventHandler, type PositionStore } from 'advert-bridge-kit/subscriber';
 
 export interface SearchIndex {
   put(advert: string): Promise<void>;

@@ -1,4 +1,4 @@
-import { AdvertSubscription } from 'advert-bridge/cdk';
+import { AdvertSubscription } from 'advert-bridge-kit/cdk';
 import { App, Stack } from 'aws-cdk-lib';
 
 const env = { account: '222222222222', region: 'eu-central-1' };

@@ -1,4 +1,4 @@
-import { AdvertSubscription } from 'advert-bridge/cdk';
+import { AdvertSubscription } from 'advert-bridge-kit/cdk';
 import { Stack } from 'aws-cdk-lib';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 

@@ -1,5 +1,5 @@
 import * as api from '@opentelemetry/api';
-import { advertEventHandler, type PositionStore } from 'advert-bridge/subscriber';
+import { advertEventHandler, type PositionStore } from 'advert-bridge-kit/subscriber';
 
 export const createHandler = (positions: PositionStore) =>
   advertEventHandler({

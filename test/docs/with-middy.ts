@@ -1,5 +1,5 @@
 import middy from '@middy/core';
-import { type AdvertBatch, advertBatchMiddleware, type PositionStore } from 'advert-bridge/subscriber';
+import { type AdvertBatch, advertBatchMiddleware, type PositionStore } from 'advert-bridge-kit/subscriber';
 
 export const createHandler = (positions: PositionStore) =>
   middy()

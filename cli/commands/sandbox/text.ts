@@ -1,4 +1,5 @@
 import type { Sandbox } from '../../../sandbox/server.ts';
+import { programName } from '../../shared/program.ts';
 
 export const more = `The sandbox listens on 127.0.0.1 only, keeps everything in memory and ends with SIGINT or SIGTERM.
 
@@ -15,7 +16,7 @@ export function sandboxText({
   users,
 }: Pick<Sandbox, 'url' | 'application' | 'users'>): string {
   const { clientId, clientSecret } = application;
-  const bridge = 'npx advert-bridge';
+  const bridge = programName();
   const connects = users.map(
     ({ name, refreshToken }) =>
       `  printf %s ${refreshToken} | ${bridge} connect ${name} --local ${folder} --refresh-token-stdin`,

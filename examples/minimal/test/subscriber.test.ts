@@ -1,5 +1,5 @@
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { aLambdaEvent, anAdvertHistory } from 'advert-bridge/testing';
+import { aLambdaEvent, anAdvertHistory } from 'advert-bridge-kit/testing';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { mockClient } from 'aws-sdk-client-mock';

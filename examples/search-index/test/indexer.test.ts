@@ -1,13 +1,13 @@
 import type { AddressInfo } from 'node:net';
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
-import type { AdvertEvent } from 'advert-bridge/subscriber';
+import type { AdvertEvent } from 'advert-bridge-kit/subscriber';
 import {
   aLambdaEvent,
   anAdvertHistory,
   anAdvertStatusChanged,
   latestStatuses,
   playEvents,
-} from 'advert-bridge/testing';
+} from 'advert-bridge-kit/testing';
 import type { SQSEvent } from 'aws-lambda';
 import dynalite from 'dynalite';
 import { startFauxqs } from 'fauxqs';

@@ -29,8 +29,7 @@ export async function deployExample(
   const command = {
     file: process.execPath,
     args: [cdk, 'deploy', '--require-approval', 'never', '--no-notices', ...settings],
-    // Its packages are built when they are published: here the bridge's is its source.
-    env: { ...env, NODE_OPTIONS: '--conditions=advert-bridge-source' },
+    env,
     cwd: app,
   };
   const { code, stdout, stderr } = await processes.run(command, { timeoutMs });
@@ -44,11 +43,14 @@ async function linkPackages(app: string): Promise<void> {
   const modules = join(app, 'node_modules');
   await mkdir(modules);
   for (const name of await readdir(installed)) await symlink(join(installed, name), join(modules, name));
-  await symlink(repository, join(modules, 'advert-bridge'));
+  // The kit, made of the repository's sources instead of the build.
+  const kit = join(modules, 'advert-bridge-kit');
+  await mkdir(kit);
+  await symlink(repository, join(kit, 'source'));
+  const entryPoints = {
+    './cdk': './source/infra/constructs/subscription/index.ts',
+    './subscriber': './source/subscriber/index.ts',
+  };
+  await writeFile(join(kit, 'package.json'), JSON.stringify({ type: 'module', exports: entryPoints }));
   await writeFile(join(app, 'package-lock.json'), '{}');
-  // esbuild, which knows no NODE_OPTIONS, is told of the bridge's source by this.
-  const paths = { 'advert-bridge/subscriber': [join(repository, 'subscriber', 'index.ts')] };
-  const config = JSON.parse(await readFile(join(app, 'tsconfig.json'), 'utf8'));
-  const compilerOptions = { ...config.compilerOptions, paths };
-  await writeFile(join(app, 'tsconfig.json'), JSON.stringify({ ...config, compilerOptions }));
 }

@@ -1,7 +1,7 @@
 /** Runs in a project that has only the tarball: README's subscription, synthesized, and its handler, called. */
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
-import { envelopes } from 'advert-bridge/contract';
-import { aLambdaEvent, anAdvertHistory, latestStatuses, playEvents } from 'advert-bridge/testing';
+import { envelopes } from 'advert-bridge-kit/contract';
+import { aLambdaEvent, anAdvertHistory, latestStatuses, playEvents } from 'advert-bridge-kit/testing';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { handler } from '../../docs/handle.ts';

@@ -62,9 +62,7 @@ export function identityChecks({ target, clients, opened, bridge }: Facts): Chec
             ? `an earlier version than ${own} deployed the stack`
             : `the stack is ${version}, this command ${own}`,
           'Deploy the version of this command with `npx cdk deploy`' +
-            (version === undefined
-              ? ''
-              : `, or use the stack's: \`npx -p advert-bridge@${version} advert-bridge …\``),
+            (version === undefined ? '' : `, or use the command of ${version}`),
         );
       },
     },

@@ -2,6 +2,7 @@ import { type DynamoDBClient, paginateListTables } from '@aws-sdk/client-dynamod
 import { paginateListQueues, type SQSClient } from '@aws-sdk/client-sqs';
 import { type Check, type Finding, together, warning } from '../../../../operations/doctor.ts';
 import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
+import { commandFor, type StackTarget } from '../../../shared/target.ts';
 import type { Facts, Resource } from './facts.ts';
 import { partnerSecrets } from './secrets.ts';
 
@@ -25,7 +26,7 @@ export const leftoversCheck = ({ target, bridge, resources }: Facts): Check => (
     return together('nothing is left of an earlier stack', [
       ...left(target.stack, ownTables, tables).map(tableLeft),
       ...left(target.stack, ownQueues, queues).map(queueLeft),
-      ...unknown.map(([name, { Name }]) => secretLeft(name, Name ?? name)),
+      ...unknown.map(([name, { Name }]) => secretLeft(target, name, Name ?? name)),
     ]);
   },
 });
@@ -53,10 +54,10 @@ const queueLeft = (url: string): Finding =>
     `queue ${url} is of an earlier stack, and may hold messages`,
     `If nothing of it is needed: \`aws sqs delete-queue --queue-url ${url}\``,
   );
-const secretLeft = (account: string, secret: string): Finding =>
+const secretLeft = (target: StackTarget, account: string, secret: string): Finding =>
   warning(
     `secret ${secret} is of no partner account that the stack knows`,
-    `\`advert-bridge connect ${account}\` takes it over; if nobody needs it: \`aws secretsmanager delete-secret --secret-id ${secret}\``,
+    `\`${commandFor(target, `connect ${account}`)}\` takes it over; if nobody needs it: \`aws secretsmanager delete-secret --secret-id ${secret}\``,
   );
 
 async function tablesOf(client: DynamoDBClient, prefix: string): Promise<string[]> {

@@ -57,7 +57,7 @@ const planted: (Expected & { readonly is: string; readonly plant: (stack: Played
     check: 'version',
     result: 'warning',
     says: 'the stack is 0.0.7, this command',
-    mend: /npx cdk deploy.*npx -p advert-bridge@0\.0\.7/,
+    mend: /npx cdk deploy.*the command of 0\.0\.7/,
   },
   {
     is: 'a function that may not run',

@@ -1,0 +1,53 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+
+const fetched = [
+  // A name, perhaps with a version, where npm and its like take it from the registry; a path or a tarball is none.
+  /\b(?:(?:npm|pnpm|yarn) (?:i|install|add)|pip install)\b[^\n`|]*[ '"](?:advert-bridge|advert-bridge-kit)(?![\w./*[-])/,
+  /\bnpx\b[^\n`]*(?:-p|--package)[= ]+(?:advert-bridge|advert-bridge-kit)(?![\w./*[-])/,
+  /\bnpx (?:--?[a-z-]+ )*(?:advert-bridge|advert-bridge-kit)@/,
+  /"(?:advert-bridge|advert-bridge-kit)": "(?!file:|cli\/)/,
+];
+const faultsOf = (text: string) => text.split('\n').filter((line) => fetched.some((told) => told.test(line)));
+
+// Neither name is ours on the npm registry: whoever followed such a sentence would run somebody else's code.
+describe('nobody is told to install our packages from a registry', () => {
+  it('in any page, message, manifest or kit', () => {
+    const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+      encoding: 'utf8',
+    });
+    const texts = files
+      .split('\n')
+      .filter((file) => /\.(md|ts|cjs|json|py|toml)$/.test(file) && existsSync(file))
+      .filter((file) => file !== 'test/docs/install.test.ts' && file !== 'package-lock.json');
+
+    expect(texts.length).toBeGreaterThan(500);
+    expect(
+      texts.flatMap((file) => faultsOf(readFileSync(file, 'utf8')).map((line) => `${file}: ${line}`)),
+    ).toEqual([]);
+  });
+
+  it.each([
+    'npm install advert-bridge',
+    'npm install --save-dev advert-bridge-kit @aws-sdk/client-dynamodb',
+    'queue is this (`npm i advert-bridge@0.2.0`)',
+    'npx -p node@24 -p advert-bridge advert-bridge …',
+    'npx --yes advert-bridge@latest demo',
+    'npx -p advert-bridge@0.2.0 advert-bridge',
+    'pip install advert-bridge',
+    '    "advert-bridge-kit": "^0.1.0"',
+  ])('%s would be found', (line) => {
+    expect(faultsOf(line)).toEqual([line]);
+  });
+
+  it.each([
+    'npm install ./advert-bridge-[0-9]*.tgz',
+    'npm install advert-bridge-0.1.0.tgz',
+    'npx --package /path/advert-bridge-0.1.0.tgz advert-bridge demo',
+    'npx advert-bridge demo',
+    '    "advert-bridge-kit": "file:advert-bridge-kit.tgz"',
+  ])('%s is fine', (line) => {
+    expect(faultsOf(line)).toEqual([]);
+  });
+});

@@ -1,0 +1,35 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { asCalled, programOf } from '../../../cli/shared/program.ts';
+
+it.each([
+  ['the repository', '/repo/cli/advert-bridge.cjs', '/repo', 'npm run bridge --'],
+  ['a project', '/app/node_modules/.bin/advert-bridge', '/app/src', 'npx advert-bridge'],
+  ['a project elsewhere', '/app/node_modules/.bin/advert-bridge', '/other', 'advert-bridge'],
+  ['a global installation', '/usr/bin/advert-bridge', '/app', 'advert-bridge'],
+])('hints name the command as it is called from %s', (_, script, cwd, expected) => {
+  expect(programOf(script, cwd)).toBe(expected);
+});
+
+it.each([
+  [['./advert-bridge-0.1.0.tgz'], 'npx ./advert-bridge-0.1.0.tgz'],
+  [['file:/tars/advert-bridge-0.1.0.tgz'], 'npx file:/tars/advert-bridge-0.1.0.tgz'],
+  [['/tars/advert-bridge-0.1.0.tgz'], 'npx --package /tars/advert-bridge-0.1.0.tgz advert-bridge'],
+  [['./my tars/a.tgz'], "npx './my tars/a.tgz'"],
+  [['node@24', './a.tgz'], 'npx --package node@24 --package ./a.tgz advert-bridge'],
+])('and from npx of %j', (packages, expected) => {
+  const folder = path.join(mkdtempSync(path.join(tmpdir(), 'npx-')), '_npx/0284ef3e');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path.join(folder, 'package.json'), JSON.stringify({ _npx: { packages } }));
+
+  expect(programOf(path.join(folder, 'node_modules/.bin/advert-bridge'), '/app')).toBe(expected);
+});
+
+it('examples are written so, and what only names the program is not', () => {
+  const text =
+    'Usage: advert-bridge run [options]\n\n  advert-bridge run\n  x | advert-bridge audit --ids -\n`advert-bridge webhook`';
+
+  expect(asCalled(text)).toBe(text);
+});
