@@ -39,6 +39,12 @@ export interface HandleOptions {
 /** How long a message stays away that is of a generation its partner account has not come to yet. */
 const generationAheadMs = 5_000;
 
+/**
+ * How long a message of a newer bridge stays away. After ten days of that, a thousand receives, SQS moves it to the dead
+ * letters as it is, before it would be too old for the queue.
+ */
+const newerMs = 900_000;
+
 /** Rows of partner accounts, each read once for a batch that is in hand already. */
 type BatchAccounts = Map<string, Promise<PartnerAccount | undefined>>;
 
@@ -146,8 +152,13 @@ export function createFanOut(given: FanOutDeps) {
     return areMessages(group) ? handleAdvertMessages(group, ofBatch, options) : group.map(malformed);
   }
 
-  /** For a body in the queue that is not of the contract: another version of the bridge wrote it, or another program. */
+  /** For a body in the queue that is not of the contract: a newer version of the bridge wrote it, or another program. */
   function malformed(delivery: Delivery): Settlement {
+    if (delivery.isNewer) {
+      observer.warn('a message of a newer bridge waits for it', { reason: delivery.flaw });
+      observer.count(metrics.needsAttention, 1);
+      return { delivery, verdict: { kind: 'retry', delayMs: newerMs } };
+    }
     const reason = delivery.flaw ?? 'the message is not of the contract';
     const letter = deadLetterOf(delivery, { fault: 'malformed-message', reason }, clock.now());
     return { delivery, verdict: { kind: 'dead-letter', letter } };
@@ -174,17 +185,21 @@ export function createFanOut(given: FanOutDeps) {
 
   /**
    * A message that was delivered too often may have brought the function down, or one beside it has. So it leaves the queue
-   * alone, and the rest of the batch is not begun.
+   * alone, and the rest of the batch is not begun. Nor is what stands behind a message of its advert that only a newer
+   * bridge can read.
    */
   function withoutRisk(groups: readonly DeliveryGroup[]): {
     readonly begun: readonly DeliveryGroup[];
     readonly putOff: readonly Group[];
   } {
     const isSpent = (group: DeliveryGroup) => areMessages(group) && group[0].receives > maxReceives;
-    if (!groups.some(isSpent)) return { begun: groups, putOff: [] };
+    const anySpent = groups.some(isSpent);
+    const newer = new Set(groups.flat().map(({ isNewer, about }) => isNewer && subjectOf(about)));
+    const mayBegin = (group: DeliveryGroup) =>
+      !areMessages(group) || (!newer.has(subjectOf(group[0].message)) && (!anySpent || isSpent(group)));
     return {
-      begun: groups.filter((group) => isSpent(group) || !areMessages(group)),
-      putOff: groups.filter(areMessages).filter((group) => !isSpent(group)),
+      begun: groups.filter(mayBegin),
+      putOff: groups.filter(areMessages).filter((group) => !mayBegin(group)),
     };
   }
 
@@ -212,6 +227,8 @@ export function createFanOut(given: FanOutDeps) {
 }
 
 export type FanOut = ReturnType<typeof createFanOut>;
+
+const subjectOf = (about: Delivery['about']): string => `${about?.partnerAccount}/${about?.advertId}`;
 
 const areMessages = (group: DeliveryGroup): group is Group =>
   group.every(({ message }) => message !== undefined);

@@ -1,3 +1,4 @@
+import { checkedJson, ofKnownForm } from '../contract/checks.ts';
 import { feedStateTable } from '../contract/tables.ts';
 import type { AuditProgress, Audits } from '../ports/audits.ts';
 import type { BackfillKey } from '../ports/backfills.ts';
@@ -15,7 +16,10 @@ export function createAudits(table: Table): Audits {
       const item = await readItem(table, itemKey(key));
       const text = item?.audit?.S;
       if (text === undefined) return undefined;
-      return { value: JSON.parse(text) as AuditProgress, version: numberIn(item, 'version') };
+      return {
+        value: checkedJson(ofKnownForm, text, 'progress of the audit') as object as AuditProgress,
+        version: numberIn(item, 'version'),
+      };
     },
 
     async write(key, progress, expected, listed) {

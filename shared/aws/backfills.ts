@@ -1,3 +1,4 @@
+import { checkedJson, ofKnownForm } from '../contract/checks.ts';
 import type { BackfillProgress, Backfills } from '../ports/backfills.ts';
 import { booksItemKey } from './books.ts';
 import { hasVersion, readItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
@@ -13,7 +14,10 @@ export function createBackfills(table: Table): Backfills {
       const item = await readItem(table, booksItemKey(partnerAccount, generation));
       const text = item?.backfill?.S;
       if (text === undefined) return undefined;
-      return { value: JSON.parse(text) as BackfillProgress, version: numberIn(item, 'backfillVersion') };
+      return {
+        value: checkedJson(ofKnownForm, text, 'progress of the backfill') as object as BackfillProgress,
+        version: numberIn(item, 'backfillVersion'),
+      };
     },
 
     async write({ partnerAccount, generation }, progress, expected, listed) {

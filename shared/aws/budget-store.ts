@@ -1,3 +1,4 @@
+import { checked, ofKnownForm } from '../contract/checks.ts';
 import { feedStateTable } from '../contract/tables.ts';
 import { backoffMs } from '../domain/backoff.ts';
 import { systemClock } from '../domain/clock.ts';
@@ -107,7 +108,8 @@ interface Changed<T> {
 
 function knownOf(item: Item | undefined): Known {
   if (!item) return { state: freshBudget, version: 0 };
-  const { nextSlotMs, pausedUntilMs, pauseReason, suspect, operatorPause } = fromItem(item, 'rate budget');
+  const stored = checked(ofKnownForm, fromItem(item, 'rate budget'), 'rate budget');
+  const { nextSlotMs, pausedUntilMs, pauseReason, suspect, operatorPause } = stored;
   const state = {
     nextSlotMs: Number(nextSlotMs ?? 0),
     pausedUntilMs: Number(pausedUntilMs ?? 0),

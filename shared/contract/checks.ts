@@ -35,6 +35,28 @@ export const instant = v.pipe(
   v.check((text) => !Number.isNaN(Date.parse(text)), 'expected a time that there is'),
 );
 
+/**
+ * The form of a stored row, a message or a secret: absent is 1, the only one so far. What another form has to be is in
+ * docs/decisions/0025-upgrades.md. Whoever meets a greater one than it knows leaves the thing alone.
+ */
+const newestForm = 1;
+export const form = v.exactOptional(
+  v.pipe(
+    v.number(),
+    v.maxValue(
+      newestForm,
+      `expected at most ${newestForm}: a newer Advert Bridge wrote this. Deploy that version again, which can read it`,
+    ),
+  ),
+);
+
+/** Of what has no other shape that is checked. */
+export const ofKnownForm = v.looseObject({ form });
+
+/** Whether a newer bridge wrote it: then it is no fault of what is stored, and must stay as it is. */
+export const isOfNewerForm = ({ flaws }: ShapeError): boolean =>
+  flaws.some(({ path }) => /(^|\.)form$/.test(path));
+
 export const wholeNumber = (least: number) =>
   v.pipe(
     v.number(),

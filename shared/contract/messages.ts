@@ -1,6 +1,15 @@
 /** What stands in the queue between drain and fan-out, and in the dead-letter queue. */
 import * as v from 'valibot';
-import { advertId, checkedJson, instant, partnerAccountName, ShapeError, wholeNumber } from './checks.ts';
+import {
+  advertId,
+  checkedJson,
+  form,
+  instant,
+  isOfNewerForm,
+  partnerAccountName,
+  ShapeError,
+  wholeNumber,
+} from './checks.ts';
 import { cause, generation } from './events.ts';
 import { feedNames } from './feeds.ts';
 import { traceparentPattern } from './traceparent.ts';
@@ -15,6 +24,7 @@ export const maxReceiveCount = 1_000;
 
 /** One advert, or other object, that a page of a feed named. */
 export const changedAdvert = v.object({
+  form,
   /**
    * `<readId>:<advertId>`, fresh for every page read, also its deduplication ID. Fan-out finds its own work again
    * by it, so it stays the same when the message is delivered or redriven again (a message ID does not).
@@ -34,7 +44,10 @@ export const changedAdvert = v.object({
 });
 export type ChangedAdvert = v.InferOutput<typeof changedAdvert>;
 
-/** What a message was about as far as its body tells, for whoever looks at its dead letter. */
+/**
+ * What a message was about as far as its body tells: for whoever looks at its dead letter, and for the order of an advert's
+ * messages. So these fields stay what they are in every form.
+ */
 const subject = v.object({
   partnerAccount: v.fallback(v.nullable(partnerAccountName), null),
   advertId: v.fallback(v.nullable(advertId), null),
@@ -47,12 +60,13 @@ export function messageIn(body: string): MessageRead {
     return { message: checkedJson(changedAdvert, body, 'message') };
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
-    return { flaw: error.message, about: subjectOf(body) };
+    const isNewer = isOfNewerForm(error);
+    return { flaw: error.message, about: subjectOf(body), ...(isNewer && { isNewer }) };
   }
 }
 export type MessageRead =
   | { readonly message: ChangedAdvert }
-  | { readonly flaw: string; readonly about: Subject };
+  | { readonly flaw: string; readonly about: Subject; readonly isNewer?: true };
 
 function subjectOf(body: string): Subject {
   try {
@@ -64,6 +78,7 @@ function subjectOf(body: string): Subject {
 
 /** Why a message is here, for a person and for a redrive. */
 export const deadLetter = v.object({
+  form,
   partnerAccount: v.nullable(partnerAccountName),
   /** As it was listed: a malformed ID is here for being no ID, the first one of its page. At most 256 characters. */
   advertId: v.nullable(v.string()),

@@ -1,6 +1,6 @@
 /** Stored rows, checked when they are read: a row edited by hand must not become an event, or stop everybody's round. */
 import * as v from 'valibot';
-import { partnerAccountName, status, wholeNumber } from './checks.ts';
+import { form, partnerAccountName, status, wholeNumber } from './checks.ts';
 import { generation } from './events.ts';
 
 const text = v.pipe(v.string(), v.minLength(1, 'expected some text'));
@@ -9,6 +9,7 @@ const moment = v.pipe(v.number(), v.finite('expected a time in milliseconds'));
 
 /** The history of one advert. See shared/ports/advert-histories.ts for what each field is for. */
 export const advertRow = v.object({
+  form,
   sequence: wholeNumber(0),
   status: v.nullable(status),
   envelope: v.exactOptional(text),
@@ -22,6 +23,7 @@ export const advertRow = v.object({
 
 /** Where reading one feed has come to. See shared/ports/feed-states.ts. Fields of a newer bridge stay. */
 export const feedState = v.looseObject({
+  form,
   partnerAccount: partnerAccountName,
   feed: text,
   generation,
@@ -48,6 +50,7 @@ const operatorPause = v.object({
 
 /** What is known of a partner account apart from its secret. See shared/domain/partner-account.ts. Fields of a newer bridge stay. */
 export const partnerAccountRow = v.looseObject({
+  form,
   name: partnerAccountName,
   generation,
   connectedAt: text,

@@ -3,7 +3,7 @@
  * `[redacted]` wherever it ends up.
  */
 import * as v from 'valibot';
-import { instant } from './checks.ts';
+import { form, instant } from './checks.ts';
 
 const filled = v.pipe(v.string(), v.trim(), v.minLength(1, 'expected a non-empty string'));
 
@@ -14,10 +14,11 @@ const exact = v.pipe(
 );
 
 /** `advert-bridge/application`. */
-export const applicationSecret = v.object({ clientId: filled, clientSecret: filled });
+export const applicationSecret = v.object({ form, clientId: filled, clientSecret: filled });
 
 /** `advert-bridge/partner-accounts/<name>`: the newest pair that the service returned. */
 export const partnerAccountSecret = v.object({
+  form,
   accessToken: filled,
   refreshToken: exact,
   /** As granted, space separated. */

@@ -8,6 +8,8 @@ export interface Delivery {
   /** `undefined` when the body is not of the contract; `flaw` then says why. */
   readonly message?: ChangedAdvert;
   readonly flaw?: string;
+  /** A newer bridge sent it: it waits in the queue for a worker of that version. */
+  readonly isNewer?: true;
   /** What a body that is not of the contract is about, as far as it can be read. */
   readonly about?: Subject;
   readonly position: Position;

@@ -92,7 +92,8 @@ export function createParking({ lot, send, deadLetter, clock, keepMarkMs = 300_0
           break;
         }
         const messages = rows.filter((row) => 'message' in row);
-        const unreadable = rows.filter((row) => 'flaw' in row);
+        // What a newer bridge parked waits for that version.
+        const unreadable = rows.filter((row): row is UnreadableRow => 'flaw' in row && !row.isNewer);
         const sent = await moveOut(partnerAccount, messages, send);
         released += sent;
         const given = await moveOut(partnerAccount, unreadable, (some) => deadLetter(partnerAccount, some));

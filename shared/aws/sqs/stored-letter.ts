@@ -1,4 +1,4 @@
-import { checkedJson, ShapeError } from '../../contract/checks.ts';
+import { checkedJson, isOfNewerForm, ShapeError } from '../../contract/checks.ts';
 import { changedAdvert, type DeadLetter, deadLetter } from '../../contract/messages.ts';
 import { toInstant } from '../../domain/clock.ts';
 import { objectKeyOf } from '../../domain/history-key.ts';
@@ -17,11 +17,15 @@ const movedBySqs = 'moved-by-sqs';
 /** What the dead-letter queue holds, as a letter, whoever put it there. */
 export function storedOf(held: HeldLetter): Stored {
   const letter = parsed(deadLetter, held.body);
-  if (letter) return { held, letter, isCounted: true };
-  const message = parsed(changedAdvert, held.body) ?? null;
-  const why = message
-    ? 'SQS moved it here after a thousand deliveries: fan-out could not even write down what it owes. Its log says why'
-    : 'neither a letter nor a message of this bridge: somebody else put it here';
+  if (letter && letter !== 'newer') return { held, letter, isCounted: true };
+  const found = parsed(changedAdvert, held.body);
+  const isNewer = letter === 'newer' || found === 'newer';
+  const message = found === 'newer' ? null : (found ?? null);
+  const why = isNewer
+    ? 'a newer Advert Bridge wrote it: leave it here, and use the command line of that version'
+    : message
+      ? 'SQS moved it here after a thousand deliveries: fan-out could not even write down what it owes. Its log says why'
+      : 'neither a letter nor a message of this bridge: somebody else put it here';
   return {
     held,
     letter: {
@@ -41,7 +45,7 @@ function parsed<S extends typeof deadLetter | typeof changedAdvert>(schema: S, b
   try {
     return checkedJson(schema, body, 'dead letter');
   } catch (error) {
-    if (error instanceof ShapeError) return undefined;
-    throw error;
+    if (!(error instanceof ShapeError)) throw error;
+    return isOfNewerForm(error) ? 'newer' : undefined;
   }
 }

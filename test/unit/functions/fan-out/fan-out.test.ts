@@ -521,6 +521,29 @@ describe('fan-out', () => {
     expect(await verdicts()).toEqual([{ kind: 'forgotten' }]);
   });
 
+  it('leaves a message of a newer bridge in the queue, with those of its advert behind it', async () => {
+    await changed('1', 'active');
+    await changed('2', 'active');
+    const batch = await world.state.queue.receive({ maxGroups: 10, maxPerGroup: 10, visibilityMs: 60_000 });
+    const about = { partnerAccount: 'main', advertId: '1' };
+    const newer = { id: 'x', flaw: 'form: expected at most 1', isNewer: true, about } as const;
+
+    const settlements = await world.fanOut.handle(
+      [{ ...newer, position: '1', receives: 1, sentAt: 0 }, ...batch],
+      world.options(),
+    );
+
+    const kinds = settlements.map(({ delivery, verdict }) => [
+      (delivery.message ?? delivery.about)?.advertId,
+      verdict.kind,
+    ]);
+    expect(kinds.sort()).toEqual([
+      ['1', 'retry'],
+      ['1', 'retry'],
+      ['2', 'done'],
+    ]);
+  });
+
   it('dead-letters a message that is not of the contract', async () => {
     const alien = { id: 'x', flaw: 'queue message: expected JSON', position: '1', receives: 1, sentAt: 0 };
 
