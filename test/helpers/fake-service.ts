@@ -77,6 +77,8 @@ export function createFakeService(clock: Clock) {
     feedRequests,
     fetched,
     grants,
+    /** null where there is no such advert. */
+    statusOf: (advertId: string): string | null => statuses.get(advertId) ?? null,
     /** Gives the advert a status that the feed does not name. */
     know: (advertId: string, status: string): void => void statuses.set(advertId, status),
     /** Gives the advert a status, and has the feed name it. */

@@ -72,15 +72,20 @@ export async function startSqs() {
     const isFifo = kind === 'fifo';
     const name = `queue-${queues}${isFifo ? '.fifo' : ''}`;
     const { queueUrl } = server.createQueue(name, isFifo ? { attributes: { FifoQueue: 'true' } } : {});
+    /** In flight included, oldest first. */
+    const messages = () => {
+      const { ready = [], inflight = [] } = server.inspectQueue(name)?.messages ?? {};
+      return [...ready, ...inflight.map(({ message }) => message)]
+        .sort((a, b) => ((a.sequenceNumber ?? '') < (b.sequenceNumber ?? '') ? -1 : 1))
+        .map(({ body, messageGroupId: groupId = '' }) => ({ body, groupId }));
+    };
     return {
       client,
       // As the emulator has it, but at the address where it listens: no name has to be resolved.
       url: server.address + new URL(queueUrl).pathname,
       /** What the queue holds, in flight included, without receiving any of it. */
-      bodies: (): string[] => {
-        const { ready = [], inflight = [] } = server.inspectQueue(name)?.messages ?? {};
-        return [...ready, ...inflight.map(({ message }) => message)].map(({ body }) => body);
-      },
+      bodies: (): string[] => messages().map(({ body }) => body),
+      messages,
     };
   }
 

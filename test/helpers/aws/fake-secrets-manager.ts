@@ -82,11 +82,18 @@ export function fakeSecretsManager() {
     mock,
     start,
     policyOf: (name: string) => secrets.get(name)?.policy,
-    set(name: string, text: string | undefined): void {
+    set(name: string, text: string | undefined, version: string = randomUUID()): void {
       secrets.set(name, {
         scheduledForDeletion: false,
-        ...(text === undefined ? {} : { current: { version: randomUUID(), text } }),
+        ...(text === undefined ? {} : { current: { version, text } }),
       });
     },
+    /** Every secret that has a value, by its name. */
+    values: () =>
+      Object.fromEntries(
+        [...secrets].flatMap(([name, { current, scheduledForDeletion }]) =>
+          current && !scheduledForDeletion ? [[name, current] as const] : [],
+        ),
+      ),
   };
 }
