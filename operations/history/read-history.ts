@@ -4,7 +4,8 @@ import { advertsFeed } from '../../shared/contract/feeds.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { isPublished, type PublishedEvents } from '../../shared/domain/published-events.ts';
-import type { AdvertHistories } from '../../shared/ports/advert-histories.ts';
+import { receiveCountOf } from '../../shared/domain/queue/position.ts';
+import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { BudgetStore } from '../../shared/ports/budget-store.ts';
 import type { FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
 import type { WaitingMessage, WaitingMessages } from '../../shared/ports/parked-messages.ts';
@@ -145,17 +146,18 @@ function isOnBus(known: Known, letters: readonly KnownLetter[]): boolean | null 
   const unsettled = [...waiting.map(({ key }) => key), ...letters.map(({ letter }) => letter.message?.key)];
   // Planted fault: history-trusts-the-row
   if (row.owed || unsettled.includes(row.by)) return null;
-  return isDone(known, latest) ? true : null;
+  return isDone(known, row, latest) ? true : null;
 }
 
 /** Whether the message of the latest event has left a queue that cannot be looked at. */
-function isDone({ queued = 0, lastLogged, nowMs }: Known, latest: AdvertEvent): boolean {
+function isDone({ queued = 0, lastLogged, nowMs }: Known, row: AdvertRow, latest: AdvertEvent): boolean {
   const { correlationId, observedAt } = latest.detail.metadata;
   // Fan-out gives up what is older than a day, and notes then that the event is owed.
   if (queued === 0 || nowMs - Date.parse(observedAt) > dayMs) return true;
   const last = lastLogged?.get(correlationId);
-  // It may have been parked, and come back for the event.
-  return last !== undefined && last.became !== 'park' && last.at >= observedAt;
+  if (last === undefined || last.at < observedAt) return false;
+  // It may have been parked, and come back for the event. And an expired delivery tells nothing of the one that followed.
+  return last.became !== 'park' && (last.receives ?? 1) >= receiveCountOf(row.position);
 }
 
 function outcomeOf(

@@ -15,3 +15,6 @@ export function positionOf(sequenceNumber: string, receiveCount: number): Positi
   // SQS's numbers have 20 digits; padding keeps shorter ones of emulators in order when compared as text.
   return `${sequenceNumber.padStart(20, '0')}:${String(receiveCount).padStart(6, '0')}`;
 }
+
+/** The receive count that {@link positionOf} was given; 0 of {@link beforeAll}. */
+export const receiveCountOf = (position: Position): number => Number(position.split(':')[1] ?? 0);
