@@ -337,7 +337,7 @@ export function createBridgePorts(
       }),
       setOperatorPause: call('budget.setOperatorPause', budgetCalls, budgetStore.setOperatorPause),
       endPause: call('budget.endPause', budgetCalls, async () => {
-        traffic.circuitClosed();
+        traffic.circuitEndedByPerson();
         await budgetStore.endPause();
       }),
       pause: (untilMs, reason) => {

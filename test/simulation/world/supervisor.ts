@@ -273,7 +273,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     log.trace('an operator', () => `resumes ${account ?? 'the bridge'}${early ? ', early' : ''}`);
     world.operator.ended(account);
     const { servicePauseUntil, circuitEnded } = await resume(pausePorts, account, { early }, scheduler.now());
-    if (early) world.traffic.circuitClosed();
+    if (early) world.traffic.circuitEndedByPerson();
     world.coverage.count('operator: resumes');
     if (servicePauseUntil !== undefined || circuitEnded)
       world.coverage.count('operator: ends what the service asked for');
