@@ -1,6 +1,7 @@
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import { viewMaxAgeMs } from '../../shared/partner-api/tokens/account-views.ts';
 import type { FeedStates } from '../../shared/ports/feed-states.ts';
 import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
@@ -18,6 +19,12 @@ export interface DisconnectDeps extends LockDeps {
 
 /** How long a refresh that is under way is waited for. */
 const waitMs = 15_000;
+
+/**
+ * How long after its stop was written somebody may still begin work on an account that was seen before: as long as a view
+ * of it is believed, and a moment until the advert's row has been read.
+ */
+const stillAtWorkMs = viewMaxAgeMs + 1_000;
 
 /** Takes a partner account's credentials away, and on demand all that is known of it. */
 export function createDisconnect(deps: DisconnectDeps) {
@@ -43,12 +50,16 @@ export function createDisconnect(deps: DisconnectDeps) {
 
   /**
    * The first half of forgetting a partner account: disconnects it, and whoever connects its name from now on begins a new
-   * generation. Then its histories up to the generation returned may be removed.
+   * generation. Then its histories up to the generation returned may be removed: this waits until all workers know of the
+   * stop. One that does not, and finds no row of an advert any more, would give the advert's first number a second time.
    *
    * @returns undefined where the name is not known
    */
   async function beginForget(name: string): Promise<number | undefined> {
-    return (await removeCredentials(name, true))?.generation;
+    const account = await removeCredentials(name, true);
+    // Planted fault: histories-removed-at-once
+    if (account) await clock.sleep(stillAtWorkMs);
+    return account?.generation;
   }
 
   /**

@@ -5,7 +5,7 @@ import type { PartnerAccount } from '../../domain/partner-account.ts';
 import type { PartnerAccounts } from '../../ports/partner-accounts.ts';
 
 /** How old the row may be that a request to the partner service relies on. Counts from before the row was asked for. */
-const viewMaxAgeMs = 5_000;
+export const viewMaxAgeMs = 5_000;
 /** How old the row may be for a request that is yet to come: it may have to wait for its turn. */
 const takenMaxAgeMs = 3_000;
 /** While requests wait for their turn the row is read again this long after it was read last. */

@@ -89,7 +89,7 @@ export function createHistory(scheduler: Scheduler) {
   const violations: Violation[] = [];
   /** IDs that were listed, by account and generation. */
   const listed = new Map<string, number>();
-  /** The generation of each account that is gone, up to which nothing is held to account. */
+  /** The generation of each account that is gone, up to which no change has to be told any more. */
   const forgotten = new Map<string, number>();
   const connected = new Set<string>();
   /** By account and generation. */
@@ -207,18 +207,19 @@ export function createHistory(scheduler: Scheduler) {
       const { metadata, data } = (event as AdvertEvent | OrderEvent).detail;
       const { status, previousStatus } = data;
       const advertId = 'orderId' in data ? objectKey('orders', data.orderId) : data.advertId;
-      // A fetch that was under way may still end.
-      if (metadata.generation <= (forgotten.get(metadata.partnerAccount) ?? 0)) return;
-      const subject = `${metadata.partnerAccount}/${advertId}`;
-      if (generations.get(subject) !== metadata.generation) putAside(subject);
-      generations.set(subject, metadata.generation);
+      const { partnerAccount: account, generation } = metadata;
+      // A fetch that was under way may still end: its event goes on with the history that was put aside.
+      const isOver = generation <= (forgotten.get(account) ?? 0);
+      const subject = isOver ? `${account}/${advertId}@${generation}` : `${account}/${advertId}`;
+      if (!isOver && generations.get(subject) !== generation) putAside(subject);
+      if (!isOver) generations.set(subject, generation);
       const numbered = events.get(subject) ?? new Map<number, Published>();
       events.set(subject, numbered);
       const { sequence } = metadata;
       const before = numbered.get(sequence);
       if (before) return void before.texts.add(envelope);
       numbered.set(sequence, {
-        account: metadata.partnerAccount,
+        account,
         advertId,
         sequence,
         status,

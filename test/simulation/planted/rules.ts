@@ -37,6 +37,7 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'sweep-leaves-expired': 'a refresh token is used before its month is over',
   'version-not-compared': 'a token is used only while its version is the one in the account’s row',
   'generation-not-compared': 'what belongs to one generation is never asked for with the token of another',
+  'histories-removed-at-once': 'histories are removed when all workers know of the stop',
   'forgotten-while-connected': 'who connects a name that is being forgotten begins a new generation',
   'cursor-kept-for-new-user': 'a cursor belongs to the user it was given to',
   'budget-per-process': 'one rate budget for all functions together',

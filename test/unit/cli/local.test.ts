@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { changedAdvert, deadLetter } from '../../helpers/records.ts';
+import { shortenWaits } from '../../helpers/short-waits.ts';
 import { startLocal } from './local-bridge.ts';
 import { cli, newFolder } from './run-cli.ts';
 
@@ -226,6 +227,7 @@ describe('disconnect', () => {
   });
 
   it('forgets after asking on a terminal', async () => {
+    shortenWaits(100);
     const { application, connect, run, status } = await startLocal();
     await application();
     await connect();
@@ -241,6 +243,7 @@ describe('disconnect', () => {
   });
 
   it('takes the dead letters of a forgotten account away, and nobody else’s', async () => {
+    shortenWaits(100);
     const { application, connect, run, status, dir } = await startLocal({
       users: [{ name: 'main' }, { name: 'other' }],
     });

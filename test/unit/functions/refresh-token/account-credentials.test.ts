@@ -193,6 +193,29 @@ describe('forgetting', () => {
     expect(told).toHaveLength(2);
   });
 
+  it('removes no history as long as a worker may begin an advert anew that it has not heard the end of', async () => {
+    world.service.change('1', 'active');
+    await world.round();
+    await world.handleBatch();
+    world.service.change('1', 'sold');
+    world.service.change('2', 'active');
+    await world.round();
+    world.clock.advance(2_000);
+    // The worker sees the account now, and has one of the two messages left to do.
+    await world.handleBatch(1);
+    const before = world.advertEvents();
+    const later: string[] = [];
+
+    await world.connect.forget('main', async (generation) => {
+      await world.state.advertHistories.remove('main', generation);
+      later.push(...(await world.handleBatch()).map(({ verdict }) => verdict.kind));
+    });
+
+    expect(before).toHaveLength(2);
+    expect(later).toEqual(['park']);
+    expect(world.advertEvents()).toEqual(before);
+  });
+
   it('waits until a clock that is five seconds behind has come past the generation, and no longer', async () => {
     const generation = (await world.connect.beginForget('main')) ?? 0;
     await world.connect.endForget('main', generation);
