@@ -3,7 +3,8 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type Metafile } from 'esbuild';
+import type { Metafile } from 'esbuild';
+import { bundleHandler } from '../scripts/bundle-handlers.ts';
 import type { Bench, Figure, Table } from './report/report.ts';
 
 const maxKb = 450;
@@ -69,28 +70,9 @@ function environmentIn(folder: string): Record<string, string> {
   );
 }
 
-/** Bytes in a bundle by package, bundled with the options of infra/constructs/bridge-function.ts. */
+/** Bytes in a bundle by package, as scripts/bundle-handlers.ts makes it. */
 async function contents(stage: Stage): Promise<Map<string, number>> {
-  const { metafile } = await build({
-    entryPoints: [`${root}functions/${stage}/handler.ts`],
-    bundle: true,
-    minify: true,
-    platform: 'node',
-    target: 'node24',
-    format: 'esm',
-    mainFields: ['module', 'main'],
-    charset: 'utf8',
-    legalComments: 'external',
-    alias: {
-      '@aws-sdk/credential-provider-node': `${root}shared/aws/bundling/lambda-credentials.ts`,
-      '@aws-sdk/endpoint-cache': `${root}shared/aws/bundling/no-endpoint-cache.ts`,
-      '@smithy/core/event-streams': `${root}shared/aws/bundling/no-event-streams.ts`,
-    },
-    absWorkingDir: root,
-    metafile: true,
-    write: false,
-    outdir: 'out',
-  });
+  const { metafile } = await bundleHandler(stage);
   return partsOf(metafile);
 }
 

@@ -1,8 +1,13 @@
 import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
+import type { Alarm, Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
+import type { IEventBus } from 'aws-cdk-lib/aws-events';
+import type { IRole } from 'aws-cdk-lib/aws-iam';
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import packageJson from '../package.json' with { type: 'json' };
-import { outputs } from '../shared/contract/names.ts';
-import type { StackSettings } from '../shared/contract/settings.ts';
+import { type MetricName, metrics, outputs } from '../shared/contract/names.ts';
 import { feedStateTable } from '../shared/contract/tables.ts';
 import { CatchUp } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
@@ -14,23 +19,67 @@ import { FanOut } from './constructs/fan-out.ts';
 import { Alarms } from './constructs/monitoring/alarms.ts';
 import { Dashboard } from './constructs/monitoring/dashboard.ts';
 import { LogQueries } from './constructs/monitoring/log-queries.ts';
+import { bridgeMetric } from './constructs/monitoring/metrics.ts';
+import { withSecurityGroup } from './constructs/network.ts';
+import { ownPackage } from './constructs/own-package.ts';
+import type { AdvertBridgeProps } from './constructs/props/advert-bridge-props.ts';
+import { checkedConfig } from './constructs/props/bridge-config.ts';
 import { RefreshToken } from './constructs/refresh-token.ts';
 import { SchemaRegistry } from './constructs/schema-registry.ts';
+import { AdvertSubscription } from './constructs/subscription/advert-subscription.ts';
+import type { AdvertSubscriptionProps } from './constructs/subscription/subscription-props.ts';
 import { leaveOutUnknown } from './emulator.ts';
-
-export interface AdvertBridgeProps {
-  readonly settings: StackSettings;
-}
 
 /** A batch waits for its share of the rate budget, and perhaps for a refresh; each fetch ends well before this. */
 const fanOutTimeout = Duration.minutes(1);
 
-/** The whole bridge, one construct a stage. */
+type OutputKey = keyof typeof outputs;
+
+/** What a subscription to a bridge's own bus says beside the bus: which events, and what they are sent to. */
+export type SubscribeProps = Omit<AdvertSubscriptionProps, 'bus' | 'busArn'>;
+
+/**
+ * The whole bridge, in whatever stack: it polls the partner service, and publishes the status changes of adverts on an event bus.
+ *
+ *     const bridge = new AdvertBridge(this, 'Adverts', { partnerBaseUrl: 'https://partner.example' });
+ *     bridge.subscribe(this, 'Search', { consumer: indexer });
+ *
+ * After the deployment `advert-bridge application` and `connect` give it its credentials. The
+ * functions come bundled with the package. A permissions boundary comes by CDK's own `PermissionsBoundary.of(bridge)`.
+ *
+ * @throws {AdvertBridgeError} with every fault of the properties, and where it would share a name with another bridge of the app
+ * @see docs/operate/construct.md
+ */
 export class AdvertBridge extends Construct {
-  constructor(scope: Construct, id: string, { settings }: AdvertBridgeProps) {
+  /** The name that its fixed names carry, unique in an AWS account and region. */
+  readonly name: string;
+  /** Where events are published: its own, or the one that it was given. */
+  readonly bus: IEventBus;
+  /** What is known of partner accounts and feeds, and of every advert. */
+  readonly tables: { readonly feedState: ITable; readonly advertStatus: ITable };
+  /** The queue between drain and fan-out, and what was given up: docs/operate/runbook.md#deadletters. */
+  readonly queues: { readonly changedAdverts: Queue; readonly deadLetters: Queue };
+  readonly functions: {
+    readonly drain: LambdaFunction;
+    readonly fanOut: LambdaFunction;
+    readonly refreshToken: LambdaFunction;
+    readonly connect: LambdaFunction;
+  };
+  /** Each has a heading in docs/operate/runbook.md; `addAlarmAction` says who else is told. */
+  readonly alarms: readonly Alarm[];
+  /** Of the bridge as a whole, in periods of 5 minutes; `with({ period })` gives others. Lag and stopped accounts are maxima, all others sums. */
+  readonly metrics: Readonly<Record<keyof typeof metrics, Metric>>;
+  /** The role for people who run `backfill`, `resync` and `audit`. */
+  readonly catchUpRole: IRole;
+
+  constructor(scope: Construct, id: string, props: AdvertBridgeProps) {
     super(scope, id);
-    const feedState = durableTable(this, 'FeedState', feedStateTable, settings.feedStateTable);
-    const changedAdverts = new ChangedAdverts(this, 'ChangedAdverts', { receiverTimeout: fanOutTimeout });
+    const settings = withSecurityGroup(this, checkedConfig(this, props));
+    const feedState = durableTable(this, 'FeedState', feedStateTable, settings, settings.feedStateTable);
+    const changedAdverts = new ChangedAdverts(this, 'ChangedAdverts', {
+      settings,
+      receiverTimeout: fanOutTimeout,
+    });
     const { bus } = new EventBus(this, 'Events', settings);
     new SchemaRegistry(this, 'Schemas', settings);
     const refreshToken = new RefreshToken(this, 'RefreshToken', { settings, feedState, bus });
@@ -54,33 +103,87 @@ export class AdvertBridge extends Construct {
       refreshToken: refreshToken.function,
     });
     new LogQueries(this, 'LogQueries', {
+      bridge: settings.name,
       logGroups: Object.values(functions).map(({ logGroup }) => logGroup),
     });
-    if (settings.dashboard) new Dashboard(this, 'Glance', { alarms: alarms.all, changedAdverts, functions });
+    if (settings.dashboard) {
+      new Dashboard(this, 'Glance', { settings, alarms: alarms.all, changedAdverts, functions });
+    }
     // Nothing runs without its alarms.
     drain.schedule.node.addDependency(alarms);
     refreshToken.schedule.node.addDependency(alarms);
 
-    const values: Record<keyof typeof outputs, string> = {
-      eventBusName: bus.eventBusName,
-      eventBusArn: bus.eventBusArn,
-      queueUrl: changedAdverts.queue.queueUrl,
-      deadLetterQueueUrl: changedAdverts.deadLetters.queueUrl,
-      feedStateTableName: feedState.tableName,
-      advertStatusTableName: advertStatus.tableName,
-      drainFunctionName: drain.function.function.functionName,
-      fanOutFunctionName: fanOut.function.function.functionName,
-      refreshTokenFunctionName: refreshToken.function.function.functionName,
-      connectFunctionName: connect.function.function.functionName,
-      catchUpRoleArn: catchUp.role.roleArn,
+    this.name = settings.name;
+    this.bus = bus;
+    this.tables = { feedState, advertStatus };
+    this.queues = { changedAdverts: changedAdverts.queue, deadLetters: changedAdverts.deadLetters };
+    this.functions = {
+      drain: drain.function.function,
+      fanOut: fanOut.function.function,
+      refreshToken: refreshToken.function.function,
+      connect: connect.function.function,
+    };
+    this.alarms = alarms.all;
+    this.metrics = metricsOf(settings);
+    this.catchUpRole = catchUp.role;
+    this.#tell({
+      partnerBaseUrl: settings.partnerBaseUrl,
       drainScheduleName: drain.schedule.scheduleName,
       refreshTokenScheduleName: refreshToken.schedule.scheduleName,
-      version: packageJson.version,
-      doctor: `npx advert-bridge doctor --stack ${Stack.of(this).stackName}`,
-    };
-    for (const [key, name] of Object.entries(outputs)) {
-      new CfnOutput(this, name, { value: values[key as keyof typeof outputs] });
-    }
+    });
     if (settings.target === 'emulator') leaveOutUnknown(this);
   }
+
+  /**
+   * Subscribes to the events of this bridge: rule, queue, dead-letter queue, and with a `consumer` all that it needs.
+   *
+   * @param scope where the subscription belongs: it may be in another stack of the app than the bridge
+   * @throws {SubscriptionError} with every fault
+   */
+  subscribe(scope: Construct, id: string, props: SubscribeProps = {}): AdvertSubscription {
+    return new AdvertSubscription(scope, id, { ...props, bus: this.bus });
+  }
+
+  /** The outputs that the command line finds the bridge by. Each is named by the bridge's place in its stack: two do not collide. */
+  #tell(
+    values: Pick<
+      Record<OutputKey, string>,
+      'partnerBaseUrl' | 'drainScheduleName' | 'refreshTokenScheduleName'
+    >,
+  ): void {
+    const { stackName } = Stack.of(this);
+    const places = this.node.scopes.slice(Stack.of(this).node.scopes.length).map(({ node }) => node.id);
+    const path = places.filter((id) => id !== 'Default').join('');
+    const all: Record<OutputKey, string> = {
+      ...values,
+      eventBusName: this.bus.eventBusName,
+      eventBusArn: this.bus.eventBusArn,
+      queueUrl: this.queues.changedAdverts.queueUrl,
+      deadLetterQueueUrl: this.queues.deadLetters.queueUrl,
+      feedStateTableName: this.tables.feedState.tableName,
+      advertStatusTableName: this.tables.advertStatus.tableName,
+      drainFunctionName: this.functions.drain.functionName,
+      fanOutFunctionName: this.functions.fanOut.functionName,
+      refreshTokenFunctionName: this.functions.refreshToken.functionName,
+      connectFunctionName: this.functions.connect.functionName,
+      catchUpRoleArn: this.catchUpRole.roleArn,
+      bridgeName: this.name,
+      version: ownPackage.version,
+      doctor: `npx advert-bridge doctor --stack ${path === '' ? stackName : `${stackName}/${this.name}`}`,
+    };
+    for (const [key, name] of Object.entries(outputs)) {
+      const output = new CfnOutput(this, name, { value: all[key as OutputKey] });
+      output.overrideLogicalId(`${path.replace(/[^A-Za-z0-9]/g, '')}${name}`);
+    }
+  }
+}
+
+const maxima: readonly MetricName[] = [metrics.feedLagSeconds, metrics.stoppedPartnerAccounts];
+
+function metricsOf(bridge: { readonly namePrefix: string }): AdvertBridge['metrics'] {
+  const all = Object.entries(metrics).map(([key, name]) => {
+    const statistic = maxima.includes(name) ? Stats.MAXIMUM : Stats.SUM;
+    return [key, bridgeMetric(bridge, name, statistic)] as const;
+  });
+  return Object.fromEntries(all) as Record<keyof typeof metrics, Metric>;
 }

@@ -1,13 +1,12 @@
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { stackName } from '../shared/contract/names.ts';
 import { readSettings, SettingsError } from './config.ts';
 import { AdvertBridgeStack } from './stack.ts';
 
 const app = new App({ analyticsReporting: false });
 
 try {
-  new AdvertBridgeStack(app, stackName, readSettings(app.node));
+  new AdvertBridgeStack(app, readSettings(app.node));
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   // cdk-nag reads deprecated properties of the bus policy; what this code uses has been warned about by now.
   process.env.JSII_DEPRECATED = 'quiet';

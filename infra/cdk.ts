@@ -1,2 +1,9 @@
-/** `advert-bridge/cdk`: what another team's CDK app takes from here. */
+/** `advert-bridge/cdk`: what another team's CDK app takes from here: a bridge of its own, or a subscription to one. */
+export { AdvertBridge, type SubscribeProps } from './advert-bridge.ts';
+export type {
+  AdvertBridgeProps,
+  AdvertBridgeSettings,
+  ReservedConcurrency,
+} from './constructs/props/advert-bridge-props.ts';
+export { AdvertBridgeError } from './constructs/props/bridge-config.ts';
 export * from './constructs/subscription/index.ts';

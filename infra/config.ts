@@ -1,7 +1,7 @@
 import type { Node } from 'constructs';
 import * as v from 'valibot';
-import { flawsOf } from '../shared/contract/checks.ts';
 import { type StackSettings, stackSettings } from '../shared/contract/settings.ts';
+import { faultsByPlace } from './constructs/props/faults.ts';
 
 /** The settings' names, for looking each up in the CDK context. */
 const stackSettingNames = Object.keys(stackSettings.entries);
@@ -34,11 +34,7 @@ export function readSettings(node: Node): StackSettings {
   // Those not given are named too, as undefined: so a required one is reported in its own words.
   const given = Object.fromEntries(stackSettingNames.map((name) => [name, node.tryGetContext(name)]));
   const result = v.safeParse(stackSettings, given);
-  const faults = new Map<string, string>();
-  for (const { path, expected } of (result.issues ?? []).flatMap((issue) => flawsOf([issue]))) {
-    // A place can be wrong in several ways at once: the first says enough.
-    if (!faults.has(path)) faults.set(path, expected);
-  }
+  const faults = faultsByPlace(result.issues);
   for (const key of Object.keys(node.getAllContext())) {
     if (stackSettingNames.includes(key)) continue;
     const meant = settingLike(key);

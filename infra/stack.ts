@@ -1,21 +1,24 @@
 import { Stack } from 'aws-cdk-lib';
+import { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { eventSource } from '../shared/contract/names.ts';
 import type { StackSettings } from '../shared/contract/settings.ts';
 import { AdvertBridge } from './advert-bridge.ts';
-import { KeptSettings } from './constructs/kept-settings.ts';
+import { KeptSettings } from './kept-settings.ts';
 
 /** What this repository deploys: one bridge, in a stack of its own. */
 export class AdvertBridgeStack extends Stack {
-  constructor(scope: Construct, id: string, settings: StackSettings) {
-    super(scope, id, {
+  constructor(scope: Construct, settings: StackSettings) {
+    const { stackName, alarmTopicArn, ...props } = settings;
+    super(scope, stackName, {
       description: 'Polls the change feed of a partner service and publishes the status changes of adverts',
       tags: { application: eventSource },
       // Other teams depend on its events, so on AWS deleting the stack takes a second step.
       terminationProtection: settings.target === 'aws',
     });
     new KeptSettings(this, 'KeptSettings', settings);
+    const alarmTopic = alarmTopicArn && { alarmTopic: Topic.fromTopicArn(this, 'Pager', alarmTopicArn) };
     // CDK leaves an id `Default` out of logical IDs: they, and what is named after them, are those of earlier versions.
-    new AdvertBridge(this, 'Default', { settings });
+    new AdvertBridge(this, 'Default', { ...props, ...alarmTopic });
   }
 }

@@ -8,6 +8,8 @@ const laterOutputs = [
   'catchUpRoleArn',
   'drainScheduleName',
   'refreshTokenScheduleName',
+  'bridgeName',
+  'partnerBaseUrl',
   'version',
   'doctor',
 ] as const;

@@ -1,8 +1,8 @@
 /**
  * Builds what `npm pack` takes. `dist` is the package: the library as ES modules and as CommonJS, with types, one file for each
- * module; and the command line as a bundle, for Node runs no TypeScript inside node_modules, with the licences of what is
- * in it and a bill of materials (sbom.ts). `dist/kit` is a second package, the subscriber's kit (kit-package.ts). `npm pack` runs
- * it by itself.
+ * module; the handlers of the functions, for the construct (bundle-handlers.ts); and the command line as a bundle, for Node runs no
+ * TypeScript inside node_modules, with the licences of what is in it and a bill of materials (sbom.ts). `dist/kit` is a second
+ * package, the subscriber's kit (kit-package.ts). `npm pack` runs it by itself.
  *
  *     node scripts/build-package.ts
  */
@@ -10,6 +10,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, type Metafile } from 'esbuild';
+import { stages, writeHandler } from './bundle-handlers.ts';
 import { bundledPackages } from './bundled-packages.ts';
 import { kitFolder, writeKitPackage } from './kit-package.ts';
 import { writeSbom } from './sbom.ts';
@@ -35,6 +36,7 @@ const { metafile } = await build({
   logLevel: 'warning',
 });
 writeFileSync(inRepository('dist/cli/THIRD-PARTY-LICENSES.txt'), licensesOf(metafile));
+for (const stage of stages) await writeHandler(stage, inRepository(`dist/handlers/${stage}`));
 await writeSbom();
 await compile('tsconfig.kit.json', kitFolder);
 writeKitPackage(repository);

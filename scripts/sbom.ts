@@ -10,7 +10,8 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { build } from 'esbuild';
+import { build, type Metafile } from 'esbuild';
+import { bundleHandler, stages } from './bundle-handlers.ts';
 import { bundledPackages } from './bundled-packages.ts';
 
 const repository = join(import.meta.dirname, '..');
@@ -31,11 +32,11 @@ interface Sbom {
 /** Where a package ships: in the command line's file, in the Lambda functions, or installed beside the package by npm. */
 type Place = 'command line' | 'functions' | 'dependency';
 
-/** `name@version` of what is in the bundle of `entryPoints`; of a function at most, for CDK's bundling leaves some of it out. */
-async function inBundle(entryPoints: readonly string[]): Promise<string[]> {
+/** `name@version` of what is in the command line's bundle. */
+async function inCommandLine(): Promise<string[]> {
   const { metafile } = await build({
     absWorkingDir: repository,
-    entryPoints: [...entryPoints],
+    entryPoints: ['cli/main.ts'],
     bundle: true,
     platform: 'node',
     format: 'esm',
@@ -47,15 +48,18 @@ async function inBundle(entryPoints: readonly string[]): Promise<string[]> {
     outdir: 'out',
     logLevel: 'error',
   });
-  return bundledPackages(metafile, repository).map(({ name, version }) => `${name}@${version}`);
+  return namesIn(metafile);
 }
+
+const namesIn = (metafile: Metafile): string[] =>
+  bundledPackages(metafile, repository).map(({ name, version }) => `${name}@${version}`);
 
 async function shippedPackages(): Promise<ReadonlyMap<string, readonly Place[]>> {
   const { dependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
-  const functions = ['drain', 'fan-out', 'refresh-token'].map((stage) => `functions/${stage}/handler.ts`);
+  const functions = await Promise.all(stages.map(bundleHandler));
   const shipped: readonly (readonly [Place, readonly string[]])[] = [
-    ['command line', await inBundle(['cli/main.ts'])],
-    ['functions', await inBundle(functions)],
+    ['command line', await inCommandLine()],
+    ['functions', functions.flatMap(({ metafile }) => namesIn(metafile))],
     ['dependency', Object.entries(dependencies).map(([name, version]) => `${name}@${version}`)],
   ];
   const places = new Map<string, Place[]>();

@@ -2,7 +2,7 @@
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { feeds } from '../../shared/contract/feeds.ts';
-import { secretNames } from '../../shared/contract/names.ts';
+import { isAboutSecret } from '../../shared/contract/names.ts';
 import { type FaultKind, PartnerError } from '../../shared/domain/faults.ts';
 import { StateError } from '../../shared/sqlite/file/state-error.ts';
 import { explainAws, explainDenied, isDenied } from './explain-aws.ts';
@@ -38,10 +38,10 @@ function messageOf(error: unknown, place: Place): string | undefined {
 
 /** @param message names a place and its flaws, as that of a {@link ShapeError} */
 export function explainShape(message: string, { target }: Place): string {
-  if (message.startsWith(`secret ${secretNames.partnerAccountPrefix}`)) {
+  if (isAboutSecret(message, 'partnerAccountPrefix')) {
     return `${message}. Connect the partner account again: \`${commandFor(target, 'connect NAME')}\``;
   }
-  if (message.startsWith(`secret ${secretNames.application}`)) {
+  if (isAboutSecret(message, 'application')) {
     return `${message}. Store the application's credentials (again): \`${applicationCommand(target)}\``;
   }
   return `${message}. Nothing was changed`;

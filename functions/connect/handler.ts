@@ -7,6 +7,7 @@ import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
 import { createTokenVault } from '../../shared/aws/token-vault.ts';
+import { secretNamesOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { refreshLimits } from '../../shared/runtime/limits.ts';
@@ -18,12 +19,13 @@ import { connectPorts, createConnect } from './connect.ts';
 
 const config = functionConfig('connect');
 const secrets = secretsManagerClient();
+const names = secretNamesOf(config.namePrefix);
 const table = { client: dynamoDbClient(), name: config.feedStateTable };
 const state = {
   partnerAccounts: createPartnerAccounts(table),
   feedStates: createFeedStates(table),
-  vault: createTokenVault(secrets, config.partnerSecretPolicy),
-  applicationSecret: createApplicationSecret(secrets),
+  vault: createTokenVault(secrets, names, config.partnerSecretPolicy, config.partnerSecretKey),
+  applicationSecret: createApplicationSecret(secrets, names),
   advertHistories: createAdvertHistories({ client: table.client, name: config.advertStatusTable }),
   bookKeeper: { read: (name: string, generation: number) => readBooks(table, name, generation) },
 };

@@ -4,6 +4,7 @@ import { dynamoDbClient, eventBridgeClient, secretsManagerClient } from '../../s
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
 import { createTokenUpdater } from '../../shared/aws/token-vault.ts';
+import { secretNamesOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { refreshLimits } from '../../shared/runtime/limits.ts';
@@ -15,11 +16,12 @@ import { createRefreshToken } from './refresh-token.ts';
 
 const config = functionConfig('refreshToken');
 const secrets = secretsManagerClient();
+const names = secretNamesOf(config.namePrefix);
 const table = { client: dynamoDbClient(), name: config.feedStateTable };
 const stage = createRefreshToken({
   accounts: createPartnerAccounts(table),
-  vault: createTokenUpdater(secrets),
-  application: createApplicationSecret(secrets),
+  vault: createTokenUpdater(secrets, names),
+  application: createApplicationSecret(secrets, names),
   endpoint: partnerClient(config, table),
   events: createEventPublisher({ client: eventBridgeClient(), busName: config.eventBusName }),
   observer,

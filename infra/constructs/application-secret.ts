@@ -1,9 +1,10 @@
-import { RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { Validations } from 'aws-cdk-lib';
 import { AnyPrincipal, Effect, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { CfnResourcePolicy, CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
-import { secretNames } from '../../shared/contract/names.ts';
+import { secretNamesOf } from '../../shared/contract/names.ts';
 import type { BridgeFunction } from './bridge-function.ts';
+import type { BridgeConfig } from './props/bridge-config.ts';
 
 /**
  * The application's own credentials. The secret is made without a value: a person fills it in, and no later deploy can
@@ -13,13 +14,14 @@ export class ApplicationSecret {
   readonly #scope: Construct;
   readonly #secret: CfnSecret;
 
-  constructor(scope: Construct) {
+  constructor(scope: Construct, { namePrefix, encryptionKey, removalPolicy }: BridgeConfig) {
     this.#scope = scope;
     this.#secret = new CfnSecret(scope, 'Application', {
-      name: secretNames.application,
+      name: secretNamesOf(namePrefix).application,
+      kmsKeyId: encryptionKey?.keyArn,
       description: 'Client ID and secret at the partner service; filled in by: advert-bridge application',
     });
-    this.#secret.applyRemovalPolicy(RemovalPolicy.RETAIN);
+    this.#secret.applyRemovalPolicy(removalPolicy);
     Validations.of(this.#secret).acknowledge({
       id: 'AwsSolutions-SMG4',
       reason: 'The partner service gives out client secrets by hand, so nothing can rotate this one.',

@@ -1,9 +1,13 @@
-import { join } from 'node:path';
-import { type Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { type Duration, Validations } from 'aws-cdk-lib';
 import { type IRole, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { ApplicationLogLevel, Architecture, LoggingFormat, Runtime } from 'aws-cdk-lib/aws-lambda';
-import { Charset, LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
-import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
+import {
+  ApplicationLogLevel,
+  Architecture,
+  Function as LambdaFunction,
+  LoggingFormat,
+  Runtime,
+} from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import {
   type EnvironmentName,
@@ -11,21 +15,21 @@ import {
   type FunctionName,
   functionEnvironments,
 } from '../../shared/contract/environment.ts';
-import type { StackSettings } from '../../shared/contract/settings.ts';
+import { usesKey } from './encryption.ts';
 import type { Grantee } from './grantee.ts';
-
-const repository = join(import.meta.dirname, '../..');
+import { handlerCode, type Stage } from './handler-code.ts';
+import { usesNetwork } from './network.ts';
+import type { BridgeConfig } from './props/bridge-config.ts';
 
 export interface BridgeFunctionProps {
   /** Its name in shared/contract/environment.ts, which says what its environment holds. */
   readonly name: FunctionName;
   readonly description: string;
-  /** Path of the handler in the repository. */
-  readonly handler: string;
+  readonly stage: Stage;
   readonly timeout: Duration;
   /** Path of its role, where a policy names roles by that. */
   readonly rolePath?: string;
-  readonly settings: StackSettings;
+  readonly settings: BridgeConfig;
 }
 
 /**
@@ -34,17 +38,19 @@ export interface BridgeFunctionProps {
  * and `may`, the grant, side by side; grants.ts has the pairs that several functions need.
  */
 export class BridgeFunction extends Construct implements Grantee {
-  readonly function: NodejsFunction;
+  readonly function: LambdaFunction;
+  readonly settings: BridgeConfig;
   readonly role: IRole;
   readonly logGroup: LogGroup;
   readonly timeout: Duration;
 
   constructor(scope: Construct, id: string, props: BridgeFunctionProps) {
     super(scope, id);
-    const { name, description, handler, timeout, rolePath, settings } = props;
+    const { name, description, stage, timeout, rolePath, settings } = props;
+    this.settings = settings;
     this.logGroup = new LogGroup(this, 'Logs', {
-      retention: RetentionDays.ONE_MONTH,
-      removalPolicy: RemovalPolicy.DESTROY,
+      retention: settings.logRetention,
+      removalPolicy: settings.logRemovalPolicy,
     });
     // A role of our own: the one that CDK makes has AWS's managed policy, which may write to every log group.
     const role = new Role(this, 'Role', {
@@ -60,11 +66,11 @@ export class BridgeFunction extends Construct implements Grantee {
     );
     this.role = role;
     this.timeout = timeout;
-    this.function = new NodejsFunction(this, 'Function', {
+    const { reservedConcurrency, vpc, vpcSubnets, securityGroups } = settings;
+    this.function = new LambdaFunction(this, 'Function', {
       description,
-      entry: join(repository, handler),
-      projectRoot: repository,
-      depsLockFilePath: join(repository, 'package-lock.json'),
+      code: handlerCode(stage),
+      handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       // Enough: the functions mostly wait for HTTP, and twice the memory is twice the price of waiting.
@@ -74,10 +80,12 @@ export class BridgeFunction extends Construct implements Grantee {
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
-      awsSdkConnectionReuse: false, // SDK 3 keeps connections alive without being told by the environment.
       environment: { NODE_OPTIONS: '--enable-source-maps', ...environmentOf(name, settings) },
-      bundling,
+      reservedConcurrentExecutions: reservedConcurrency[name],
+      ...(vpc && { vpc, vpcSubnets, securityGroups }),
     });
+    if (vpc) usesNetwork(this);
+    usesKey(this);
   }
 
   /** Gives the function the name of a resource in its environment. */
@@ -98,36 +106,10 @@ export class BridgeFunction extends Construct implements Grantee {
 }
 
 /** The values of those settings that the function's contract lists. */
-function environmentOf(name: FunctionName, settings: StackSettings): Record<string, string> {
+function environmentOf(name: FunctionName, settings: BridgeConfig): Record<string, string> {
   const wanted = Object.keys(functionEnvironments[name].entries) as EnvironmentName[];
   const given: Partial<Record<EnvironmentName, unknown>> = settings;
   return Object.fromEntries(
     wanted.filter((key) => given[key] !== undefined).map((key) => [environmentKeys[key], String(given[key])]),
   );
 }
-
-const bundling = {
-  format: OutputFormat.ESM,
-  target: 'node24',
-  mainFields: ['module', 'main'],
-  charset: Charset.UTF8,
-  minify: true,
-  sourceMap: true,
-  sourcesContent: false,
-  logLevel: LogLevel.WARNING,
-  /** The version that was tested, not the one that the runtime happens to have. */
-  bundleAwsSDK: true,
-  esbuildArgs: {
-    // In Lambda credentials are in the environment: the chain of all other sources is 90 KB that never runs.
-    '--alias:@aws-sdk/credential-provider-node': join(
-      repository,
-      'shared/aws/bundling/lambda-credentials.ts',
-    ),
-    // DynamoDB's endpoint discovery is off: its cache is another 7 KB.
-    '--alias:@aws-sdk/endpoint-cache': join(repository, 'shared/aws/bundling/no-endpoint-cache.ts'),
-    // No answer is streamed: 15 KB that never run.
-    '--alias:@smithy/core/event-streams': join(repository, 'shared/aws/bundling/no-event-streams.ts'),
-    // Licences go into a file beside the bundle, where they are not loaded with every cold start.
-    '--legal-comments': 'external',
-  },
-};

@@ -4,11 +4,14 @@ import { AccountRootPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam
 import { Construct } from 'constructs';
 import type { BridgeFunction } from './bridge-function.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
-import type { Grantee } from './grantee.ts';
+import { usesKey } from './encryption.ts';
+import { type Grantee, wildcardFinding } from './grantee.ts';
 import { rateBudget, readsAndRenewsTokens, sendsDeadLetters, usesFeedState } from './grants.ts';
-import { tokenReaderPath } from './partner-secrets.ts';
+import { tokenReaderPathOf } from './partner-secrets.ts';
+import type { BridgeConfig } from './props/bridge-config.ts';
 
 export interface CatchUpProps {
+  readonly settings: BridgeConfig;
   readonly feedState: ITable;
   readonly advertStatus: ITable;
   readonly changedAdverts: ChangedAdverts;
@@ -23,13 +26,15 @@ export interface CatchUpProps {
  */
 export class CatchUp extends Construct implements Grantee {
   readonly role: Role;
+  readonly settings: BridgeConfig;
 
   constructor(scope: Construct, id: string, props: CatchUpProps) {
     super(scope, id);
+    this.settings = props.settings;
     const { feedState, advertStatus, changedAdverts, drain, refreshToken } = props;
     this.role = new Role(this, 'Role', {
       description: 'For people: advert-bridge backfill, resync and audit',
-      path: tokenReaderPath,
+      path: tokenReaderPathOf(props.settings),
       assumedBy: new AccountRootPrincipal(),
     });
     this.#readsTheStack();
@@ -55,6 +60,7 @@ export class CatchUp extends Construct implements Grantee {
       resources: [changedAdverts.queue.queueArn],
     });
     sendsDeadLetters(this, changedAdverts.deadLetters);
+    usesKey(this);
   }
 
   /** The commands take every name from the stack's outputs. */
@@ -74,11 +80,9 @@ export class CatchUp extends Construct implements Grantee {
 
   #readsTheStack(): void {
     const { partition, region, account, stackName } = Stack.of(this);
-    this.may('Outputs', {
-      actions: ['cloudformation:DescribeStacks'],
-      resources: [`arn:${partition}:cloudformation:${region}:${account}:stack/${stackName}/*`],
-    }).acknowledges(
-      `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stack/${stackName}/*]`,
+    const stack = `arn:${partition}:cloudformation:${region}:${account}:stack/${stackName}/*`;
+    this.may('Outputs', { actions: ['cloudformation:DescribeStacks'], resources: [stack] }).acknowledges(
+      wildcardFinding(this, stack),
       'The commands ask for the stack by its name, and its ARN ends in an ID. A name has no slash: this is no other stack.',
     );
   }

@@ -1,9 +1,11 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { DeduplicationScope, FifoThroughputLimit, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { maxReceiveCount } from '../../shared/contract/messages.ts';
+import type { BridgeConfig } from './props/bridge-config.ts';
 
 export interface ChangedAdvertsProps {
+  readonly settings: BridgeConfig;
   /** Timeout of the function that receives from the queue. */
   readonly receiverTimeout: Duration;
 }
@@ -24,15 +26,18 @@ export class ChangedAdverts extends Construct {
   readonly queue: Queue;
   readonly deadLetters: Queue;
 
-  constructor(scope: Construct, id: string, { receiverTimeout }: ChangedAdvertsProps) {
+  constructor(scope: Construct, id: string, { settings, receiverTimeout }: ChangedAdvertsProps) {
     super(scope, id);
+    const { encryptionKey, removalPolicy } = settings;
     const safe = {
       fifo: true,
-      encryption: QueueEncryption.SQS_MANAGED,
+      ...(encryptionKey
+        ? { encryption: QueueEncryption.KMS, encryptionMasterKey: encryptionKey }
+        : { encryption: QueueEncryption.SQS_MANAGED }),
       enforceSSL: true,
       retentionPeriod,
       // The cursor has passed what waits here: were the queues to go with the stack, it would be lost.
-      removalPolicy: RemovalPolicy.RETAIN,
+      removalPolicy,
     };
     this.deadLetters = new Queue(this, 'DeadLetters', safe);
     this.queue = new Queue(this, 'Queue', {

@@ -2,13 +2,13 @@ import { Duration } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { Construct } from 'constructs';
-import type { StackSettings } from '../../shared/contract/settings.ts';
 import { BridgeFunction } from './bridge-function.ts';
 import { publishesOn, rateBudget, usesFeedState } from './grants.ts';
 import { connectsPartnerSecrets } from './partner-secrets.ts';
+import type { BridgeConfig } from './props/bridge-config.ts';
 
 export interface ConnectProps {
-  readonly settings: StackSettings;
+  readonly settings: BridgeConfig;
   readonly feedState: ITable;
   readonly advertStatus: ITable;
   readonly bus: IEventBus;
@@ -29,7 +29,7 @@ export class Connect extends Construct {
     this.function = new BridgeFunction(this, 'Handler', {
       name: 'connect',
       description: 'Connects, disconnects and forgets partner accounts, for the command line',
-      handler: 'functions/connect/handler.ts',
+      stage: 'connect',
       timeout,
       settings,
     });

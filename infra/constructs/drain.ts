@@ -1,15 +1,15 @@
 import { Duration } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
-import type { StackSettings } from '../../shared/contract/settings.ts';
 import { BridgeFunction } from './bridge-function.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
 import { rateBudget, readsAndRenewsTokens, sendsDeadLetters, usesFeedState } from './grants.ts';
-import { tokenReaderPath } from './partner-secrets.ts';
+import { tokenReaderPathOf } from './partner-secrets.ts';
+import type { BridgeConfig } from './props/bridge-config.ts';
 import { Schedule } from './schedule.ts';
 
 export interface DrainProps {
-  readonly settings: StackSettings;
+  readonly settings: BridgeConfig;
   readonly feedState: ITable;
   readonly changedAdverts: ChangedAdverts;
   readonly refreshToken: BridgeFunction;
@@ -37,9 +37,9 @@ export class Drain extends Construct {
     this.function = new BridgeFunction(this, 'Reader', {
       name: 'drain',
       description: 'Reads the change feed of every partner account and queues the adverts that changed',
-      handler: 'functions/drain/handler.ts',
+      stage: 'drain',
       timeout,
-      rolePath: tokenReaderPath,
+      rolePath: tokenReaderPathOf(settings),
       settings,
     });
     usesFeedState(this.function, feedState, {

@@ -3,16 +3,16 @@ import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import type { StackSettings } from '../../shared/contract/settings.ts';
 import { advertStatusTable } from '../../shared/contract/tables.ts';
 import { BridgeFunction } from './bridge-function.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
 import { durableTable } from './durable-table.ts';
 import { publishesOn, rateBudget, readsAndRenewsTokens, sendsDeadLetters, usesFeedState } from './grants.ts';
-import { tokenReaderPath } from './partner-secrets.ts';
+import { tokenReaderPathOf } from './partner-secrets.ts';
+import type { BridgeConfig } from './props/bridge-config.ts';
 
 export interface FanOutProps {
-  readonly settings: StackSettings;
+  readonly settings: BridgeConfig;
   readonly timeout: Duration;
   readonly feedState: ITable;
   readonly changedAdverts: ChangedAdverts;
@@ -38,13 +38,19 @@ export class FanOut extends Construct {
   constructor(scope: Construct, id: string, props: FanOutProps) {
     super(scope, id);
     const { settings, timeout, feedState, changedAdverts, refreshToken, bus } = props;
-    this.advertStatus = durableTable(this, 'AdvertStatus', advertStatusTable, settings.advertStatusTable);
+    this.advertStatus = durableTable(
+      this,
+      'AdvertStatus',
+      advertStatusTable,
+      settings,
+      settings.advertStatusTable,
+    );
     this.function = new BridgeFunction(this, 'Worker', {
       name: 'fanOut',
       description: 'Fetches adverts that changed and publishes their statuses',
-      handler: 'functions/fan-out/handler.ts',
+      stage: 'fan-out',
       timeout,
-      rolePath: tokenReaderPath,
+      rolePath: tokenReaderPathOf(settings),
       settings,
     });
     this.function.knows('advertStatusTable', this.advertStatus.tableName).may('AdvertStatus', {
@@ -61,10 +67,10 @@ export class FanOut extends Construct {
     readsAndRenewsTokens(this.function, refreshToken);
     publishesOn(this.function, bus);
     sendsDeadLetters(this.function, changedAdverts.deadLetters);
-    this.#receives(changedAdverts, settings.maxRequestsPerSecond);
+    this.#receives(changedAdverts, settings);
   }
 
-  #receives({ queue }: ChangedAdverts, maxRequestsPerSecond: number): void {
+  #receives({ queue }: ChangedAdverts, { maxRequestsPerSecond, reservedConcurrency }: BridgeConfig): void {
     this.function.knows('queueUrl', queue.queueUrl).may('ChangedAdverts', {
       actions: [
         'sqs:ReceiveMessage',
@@ -81,7 +87,11 @@ export class FanOut extends Construct {
       eventSourceArn: queue.queueArn,
       batchSize,
       reportBatchItemFailures: true,
-      maxConcurrency: Math.min(Math.max(needed, fewestAtOnce), maxAtOnce),
+      maxConcurrency: Math.min(
+        Math.max(needed, fewestAtOnce),
+        reservedConcurrency.fanOut ?? maxAtOnce,
+        maxAtOnce,
+      ),
     });
     // When the mapping is made, Lambda checks that the function may receive from the queue.
     if (this.function.function.role) mapping.node.addDependency(this.function.function.role);

@@ -1,25 +1,25 @@
 /** Who may do what with the secrets of partner accounts. They are made at run time: known here by their prefix only. */
 import { Stack } from 'aws-cdk-lib';
 import { AnyPrincipal, type Conditions, Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { Construct } from 'constructs';
-import { secretNames } from '../../shared/contract/names.ts';
+import { secretNamesOf } from '../../shared/contract/names.ts';
 import type { BridgeFunction } from './bridge-function.ts';
-import type { Grantee } from './grantee.ts';
+import { type Grantee, wildcardFinding } from './grantee.ts';
+import type { BridgeConfig } from './props/bridge-config.ts';
 
 /**
  * Path of the roles that may read tokens: drain, fan-out, refresh-token, and people who catch up. The secrets' policy names
  * the path instead of roles: a deploy may replace a role, but it cannot rewrite the policies of secrets that were made at run time.
  */
-export const tokenReaderPath = '/advert-bridge/token-readers/';
+export const tokenReaderPathOf = ({ namePrefix }: BridgeConfig): string => `/${namePrefix}/token-readers/`;
 
 /**
  * Resource policy of each partner account's secret, as JSON: nobody else reads it, whatever their own policies allow.
  *
  * @see https://docs.aws.amazon.com/secretsmanager/latest/userguide/auth-and-access_resource-policies.html
  */
-function partnerSecretPolicy(scope: Construct): string {
+function partnerSecretPolicy(scope: BridgeFunction): string {
   const { partition, account } = Stack.of(scope);
-  const readers = `arn:${partition}:iam::${account}:role${tokenReaderPath}*`;
+  const readers = `arn:${partition}:iam::${account}:role${tokenReaderPathOf(scope.settings)}*`;
   const statement = new PolicyStatement({
     sid: 'ReadOnlyByTokenReaders',
     effect: Effect.DENY,
@@ -49,6 +49,8 @@ export function refreshesPartnerSecrets(user: BridgeFunction): void {
  */
 export function connectsPartnerSecrets(user: BridgeFunction): void {
   user.knows('partnerSecretPolicy', partnerSecretPolicy(user));
+  const { encryptionKey } = user.settings;
+  if (encryptionKey) user.knows('partnerSecretKey', encryptionKey.keyArn);
   grant(user, 'Write', ['CreateSecret', 'PutSecretValue', 'RestoreSecret']);
   grant(user, 'Remove', ['DeleteSecret'], {
     BoolIfExists: { 'secretsmanager:ForceDeleteWithoutRecovery': 'false' },
@@ -58,15 +60,16 @@ export function connectsPartnerSecrets(user: BridgeFunction): void {
 
 function grant(user: Grantee, what: string, actions: readonly string[], conditions?: Conditions): void {
   const { partition, region, account } = Stack.of(user);
-  const name = `${secretNames.partnerAccountPrefix}*`;
+  const { partnerAccountPrefix } = secretNamesOf(user.settings.namePrefix);
+  const secrets = `arn:${partition}:secretsmanager:${region}:${account}:secret:${partnerAccountPrefix}*`;
   user
     .may(`PartnerAccountSecrets${what}`, {
       actions: actions.map((action) => `secretsmanager:${action}`),
-      resources: [`arn:${partition}:secretsmanager:${region}:${account}:secret:${name}`],
+      resources: [secrets],
       ...(conditions && { conditions }),
     })
     .acknowledges(
-      `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${name}]`,
+      wildcardFinding(user, secrets),
       'Partner accounts are added at run time. Their secrets share a prefix that nothing else uses.',
     );
 }

@@ -2,15 +2,15 @@ import { Duration } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { Construct } from 'constructs';
-import type { StackSettings } from '../../shared/contract/settings.ts';
 import { ApplicationSecret } from './application-secret.ts';
 import { BridgeFunction } from './bridge-function.ts';
 import { publishesOn, rateBudget, usesFeedState } from './grants.ts';
-import { refreshesPartnerSecrets, tokenReaderPath } from './partner-secrets.ts';
+import { refreshesPartnerSecrets, tokenReaderPathOf } from './partner-secrets.ts';
+import type { BridgeConfig } from './props/bridge-config.ts';
 import { Schedule } from './schedule.ts';
 
 export interface RefreshTokenProps {
-  readonly settings: StackSettings;
+  readonly settings: BridgeConfig;
   readonly feedState: ITable;
   readonly bus: IEventBus;
 }
@@ -31,14 +31,14 @@ export class RefreshToken extends Construct {
     this.function = new BridgeFunction(this, 'Keeper', {
       name: 'refreshToken',
       description: 'Refreshes the tokens of partner accounts',
-      handler: 'functions/refresh-token/handler.ts',
-      rolePath: tokenReaderPath,
+      stage: 'refresh-token',
+      rolePath: tokenReaderPathOf(settings),
       timeout,
       settings,
     });
     usesFeedState(this.function, feedState, { ...rateBudget, account: ['GetItem', 'PutItem', 'Query'] });
     refreshesPartnerSecrets(this.function);
-    this.application = new ApplicationSecret(this);
+    this.application = new ApplicationSecret(this, settings);
     publishesOn(this.function, bus);
     this.schedule = new Schedule(this, 'EveryQuarter', {
       description: 'Refreshes tokens that have run out',

@@ -4,16 +4,21 @@ import { CfnRegistry, CfnSchema } from 'aws-cdk-lib/aws-eventschemas';
 import { Construct } from 'constructs';
 import { detailTypesOf } from '../../shared/contract/feeds.ts';
 import { eventSource } from '../../shared/contract/names.ts';
-import type { StackSettings } from '../../shared/contract/settings.ts';
+import { packageRoot } from './own-package.ts';
+import type { BridgeConfig } from './props/bridge-config.ts';
 
-const published = join(import.meta.dirname, '../../docs/schemas');
+const published = join(packageRoot, 'docs/schemas');
 
 /** The published schemas in EventBridge's registry, where consoles and IDEs find them and make types from them. */
 export class SchemaRegistry extends Construct {
-  constructor(scope: Construct, id: string, { feeds }: Pick<StackSettings, 'feeds'>) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { namePrefix, feeds }: Pick<BridgeConfig, 'namePrefix' | 'feeds'>,
+  ) {
     super(scope, id);
     const registry = new CfnRegistry(this, 'Registry', {
-      registryName: eventSource,
+      registryName: namePrefix,
       description: 'Events of the advert bridge',
     });
     for (const detailType of detailTypesOf(feeds)) {

@@ -4,11 +4,9 @@ import {
   ResourceNotFoundException,
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { secretNames } from '../contract/names.ts';
+import type { SecretNames } from '../contract/names.ts';
 import { applicationOfText, textOfApplication } from '../domain/secret-text.ts';
 import type { Application, ApplicationSecret } from '../ports/application-secret.ts';
-
-const SecretId = secretNames.application;
 
 /** For the command line: the stack makes the secret, a person fills it in. */
 export interface ApplicationSecretWriter extends ApplicationSecret {
@@ -20,7 +18,10 @@ export interface ApplicationSecretWriter extends ApplicationSecret {
  *
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
  */
-export function createApplicationSecret(client: SecretsManagerClient): ApplicationSecretWriter {
+export function createApplicationSecret(
+  client: SecretsManagerClient,
+  { application: SecretId }: SecretNames,
+): ApplicationSecretWriter {
   return {
     async read() {
       // The stack makes the secret without a value: until it is filled in, it has no current version.
@@ -28,7 +29,7 @@ export function createApplicationSecret(client: SecretsManagerClient): Applicati
         if (error instanceof ResourceNotFoundException) return undefined;
         throw error;
       });
-      return applicationOfText(found?.SecretString ?? '');
+      return applicationOfText(found?.SecretString ?? '', SecretId);
     },
 
     async write(application) {

@@ -10,11 +10,9 @@ import {
   RestoreSecretCommand,
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { secretNames } from '../contract/names.ts';
+import type { SecretNames } from '../contract/names.ts';
 import { pairOfText, textOfPair } from '../domain/secret-text.ts';
 import type { TokenReader, TokenVault } from '../ports/token-vault.ts';
-
-const secretId = (partnerAccount: string) => secretNames.partnerAccountPrefix + partnerAccount;
 
 /**
  * The least that Secrets Manager allows. Deleting at once is no better: it runs in the background, and the name is not
@@ -26,14 +24,17 @@ const secretId = (partnerAccount: string) => secretNames.partnerAccountPrefix + 
 const recoveryWindowDays = 7;
 
 /** Reads the current token pairs. */
-export function createTokenReader(client: SecretsManagerClient): TokenReader {
+export function createTokenReader(
+  client: SecretsManagerClient,
+  { partnerAccountPrefix }: SecretNames,
+): TokenReader {
   return {
     async read(partnerAccount) {
-      const SecretId = secretId(partnerAccount);
+      const SecretId = partnerAccountPrefix + partnerAccount;
       const found = await unlessGone(client.send(new GetSecretValueCommand({ SecretId })));
       if (!found) return undefined;
       return {
-        pair: pairOfText(found.SecretString ?? '', partnerAccount),
+        pair: pairOfText(found.SecretString ?? '', SecretId),
         version: found.VersionId ?? '',
       };
     },
@@ -46,17 +47,19 @@ export function createTokenReader(client: SecretsManagerClient): TokenReader {
  *
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutSecretValue.html
  */
-export function createTokenUpdater(client: SecretsManagerClient): Pick<TokenVault, 'read' | 'write'> {
+export function createTokenUpdater(
+  client: SecretsManagerClient,
+  names: SecretNames,
+): Pick<TokenVault, 'read' | 'write'> {
   return {
-    ...createTokenReader(client),
+    ...createTokenReader(client, names),
 
     /** @throws {ResourceNotFoundException} for a partner account that has no secret */
     async write(partnerAccount, pair) {
       const ClientRequestToken = randomUUID();
+      const SecretId = names.partnerAccountPrefix + partnerAccount;
       const SecretString = textOfPair(pair);
-      await client.send(
-        new PutSecretValueCommand({ SecretId: secretId(partnerAccount), SecretString, ClientRequestToken }),
-      );
+      await client.send(new PutSecretValueCommand({ SecretId, SecretString, ClientRequestToken }));
       return ClientRequestToken;
     },
   };
@@ -68,10 +71,17 @@ export function createTokenUpdater(client: SecretsManagerClient): Pick<TokenVaul
  *
  * @param readersPolicy resource policy of each secret, as JSON; put anew with every `write`, so that `connect` brings one
  *   that an older deployment has left up to date
+ * @param KmsKeyId key of the secrets that are made; default: that of Secrets Manager
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutResourcePolicy.html
  */
-export function createTokenVault(client: SecretsManagerClient, readersPolicy: string): TokenVault {
-  const { read, write } = createTokenUpdater(client);
+export function createTokenVault(
+  client: SecretsManagerClient,
+  names: SecretNames,
+  readersPolicy: string,
+  KmsKeyId?: string,
+): TokenVault {
+  const { read, write } = createTokenUpdater(client, names);
+  const secretId = (partnerAccount: string) => names.partnerAccountPrefix + partnerAccount;
   return {
     read,
 
@@ -86,7 +96,7 @@ export function createTokenVault(client: SecretsManagerClient, readersPolicy: st
         return await put();
       } catch (error) {
         if (error instanceof ResourceNotFoundException) {
-          await client.send(new CreateSecretCommand({ Name: SecretId }));
+          await client.send(new CreateSecretCommand({ Name: SecretId, KmsKeyId }));
         } else if (error instanceof InvalidRequestException) {
           // The partner account was disconnected lately: its secret waits for deletion.
           await client.send(new RestoreSecretCommand({ SecretId }));

@@ -2,6 +2,7 @@
  * The environment of the functions: `infra` writes it, `shared/runtime/config.ts` alone reads it.
  */
 import * as v from 'valibot';
+import { eventSource } from './names.ts';
 import { bridgeSettings, partnerBaseUrl } from './settings.ts';
 
 const filled = v.pipe(v.string(), v.minLength(1, 'expected a value'));
@@ -14,6 +15,8 @@ const common = {
   circuitSeconds: bridgeSettings.circuitSeconds,
   maxPauseSeconds: bridgeSettings.maxPauseSeconds,
   feedStateTable: filled,
+  /** What the bridge's fixed names begin with. A function that a deployment is just changing may not have it yet. */
+  namePrefix: v.optional(filled, eventSource),
 } as const;
 
 /** What each function needs, and nothing else: settings, which `infra` passes on by their names, and names of resources. */
@@ -51,6 +54,8 @@ export const functionEnvironments = {
     eventBusName: filled,
     /** Resource policy of partner accounts' secrets, as JSON: who may read them. */
     partnerSecretPolicy: filled,
+    /** ARN of the KMS key of these secrets; without it that of Secrets Manager. */
+    partnerSecretKey: v.optional(filled),
   }),
 } as const;
 

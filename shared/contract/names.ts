@@ -3,10 +3,18 @@
  * Nothing here may change without a release note; `infra`, `functions` and `cli` all import it from here.
  */
 
+/** Of the stack that this repository deploys, and of its bridge. */
 export const stackName = 'AdvertBridge';
 
 /** `source` of every event on the bus. */
 export const eventSource = 'advert-bridge';
+
+/**
+ * What the fixed names of a bridge begin with, so that bridges in one AWS account and region share none: its own name. Bridges had
+ * no name at first; `AdvertBridge` keeps the names of those.
+ */
+export const namePrefixOf = (bridgeName: string): string =>
+  bridgeName === stackName ? eventSource : bridgeName;
 
 /** What subscribers put in the `detail-type` of a rule. Additions only. */
 export const detailTypes = {
@@ -41,16 +49,32 @@ export const outputs = {
   /** Names of the schedules that invoke the drain and refresh-token, in the default schedule group. */
   drainScheduleName: 'DrainScheduleName',
   refreshTokenScheduleName: 'RefreshTokenScheduleName',
+  /** Of the bridge, which its fixed names carry. */
+  bridgeName: 'BridgeName',
+  partnerBaseUrl: 'PartnerBaseUrl',
   /** Of Advert Bridge, as in package.json, when the stack was deployed. */
   version: 'Version',
   /** What to run after a deployment: the CDK prints the outputs at its end. */
   doctor: 'Doctor',
 } as const;
 
-export const secretNames = {
-  application: 'advert-bridge/application',
-  partnerAccountPrefix: 'advert-bridge/partner-accounts/',
-} as const;
+export interface SecretNames {
+  readonly application: string;
+  readonly partnerAccountPrefix: string;
+}
+
+/** @param prefix see {@link namePrefixOf} */
+export const secretNamesOf = (prefix: string): SecretNames => ({
+  application: `${prefix}/application`,
+  partnerAccountPrefix: `${prefix}/partner-accounts/`,
+});
+
+/** Of the bridge `AdvertBridge`; also what messages of an embedded bridge call its secrets. */
+export const secretNames = secretNamesOf(eventSource);
+
+/** Whether `text`, a message, is about the secret of a bridge's application, or about those of partner accounts. */
+export const isAboutSecret = (text: string, secret: keyof SecretNames): boolean =>
+  (secret === 'application' ? /\bsecret \S+\/application\b/ : /\bsecret \S+\/partner-accounts\//).test(text);
 
 export const metricsNamespace = 'AdvertBridge';
 

@@ -5,6 +5,7 @@
 import * as v from 'valibot';
 import { partnerAccountName } from './checks.ts';
 import { feedNames } from './feeds.ts';
+import { stackName } from './names.ts';
 
 /** An absolute https URL without credentials, query or fragment, no slash at its end; plain http for loopback. */
 export const partnerBaseUrl = v.pipe(
@@ -131,6 +132,17 @@ const tableName = v.pipe(v.string(), v.regex(/^[\w.-]{3,255}$/, 'expected the na
 /** Settings of a stack. */
 export const stackSettings = v.object({
   partnerBaseUrl,
+  /** A second bridge in an AWS account and region has another one, and another `busName`. */
+  stackName: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(
+        /^(?!advert-bridge$)[A-Za-z][A-Za-z0-9-]{0,63}$/,
+        'expected a name of 1 to 64 letters, digits and hyphens, beginning with a letter, other than advert-bridge',
+      ),
+    ),
+    stackName,
+  ),
   ...bridgeSettings,
   busName: v.optional(
     v.pipe(

@@ -1,6 +1,5 @@
 /** Secrets as the JSON text that is stored, and back: the shapes of shared/contract/secrets.ts. */
 import { checkedJson } from '../contract/checks.ts';
-import { secretNames } from '../contract/names.ts';
 import { applicationSecret, type PartnerAccountSecret, partnerAccountSecret } from '../contract/secrets.ts';
 import { toInstant } from './clock.ts';
 import { Secret } from './secret.ts';
@@ -17,10 +16,12 @@ export function textOfPair(pair: TokenPair): string {
   return JSON.stringify(stored);
 }
 
-/** @throws {ShapeError} naming the secret and what is wrong with it */
-export function pairOfText(text: string, partnerAccount: string): TokenPair {
-  const place = `secret ${secretNames.partnerAccountPrefix}${partnerAccount}`;
-  const stored = checkedJson(partnerAccountSecret, text, place);
+/**
+ * @param name of the secret
+ * @throws {ShapeError} naming the secret and what is wrong with it
+ */
+export function pairOfText(text: string, name: string): TokenPair {
+  const stored = checkedJson(partnerAccountSecret, text, `secret ${name}`);
   return {
     accessToken: new Secret(stored.accessToken),
     refreshToken: new Secret(stored.refreshToken),
@@ -38,8 +39,11 @@ interface Application {
 export const textOfApplication = ({ clientId, clientSecret }: Application): string =>
   JSON.stringify({ clientId: clientId.reveal(), clientSecret: clientSecret.reveal() });
 
-/** @throws {ShapeError} also for the empty text of a secret that is not filled in yet */
-export function applicationOfText(text: string): Application {
-  const stored = checkedJson(applicationSecret, text, `secret ${secretNames.application}`);
+/**
+ * @param name of the secret
+ * @throws {ShapeError} also for the empty text of a secret that is not filled in yet
+ */
+export function applicationOfText(text: string, name: string): Application {
+  const stored = checkedJson(applicationSecret, text, `secret ${name}`);
   return { clientId: new Secret(stored.clientId), clientSecret: new Secret(stored.clientSecret) };
 }

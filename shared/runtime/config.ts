@@ -6,6 +6,11 @@ import {
   type FunctionName,
   functionEnvironments,
 } from '../contract/environment.ts';
+import { eventSource } from '../contract/names.ts';
+
+/** What the bridge's metrics and log lines carry as `service`. Known before the rest is checked: what is wrong there is logged. */
+export const serviceName = (environment: NodeJS.ProcessEnv = process.env): string =>
+  environment[environmentKeys.namePrefix] || eventSource;
 
 /**
  * The settings of a function, read once from its environment. Nothing else reads it.

@@ -1,18 +1,19 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import { eventSource, metricsNamespace, metrics as names } from '../contract/names.ts';
+import { metricsNamespace, metrics as names } from '../contract/names.ts';
 import { redact } from '../domain/redaction.ts';
 import type { Observer } from '../ports/observer.ts';
+import { serviceName } from './config.ts';
 
 /**
- * One logger and one set of metrics a function. Metrics carry one dimension, `service`, the same for all functions: so
- * an alarm sees the bridge as a whole. Those of a feed other than adverts have the dimension `feed` beside it. The log level is POWERTOOLS_LOG_LEVEL.
+ * One logger and one set of metrics a function. Metrics carry one dimension, `service`, the same for all functions of a bridge: so
+ * an alarm sees the bridge as a whole, and no other. Those of a feed other than adverts have the dimension `feed` beside it. The log level is POWERTOOLS_LOG_LEVEL.
  *
  * @see https://docs.aws.amazon.com/powertools/typescript/latest/features/logger/
  */
 export function createTelemetry() {
-  const logger = new Logger({ serviceName: eventSource, jsonReplacerFn: redact });
-  const metrics = new Metrics({ namespace: metricsNamespace, serviceName: eventSource });
+  const logger = new Logger({ serviceName: serviceName(), jsonReplacerFn: redact });
+  const metrics = new Metrics({ namespace: metricsNamespace, serviceName: serviceName() });
   const observer: Observer = {
     info: (message, fields) => logger.info(message, fields ?? {}),
     warn: (message, fields) => logger.warn(message, fields ?? {}),

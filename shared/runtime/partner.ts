@@ -5,6 +5,7 @@ import { createPartnerAccounts } from '../aws/partner-accounts.ts';
 import { createRefreshRequester } from '../aws/refresh-requester.ts';
 import { createTokenReader } from '../aws/token-vault.ts';
 import type { FunctionEnvironment, FunctionName } from '../contract/environment.ts';
+import { secretNamesOf } from '../contract/names.ts';
 import { createLimitedClient, createPartnerService } from '../partner-api/partner-service.ts';
 import { partnerConnections } from './limits.ts';
 import { observer } from './observer.ts';
@@ -26,7 +27,7 @@ export const partnerService = (config: FunctionEnvironment<'drain' | 'fanOut'>, 
   createPartnerService({
     ...clientOptions(config, table),
     accounts: createPartnerAccounts(table),
-    tokenReader: createTokenReader(secretsManagerClient()),
+    tokenReader: createTokenReader(secretsManagerClient(), secretNamesOf(config.namePrefix)),
     requester: createRefreshRequester({
       client: lambdaClient(),
       functionName: config.refreshTokenFunction,

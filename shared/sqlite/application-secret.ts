@@ -1,3 +1,4 @@
+import { secretNames } from '../contract/names.ts';
 import { applicationOfText, textOfApplication } from '../domain/secret-text.ts';
 import type { Application, ApplicationSecret } from '../ports/application-secret.ts';
 import type { Documents } from './file/documents.ts';
@@ -7,7 +8,7 @@ const documentName = 'application';
 /** The application's credentials in the state file. */
 export function createApplicationSecret(documents: Documents) {
   const secret: ApplicationSecret = {
-    read: async () => applicationOfText((await documents.read(documentName)) ?? ''),
+    read: async () => applicationOfText((await documents.read(documentName)) ?? '', secretNames.application),
   };
   return {
     ...secret,

@@ -1,3 +1,4 @@
+import { secretNames } from '../contract/names.ts';
 import { pairOfText, textOfPair } from '../domain/secret-text.ts';
 import type { TokenVault } from '../ports/token-vault.ts';
 import type { Store } from './file/store.ts';
@@ -16,7 +17,12 @@ export function createTokenVault(store: Store): TokenVault {
       const row = store.read(() => select.get(partnerAccount)) as
         | { version: number; pair: string }
         | undefined;
-      return row && { pair: pairOfText(row.pair, partnerAccount), version: String(row.version) };
+      return (
+        row && {
+          pair: pairOfText(row.pair, secretNames.partnerAccountPrefix + partnerAccount),
+          version: String(row.version),
+        }
+      );
     },
     write: (partnerAccount, pair) =>
       store.write(() => String(replace.run(partnerAccount, textOfPair(pair)).lastInsertRowid), durable),

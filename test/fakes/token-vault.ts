@@ -1,3 +1,4 @@
+import { secretNames } from '../../shared/contract/names.ts';
 import {
   applicationOfText,
   pairOfText,
@@ -22,7 +23,8 @@ export function createInMemoryVault() {
   const vault: TokenVault = {
     async read(partnerAccount) {
       const found = current.get(partnerAccount);
-      return found && { pair: pairOfText(found.text, partnerAccount), version: found.version };
+      const secret = secretNames.partnerAccountPrefix + partnerAccount;
+      return found && { pair: pairOfText(found.text, secret), version: found.version };
     },
     write: async (partnerAccount, pair) => put(partnerAccount, textOfPair(pair)),
     async remove(partnerAccount) {
@@ -39,7 +41,7 @@ export function createInMemoryVault() {
 /** The application's credentials in memory; not filled in until they are written. */
 export function createInMemoryApplicationSecret(text = '') {
   let current = text;
-  const secret: ApplicationSecret = { read: async () => applicationOfText(current) };
+  const secret: ApplicationSecret = { read: async () => applicationOfText(current, secretNames.application) };
   return {
     ...secret,
     async write(application: Application): Promise<void> {

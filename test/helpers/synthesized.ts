@@ -4,7 +4,6 @@ import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { readSettings } from '../../infra/config.ts';
 import { AdvertBridgeStack } from '../../infra/stack.ts';
-import { stackName } from '../../shared/contract/names.ts';
 
 export const repository = join(import.meta.dirname, '../..');
 const { context } = JSON.parse(readFileSync(join(repository, 'cdk.json'), 'utf8'));
@@ -24,7 +23,7 @@ export const appWith = (settings: Readonly<Record<string, unknown>>): App =>
 
 export function synthesized(settings: Readonly<Record<string, unknown>> = {}) {
   const app = appWith({ partnerBaseUrl: 'https://partner.example', ...settings });
-  const stack = new AdvertBridgeStack(app, stackName, readSettings(app.node));
+  const stack = new AdvertBridgeStack(app, readSettings(app.node));
   const template = Template.fromStack(stack);
   const resources = template.toJSON().Resources as Readonly<Record<string, Resource>>;
   const ofType = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);

@@ -27,6 +27,7 @@ describe('the settings of the stack', () => {
       confirmUnavailableSeconds: 30,
       circuitSeconds: 1800,
       maxPauseSeconds: 3600,
+      stackName: 'AdvertBridge',
       busName: 'adverts',
       tracing: false,
       subscriberAccounts: [],

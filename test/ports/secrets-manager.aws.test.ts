@@ -1,6 +1,7 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { createApplicationSecret } from '../../shared/aws/application-secret.ts';
 import { createTokenVault } from '../../shared/aws/token-vault.ts';
+import { secretNames } from '../../shared/contract/names.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../helpers/aws/fake-secrets-manager.ts';
 import { applicationSecretSuite } from './application-secret.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
@@ -12,7 +13,7 @@ const client = new SecretsManagerClient({});
 tokenVaultSuite(name, async () => {
   fake.start();
   return {
-    vault: createTokenVault(client, aReadersPolicy),
+    vault: createTokenVault(client, secretNames, aReadersPolicy),
     edit: (partnerAccount, text) => fake.set(`advert-bridge/partner-accounts/${partnerAccount}`, text),
   };
 });
@@ -20,5 +21,5 @@ tokenVaultSuite(name, async () => {
 applicationSecretSuite(name, async (text) => {
   fake.start();
   fake.set('advert-bridge/application', text);
-  return { applicationSecret: createApplicationSecret(client) };
+  return { applicationSecret: createApplicationSecret(client, secretNames) };
 });

@@ -1,6 +1,6 @@
 import type { AccountStatus, FeedStatus } from '../../../operations/account-status.ts';
 import type { Status } from '../../../operations/status.ts';
-import { secretNames } from '../../../shared/contract/names.ts';
+import { isAboutSecret } from '../../../shared/contract/names.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';
 import { applicationCommand, connectCommand } from '../../shared/explain.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
@@ -152,8 +152,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   'client-rejected': (_account, target) =>
     `the service refuses the client ID or the client secret; store the right ones: \`${applicationCommand(target)}\``,
   'malformed-state': ({ name, reason }, target) => {
-    const isApplication = reason?.includes(`secret ${secretNames.application}`) ?? false;
-    return isApplication
+    return isAboutSecret(reason ?? '', 'application')
       ? `the application's credentials are missing or damaged; store them: \`${applicationCommand(target)}\``
       : `its stored data is damaged; if it is its secret: \`${connectCommand(target, name)}\``;
   },

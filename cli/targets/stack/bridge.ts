@@ -6,6 +6,7 @@ import {
   secretsManagerClient,
   sqsClient,
 } from '../../../shared/aws/clients.ts';
+import { namePrefixOf, type SecretNames, secretNamesOf, stackName } from '../../../shared/contract/names.ts';
 import type { Place } from '../../shared/explain.ts';
 import type { StackTarget } from '../../shared/target.ts';
 
@@ -27,11 +28,14 @@ export async function openStackBridge(
   onClose(() => {
     for (const client of Object.values(clients)) client.destroy();
   });
+  // The secrets of bridges had fixed names before bridges had one themselves.
+  const secretNames: SecretNames = secretNamesOf(namePrefixOf(outputs.bridgeName ?? stackName));
   return {
     target,
     place,
     outputs,
     clients,
+    secretNames,
     feedStateTable: { client: clients.dynamoDb, name: outputs.feedStateTableName },
     advertStatusTable: { client: clients.dynamoDb, name: outputs.advertStatusTableName },
     queue: { client: clients.sqs, url: outputs.queueUrl },

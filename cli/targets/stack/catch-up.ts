@@ -9,6 +9,7 @@ import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts';
 import { createTokenReader } from '../../../shared/aws/token-vault.ts';
+import { secretNamesOf } from '../../../shared/contract/names.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
 import { tracerFor } from '../../../shared/domain/trace.ts';
 import { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
@@ -34,7 +35,7 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
     budgetStore: createBudgetStore(table),
     observer: silentObserver,
     accounts: createPartnerAccounts(table),
-    tokenReader: createTokenReader(clients.secrets),
+    tokenReader: createTokenReader(clients.secrets, secretNamesOf(config.namePrefix)),
     requester: createRefreshRequester({
       client: clients.lambda,
       functionName: outputs.refreshTokenFunctionName,

@@ -12,7 +12,6 @@ import {
   type ConnectEvent,
   connectAnswers,
 } from '../../../shared/contract/connect.ts';
-import { secretNames } from '../../../shared/contract/names.ts';
 import { type FaultKind, faultKinds, PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { explainShape } from '../../shared/explain.ts';
@@ -23,12 +22,12 @@ import { stackLetters } from './stored-letters.ts';
 export function stackApplications(bridge: StackBridge): Applications {
   return {
     store: ({ clientId, clientSecret }) =>
-      createApplicationSecret(bridge.clients.secrets)
+      createApplicationSecret(bridge.clients.secrets, bridge.secretNames)
         .write({ clientId: new Secret(clientId), clientSecret })
         .catch((cause: unknown) => {
           if (!(cause instanceof Error) || cause.name !== 'ResourceNotFoundException') throw cause;
           throw new CommandError(
-            `there is no secret ${secretNames.application}: deploy the stack again with \`npx cdk deploy\``,
+            `there is no secret ${bridge.secretNames.application}: deploy the stack again with \`npx cdk deploy\``,
             { cause },
           );
         }),

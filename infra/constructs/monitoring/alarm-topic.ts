@@ -14,9 +14,13 @@ import { Construct } from 'constructs';
 export class AlarmTopic extends Construct {
   readonly topic: Topic;
 
-  constructor(scope: Construct, id: string, { email }: { readonly email: string }) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { bridge, email }: { readonly bridge: string; readonly email: string },
+  ) {
     super(scope, id);
-    const { partition, region, account, stackName } = Stack.of(this);
+    const { partition, region, account } = Stack.of(this);
     const ours = { StringEquals: { 'aws:SourceAccount': account } };
     const cloudWatch: IPrincipal = new ServicePrincipal('cloudwatch.amazonaws.com');
     const key = new Key(this, 'Key', {
@@ -45,7 +49,7 @@ export class AlarmTopic extends Construct {
         conditions: {
           ...ours,
           ArnLike: {
-            'aws:SourceArn': `arn:${partition}:cloudwatch:${region}:${account}:alarm:${stackName}-*`,
+            'aws:SourceArn': `arn:${partition}:cloudwatch:${region}:${account}:alarm:${bridge}-*`,
           },
         },
       }),

@@ -1,19 +1,19 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
-import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { defaultFeeds, feeds } from '../../../shared/contract/feeds.ts';
 import { alarms, maxLagSeconds, metrics } from '../../../shared/contract/names.ts';
-import type { StackSettings } from '../../../shared/contract/settings.ts';
 import type { BridgeFunction } from '../bridge-function.ts';
 import type { ChangedAdverts } from '../changed-adverts.ts';
+import type { BridgeConfig } from '../props/bridge-config.ts';
 import { AlarmTopic } from './alarm-topic.ts';
 import { bridgeMetric, period } from './metrics.ts';
 import { runbookUrl } from './runbook.ts';
 
 export interface AlarmsProps {
-  readonly settings: Pick<StackSettings, 'alarmEmail' | 'alarmTopicArn' | 'feeds'>;
+  readonly settings: BridgeConfig;
   readonly changedAdverts: ChangedAdverts;
   readonly fanOut: BridgeFunction;
   readonly refreshToken: BridgeFunction;
@@ -46,11 +46,12 @@ export class Alarms extends Construct {
 
   constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
-    this.all = watchesOf(props).map((watch) => this.#alarm(watch));
-    const { alarmEmail, alarmTopicArn } = props.settings;
+    this.all = watchesOf(props).map((watch) => this.#alarm(props.settings.name, watch));
+    const { name, alarmEmail, alarmTopic } = props.settings;
     const topics: ITopic[] = [];
-    if (alarmEmail !== undefined) topics.push(new AlarmTopic(this, 'Mail', { email: alarmEmail }).topic);
-    if (alarmTopicArn !== undefined) topics.push(Topic.fromTopicArn(this, 'Pager', alarmTopicArn));
+    if (alarmEmail !== undefined)
+      topics.push(new AlarmTopic(this, 'Mail', { bridge: name, email: alarmEmail }).topic);
+    if (alarmTopic !== undefined) topics.push(alarmTopic);
     const actions = topics.map((topic) => new SnsAction(topic));
     for (const alarm of this.all) {
       alarm.addAlarmAction(...actions);
@@ -58,11 +59,11 @@ export class Alarms extends Construct {
     }
   }
 
-  #alarm(watch: Watch): Alarm {
+  #alarm(bridge: string, watch: Watch): Alarm {
     const { heading, about, severity = 'high', says, metric, above = 0, periodsInAnHour, missing } = watch;
     const name = [heading, about].filter(Boolean).join('-');
     return new Alarm(this, name, {
-      alarmName: `${Stack.of(this).stackName}-${name}`,
+      alarmName: `${bridge}-${name}`,
       alarmDescription: `Severity: ${severity}. ${says} Runbook: ${runbookUrl(heading)}`,
       metric,
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
@@ -91,7 +92,7 @@ function watchesOf({ settings, changedAdverts, fanOut, refreshToken }: AlarmsPro
     {
       heading: alarms.noSuccessfulDrain,
       says: `A feed has not been read to its end for ${longestLag.toHumanString()}, the partner service asked for a long pause, or the drain function does not run. Events are late.`,
-      metric: bridgeMetric(metrics.feedLagSeconds, MAXIMUM),
+      metric: bridgeMetric(settings, metrics.feedLagSeconds, MAXIMUM),
       above: longestLag.toSeconds(),
       missing: TreatMissingData.BREACHING,
     },
@@ -101,29 +102,29 @@ function watchesOf({ settings, changedAdverts, fanOut, refreshToken }: AlarmsPro
         heading: alarms.noSuccessfulDrain,
         about: name,
         says: `A feed of ${name} has not been read to its end for ${longestLag.toHumanString()}. Its events are late; adverts have an alarm of their own.`,
-        metric: bridgeMetric(metrics.feedLagSeconds, MAXIMUM, { feed: name }),
+        metric: bridgeMetric(settings, metrics.feedLagSeconds, MAXIMUM, { feed: name }),
         above: longestLag.toSeconds(),
       })),
     {
       heading: alarms.partnerAccountStopped,
       says: 'A partner account is stopped: nothing of it is published until somebody connects it again.',
-      metric: bridgeMetric(metrics.stoppedPartnerAccounts, MAXIMUM),
+      metric: bridgeMetric(settings, metrics.stoppedPartnerAccounts, MAXIMUM),
     },
     {
       heading: alarms.needsAttention,
       says: "The bridge met a fault that it cannot mend by itself. The functions' logs say which.",
-      metric: bridgeMetric(metrics.needsAttention, SUM),
+      metric: bridgeMetric(settings, metrics.needsAttention, SUM),
     },
     {
       heading: alarms.needsAttention,
       about: 'CircuitOpened',
       says: 'The partner service blocks the bridge. The bridge sends nothing for a while, then tries one request. Events are late.',
-      metric: bridgeMetric(metrics.circuitOpened, SUM),
+      metric: bridgeMetric(settings, metrics.circuitOpened, SUM),
     },
     {
       heading: alarms.pauseCapped,
       says: 'The partner service asked for a pause longer than maxPauseSeconds. The bridge will ask again before that pause ends.',
-      metric: bridgeMetric(metrics.pauseCapped, SUM),
+      metric: bridgeMetric(settings, metrics.pauseCapped, SUM),
     },
     {
       heading: alarms.needsAttention,

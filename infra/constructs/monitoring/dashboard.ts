@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import {
   type Alarm,
   AlarmStatusWidget,
@@ -14,9 +14,11 @@ import { Construct } from 'constructs';
 import { maxLagSeconds, metrics } from '../../../shared/contract/names.ts';
 import type { BridgeFunction } from '../bridge-function.ts';
 import type { ChangedAdverts } from '../changed-adverts.ts';
+import type { BridgeConfig } from '../props/bridge-config.ts';
 import { bridgeMetric, period } from './metrics.ts';
 
 export interface DashboardProps {
+  readonly settings: BridgeConfig;
   readonly alarms: readonly Alarm[];
   readonly changedAdverts: ChangedAdverts;
   /** By the name that the legend shows. */
@@ -29,7 +31,7 @@ const width = 3 * third;
 
 /** The bridge at a glance: how fresh, what went through, what waits, what fails. */
 export class Dashboard extends Construct {
-  constructor(scope: Construct, id: string, { alarms, changedAdverts, functions }: DashboardProps) {
+  constructor(scope: Construct, id: string, { settings, alarms, changedAdverts, functions }: DashboardProps) {
     super(scope, id);
     const { queue, deadLetters } = changedAdverts;
     const ofFunctions = (
@@ -41,18 +43,18 @@ export class Dashboard extends Construct {
         one[metric]({ period, statistic, label: `${name}${what}` }),
       );
     new CloudWatchDashboard(this, 'Dashboard', {
-      dashboardName: Stack.of(this).stackName,
+      dashboardName: settings.name,
       defaultInterval: Duration.hours(12),
       widgets: [
         [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width, height: 4 })],
         [
           graph(
             'How far behind the feeds are, s',
-            [bridgeMetric(metrics.feedLagSeconds, MAXIMUM)],
+            [bridgeMetric(settings, metrics.feedLagSeconds, MAXIMUM)],
             maxLagSeconds,
           ),
-          graph('Changes', counts('listed', 'events', 'unchanged', 'coalesced', 'unavailable')),
-          freshness(),
+          graph('Changes', counts(settings, 'listed', 'events', 'unchanged', 'coalesced', 'unavailable')),
+          freshness(settings),
         ],
         [
           graph('In the queue', [
@@ -72,13 +74,13 @@ export class Dashboard extends Construct {
               statistic: MAXIMUM,
               label: 'dead letters',
             }),
-            ...counts('deadLettered', 'parked', 'redelivered'),
+            ...counts(settings, 'deadLettered', 'parked', 'redelivered'),
           ]),
         ],
         [
           graph('Needs a person, or the service', [
-            bridgeMetric(metrics.stoppedPartnerAccounts, MAXIMUM),
-            ...counts('needsAttention', 'circuitOpened', 'pauseCapped', 'cursorResets'),
+            bridgeMetric(settings, metrics.stoppedPartnerAccounts, MAXIMUM),
+            ...counts(settings, 'needsAttention', 'circuitOpened', 'pauseCapped', 'cursorResets'),
           ]),
           graph('Functions that failed or were throttled', [
             ...ofFunctions('metricErrors', SUM),
@@ -91,8 +93,8 @@ export class Dashboard extends Construct {
   }
 }
 
-const counts = (...names: readonly (keyof typeof metrics)[]): IMetric[] =>
-  names.map((name) => bridgeMetric(metrics[name], SUM));
+const counts = (settings: BridgeConfig, ...names: readonly (keyof typeof metrics)[]): IMetric[] =>
+  names.map((name) => bridgeMetric(settings, metrics[name], SUM));
 
 /** @param limit drawn as a line */
 const graph = (title: string, left: IMetric[], limit?: number): IWidget =>
@@ -105,7 +107,7 @@ const graph = (title: string, left: IMetric[], limit?: number): IWidget =>
   });
 
 /** The share of events that came in time, of the range that is shown: docs/operate/capacity.md#freshness-as-an-slo. */
-const freshness = (): IWidget =>
+const freshness = (settings: BridgeConfig): IWidget =>
   new SingleValueWidget({
     title: 'Events in time, %',
     width: third,
@@ -116,9 +118,9 @@ const freshness = (): IWidget =>
         label: 'in time',
         expression: '100 * (1 - FILL(late, 0) / (FILL(events, 0) + FILL(unavailable, 0)))',
         usingMetrics: {
-          late: bridgeMetric(metrics.lateEvents, SUM),
-          events: bridgeMetric(metrics.events, SUM),
-          unavailable: bridgeMetric(metrics.unavailable, SUM),
+          late: bridgeMetric(settings, metrics.lateEvents, SUM),
+          events: bridgeMetric(settings, metrics.events, SUM),
+          unavailable: bridgeMetric(settings, metrics.unavailable, SUM),
         },
         period,
       }),

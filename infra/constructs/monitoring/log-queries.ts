@@ -1,8 +1,9 @@
-import { Stack } from 'aws-cdk-lib';
 import { type ILogGroup, QueryDefinition, QueryString } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 
 export interface LogQueriesProps {
+  /** Of the bridge: the folder that the queries are in. */
+  readonly bridge: string;
   /** Of all functions. */
   readonly logGroups: readonly ILogGroup[];
 }
@@ -38,11 +39,11 @@ const queries: Readonly<Record<string, ConstructorParameters<typeof QueryString>
 };
 
 export class LogQueries extends Construct {
-  constructor(scope: Construct, id: string, { logGroups }: LogQueriesProps) {
+  constructor(scope: Construct, id: string, { bridge, logGroups }: LogQueriesProps) {
     super(scope, id);
     for (const [name, query] of Object.entries(queries)) {
       new QueryDefinition(this, name, {
-        queryDefinitionName: `${Stack.of(this).stackName}/${name}`,
+        queryDefinitionName: `${bridge}/${name}`,
         queryString: new QueryString(query),
         logGroups: [...logGroups],
       });

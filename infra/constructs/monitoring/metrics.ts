@@ -1,12 +1,13 @@
 import { Duration } from 'aws-cdk-lib';
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
-import { eventSource, type MetricName, metricsNamespace } from '../../../shared/contract/names.ts';
+import { type MetricName, metricsNamespace } from '../../../shared/contract/names.ts';
 
 /** What alarms and the dashboard look at. */
 export const period = Duration.minutes(5);
 
-/** As shared/runtime/observer.ts writes it: the `service` is the same for all functions, and a feed beside adverts is named. */
+/** As shared/runtime/observer.ts writes it: the `service` is the same for all functions of a bridge, and a feed beside adverts is named. */
 export const bridgeMetric = (
+  { namePrefix }: { readonly namePrefix: string },
   metricName: MetricName,
   statistic: string,
   dimensions: { readonly feed?: string } = {},
@@ -14,7 +15,7 @@ export const bridgeMetric = (
   new Metric({
     namespace: metricsNamespace,
     metricName,
-    dimensionsMap: { service: eventSource, ...dimensions },
+    dimensionsMap: { service: namePrefix, ...dimensions },
     statistic,
     period,
   });

@@ -1,6 +1,6 @@
-import packageJson from '../../../package.json' with { type: 'json' };
+import { ownPackage } from '../own-package.ts';
 
-const repository = packageJson.repository.url.replace(/^git\+/, '').replace(/\.git$/, '');
+const repository = ownPackage.repository.url.replace(/^git\+/, '').replace(/\.git$/, '');
 
 /**
  * The runbook's section, for whoever is woken by an alarm and has nothing but its text. Of the `repository` in package.json, which

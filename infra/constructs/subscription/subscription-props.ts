@@ -6,8 +6,9 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
 import * as v from 'valibot';
-import { advertId, flawsOf, partnerAccountName, status } from '../../../shared/contract/checks.ts';
+import { advertId, partnerAccountName, status } from '../../../shared/contract/checks.ts';
 import { detailTypes } from '../../../shared/contract/names.ts';
+import { faultsByPlace } from '../props/faults.ts';
 import { type BridgeBus, bridgeBusOf } from './bridge-bus.ts';
 import { type AdvertFilter, contradictionsOf } from './subscription-pattern.ts';
 
@@ -131,12 +132,8 @@ function isVisibility(value: unknown): boolean {
  */
 export function checkedBus(scope: Construct, props: AdvertSubscriptionProps): BridgeBus {
   const { issues } = v.safeParse(shape, props);
-  const faults = new Map<string, string>();
-  for (const { path, expected } of (issues ?? []).flatMap((issue) => flawsOf([issue]))) {
-    // A place can be wrong in several ways at once: the first says enough.
-    if (!faults.has(path)) faults.set(path, `${path}: ${expected}`);
-  }
-  const all = [...faults.values()];
+  const faults = faultsByPlace(issues);
+  const all = [...faults].map(([path, expected]) => `${path}: ${expected}`);
   // What is not of its shape cannot be weighed against the rest.
   const isFine = (...names: string[]) =>
     ![...faults.keys()].some((path) => names.includes(path.split('.')[0] ?? ''));

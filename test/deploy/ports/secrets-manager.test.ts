@@ -12,7 +12,7 @@ const name = 'Secrets Manager (MiniStack)';
 tokenVaultSuite(name, async () => {
   const { secrets, cleanUp } = anAwsAccount();
   return {
-    vault: createTokenVault(secrets, aReadersPolicy),
+    vault: createTokenVault(secrets, secretNames, aReadersPolicy),
     edit: async (partnerAccount, text) => {
       const SecretId = secretNames.partnerAccountPrefix + partnerAccount;
       await secrets.send(new PutSecretValueCommand({ SecretId, SecretString: text }));
@@ -24,5 +24,5 @@ tokenVaultSuite(name, async () => {
 applicationSecretSuite(name, async (text) => {
   const { secrets, cleanUp } = anAwsAccount();
   await secrets.send(new CreateSecretCommand({ Name: secretNames.application, SecretString: text }));
-  return { applicationSecret: createApplicationSecret(secrets), cleanUp };
+  return { applicationSecret: createApplicationSecret(secrets, secretNames), cleanUp };
 });

@@ -89,16 +89,16 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
   const secrets = (caller: Caller) => world().clients(caller).secrets;
   const vaultOf = {
     drain: () => ({
-      ...createTokenVault(secrets('harness'), aReadersPolicy),
-      ...createTokenReader(secrets('drain')),
+      ...createTokenVault(secrets('harness'), secretNames, aReadersPolicy),
+      ...createTokenReader(secrets('drain'), secretNames),
     }),
     fanOut: () => ({
-      ...createTokenVault(secrets('harness'), aReadersPolicy),
-      ...createTokenReader(secrets('fanOut')),
+      ...createTokenVault(secrets('harness'), secretNames, aReadersPolicy),
+      ...createTokenReader(secrets('fanOut'), secretNames),
     }),
     refreshToken() {
-      const connecting = createTokenVault(secrets('harness'), aReadersPolicy);
-      const updater = createTokenUpdater(secrets('refreshToken'));
+      const connecting = createTokenVault(secrets('harness'), secretNames, aReadersPolicy);
+      const updater = createTokenUpdater(secrets('refreshToken'), secretNames);
       return {
         ...connecting,
         ...updater,
@@ -110,8 +110,8 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
       };
     },
     connect: () => ({
-      ...createTokenVault(secrets('connect'), aReadersPolicy),
-      ...createTokenReader(secrets('harness')),
+      ...createTokenVault(secrets('connect'), secretNames, aReadersPolicy),
+      ...createTokenReader(secrets('harness'), secretNames),
     }),
   };
   for (const by of everything) {
@@ -132,7 +132,7 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
     applicationSecretSuite(by, async (text) => {
       if (text === undefined) world().secrets.set(secretNames.application, undefined);
       else world().secrets.set(secretNames.application, { SecretString: text, VersionId: 'v' });
-      return { applicationSecret: createApplicationSecret(secrets(by)) };
+      return { applicationSecret: createApplicationSecret(secrets(by), secretNames) };
     });
   }
 

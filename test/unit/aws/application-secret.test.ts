@@ -6,11 +6,12 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
+import { secretNames } from '../../../shared/contract/names.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
 
 const mock = mockClient(SecretsManagerClient);
-const secret = createApplicationSecret(new SecretsManagerClient({}));
+const secret = createApplicationSecret(new SecretsManagerClient({}), secretNames);
 
 beforeEach(() => mock.reset());
 

@@ -10,6 +10,7 @@ import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
+import { secretNames } from '../../../shared/contract/names.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
@@ -67,7 +68,7 @@ describe('the calls of a run over 25 partner accounts', () => {
     const observer = createRecordingObserver();
     const accounts = new ViewedAccounts(createPartnerAccounts(table), clock);
     const feedStates = createFeedStates(table);
-    const vault = createTokenVault(secrets, aReadersPolicy);
+    const vault = createTokenVault(secrets, secretNames, aReadersPolicy);
     const dayMs = 86_400_000;
     const pair = tokenPair({ expiresAt: clock.now() + dayMs, obtainedAt: clock.now() });
     await Promise.all(
@@ -80,7 +81,7 @@ describe('the calls of a run over 25 partner accounts', () => {
     );
     const edges = { clock, random: () => 0.5 };
     const tokens = createTokenSource({
-      reader: createTokenReader(secrets),
+      reader: createTokenReader(secrets, secretNames),
       requester: { refresh: () => Promise.reject(new Error('nothing has run out')) },
       accounts,
       clock,
@@ -111,8 +112,8 @@ describe('the calls of a run over 25 partner accounts', () => {
       settings: { ...drainLimits, overlapSeconds: 300, pollSeconds: 60 },
     });
     const refreshToken = createRefreshToken({
-      ...{ accounts, vault: createTokenUpdater(secrets), observer, ...edges, newId },
-      application: createApplicationSecret(secrets),
+      ...{ accounts, vault: createTokenUpdater(secrets, secretNames), observer, ...edges, newId },
+      application: createApplicationSecret(secrets, secretNames),
       endpoint: service,
       events: { publish: async () => undefined },
       settings: { requiredScope: 'v2 read write', ...refreshLimits },

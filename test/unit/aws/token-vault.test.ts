@@ -8,12 +8,13 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
+import { secretNames } from '../../../shared/contract/names.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
 
 const fake = fakeSecretsManager();
 const client = new SecretsManagerClient({});
-const vault = createTokenVault(client, aReadersPolicy);
+const vault = createTokenVault(client, secretNames, aReadersPolicy);
 const name = 'advert-bridge/partner-accounts/main';
 const pair = {
   accessToken: new Secret('access'),
@@ -46,7 +47,7 @@ describe('the token vault on Secrets Manager', () => {
   });
 
   it('puts the policy anew for a partner account that is connected again', async () => {
-    await createTokenVault(client, '{"of":"an older stack"}').write('main', pair);
+    await createTokenVault(client, secretNames, '{"of":"an older stack"}').write('main', pair);
     fake.mock.resetHistory();
     await vault.write('main', pair);
     expect(asked()).toEqual(['PutResourcePolicyCommand', 'PutSecretValueCommand']);
@@ -77,7 +78,7 @@ describe('the token vault on Secrets Manager', () => {
 });
 
 describe('the token updater, which refreshing has', () => {
-  const updater = createTokenUpdater(client);
+  const updater = createTokenUpdater(client, secretNames);
 
   it('takes one call for a known partner account, and leaves its policy alone', async () => {
     await vault.write('main', pair);

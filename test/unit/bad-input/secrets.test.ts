@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checked, ShapeError } from '../../../shared/contract/checks.ts';
 import { connectEvent } from '../../../shared/contract/connect.ts';
+import { secretNames } from '../../../shared/contract/names.ts';
 import { refreshEvent } from '../../../shared/contract/refresh-token.ts';
 import { asPartnerError } from '../../../shared/domain/faults.ts';
 import { applicationOfText, pairOfText, textOfPair } from '../../../shared/domain/secret-text.ts';
@@ -29,7 +30,7 @@ describe('a secret, half-written or edited by hand', () => {
   it('is a pair, or an error that names the secret and the fields, never contents', async () => {
     await fc.assert(
       fc.asyncProperty(nearlyRightJson(rightPair), async (text) => {
-        const error = await errorOf(() => pairOfText(text, 'main'));
+        const error = await errorOf(() => pairOfText(text, `${secretNames.partnerAccountPrefix}main`));
 
         expectShapeError(error, 'secret advert-bridge/partner-accounts/main');
       }),
@@ -40,7 +41,7 @@ describe('a secret, half-written or edited by hand', () => {
   it('is the application, or such an error', async () => {
     await fc.assert(
       fc.asyncProperty(nearlyRightJson(rightApplication), async (text) => {
-        const error = await errorOf(() => applicationOfText(text));
+        const error = await errorOf(() => applicationOfText(text, secretNames.application));
 
         expectShapeError(error, 'secret advert-bridge/application');
       }),
@@ -51,7 +52,9 @@ describe('a secret, half-written or edited by hand', () => {
   it('is never written over by a refresh that cannot read it, nor takes the account for stopped', async () => {
     await fc.assert(
       fc.asyncProperty(nearlyRightJson(rightPair), async (text) => {
-        fc.pre((await errorOf(() => pairOfText(text, 'main'))) !== undefined);
+        fc.pre(
+          (await errorOf(() => pairOfText(text, `${secretNames.partnerAccountPrefix}main`))) !== undefined,
+        );
         const world = await createWorld();
         const rejectedVersion = (await world.account())?.token?.version ?? '';
         world.state.vault.edit('main', text);
@@ -81,11 +84,18 @@ describe('a secret, half-written or edited by hand', () => {
     await fc.assert(
       fc.asyncProperty(nearlyRight(rightPair), async (value) => {
         const text = JSON.stringify(value);
-        fc.pre((await errorOf(() => pairOfText(text, 'main'))) === undefined);
+        fc.pre(
+          (await errorOf(() => pairOfText(text, `${secretNames.partnerAccountPrefix}main`))) === undefined,
+        );
 
-        const again = pairOfText(textOfPair(pairOfText(text, 'main')), 'main');
+        const again = pairOfText(
+          textOfPair(pairOfText(text, `${secretNames.partnerAccountPrefix}main`)),
+          'main',
+        );
 
-        expect(again.refreshToken.equals(pairOfText(text, 'main').refreshToken)).toBe(true);
+        expect(
+          again.refreshToken.equals(pairOfText(text, `${secretNames.partnerAccountPrefix}main`).refreshToken),
+        ).toBe(true);
       }),
       { numRuns: 200 },
     );
@@ -94,7 +104,7 @@ describe('a secret, half-written or edited by hand', () => {
 
 function pairErrorOf(text: string): unknown {
   try {
-    return pairOfText(text, 'main');
+    return pairOfText(text, `${secretNames.partnerAccountPrefix}main`);
   } catch (error) {
     return error;
   }

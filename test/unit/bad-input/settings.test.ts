@@ -32,6 +32,7 @@ const right: Record<string, unknown> = {
   alarmTopicArn: 'arn:aws:sns:eu-central-1:111111111111:pager',
   dashboard: 'true',
   target: 'aws',
+  stackName: 'AdvertBridge-2',
 };
 const names = Object.keys(right);
 const isWrong = (name: string, value: unknown) =>

@@ -21,6 +21,7 @@ import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { BatchSettler } from '../../../shared/aws/settler.ts';
 import { StoredLetters } from '../../../shared/aws/stored-letters.ts';
 import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
+import { secretNames } from '../../../shared/contract/names.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
@@ -72,8 +73,8 @@ async function startBridge() {
   const feedStates = createFeedStates(table);
   const books = createBooksWriter(table);
   const histories = createAdvertHistories(statusTable);
-  const vault = createTokenVault(secretsManager, aReadersPolicy);
-  const application = createApplicationSecret(secretsManager);
+  const vault = createTokenVault(secretsManager, secretNames, aReadersPolicy);
+  const application = createApplicationSecret(secretsManager, secretNames);
   const client = clientOf(sandbox.url, { clock });
   const events = createEventPublisher({ client: new EventBridgeClient({}), busName: 'adverts' });
   const tokenDeps = {
@@ -82,7 +83,10 @@ async function startBridge() {
     bookKeeper: { read: (name: string, generation: number) => readBooks(table, name, generation) },
     settings: { requiredScope: 'v2 read write', overlapSeconds: 300, ...refreshLimits },
   };
-  const refreshToken = createRefreshToken({ ...tokenDeps, vault: createTokenUpdater(secretsManager) });
+  const refreshToken = createRefreshToken({
+    ...tokenDeps,
+    vault: createTokenUpdater(secretsManager, secretNames),
+  });
   const connecting = createConnect(tokenDeps);
   const options = () => ({ deadlineMs: clock.now() + 57_000 });
   /** What a function answers goes over the wire, and perhaps into somebody's log. */

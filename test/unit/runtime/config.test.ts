@@ -22,6 +22,7 @@ describe('the settings of a function', () => {
       overlapSeconds: 300,
       partnerSecretPolicy: '{}',
       feedStateTable: 'feed-state',
+      namePrefix: 'advert-bridge',
       advertStatusTable: 'advert-status',
       eventBusName: 'adverts',
     });

@@ -6,7 +6,6 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { type Check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
 import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
-import { secretNames } from '../../../../shared/contract/names.ts';
 import { type PartnerAccount, stopOf } from '../../../../shared/domain/partner-account.ts';
 import { applicationCommand, connectCommand } from '../../../shared/explain.ts';
 import type { StackTarget } from '../../../shared/target.ts';
@@ -39,8 +38,10 @@ export const secretChecks = ({ target, bridge }: Facts): Check[] => [
   },
 ];
 
-async function applicationFinding({ clients }: StackBridge, target: StackTarget): Promise<Finding> {
-  const { application: SecretId } = secretNames;
+async function applicationFinding(
+  { clients, secretNames: { application: SecretId } }: StackBridge,
+  target: StackTarget,
+): Promise<Finding> {
   try {
     const { DeletedDate, VersionIdsToStages = {} } = await clients.secrets.send(
       new DescribeSecretCommand({ SecretId }),
@@ -61,8 +62,8 @@ async function applicationFinding({ clients }: StackBridge, target: StackTarget)
 /** By the partner account's name; those that wait for their deletion, too. */
 export async function partnerSecrets({
   clients,
-}: Pick<StackBridge, 'clients'>): Promise<Map<string, SecretListEntry>> {
-  const prefix = secretNames.partnerAccountPrefix;
+  secretNames: { partnerAccountPrefix: prefix },
+}: Pick<StackBridge, 'clients' | 'secretNames'>): Promise<Map<string, SecretListEntry>> {
   const found = new Map<string, SecretListEntry>();
   const asked = { Filters: [{ Key: 'name' as const, Values: [prefix] }], IncludePlannedDeletion: true };
   for await (const { SecretList = [] } of paginateListSecrets({ client: clients.secrets }, asked)) {

@@ -1,6 +1,6 @@
 import { CfnParameter, CfnRule, Fn, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
-import type { StackSettings } from '../../shared/contract/settings.ts';
+import type { StackSettings } from '../shared/contract/settings.ts';
 
 const emptyTable =
   'go on with another table: what the bridge knows of adverts and partner accounts would be missing';

@@ -1,0 +1,56 @@
+import { Peer, Port, SecurityGroup } from 'aws-cdk-lib/aws-ec2';
+import { Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { Construct } from 'constructs';
+import { type Grantee, wildcardFinding } from './grantee.ts';
+import type { BridgeConfig } from './props/bridge-config.ts';
+
+const httpsPort = 443;
+
+/** With a security group of the bridge's own, where it is in a VPC and has been given none. */
+export function withSecurityGroup(scope: Construct, config: BridgeConfig): BridgeConfig {
+  const { vpc, securityGroups, partnerBaseUrl } = config;
+  if (!vpc || securityGroups) return config;
+  const group = new SecurityGroup(scope, 'SecurityGroup', {
+    vpc,
+    description: `Functions of the advert bridge ${config.name}`,
+    allowAllOutbound: false,
+  });
+  const ports = new Set([httpsPort, Number(new URL(partnerBaseUrl).port || httpsPort)]);
+  for (const port of ports)
+    group.addEgressRule(Peer.anyIpv4(), Port.tcp(port), 'AWS and the partner service');
+  return { ...config, securityGroups: [group] };
+}
+
+/**
+ * Lets Lambda make the network interfaces of a function in a VPC, in the name of its role, and denies that to the function's code.
+ *
+ * @see https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html#configuration-vpc-permissions
+ */
+export function usesNetwork(user: Grantee & { readonly role: IRole }): void {
+  const grant = {
+    actions: [
+      'CreateNetworkInterface',
+      'DescribeNetworkInterfaces',
+      'DescribeSubnets',
+      'DeleteNetworkInterface',
+      'AssignPrivateIpAddresses',
+      'UnassignPrivateIpAddresses',
+    ].map((action) => `ec2:${action}`),
+    resources: ['*'],
+  };
+  user
+    .may('Network', grant)
+    .acknowledges(
+      wildcardFinding(user, '*'),
+      "Lambda makes and removes the function's network interfaces, which have no names before.",
+    );
+  user.role.addToPrincipalPolicy(
+    new PolicyStatement({
+      ...grant,
+      sid: 'NetworkNotByCode',
+      effect: Effect.DENY,
+      // The key is there only in calls that the code of a function makes.
+      conditions: { Null: { 'lambda:SourceFunctionArn': 'false' } },
+    }),
+  );
+}

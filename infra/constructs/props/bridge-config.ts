@@ -1,0 +1,157 @@
+import { RemovalPolicy, Stack, Stage, Token } from 'aws-cdk-lib';
+import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
+import type { IEventBus } from 'aws-cdk-lib/aws-events';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import type { Construct } from 'constructs';
+import * as v from 'valibot';
+import { eventSource, namePrefixOf } from '../../../shared/contract/names.ts';
+import { stackSettings } from '../../../shared/contract/settings.ts';
+import type { AdvertBridgeProps } from './advert-bridge-props.ts';
+import { faultsByPlace } from './faults.ts';
+
+/** A bridge could never work, or would share a name with another one; the message has a line for each fault. */
+export class AdvertBridgeError extends Error {
+  override readonly name = 'AdvertBridgeError';
+  readonly code = 'wrong-props';
+  /** `<property>: <what it should be>`. */
+  readonly faults: readonly string[];
+
+  constructor(path: string, faults: readonly string[]) {
+    super(
+      [`The properties of the bridge ${path} have faults.`, ...faults.map((fault) => `  ${fault}`)].join(
+        '\n',
+      ),
+    );
+    this.faults = faults;
+  }
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+const has = (property: string) => (value: unknown) => isObject(value) && property in value;
+const made = <T>(property: string, expected: string) => v.optional(v.custom<T>(has(property), expected));
+const executions = (least: number) => {
+  const expected = `expected a whole number of executions from ${least} to 1000`;
+  return v.optional(
+    v.pipe(v.number(expected), v.integer(expected), v.minValue(least, expected), v.maxValue(1000, expected)),
+  );
+};
+
+const expectedName =
+  'expected 1 to 64 letters, digits and hyphens, beginning with a letter (default: the name of the stack)';
+const name = v.pipe(
+  v.string(expectedName),
+  v.check((text) => !Token.isUnresolved(text), 'expected a name known at synth: give the bridge one'),
+  v.regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, expectedName),
+  // Bridges of this name share theirs with `AdvertBridge`: namePrefixOf.
+  v.check((text) => text !== eventSource, `expected another name than ${eventSource}`),
+);
+
+const { alarmTopicArn: _alarmTopicArn, stackName: _stackName, ...settings } = stackSettings.entries;
+
+const shape = v.strictObject({
+  ...settings,
+  name,
+  bus: made<IEventBus>('eventBusArn', 'expected an event bus'),
+  alarmTopic: made<ITopic>('topicArn', 'expected an SNS topic'),
+  encryptionKey: made<IKey>('keyArn', 'expected a KMS key'),
+  vpc: made<IVpc>('vpcId', 'expected a VPC'),
+  vpcSubnets: v.optional(v.custom<SubnetSelection>(isObject, 'expected a selection of subnets')),
+  securityGroups: v.optional(
+    v.pipe(
+      v.array(v.custom<ISecurityGroup>(has('securityGroupId'), 'expected a security group')),
+      v.minLength(1, 'expected at least one, or no such property for one of the bridge'),
+    ),
+  ),
+  reservedConcurrency: v.optional(
+    v.strictObject({
+      drain: executions(1),
+      fanOut: executions(2),
+      refreshToken: executions(1),
+      connect: executions(1),
+    }),
+    {},
+  ),
+  logRetention: v.optional(
+    v.enum(RetentionDays, 'expected a value of RetentionDays'),
+    RetentionDays.ONE_MONTH,
+  ),
+  logRemovalPolicy: v.optional(v.enum(RemovalPolicy, 'expected a RemovalPolicy'), RemovalPolicy.DESTROY),
+  removalPolicy: v.optional(v.enum(RemovalPolicy, 'expected a RemovalPolicy'), RemovalPolicy.RETAIN),
+} satisfies Record<keyof AdvertBridgeProps, unknown>);
+
+/** The properties of a bridge, checked, with their defaults, as its parts get them. */
+export interface BridgeConfig extends v.InferOutput<typeof shape> {
+  /** What its fixed names begin with. */
+  readonly namePrefix: string;
+}
+
+/**
+ * Checks all that can be known at synth.
+ *
+ * @throws {AdvertBridgeError} with every fault
+ */
+export function checkedConfig(scope: Construct, props: AdvertBridgeProps): BridgeConfig {
+  const given = { ...props, name: props.name ?? Stack.of(scope).stackName };
+  const { issues, output, success } = v.safeParse(shape, given);
+  const faults = faultsByPlace(issues);
+  const add = (place: string, fault: string | false | undefined) => {
+    if (fault && !faults.has(place)) faults.set(place, fault);
+  };
+  if (props.bus) {
+    const beside = 'expected no bus beside it: whoever owns the bus decides that';
+    for (const each of ['busName', 'subscriberAccounts', 'organizationId'] as const) {
+      add(each, props[each] !== undefined && beside);
+    }
+    add('bus', props.bus.eventBusName === 'default' && 'expected another one than the default bus');
+  }
+  if (props.vpc === undefined) {
+    const alone = 'expected a vpc beside it';
+    add('vpcSubnets', props.vpcSubnets && alone);
+    add('securityGroups', props.securityGroups && alone);
+  }
+  if (success)
+    for (const [place, fault] of collisions(scope, output, props.bus === undefined)) add(place, fault);
+  if (!success || faults.size > 0) {
+    throw new AdvertBridgeError(
+      scope.node.path,
+      [...faults].map(([place, expected]) => `${place}: ${expected}`),
+    );
+  }
+  return { ...output, namePrefix: namePrefixOf(output.name) };
+}
+
+/** Names of the bridges of an app, with the path of the one that has it, by kind and place. */
+const taken = new WeakMap<object, Map<string, string>>();
+
+/** Two bridges of one name, or with buses of one name, in one AWS account and region. */
+function collisions(
+  scope: Construct,
+  config: v.InferOutput<typeof shape>,
+  makesBus: boolean,
+): [string, string][] {
+  const names = taken.get(scope.node.root) ?? new Map<string, string>();
+  taken.set(scope.node.root, names);
+  const faults: [string, string][] = [];
+  const take = (place: 'name' | 'busName', value: string, other: string) => {
+    const key = `${placeOf(scope)} ${place} ${value}`;
+    const owner = names.get(key);
+    if (owner === undefined) names.set(key, scope.node.path);
+    else
+      faults.push([
+        place,
+        `expected another one than ${value}, which is that of the bridge ${owner}${other}`,
+      ]);
+  };
+  take('name', config.name, '');
+  if (makesBus) take('busName', config.busName, ': or hand its bus to both, as bus');
+  return faults;
+}
+
+/** AWS account and region; for stacks that name none, the stage, for another stage may be deployed elsewhere. */
+function placeOf(scope: Construct): string {
+  const { account, region } = Stack.of(scope);
+  if (!Token.isUnresolved(account) && !Token.isUnresolved(region)) return `${account}/${region}`;
+  return `stage ${Stage.of(scope)?.node.path}`;
+}

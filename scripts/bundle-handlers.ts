@@ -1,0 +1,56 @@
+/**
+ * Bundles the handlers of the Lambda functions: one file each, with its source map and the licences of what is in it. `cdk synth`
+ * runs it in the repository, and the build of the package (build-package.ts) puts what it makes into the package: the same bytes,
+ * whatever the folder.
+ *
+ *     node scripts/bundle-handlers.ts STAGE FOLDER
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { build } from 'esbuild';
+
+const repository = join(import.meta.dirname, '..');
+export const stages = ['drain', 'fan-out', 'refresh-token', 'connect'] as const;
+type Stage = (typeof stages)[number];
+
+/** @see docs/decisions/0010-bundles.md */
+export const bundleHandler = (stage: Stage) =>
+  build({
+    absWorkingDir: repository,
+    entryPoints: [`functions/${stage}/handler.ts`],
+    // Not written there: a source map names the sources relative to this.
+    outfile: `dist/handlers/${stage}/index.mjs`,
+    write: false,
+    metafile: true,
+    bundle: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'esm',
+    mainFields: ['module', 'main'],
+    charset: 'utf8',
+    minify: true,
+    sourcemap: true,
+    sourcesContent: false,
+    // Licences go into a file beside the bundle, where they are not loaded with every cold start.
+    legalComments: 'external',
+    alias: {
+      // In Lambda credentials are in the environment: the chain of all other sources is 90 KB that never runs.
+      '@aws-sdk/credential-provider-node': './shared/aws/bundling/lambda-credentials.ts',
+      // DynamoDB's endpoint discovery is off: its cache is another 7 KB.
+      '@aws-sdk/endpoint-cache': './shared/aws/bundling/no-endpoint-cache.ts',
+      // No answer is streamed: 15 KB that never run.
+      '@smithy/core/event-streams': './shared/aws/bundling/no-event-streams.ts',
+    },
+    logLevel: 'warning',
+  });
+
+export async function writeHandler(stage: Stage, folder: string): Promise<void> {
+  const { outputFiles } = await bundleHandler(stage);
+  mkdirSync(folder, { recursive: true });
+  for (const { path, contents } of outputFiles) writeFileSync(join(folder, basename(path)), contents);
+}
+
+if (import.meta.main) {
+  const [stage, folder] = process.argv.slice(2);
+  await writeHandler(stage as Stage, folder ?? '');
+}
