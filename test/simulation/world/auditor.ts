@@ -52,12 +52,22 @@ export function createAuditor(world: SimWorld, stages: Stages) {
     return result;
   }
 
+  /** One that died half-way would be gone on with: what it looked at has changed since. */
+  async function giveUpHalfDone(account: string): Promise<void> {
+    const { generation = 0 } = (await state.partnerAccounts.read(account))?.value ?? {};
+    const key = { partnerAccount: account, generation };
+    const { value, version } = (await state.audits.read(key)) ?? {};
+    if (value && version !== undefined)
+      await state.audits.write(key, { ...value, state: 'done' }, version, 0);
+  }
+
   return {
     run,
     redriven: (subject: string): void => void redrivenAt.set(subject, scheduler.now()),
 
-    /** When nothing changes any more, an audit has to name all that is wrong. */
+    /** When nothing changes any more, an audit that begins then has to name all that is wrong. */
     async runAtRest(account: string, repair: boolean): Promise<void> {
+      await giveUpHalfDone(account);
       const result = await run(`audit-at-rest-${account}`, account, repair);
       const { generation = 0 } = (await state.partnerAccounts.read(account))?.value ?? {};
       if (result?.end !== 'done' || isGivenAway(account)) return;
