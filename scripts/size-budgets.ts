@@ -7,4 +7,6 @@ export const maxKb = {
    * `history` and `tail` ask (CloudWatch, its logs, EventBridge Scheduler, SNS, STS).
    */
   package: 800,
+  /** The tarball of the subscriber's kit, compressed. It has 63. */
+  kit: 100,
 } as const;

@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-const built = ['node_modules', 'dist', 'cdk.out', 'coverage'];
+const built = ['node_modules', 'dist', 'release', 'cdk.out', 'coverage'];
 const tracked = [
   '.ci/run',
   ...globSync('**/*', { exclude: (name) => built.includes(path.basename(name)) || name.startsWith('.') }),

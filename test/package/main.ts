@@ -1,18 +1,19 @@
 /**
- * The package as another team gets it: built and packed, judged by publint and arethetypeswrong, installed from the
- * tarball into a new project, and used there: README's snippets compile and run, and the command line answers.
+ * The packages as another team gets them: released, judged by publint and arethetypeswrong, installed from their tarballs
+ * into new projects, and used there: README's snippets compile and run, and the command line answers.
  *
  *     npm run test:package        needs the npm registry, or a filled npm cache
  */
-import { spawn } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { maxKb } from '../../scripts/size-budgets.ts';
 import { startDynamo } from '../helpers/aws/emulators.ts';
 import { checkSbom } from './check-sbom.ts';
+import { checkCommonJs, lowestNode } from './kit.ts';
+import { makeRelease } from './release.ts';
+import { endSteps, expect, installs, run, step, succeeds } from './steps.ts';
 
 const repository = join(import.meta.dirname, '../..');
 const { devDependencies, dependencies } = JSON.parse(
@@ -20,7 +21,6 @@ const { devDependencies, dependencies } = JSON.parse(
 );
 const folder = await mkdtemp(join(tmpdir(), 'advert-bridge-package-'));
 const project = join(folder, 'project');
-const tarball = join(folder, 'advert-bridge.tgz');
 /** As in a shell of another team: nothing of this repository is on the path. */
 const path = (process.env.PATH ?? '')
   .split(delimiter)
@@ -28,57 +28,7 @@ const path = (process.env.PATH ?? '')
   .join(delimiter);
 const bin = (name: string) => join(repository, 'node_modules/.bin', name);
 
-let passed = 0;
-let failed = 0;
-
-async function step(name: string, work: () => Promise<unknown>): Promise<void> {
-  try {
-    const said = await work();
-    passed += 1;
-    console.log(`pass  ${name}${said ? `: ${said}` : ''}`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAIL  ${name}\n${error instanceof Error ? error.message : error}`);
-  }
-}
-
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function run(cwd: string, env: NodeJS.ProcessEnv, file: string, ...args: string[]): Promise<Ended> {
-  const child = spawn(file, args, {
-    cwd,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let out = '';
-  let err = '';
-  child.stdout.on('data', (chunk) => (out += chunk));
-  child.stderr.on('data', (chunk) => (err += chunk));
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', resolve);
-  });
-  return { code, out, err };
-}
-
-async function succeeds(...call: Parameters<typeof run>): Promise<string> {
-  const { code, out, err } = await run(...call);
-  if (code !== 0) throw new Error(`${call.slice(2).join(' ')}: exit ${code}\n${out}${err}`);
-  return out.trim();
-}
-
-const expect = (holds: boolean, what: string): void => {
-  if (!holds) throw new Error(what);
-};
-
 const versioned = (name: string): string => `${name}@${devDependencies[name]}`;
-
-const installs = (cwd: string, env: NodeJS.ProcessEnv, ...packages: string[]): Promise<string> =>
-  succeeds(cwd, env, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', ...packages);
 
 const dynamo = await startDynamo();
 const aws = {
@@ -91,46 +41,44 @@ const atHome = { PATH: path };
 
 try {
   await mkdir(project);
-  await step('npm pack builds it', async () => {
-    const [packed] = Object.values(
-      JSON.parse(await succeeds(repository, {}, 'npm', 'pack', '--json', '--pack-destination', folder)),
-    ) as { filename: string; files: { path: string }[]; size: number }[];
-    expect(packed !== undefined, 'npm named no tarball');
-    const { filename, files, size } = packed as NonNullable<typeof packed>;
-    await cp(join(folder, filename), tarball);
-    const strays = files
-      .map(({ path: file }) => file)
-      .filter((file) => /(^|\/)(test\/|sandbox\/(?!README\.md$)|infra\/stack)/.test(file));
-    expect(strays.length === 0, `what is nobody's business is inside: ${strays.join(' ')}`);
-    const kb = Math.round(size / 1000);
-    expect(kb <= maxKb.package, `${kb} KB: it may have ${maxKb.package} (scripts/size-budgets.ts)`);
-    return `${files.length} files, ${kb} KB`;
+  const { made, version } = await makeRelease(repository, folder);
+  const tarball = join(made, `advert-bridge-${version}.tgz`);
+  const kit = join(made, `advert-bridge-kit-${version}.tgz`);
+  await step("nothing that is nobody's business is in the tarballs", async () => {
+    for (const packed of [tarball, kit]) {
+      const files = (await succeeds(folder, {}, 'tar', '--list', '--file', packed)).split('\n');
+      const isStray = /(^|\/)(test\/|sandbox\/(?!README\.md$)|infra\/(stack|app))|(?<!\.d)\.ts$/;
+      const strays = files.filter((file) => isStray.test(file));
+      expect(strays.length === 0, `inside ${packed}: ${strays.join(' ')}`);
+    }
   });
-  await step('publint', () =>
-    succeeds(repository, {}, bin('publint'), 'run', '--strict', tarball).then(() => ''),
-  );
-  await step('arethetypeswrong', () =>
-    succeeds(repository, {}, bin('attw'), tarball, '--profile', 'strict').then(() => ''),
-  );
-  await step('it installs into a new project', async () => {
+  for (const packed of [tarball, kit]) {
+    await step(`publint: ${basename(packed)}`, () =>
+      succeeds(repository, {}, bin('publint'), 'run', '--strict', packed).then(() => ''),
+    );
+    await step(`arethetypeswrong: ${basename(packed)}`, () =>
+      succeeds(repository, {}, bin('attw'), packed, '--profile', 'strict').then(() => ''),
+    );
+  }
+  const { lowest, withLowest } = await lowestNode(repository, folder, atHome);
+  await step('both install into a new project', async () => {
     await writeFile(
       join(project, 'package.json'),
       JSON.stringify({ name: 'search', private: true, type: 'module' }),
     );
     const others = ['typescript', '@types/node', '@aws-sdk/client-dynamodb', 'aws-cdk-lib', 'constructs'];
-    await installs(project, atHome, tarball, ...others.map(versioned));
+    await installs(project, atHome, tarball, kit, ...others.map(versioned));
   });
-  await step('it brings the schema library and nothing else', async () => {
-    const installed = JSON.parse(
-      await readFile(join(project, 'node_modules/advert-bridge/package.json'), 'utf8'),
-    );
-    const brought = Object.keys(installed.dependencies).join(' ');
-    expect(brought === 'valibot' && Object.keys(dependencies).length === 1, `it brings ${brought}`);
+  await step('each brings the schema library and nothing else', async () => {
+    for (const name of ['advert-bridge', 'advert-bridge-kit']) {
+      const manifest = join(project, 'node_modules', name, 'package.json');
+      const brought = Object.keys(JSON.parse(await readFile(manifest, 'utf8')).dependencies).join(' ');
+      expect(brought === 'valibot' && Object.keys(dependencies).length === 1, `${name} brings ${brought}`);
+    }
   });
   await step('its bill of materials names what is inside it', async () => {
     const installed = join(project, 'node_modules/advert-bridge');
     const sbom = JSON.parse(await readFile(join(installed, 'dist/sbom.cdx.json'), 'utf8'));
-    const { version } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
     const licenses = await readFile(join(installed, 'dist/cli/THIRD-PARTY-LICENSES.txt'), 'utf8');
     return checkSbom(sbom, { version, licenses, dependencies: Object.keys(dependencies) });
   });
@@ -141,7 +89,10 @@ try {
     const paths = ['--rootDir', 'test', '--outDir', 'out', '--rewriteRelativeImportExtensions'];
     await succeeds(project, atHome, 'npx', 'tsc', ...flags, ...paths, 'test/package/fresh/run.ts');
   });
-  await step('and run', () => succeeds(project, { ...atHome, ...aws }, 'node', 'out/package/fresh/run.js'));
+  await step(`and run, with Node ${lowest}`, () =>
+    succeeds(project, { ...withLowest, ...aws }, 'node', 'out/package/fresh/run.js'),
+  );
+  await checkCommonJs({ repository, folder, kit, env: withLowest }, versioned);
   await step('a stack with AdvertSubscription compiles there and runs', async () => {
     const file = 'test/docs/subscription-elsewhere.ts';
     await cp(join(repository, file), join(project, file));
@@ -190,7 +141,8 @@ try {
     const example = join(folder, name);
     await step(`examples/${name}: copied out of the repository, its tests pass`, async () => {
       await cp(join(repository, 'examples', name), example, { recursive: true });
-      await installs(example, withNode24, tarball);
+      await cp(kit, join(example, 'advert-bridge-kit.tgz'));
+      await installs(example, withNode24);
       await succeeds(example, withNode24, 'npx', 'tsc', '-p', '.');
       const said = await succeeds(example, withNode24, 'npm', 'test');
       return /Tests .*passed.*/.exec(stripVTControlCharacters(said))?.[0];
@@ -200,9 +152,30 @@ try {
       expect(template.includes('AWS::Events::Rule'), template);
     });
   }
-  await step('npx advert-bridge --help', async () => {
-    const help = await succeeds(project, atHome, 'npx', 'advert-bridge', '--help');
+  await step(`npx advert-bridge --help, with Node ${lowest}`, async () => {
+    const help = await succeeds(project, withLowest, 'npx', 'advert-bridge', '--help');
     expect(help.startsWith('Usage: advert-bridge'), help);
+    expect(help.includes('\n  npx advert-bridge run --local'), `its examples are not called so\n${help}`);
+  });
+  const empty = join(folder, 'empty');
+  await mkdir(empty);
+  await cp(tarball, join(empty, basename(tarball)));
+  await step(
+    'from an empty folder, npx of the tarball runs the demo to 20 events, whatever Node is there',
+    async () => {
+      const demo = ['--yes', `./${basename(tarball)}`, 'demo', '--changes', '20'];
+      const events = (await succeeds(empty, withLowest, 'npx', ...demo)).split('\n');
+      const types = new Set(events.map((line) => JSON.parse(line)['detail-type']));
+      expect(events.length === 20 && [...types].join() === 'AdvertStatusChanged', events.join('\n'));
+      expect((await readdir(empty)).length === 1, 'it leaves something there');
+      return `${events.length} events`;
+    },
+  );
+  await step('npx --package of the tarball: hints are written so', async () => {
+    const npx = ['--yes', '--package', tarball, 'advert-bridge'];
+    const { code, err } = await run(empty, withNode24, 'npx', ...npx, 'status', '--local', 'state');
+    const command = `npx --package ${tarball} advert-bridge application`;
+    expect(code === 1 && err.includes(command), `exit ${code}\n${err}`);
   });
   await step('npx advert-bridge status --local: state that is not there', async () => {
     const { code, err } = await run(project, atHome, 'npx', 'advert-bridge', 'status', '--local', './state');
@@ -219,5 +192,4 @@ try {
   await dynamo.stop();
   await rm(folder, { recursive: true, force: true });
 }
-console.log(`package: ${passed} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;
+endSteps();
