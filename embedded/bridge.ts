@@ -6,6 +6,7 @@
  * sent to the webhooks (webhooks/delivery.ts). Here the parts are put together and run.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
+import { createDailyAudit } from '../functions/audit/daily-audit.ts';
 import { createDrain } from '../functions/drain/drain.ts';
 import { createFanOut } from '../functions/fan-out/fan-out.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
@@ -55,6 +56,8 @@ const feedsAtOnce = 10;
 const sweepMs = 60_000;
 /** Parked messages are released more often than by the rounds of polls: a run until idle waits for those of a short pause. */
 const releaseMs = 5_000;
+/** As often as on a stack (infra/constructs/audit.ts). */
+const auditMs = 15 * 60_000;
 
 /** Runs the bridge until `signal` is aborted, or until idle. The caller holds the run lock (shared/sqlite/file/run-lock.ts). */
 export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise<RunResult> {
@@ -127,6 +130,21 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     repeat(releaseMs, (deadlineMs) => drain.release(deadlineMs)),
   ];
   const poller = { drain, clock, observer, pollSeconds: settings.pollSeconds };
+  // A run until idle ends before a difference could be told from a change.
+  if (settings.auditSample > 0 && !untilIdle) {
+    const audit = createDailyAudit({
+      ...{ accounts, observer, adverts: partner, sample: settings.auditSample },
+      ...{ audits: state.dailyAudits, histories: state.advertHistories },
+      publishedAdverts: state.publishedAdverts,
+      isSettled: async (...advert) => (await state.waitingMessages.ofAdvert(...advert)).length === 0,
+      poll: { feedStates: state.feedStates, reader: partner, clock, newId: newReadId, settings },
+    });
+    const run = (deadlineMs: number) =>
+      audit.run({ deadlineMs, signal: over }).catch((error: unknown) => {
+        if (!over.aborted) observer.error('the daily audit failed: it is tried again', { error });
+      });
+    background.push(repeat(auditMs, run));
+  }
   try {
     const fault = untilIdle
       ? await pollUntilIdle(

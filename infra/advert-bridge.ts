@@ -9,6 +9,7 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type MetricName, metrics, outputs } from '../shared/contract/names.ts';
 import { feedStateTable } from '../shared/contract/tables.ts';
+import { Audit } from './constructs/audit.ts';
 import { CatchUp } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
 import { Connect } from './constructs/connect.ts';
@@ -90,17 +91,21 @@ export class AdvertBridge extends Construct {
     refreshToken.application.readableBy(refreshToken.function, connect.function);
     const drain = new Drain(this, 'Drain', shared);
     const catchUp = new CatchUp(this, 'CatchUp', { ...shared, advertStatus, drain: drain.function });
+    const audit =
+      settings.auditSample > 0 ? new Audit(this, 'Audit', { ...shared, advertStatus }) : undefined;
     const functions = {
       drain: drain.function,
       'fan-out': fanOut.function,
       'refresh-token': refreshToken.function,
       connect: connect.function,
+      ...(audit && { audit: audit.function }),
     };
     const alarms = new Alarms(this, 'Alarms', {
       settings,
       changedAdverts,
       fanOut: fanOut.function,
       refreshToken: refreshToken.function,
+      audit: audit?.function,
     });
     new LogQueries(this, 'LogQueries', {
       bridge: settings.name,
@@ -110,8 +115,7 @@ export class AdvertBridge extends Construct {
       new Dashboard(this, 'Glance', { settings, alarms: alarms.all, changedAdverts, functions });
     }
     // Nothing runs without its alarms.
-    drain.schedule.node.addDependency(alarms);
-    refreshToken.schedule.node.addDependency(alarms);
+    for (const one of [drain, refreshToken, audit]) one?.schedule.node.addDependency(alarms);
 
     this.name = settings.name;
     this.bus = bus;
@@ -130,6 +134,7 @@ export class AdvertBridge extends Construct {
       partnerBaseUrl: settings.partnerBaseUrl,
       drainScheduleName: drain.schedule.scheduleName,
       refreshTokenScheduleName: refreshToken.schedule.scheduleName,
+      ...(audit && { auditFunctionName: audit.function.function.functionName }),
     });
     if (settings.target === 'emulator') leaveOutUnknown(this);
   }
@@ -149,12 +154,12 @@ export class AdvertBridge extends Construct {
     values: Pick<
       Record<OutputKey, string>,
       'partnerBaseUrl' | 'drainScheduleName' | 'refreshTokenScheduleName'
-    >,
+    > & { readonly auditFunctionName?: string },
   ): void {
     const { stackName } = Stack.of(this);
     const places = this.node.scopes.slice(Stack.of(this).node.scopes.length).map(({ node }) => node.id);
     const path = places.filter((id) => id !== 'Default').join('');
-    const all: Record<OutputKey, string> = {
+    const all: Partial<Record<OutputKey, string>> = {
       ...values,
       eventBusName: this.bus.eventBusName,
       eventBusArn: this.bus.eventBusArn,
@@ -172,13 +177,19 @@ export class AdvertBridge extends Construct {
       doctor: `npx advert-bridge doctor --stack ${path === '' ? stackName : `${stackName}/${this.name}`}`,
     };
     for (const [key, name] of Object.entries(outputs)) {
-      const output = new CfnOutput(this, name, { value: all[key as OutputKey] });
+      const value = all[key as OutputKey];
+      if (value === undefined) continue;
+      const output = new CfnOutput(this, name, { value });
       output.overrideLogicalId(`${path.replace(/[^A-Za-z0-9]/g, '')}${name}`);
     }
   }
 }
 
-const maxima: readonly MetricName[] = [metrics.feedLagSeconds, metrics.stoppedPartnerAccounts];
+const maxima: readonly MetricName[] = [
+  metrics.feedLagSeconds,
+  metrics.stoppedPartnerAccounts,
+  metrics.auditDifferences,
+];
 
 function metricsOf(bridge: { readonly namePrefix: string }): AdvertBridge['metrics'] {
   const all = Object.entries(metrics).map(([key, name]) => {

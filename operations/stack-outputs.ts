@@ -3,8 +3,9 @@ import { outputs } from '../shared/contract/names.ts';
 import { CommandError } from './errors.ts';
 
 type OutputKey = keyof typeof outputs;
-/** Outputs that came after the first version: a stack deployed by an earlier one does not have them. */
+/** Outputs that came after the first version, or with a setting: not every stack has them. */
 const laterOutputs = [
+  'auditFunctionName',
   'catchUpRoleArn',
   'drainScheduleName',
   'refreshTokenScheduleName',

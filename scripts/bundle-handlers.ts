@@ -10,7 +10,7 @@ import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 
 const repository = join(import.meta.dirname, '..');
-export const stages = ['drain', 'fan-out', 'refresh-token', 'connect'] as const;
+export const stages = ['drain', 'fan-out', 'refresh-token', 'connect', 'audit'] as const;
 type Stage = (typeof stages)[number];
 
 /** @see docs/decisions/0010-bundles.md */

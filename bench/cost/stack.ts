@@ -7,7 +7,7 @@ export const minutesAMonth = 30 * 24 * 60;
 export interface StackFacts {
   /** Secrets, alarms, keys: of the stack alone, without any partner account. */
   readonly monthly: Usage;
-  readonly memoryMb: Readonly<Record<keyof typeof functions, number>>;
+  readonly memoryMb: Readonly<Record<Exclude<keyof typeof functions, 'audit'>, number>>;
   /** Invocations by schedule, a month. */
   readonly scheduled: Readonly<Record<'drain' | 'refreshToken', number>>;
   readonly isTraced: boolean;

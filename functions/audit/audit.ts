@@ -191,7 +191,7 @@ async function lookAtSome(run: Run, source: AuditSource): Promise<boolean> {
   let page: AuditPage | undefined;
   do {
     options.signal.throwIfAborted();
-    page = await requests(() => source.page(position, progress));
+    page = await source.page(position, progress, requests);
     if (page) await lookAtPage(run, page, batch);
     position = page?.next ?? position;
     const { length } = batch.candidates;

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { PublishedAdverts } from '../../shared/ports/advert-histories.ts';
 import type { AuditProgress } from '../../shared/ports/audits.ts';
 import type { BackfillKey } from '../../shared/ports/backfills.ts';
+import type { PacedRequests } from './paced-requests.ts';
 
 export interface AuditPage {
   readonly advertIds: readonly string[];
@@ -20,9 +21,14 @@ export interface AuditSource {
   /**
    * @param position `next` of the page before; undefined: the first page
    * @param audit a sample is drawn with its ID, so that an audit that goes on has the same one
+   * @param requests for what asks the service
    * @returns undefined after the last page
    */
-  page(position: string | undefined, audit: Pick<AuditProgress, 'id'>): Promise<AuditPage | undefined>;
+  page(
+    position: string | undefined,
+    audit: Pick<AuditProgress, 'id'>,
+    requests: PacedRequests,
+  ): Promise<AuditPage | undefined>;
 }
 
 /** Few enough that little is repeated where an audit goes on. */

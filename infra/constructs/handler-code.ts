@@ -6,7 +6,7 @@ import { Code } from 'aws-cdk-lib/aws-lambda';
 import { packageRoot } from './own-package.ts';
 
 /** The folder in functions/ that a handler is in. */
-export type Stage = 'drain' | 'fan-out' | 'refresh-token' | 'connect';
+export type Stage = 'drain' | 'fan-out' | 'refresh-token' | 'connect' | 'audit';
 
 /** Of the repository alone. */
 const bundler = join(packageRoot, 'scripts/bundle-handlers.ts');

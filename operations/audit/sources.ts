@@ -14,7 +14,7 @@ export function fullSource(
   const listed = neverTheSame(list);
   return {
     name: `full ${list.name}`,
-    async page(position = 'published:') {
+    async page(position = 'published:', _audit, requests) {
       const [kind, from = ''] = [
         position.slice(0, position.indexOf(':')),
         position.slice(position.indexOf(':') + 1),
@@ -23,7 +23,7 @@ export function fullSource(
         const { advertIds, next } = await published.page(history, from === '' ? undefined : from);
         return { advertIds, next: next === undefined ? 'list:0' : `published:${next}` };
       }
-      const page = await listed.page(Number(from));
+      const page = await requests(() => listed.page(Number(from)));
       return page && { advertIds: idsOf(page.data).ids, next: `list:${page.next}`, isListOnly: true };
     },
   };

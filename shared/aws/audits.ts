@@ -1,6 +1,6 @@
 import { checkedJson, ofKnownForm } from '../contract/checks.ts';
 import { feedStateTable } from '../contract/tables.ts';
-import type { AuditProgress, Audits } from '../ports/audits.ts';
+import type { AuditKind, AuditProgress, Audits } from '../ports/audits.ts';
 import type { BackfillKey } from '../ports/backfills.ts';
 import { booksItemKey } from './books.ts';
 import { hasVersion, readItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
@@ -10,7 +10,11 @@ import { type Item, numberIn } from './dynamodb/values.ts';
  * Progress of audits on the feed-state table, beside the item of the generation's books: not in it, for what an audit has
  * found may be long, and each count would write all of it.
  */
-export function createAudits(table: Table): Audits {
+export function createAudits(table: Table, kind: AuditKind = 'audit'): Audits {
+  const itemKey = ({ partnerAccount, generation }: BackfillKey): Item => ({
+    ...booksItemKey(partnerAccount, generation),
+    [feedStateTable.sortKey]: { S: `${partnerAccount}/${generation}/${kind}` },
+  });
   return {
     async read(key) {
       const item = await readItem(table, itemKey(key));
@@ -34,8 +38,3 @@ export function createAudits(table: Table): Audits {
     },
   };
 }
-
-const itemKey = ({ partnerAccount, generation }: BackfillKey): Item => ({
-  ...booksItemKey(partnerAccount, generation),
-  [feedStateTable.sortKey]: { S: `${partnerAccount}/${generation}/audit` },
-});

@@ -57,6 +57,14 @@ export const functionEnvironments = {
     /** ARN of the KMS key of these secrets; without it that of Secrets Manager. */
     partnerSecretKey: v.optional(filled),
   }),
+  audit: v.object({
+    ...common,
+    overlapSeconds: bridgeSettings.overlapSeconds,
+    auditSample: bridgeSettings.auditSample,
+    advertStatusTable: filled,
+    queueUrl: filled,
+    refreshTokenFunction: filled,
+  }),
 } as const;
 
 export type FunctionName = keyof typeof functionEnvironments;

@@ -44,6 +44,8 @@ export const outputs = {
   fanOutFunctionName: 'FanOutFunctionName',
   refreshTokenFunctionName: 'RefreshTokenFunctionName',
   connectFunctionName: 'ConnectFunctionName',
+  /** Only with the setting `auditSample`. */
+  auditFunctionName: 'AuditFunctionName',
   /** The role for people who run `backfill`, `resync` and `audit`. */
   catchUpRoleArn: 'CatchUpRoleArn',
   /** Names of the schedules that invoke the drain and refresh-token, in the default schedule group. */
@@ -104,6 +106,8 @@ export const metrics = {
   circuitOpened: 'CircuitOpened',
   /** The service asked for a longer pause than `maxPauseSeconds`. */
   pauseCapped: 'PauseCapped',
+  /** Adverts found by the daily audit whose latest event does not say what the service says; each quarter of an hour. */
+  auditDifferences: 'AuditDifferences',
 } as const;
 
 export type MetricName = (typeof metrics)[keyof typeof metrics];
@@ -125,4 +129,6 @@ export const alarms = {
   needsAttention: 'NeedsAttention',
   pauseCapped: 'PauseCapped',
   functionErrors: 'FunctionErrors',
+  /** Only with the setting `auditSample`. */
+  auditDifferences: 'AuditDifferences',
 } as const;

@@ -123,6 +123,8 @@ export const bridgeSettings = {
   publishPartnerAccounts: v.optional(
     filledList(partnerAccountName, 'expected names of partner accounts separated by commas'),
   ),
+  /** How many adverts of each partner account are compared with the service a day; 0: none. */
+  auditSample: v.optional(wholeBetween(0, 100_000, 'a whole number'), 0),
   /** Whether messages and events carry a `traceparent` (W3C Trace Context). */
   tracing: v.optional(trueOrFalse, false),
 } as const;

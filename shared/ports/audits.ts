@@ -65,6 +65,9 @@ export interface AuditProgress {
   readonly updatedAt: string;
 }
 
+/** Audits that a person starts and those of the schedule are kept apart: neither ends the other. */
+export type AuditKind = 'audit' | 'daily-audit';
+
 export interface Audits {
   /** Strongly consistent. */
   read(key: BackfillKey): Promise<Versioned<AuditProgress> | undefined>;

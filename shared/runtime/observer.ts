@@ -19,9 +19,9 @@ export function createTelemetry() {
     warn: (message, fields) => logger.warn(message, fields ?? {}),
     error: (message, fields) => logger.error(message, fields ?? {}),
     count(metric, value, feed = 'adverts') {
-      // A metric costs money for each hour in which it is written. A lag of 0 shows that the drain runs; any other metric
-      // is emitted only when non-zero.
-      if (value === 0 && metric !== names.feedLagSeconds) return;
+      // A metric costs money for each hour in which it is written: of these a 0 shows that the drain, or the daily audit, runs;
+      // any other metric is emitted only when non-zero.
+      if (value === 0 && metric !== names.feedLagSeconds && metric !== names.auditDifferences) return;
       const unit = metric === names.feedLagSeconds ? MetricUnit.Seconds : MetricUnit.Count;
       if (feed === 'adverts') metrics.addMetric(metric, unit, value);
       else metrics.singleMetric().addDimension('feed', feed).addMetric(metric, unit, value);

@@ -22,8 +22,8 @@ const clientOptions = (config: FunctionEnvironment<FunctionName>, table: Table) 
 export const partnerClient = (config: FunctionEnvironment<'refreshToken' | 'connect'>, table: Table) =>
   createLimitedClient(clientOptions(config, table));
 
-/** For drain and fan-out, which ask the refresh-token function for a new token. */
-export const partnerService = (config: FunctionEnvironment<'drain' | 'fanOut'>, table: Table) =>
+/** For drain, fan-out and audit, which ask the refresh-token function for a new token. */
+export const partnerService = (config: FunctionEnvironment<'drain' | 'fanOut' | 'audit'>, table: Table) =>
   createPartnerService({
     ...clientOptions(config, table),
     accounts: createPartnerAccounts(table),

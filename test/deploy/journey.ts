@@ -81,6 +81,9 @@ export async function journey(surroundings: Surroundings): Promise<void> {
     partnerBaseUrl: sandbox.url,
     maxRequestsPerSecond: '50',
     confirmUnavailableSeconds: '1',
+    // The sandbox shows a change at once, so an audit need not wait any longer.
+    overlapSeconds: '10',
+    auditSample: '50',
   };
   const cdk = cdkOn(env, folder, processes);
   await steps.need('cdk bootstrap', () => cdk.bootstrap());
@@ -94,7 +97,7 @@ export async function journey(surroundings: Surroundings): Promise<void> {
     await cloud.sqs.send(new SetQueueAttributesCommand({ QueueUrl: outputs.queueUrl, Attributes }));
   });
   const calls = await steps.need('every call of the functions is recorded from here on', async () => {
-    const recording = await recordCalls(cloud, outputs);
+    const recording = await recordCalls(cloud, outputs, settings);
     closing.push(recording.stop);
     await recording.attach();
     return recording;

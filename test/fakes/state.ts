@@ -22,6 +22,7 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' 
     advertHistories,
     publishedAdverts: published,
     audits: createInMemoryAudits(),
+    dailyAudits: createInMemoryAudits(),
     queue,
     parkingLot,
     parked: createParking({

@@ -44,6 +44,8 @@ export const functions = {
   fanOut: 'FanOutWorker',
   refreshToken: 'RefreshTokenKeeper',
   connect: 'ConnectHandler',
+  /** Only with `auditSample`. */
+  audit: 'AuditComparer',
 } as const;
 
 /** A value of the template in short: `${LogicalId}` and `${LogicalId.Attribute}`, without CDK's hashes. */

@@ -4,17 +4,16 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { alarms, metricsNamespace, stackName } from '../../shared/contract/names.ts';
-import { functions, inShort, repository, synthesized } from '../helpers/synthesized.ts';
+import { functions, inShort, repository, type Synthesized, synthesized } from '../helpers/synthesized.ts';
 
 const silent = synthesized();
 const mailing = synthesized({ alarmEmail: 'team@example.com' });
 const runbook = readFileSync(join(repository, 'docs/operate/runbook.md'), 'utf8');
 
 /** Name without the stack's, then what is watched. */
-const watched = Object.fromEntries(
-  silent
-    .ofType('AWS::CloudWatch::Alarm')
-    .map(([, { Properties: p }]) => [
+const watchedIn = ({ ofType }: Synthesized) =>
+  Object.fromEntries(
+    ofType('AWS::CloudWatch::Alarm').map(([, { Properties: p }]) => [
       p.AlarmName.replace(`${stackName}-`, ''),
       [
         `${p.Namespace} ${p.MetricName}, ${p.Statistic} > ${p.Threshold}`,
@@ -22,7 +21,8 @@ const watched = Object.fromEntries(
         `missing: ${p.TreatMissingData}`,
       ].join(', '),
     ]),
-);
+  );
+const watched = watchedIn(silent);
 
 describe('the alarms', () => {
   it('watch what operators have to hear of', () => {
@@ -39,6 +39,16 @@ describe('the alarms', () => {
       'FunctionErrors-FanOut': 'AWS/Lambda Errors, Sum > 0, 3 of 12 × 300 s, missing: notBreaching',
       'FunctionErrors-Throttled': 'AWS/Lambda Throttles, Sum > 0, 3 of 12 × 300 s, missing: notBreaching',
       'FunctionErrors-RefreshToken': 'AWS/Lambda Errors, Sum > 0, 3 of 12 × 300 s, missing: notBreaching',
+    });
+  });
+
+  it('watch what the daily audit found, where there is one', () => {
+    const added = Object.entries(watchedIn(synthesized({ auditSample: '299' }))).filter(
+      ([name]) => !(name in watched),
+    );
+    expect(Object.fromEntries(added)).toEqual({
+      AuditDifferences: 'AdvertBridge AuditDifferences, Maximum > 0, 1 × 300 s, missing: ignore',
+      'FunctionErrors-Audit': 'AWS/Lambda Errors, Sum > 0, 3 of 12 × 300 s, missing: notBreaching',
     });
   });
 
@@ -68,7 +78,7 @@ describe('the alarms', () => {
   it('name a severity and lead to the heading in the runbook that is about them', () => {
     const headings = [...runbook.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
     const repositoryUrl = packageJson.repository.url.replace(/^git\+(.+)\.git$/, '$1');
-    for (const [, { Properties }] of silent.ofType('AWS::CloudWatch::Alarm')) {
+    for (const [, { Properties }] of synthesized({ auditSample: '299' }).ofType('AWS::CloudWatch::Alarm')) {
       const { AlarmDescription: description, AlarmName } = Properties;
       const [, text, url, page, anchor] =
         /^Severity: (?:high|medium)\. (.+) Runbook: (https:.+)\/blob\/main\/(.+)#(.+)$/.exec(description) ??

@@ -29,6 +29,7 @@ describe('the settings of the stack', () => {
       maxPauseSeconds: 3600,
       stackName: 'AdvertBridge',
       busName: 'adverts',
+      auditSample: 0,
       tracing: false,
       subscriberAccounts: [],
       dashboard: false,

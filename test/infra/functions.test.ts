@@ -12,6 +12,7 @@ import { refreshLimits } from '../../shared/runtime/limits.ts';
 import { functions, inShort, repository, synthesized } from '../helpers/synthesized.ts';
 
 const { one, ofType } = synthesized({
+  auditSample: '299',
   ...{ acceptLanguage: 'pl', pollSeconds: '20', eventFields: 'title', feeds: 'adverts,orders' },
   ...{ publishStatuses: 'active,sold', publishPartnerAccounts: 'main' },
 });
@@ -56,8 +57,15 @@ it.each(['refreshToken', 'connect'] as const)(
   },
 );
 
-it('there are four functions, each with a handler that exists', () => {
+it('there are four functions, and one more for the daily audit, each with a handler that exists', () => {
   expect(ofType('AWS::Lambda::Function')).toHaveLength(stages.length);
+  expect(synthesized().ofType('AWS::Lambda::Function')).toHaveLength(stages.length - 1);
+  const { Environment, Timeout } = one('AWS::Lambda::Function', functions.audit).Properties;
+  expect(Environment.Variables.AUDIT_SAMPLE).toBe('299');
+  expect(one('AWS::Scheduler::Schedule', 'AuditEvery').Properties.ScheduleExpression).toBe(
+    'rate(15 minutes)',
+  );
+  expect(Timeout).toBeLessThan(15 * 60);
   for (const stage of stages) {
     expect(existsSync(join(repository, 'functions', stage, 'handler.ts'))).toBe(true);
   }

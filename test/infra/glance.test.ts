@@ -7,7 +7,7 @@ import { createTelemetry } from '../../shared/runtime/observer.ts';
 import { startAws } from '../helpers/aws/played-aws.ts';
 import { inShort, repository, synthesized } from '../helpers/synthesized.ts';
 
-const bridge = synthesized({ dashboard: 'true' });
+const bridge = synthesized({ dashboard: 'true', auditSample: '299' });
 const stopped = synthesized();
 
 /** `Namespace MetricName Dimension=value …`. */
@@ -78,10 +78,11 @@ const emittedIn = (lines: readonly string[]): Shown[] =>
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
  */
 const ofAws = [
-  ...['DrainReader', 'FanOutWorker', 'RefreshTokenKeeper', 'ConnectHandler'].flatMap((name) =>
-    ['Errors', 'Throttles', 'Duration'].map((metric) =>
-      shown('AWS/Lambda', metric, [['FunctionName', `\${${name}Function}`]]),
-    ),
+  ...['DrainReader', 'FanOutWorker', 'RefreshTokenKeeper', 'ConnectHandler', 'AuditComparer'].flatMap(
+    (name) =>
+      ['Errors', 'Throttles', 'Duration'].map((metric) =>
+        shown('AWS/Lambda', metric, [['FunctionName', `\${${name}Function}`]]),
+      ),
   ),
   ...['ChangedAdvertsQueue', 'ChangedAdvertsDeadLetters'].flatMap((name) =>
     [
@@ -197,7 +198,7 @@ describe('the saved queries', () => {
 
   it('look into the logs of all functions', () => {
     const groups = bridge.ofType('AWS::Logs::LogGroup').map(([id]) => ({ Ref: id }));
-    expect(groups).toHaveLength(4);
+    expect(groups).toHaveLength(5);
     for (const [, { Properties }] of bridge.ofType('AWS::Logs::QueryDefinition')) {
       expect(Properties.LogGroupNames).toEqual(expect.arrayContaining(groups));
     }

@@ -92,7 +92,7 @@ export function hintText(
   if (end !== 'done') return undefined;
   if (left > 0) {
     return (
-      `Next: docs/operate/runbook.md, "The audit found differences". To have them published: ` +
+      `Next: docs/operate/runbook.md, AuditDifferences. To have them published: ` +
       `\`${commandFor(target, `audit ${name} --ids FILE --repair`)}\``
     );
   }

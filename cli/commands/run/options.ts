@@ -59,6 +59,11 @@ export const runOptions = {
     'publish events about adverts only for these partner accounts',
     settings.publishPartnerAccounts,
   ),
+  auditSample: option(
+    'N',
+    'how many adverts of each partner account are compared with the service a day; 0: none',
+    settings.auditSample,
+  ),
   tracing: flag('have events carry a traceparent (W3C Trace Context)'),
   concurrency: number('adverts fetched at the same time, 1–1000', 1, 1000, 10),
   advertTries: number('how often an advert is tried before its change is dead-lettered', 1, 100, 5),

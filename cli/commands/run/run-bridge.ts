@@ -108,7 +108,7 @@ async function runLocked(
     const result = await runEmbeddedBridge({
       state,
       baseUrl,
-      settings: options,
+      settings: dryRun ? { ...options, auditSample: 0 } : options,
       concurrency,
       advertTries,
       events: outgoing.events,

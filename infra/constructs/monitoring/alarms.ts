@@ -17,6 +17,8 @@ export interface AlarmsProps {
   readonly changedAdverts: ChangedAdverts;
   readonly fanOut: BridgeFunction;
   readonly refreshToken: BridgeFunction;
+  /** Only with the setting `auditSample`. */
+  readonly audit: BridgeFunction | undefined;
 }
 
 interface Watch {
@@ -76,7 +78,7 @@ export class Alarms extends Construct {
   }
 }
 
-function watchesOf({ settings, changedAdverts, fanOut, refreshToken }: AlarmsProps): Watch[] {
+function watchesOf({ settings, changedAdverts, fanOut, refreshToken, audit }: AlarmsProps): Watch[] {
   const names = settings.feeds ?? defaultFeeds;
   const { queue, deadLetters } = changedAdverts;
   const { MAXIMUM, SUM } = Stats;
@@ -151,8 +153,25 @@ function watchesOf({ settings, changedAdverts, fanOut, refreshToken }: AlarmsPro
       says: 'Refresh-token ends with an error again and again. If this stays, tokens run out, and feeds are not read.',
       metric: refreshToken.function.metricErrors({ period, statistic: SUM }),
     },
+    ...(audit ? auditWatches(settings, audit) : []),
   ];
 }
 
-/** Once is a crash that mends itself; refresh-token runs four times an hour. The drain's failures show in the lag. */
+const auditWatches = (settings: AlarmsProps['settings'], audit: BridgeFunction): Watch[] => [
+  {
+    heading: alarms.auditDifferences,
+    says: 'The daily audit found adverts whose latest event does not say what the partner service says, and no change explains it. Subscribers were told something that is not so.',
+    metric: bridgeMetric(settings, metrics.auditDifferences, Stats.MAXIMUM),
+    // Written each quarter of an hour.
+    missing: TreatMissingData.IGNORE,
+  },
+  {
+    ...failing,
+    about: 'Audit',
+    says: 'The daily audit ends with an error again and again. If this stays, nobody compares what was published with the service.',
+    metric: audit.function.metricErrors({ period, statistic: Stats.SUM }),
+  },
+];
+
+/** Once is a crash that mends itself; refresh-token and audit run four times an hour. The drain's failures show in the lag. */
 const failing = { heading: alarms.functionErrors, severity: 'medium', periodsInAnHour: 3 } as const;

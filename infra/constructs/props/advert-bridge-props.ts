@@ -90,6 +90,12 @@ export interface AdvertBridgeSettings {
    * @defaultValue false
    */
   readonly tracing?: boolean;
+  /**
+   * How many adverts of each partner account are compared with the service once a day.
+   *
+   * @defaultValue 0: none, and no function for it
+   */
+  readonly auditSample?: number;
 }
 
 /** Reserved concurrency of each function, in executions at once. */
@@ -106,6 +112,8 @@ export interface ReservedConcurrency {
   readonly refreshToken?: number;
   /** @defaultValue none is reserved */
   readonly connect?: number;
+  /** @defaultValue none is reserved */
+  readonly audit?: number;
 }
 
 /** What {@link AdvertBridge} is made with: `partnerBaseUrl`, and whatever is to be other than usual. */

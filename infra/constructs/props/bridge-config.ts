@@ -70,6 +70,7 @@ const shape = v.strictObject({
       fanOut: executions(2),
       refreshToken: executions(1),
       connect: executions(1),
+      audit: executions(1),
     }),
     {},
   ),

@@ -8,7 +8,10 @@ import { logEvents } from '../emulator/logs.ts';
 import { type AlarmDefinition, alarmOf, type MetricDefinition, type Point } from './alarm.ts';
 
 /** The alarms of the template for AWS, with the deployed resources in place of the references, by name. */
-export async function alarmsOf(cloud: Cloud): Promise<Map<string, AlarmDefinition>> {
+export async function alarmsOf(
+  cloud: Cloud,
+  settings: Readonly<Record<string, string>>,
+): Promise<Map<string, AlarmDefinition>> {
   const { StackResources = [] } = await cloud.cloudFormation.send(
     new DescribeStackResourcesCommand({ StackName: stackName }),
   );
@@ -21,7 +24,7 @@ export async function alarmsOf(cloud: Cloud): Promise<Map<string, AlarmDefinitio
     const id = String(Ref ?? (attribute as string[])[0]);
     return physical.get(id)?.split('/').at(-1) ?? id;
   }
-  const alarms = synthesized()
+  const alarms = synthesized({ ...settings, target: 'aws' })
     .ofType('AWS::CloudWatch::Alarm')
     .map(([, { Properties }]) => alarmOf(Properties, resolve));
   return new Map(alarms.map((alarm) => [alarm.name, alarm]));

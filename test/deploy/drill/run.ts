@@ -5,6 +5,7 @@ import type { Processes } from '../emulator/processes.ts';
 import { awsCommandLine, pythonEnvironment } from '../emulator/python.ts';
 import type { Deployment } from '../stack/deployment.ts';
 import { stuckFeed, withdrawnAuthorization, wrongClientSecret } from './accounts.ts';
+import { wrongHistory } from './audit.ts';
 import { deadLetters } from './dead-letters.ts';
 import { mappingOff } from './fan-out.ts';
 import { blockedAddress, longPause, pause, scheduleOff, serviceDown } from './feeds.ts';
@@ -24,17 +25,14 @@ const exercises: readonly Exercise[] = [
   stuckFeed,
   mappingOff,
   pause,
+  wrongHistory,
 ];
-
-const auditWaits =
-  'an audit that finds a difference waits for overlapSeconds, five minutes; test/unit/operations has it';
 
 const crashes = 'takes an hour of failures; the chaos of this test has crashes, test/infra the definition';
 const historyReads = 'it changes nothing, and no alarm leads to it; the journey of this test follows it';
 
 /** Alarms and headings of the runbook without an exercise, and why. */
 const leftOut: Readonly<Record<string, string>> = {
-  'The audit found differences': auditWaits,
   'FunctionErrors-FanOut': crashes,
   'FunctionErrors-Throttled': crashes,
   'FunctionErrors-RefreshToken': crashes,
@@ -44,7 +42,6 @@ const leftOut: Readonly<Record<string, string>> = {
 
 /** Blocks of the runbook that the drill does not follow, and why. */
 const blocksLeftOut: Readonly<Record<string, string>> = {
-  'audit-repair': auditWaits,
   history: historyReads,
 };
 
@@ -114,7 +111,7 @@ async function sceneOf(deployment: Deployment, around: Around, account: string):
     deployment,
     shell: await shellOf(deployment, around),
     meter: new Meter(cloud),
-    alarms: await alarmsOf(cloud),
+    alarms: await alarmsOf(cloud, deployment.settings),
     account,
     adverts: sandbox.control.truth(account).map(({ id }) => id),
   });

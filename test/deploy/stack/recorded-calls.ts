@@ -25,7 +25,11 @@ const nameOf = (text = ''): string => text.split(/[/:]/).at(-1) ?? '';
  * Puts a recording proxy between each deployed function and the emulator, by the endpoint in the function's environment, and
  * the queues' URLs, for the SDK takes those for endpoints.
  */
-export async function recordCalls(cloud: Cloud, outputs: Outputs) {
+export async function recordCalls(
+  cloud: Cloud,
+  outputs: Outputs,
+  settings: Readonly<Record<string, string>>,
+) {
   const { endpoint, lambda } = cloud;
   const recorded: { readonly caller: FunctionName; readonly call: AwsCall }[] = [];
   const upstream = {
@@ -67,7 +71,7 @@ export async function recordCalls(cloud: Cloud, outputs: Outputs) {
    * @throws {AssertionError} for a call that is denied, or when a function has made none
    */
   async function check(): Promise<string> {
-    const policies = policiesOf(synthesized().resources);
+    const policies = policiesOf(synthesized({ ...settings, target: 'aws' }).resources);
     const { StackResources = [] } = await cloud.cloudFormation.send(
       new DescribeStackResourcesCommand({ StackName: stackName }),
     );

@@ -13,7 +13,7 @@ export async function feedSteps(deployment: Deployment): Promise<void> {
   const { steps, cloud, cdk, settings, outputs, sandbox, subscriber, advertBridge } = deployment;
   const { control } = sandbox;
   const id = control.truth()[0]?.id ?? '';
-  const asBefore = { ...settings, overlapSeconds: '600' };
+  const asBefore = { ...settings, overlapSeconds: '12' };
 
   await steps.check(
     'a deploy with feeds=adverts,orders begins orders, beside the advert of the same ID',

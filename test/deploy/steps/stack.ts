@@ -33,12 +33,12 @@ export async function updateSteps(deployment: Deployment): Promise<void> {
 
   await steps.check('a deploy with another setting takes effect and keeps cursor and histories', async () => {
     const cursor = await storedCursor(deployment);
-    const after = await cdk.deploy({ ...settings, overlapSeconds: '600' });
+    const after = await cdk.deploy({ ...settings, overlapSeconds: '12' });
     assert.deepEqual(after, outputs);
     const { Environment } = await cloud.lambda.send(
       new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName }),
     );
-    assert.equal(Environment?.Variables?.[environmentKeys.overlapSeconds], '600');
+    assert.equal(Environment?.Variables?.[environmentKeys.overlapSeconds], '12');
     assert.equal(await storedCursor(deployment), cursor);
 
     const length = historiesOf(subscriber.received).get(advert)?.length ?? 0;
@@ -74,7 +74,7 @@ export async function destroySteps(deployment: Deployment): Promise<void> {
 
   await steps.check('cdk destroy takes the functions and leaves tables and secrets', async () => {
     const cursor = await storedCursor(deployment);
-    await cdk.destroy({ ...settings, overlapSeconds: '600' });
+    await cdk.destroy({ ...settings, overlapSeconds: '12' });
     await assert.rejects(
       cloud.lambda.send(new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName })),
       { name: 'ResourceNotFoundException' },

@@ -40,6 +40,7 @@ export function awsMadeCalls(policies: TemplatePolicies): RoleCall[] {
   for (const [name, scheduleId] of [
     [functions.drain, 'DrainEveryMinute'],
     [functions.refreshToken, 'RefreshTokenEveryQuarter'],
+    [functions.audit, 'AuditEveryQuarter'],
   ] as const) {
     const role = policies.roles.find(({ id }) => id.startsWith(`${scheduleId}Role`));
     add(role, schedule, policies.arnOf('AWS::Lambda::Function', name));

@@ -22,6 +22,7 @@ const right: Record<string, unknown> = {
   eventFields: 'title,price.value',
   publishStatuses: 'active,sold',
   publishPartnerAccounts: 'main',
+  auditSample: '299',
   tracing: 'true',
   busName: 'adverts',
   feedStateTable: 'restored-feed-state',

@@ -82,7 +82,7 @@ describe('audit', () => {
 
     expect(found.exitCode).toBe(3);
     expect(found.stdout).toContain(`${one.id}: published as "wrong", the service says "${one.status}"\n`);
-    expect(found.stderr).toContain('docs/operate/runbook.md, "The audit found differences"');
+    expect(found.stderr).toContain('docs/operate/runbook.md, AuditDifferences');
     expect(found.stderr).toContain('advert-bridge audit main --ids FILE --repair --local');
     expect(ids.exitCode).toBe(3);
     expect(JSON.parse(ids.stdout)).toMatchObject({

@@ -1,0 +1,114 @@
+/** The audit without a person: a sample of every partner account a day, in as many runs as it takes. */
+import { metrics } from '../../shared/contract/names.ts';
+import { PartnerError } from '../../shared/domain/faults.ts';
+import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
+import { operatorPauseOf } from '../../shared/domain/operator-pause.ts';
+import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
+import type { PublishedAdverts } from '../../shared/ports/advert-histories.ts';
+import type { AuditProgress } from '../../shared/ports/audits.ts';
+import type { BackfillKey } from '../../shared/ports/backfills.ts';
+import type { Observer } from '../../shared/ports/observer.ts';
+import type { PartnerAccounts, Versioned } from '../../shared/ports/partner-accounts.ts';
+import { type AuditDeps, audit } from './audit.ts';
+import { looksAtOnce } from './confirm.ts';
+import { isEqual, lookAt } from './looks.ts';
+import { createPacedRequests, OutOfTimeError } from './paced-requests.ts';
+import { sampleSource } from './sources.ts';
+
+export interface DailyAuditDeps extends Omit<AuditDeps, 'isDelivering' | 'onProgress'> {
+  readonly accounts: Pick<PartnerAccounts, 'list'>;
+  readonly publishedAdverts: PublishedAdverts;
+  readonly observer: Observer;
+  /** Adverts of each partner account that are compared a day. */
+  readonly sample: number;
+}
+
+export interface DailyAuditOptions {
+  /** Ms since 1970: what is not done by then is left to the next run. */
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal;
+}
+
+const dayMs = 24 * 60 * 60_000;
+/** As many as are looked at side by side: so little is repeated when a run ends. */
+const pageSize = looksAtOnce;
+/** Differences looked at again in one run; the others have their turn in the next. */
+const maxRechecked = 100;
+const maxNamed = 20;
+
+export function createDailyAudit(deps: DailyAuditDeps) {
+  const { accounts, audits, observer, poll } = deps;
+  const { clock } = poll;
+
+  async function auditOf(key: BackfillKey, options: DailyAuditOptions): Promise<void> {
+    const stored = await audits.read(key);
+    const { state, startedAt = '', differing: keeps = [] } = stored?.value ?? {};
+    if (stored && state === 'done' && clock.now() - Date.parse(startedAt) < dayMs)
+      return lookAgain(key, stored, options);
+    const source = sampleSource(deps.publishedAdverts, key, deps.sample, pageSize);
+    // Whoever waits in a function is paid for it: what messages may explain is looked at again by the next run.
+    const isDelivering = () => false;
+    const { end, progress } = await audit({ ...deps, isDelivering }, key, source, { ...options, keeps });
+    if (end === 'done' || end === 'too-many') report(key.partnerAccount, progress);
+  }
+
+  function report(
+    partnerAccount: string,
+    { checked, equal, undecided, population, differing }: AuditProgress,
+  ): void {
+    const figures = { partnerAccount, checked, equal, undecided: undecided.length, population };
+    if (differing.length === 0) observer.info('the audit found no difference', figures);
+    else
+      observer.error('the audit found what was published and is not so', {
+        ...figures,
+        differing: differing.length,
+        adverts: differing.slice(0, maxNamed).map(({ advertId }) => advertId),
+      });
+  }
+
+  /** What was mended since counts no more, whoever mended it. */
+  async function lookAgain(
+    key: BackfillKey,
+    { value, version }: Versioned<AuditProgress>,
+    options: DailyAuditOptions,
+  ): Promise<void> {
+    const [some, later] = [value.differing.slice(0, maxRechecked), value.differing.slice(maxRechecked)];
+    if (some.length === 0) return;
+    const { maxRequestsPerSecond = 10 } = poll.settings;
+    const requests = createPacedRequests({ clock, maxRequestsPerSecond, ...options });
+    const mended = new Set<string>();
+    await forEachConcurrent(some, looksAtOnce, async ({ advertId }) => {
+      const look = await lookAt({ ...deps, requests }, key, advertId, true);
+      if (look && isEqual(look)) mended.add(advertId);
+    });
+    const differing = [...later, ...some.filter(({ advertId }) => !mended.has(advertId))];
+    if (mended.size > 0 || later.length > 0) await audits.write(key, { ...value, differing }, version, 0);
+  }
+
+  const mayBeAsked = (account: PartnerAccount): boolean => {
+    const now = clock.now();
+    return !stopOf(account) && !pauseOf(account, now) && !operatorPauseOf(account, now);
+  };
+
+  return {
+    /** Goes on with today's audit of each partner account, one after another, and counts the differences that stand. */
+    async run(options: DailyAuditOptions): Promise<{ readonly standing: number }> {
+      let standing = 0;
+      for (const account of await accounts.list(() => undefined)) {
+        options.signal.throwIfAborted();
+        const { name: partnerAccount, generation } = account;
+        const key = { partnerAccount, generation };
+        try {
+          if (mayBeAsked(account)) await auditOf(key, options);
+        } catch (error) {
+          const isPassing = error instanceof PartnerError || error instanceof OutOfTimeError;
+          if (!isPassing) throw error;
+          observer.warn('an audit could not go on: the next run tries again', { partnerAccount, error });
+        }
+        standing += (await audits.read(key))?.value.differing.length ?? 0;
+      }
+      observer.count(metrics.auditDifferences, standing);
+      return { standing };
+    },
+  };
+}

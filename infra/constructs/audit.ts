@@ -1,0 +1,66 @@
+import { Duration } from 'aws-cdk-lib';
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
+import { Construct } from 'constructs';
+import { BridgeFunction } from './bridge-function.ts';
+import type { ChangedAdverts } from './changed-adverts.ts';
+import { rateBudget, readsAndRenewsTokens, usesFeedState } from './grants.ts';
+import { tokenReaderPathOf } from './partner-secrets.ts';
+import type { BridgeConfig } from './props/bridge-config.ts';
+import { Schedule } from './schedule.ts';
+
+export interface AuditProps {
+  readonly settings: BridgeConfig;
+  readonly feedState: ITable;
+  readonly advertStatus: ITable;
+  readonly changedAdverts: ChangedAdverts;
+  readonly refreshToken: BridgeFunction;
+}
+
+/** An audit takes two or three runs: what differs is looked at again when the feed lists every change that may explain it. */
+const every = Duration.minutes(15);
+/** Ends before the next run begins. Drawing a sample reads all of the advert-status table, within one run. */
+const timeout = Duration.minutes(14);
+
+/**
+ * Compares a sample of what was published with the partner service, once a day. A function of its own, which exists only with the
+ * setting `auditSample`: drain and fan-out may neither scan the advert-status table nor carry the code for it.
+ */
+export class Audit extends Construct {
+  readonly function: BridgeFunction;
+  readonly schedule: Schedule;
+
+  constructor(scope: Construct, id: string, props: AuditProps) {
+    super(scope, id);
+    const { settings, feedState, advertStatus, changedAdverts, refreshToken } = props;
+    this.function = new BridgeFunction(this, 'Comparer', {
+      name: 'audit',
+      description: 'Compares what was published with what the partner service says, and changes nothing',
+      stage: 'audit',
+      timeout,
+      rolePath: tokenReaderPathOf(settings),
+      settings,
+    });
+    usesFeedState(this.function, feedState, {
+      ...rateBudget,
+      account: ['GetItem', 'Query'],
+      feed: ['Query'],
+      // The progress of an audit is beside the item of the books.
+      books: ['GetItem', 'UpdateItem'],
+      parked: ['GetItem'],
+    });
+    this.function.knows('advertStatusTable', advertStatus.tableName).may('AdvertStatus', {
+      actions: ['dynamodb:BatchGetItem', 'dynamodb:Scan'],
+      resources: [advertStatus.tableArn],
+    });
+    readsAndRenewsTokens(this.function, refreshToken);
+    this.function.knows('queueUrl', changedAdverts.queue.queueUrl).may('ChangedAdverts', {
+      actions: ['sqs:GetQueueAttributes'],
+      resources: [changedAdverts.queue.queueArn],
+    });
+    this.schedule = new Schedule(this, 'EveryQuarter', {
+      description: 'Goes on with the daily audit',
+      target: this.function,
+      every,
+    });
+  }
+}
