@@ -22,6 +22,7 @@ const worlds: Record<string, readonly string[]> = {
     'subscriberAccounts=111111111111,222222222222',
     'organizationId=o-a1b2c3d4e5',
     'acceptLanguage=pl',
+    'auditSample=299',
   ],
   emulator: ['target=emulator'],
 };
