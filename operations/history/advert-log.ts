@@ -1,4 +1,5 @@
 /** What the functions' logs tell of one advert: the lines that name it, and those of the pages that named it. */
+import type { FeedName } from '../../shared/contract/feeds.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 
 /** A line as a function wrote it. */
@@ -30,8 +31,10 @@ export interface LogLine {
   readonly reason?: string;
 }
 
-interface Advert {
+/** An advert, or an object of another feed. */
+export interface Owner {
   readonly partnerAccount: string;
+  readonly feed: FeedName;
   readonly advertId: string;
 }
 
@@ -45,16 +48,22 @@ const isPlain = (id: string): boolean => /^[\w-]{1,64}$/.test(id);
  */
 export async function readAdvertLog(
   readLog: ReadLog,
-  advert: Advert,
+  owner: Owner,
   { pages, fromMs }: { readonly pages: readonly string[]; readonly fromMs: number },
 ): Promise<LogLine[]> {
-  const own = (await readLog({ words: [advert.advertId], fromMs })).flatMap((line) => linesOf(line, advert));
+  const own = (await readLog({ words: [owner.advertId], fromMs })).flatMap((line) => linesOf(line, owner));
   const named = [...new Set([...pages, ...own.map(({ correlationId }) => correlationId)])].filter(isPlain);
   const words = named.slice(-maxPages);
-  const ofPages = words.length === 0 ? [] : await readLog({ words, fromMs });
-  return [...own, ...ofPages.flatMap((line) => lineOfPage(line, advert))].sort((a, b) =>
-    a.at < b.at ? -1 : 1,
+  const ofPages = (words.length === 0 ? [] : await readLog({ words, fromMs })).flatMap((line) =>
+    lineOfPage(line, owner),
   );
+  // Objects of two feeds may have the same ID; the drain's line about a page names its feed.
+  const ofOthers = new Set(
+    ofPages.filter(({ feed }) => feed !== owner.feed).map(({ correlationId }) => correlationId),
+  );
+  return [...own, ...ofPages.map(({ feed: _feed, ...line }) => line)]
+    .filter(({ correlationId }) => !ofOthers.has(correlationId))
+    .sort((a, b) => (a.at < b.at ? -1 : 1));
 }
 
 /** The last that the log tells of each message, by the page that named it. */
@@ -81,7 +90,7 @@ const commonOf = ({ atMs, from }: RawLine, { level, message }: Fields) => ({
 });
 
 /** A line about the advert alone, or its part in the line of a batch (functions/fan-out/batch-log.ts). */
-function linesOf(line: RawLine, { partnerAccount, advertId }: Advert): LogLine[] {
+function linesOf(line: RawLine, { partnerAccount, advertId }: Owner): LogLine[] {
   const fields = fieldsOf(line);
   const common = commonOf(line, fields);
   if (Array.isArray(fields.pages)) {
@@ -109,10 +118,10 @@ function linesOf(line: RawLine, { partnerAccount, advertId }: Advert): LogLine[]
 }
 
 /** What the drain says of a page as a whole. */
-function lineOfPage(line: RawLine, { partnerAccount }: Advert): LogLine[] {
+function lineOfPage(line: RawLine, { partnerAccount }: Owner): (LogLine & { readonly feed: string })[] {
   const fields = fieldsOf(line);
-  if (line.from !== 'drain' || fields.partnerAccount !== partnerAccount || fields.advertId !== undefined)
-    return [];
-  if (fields.feed !== undefined && fields.feed !== 'adverts') return [];
-  return [{ ...commonOf(line, fields), correlationId: textOf(fields.correlationId) }];
+  const isAbout = line.from === 'drain' && fields.partnerAccount === partnerAccount;
+  if (!isAbout || fields.advertId !== undefined) return [];
+  const { correlationId, feed } = fields;
+  return [{ ...commonOf(line, fields), correlationId: textOf(correlationId), feed: textOf(feed) }];
 }

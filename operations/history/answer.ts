@@ -1,6 +1,7 @@
 /** The sentence that `history` ends with. */
 import type { AdvertEvent } from '../../shared/contract/events.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
+import type { OrderEvent } from '../../shared/contract/order-events.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
 import { type OperatorPause, operatorPauseOf } from '../../shared/domain/operator-pause.ts';
@@ -44,13 +45,16 @@ export interface Waiting {
   readonly until: string | null;
 }
 
+/** An event of an advert, or of another feed's object. */
+export type ObjectEvent = AdvertEvent | OrderEvent;
+
 /** What is known of the advert, for the answer. */
 export interface Known {
   readonly account: PartnerAccount;
   readonly feed: FeedState | undefined;
   readonly budget: BudgetState;
   readonly row: AdvertRow | undefined;
-  readonly latest: AdvertEvent | undefined;
+  readonly latest: ObjectEvent | undefined;
   /** Of the current generation; oldest first. */
   readonly waiting: readonly Waiting[];
   /** Of the current generation, younger than the latest event; newest first. */
@@ -60,6 +64,8 @@ export interface Known {
   readonly queued?: number;
   /** The last that the log tells of each message, by the page that named it. */
   readonly lastLogged?: ReadonlyMap<string, LogLine>;
+  /** What it is called: advert, or order. */
+  readonly object: string;
   readonly advertId: string;
   /** Whether somebody polls and publishes now. */
   readonly isAtWork: boolean;
@@ -68,17 +74,17 @@ export interface Known {
 
 /** Why an event of the advert came or did not, in one sentence. */
 export function answerOf(known: Known, outcome: HistoryOutcome): string {
-  const { account, advertId, row } = known;
-  const advert = `Advert ${advertId}`;
+  const { account, object, row } = known;
+  const advert = capital(known);
   switch (outcome) {
     case 'published':
       return `${eventText(known)} was published, ${nothingText(known)}, and ${readText(known)}.`;
     case 'kept-off':
       return `${eventText(known)} was recorded and not published, because the setting ${keptOffBy(known)}.`;
     case 'not-accepted':
-      return `${eventText(known)} was recorded, but the bus may not have accepted it: it is published before anything else when the advert's message comes again, or the feed lists the advert again.`;
+      return `${eventText(known)} was recorded, but the bus may not have accepted it: it is published before anything else when its message comes again, or the feed lists the ${object} again.`;
     case 'unconfirmed':
-      return `${listedText(known)}, but the partner service said at ${toInstant(row?.missingSince ?? 0)} that it does not know it: it is asked once more before an event says that the advert is unavailable.`;
+      return `${listedText(known)}, but the partner service said at ${toInstant(row?.missingSince ?? 0)} that it does not know it: it is asked once more before an event says that the ${object} is unavailable.`;
     case 'waits-in-queue':
       return `${listedText(known)} and waits in the queue${waitText(known)}${followsText(known)}.`;
     case 'parked':
@@ -93,26 +99,31 @@ export function answerOf(known: Known, outcome: HistoryOutcome): string {
 }
 
 /** "Event 7 of advert 123 (active, before: new), observed at …" */
-function eventText({ advertId, latest }: Known): string {
-  if (!latest) return `The latest event of advert ${advertId}`;
+function eventText({ object, advertId, latest }: Known): string {
+  if (!latest) return `The latest event of ${object} ${advertId}`;
   const { metadata, data } = latest.detail;
   const before = metadata.sequence === 1 ? '' : `, before: ${statusText(data.previousStatus)}`;
-  return `Event ${metadata.sequence} of advert ${advertId} (${statusText(data.status)}${before}), observed at ${metadata.observedAt},`;
+  return `Event ${metadata.sequence} of ${object} ${advertId} (${statusText(data.status)}${before}), observed at ${metadata.observedAt},`;
 }
+
+/** "Advert 123" */
+const capital = ({ object, advertId }: Known): string =>
+  `${object.charAt(0).toUpperCase()}${object.slice(1)} ${advertId}`;
 
 const statusText = (status: string | null): string => (status === null ? 'unavailable' : printable(status));
 
-function listedText({ advertId, waiting: [head] }: Known): string {
-  return head ? `Advert ${advertId} was listed at ${head.listedAt}` : `Advert ${advertId} was listed`;
+function listedText(known: Known): string {
+  const [head] = known.waiting;
+  return head ? `${capital(known)} was listed at ${head.listedAt}` : `${capital(known)} was listed`;
 }
 
 const hiddenText = (queued: number): string =>
-  `SQS does not show of which adverts the messages in its queue are, about ${queued}`;
+  `SQS does not show whose the messages in its queue are, about ${queued}`;
 
-const nothingText = ({ queued = 0 }: Known): string =>
+const nothingText = ({ object, queued = 0 }: Known): string =>
   queued === 0
-    ? 'nothing of the advert waits'
-    : `nothing of the advert is known to wait (${hiddenText(queued)})`;
+    ? `nothing of the ${object} waits`
+    : `nothing of the ${object} is known to wait (${hiddenText(queued)})`;
 
 /** How far the feed has been read, and why it is not read on. */
 function readText(known: Known): string {
@@ -204,18 +215,18 @@ function waitText(known: Known): string {
 const timesText = (times: number): string => (times === 1 ? 'once' : `${times} times`);
 
 /** What is to come of the message that waits. */
-function followsText({ latest }: Known): string {
+function followsText({ object, latest }: Known): string {
   if (!latest) return '; its first event follows';
   const { metadata, data } = latest.detail;
-  return `; event ${metadata.sequence + 1} follows unless the advert is still ${statusText(data.status)}`;
+  return `; event ${metadata.sequence + 1} follows unless the ${object} is still ${statusText(data.status)}`;
 }
 
-function givenUpText({ advertId, givenUp, latest }: Known): string {
+function givenUpText({ object, advertId, givenUp, latest }: Known): string {
   const [letter] = givenUp;
   const listed = letter?.message ? ` listed at ${letter.message.listedAt}` : '';
   const since = latest ? ` after event ${latest.detail.metadata.sequence}` : '';
   return (
-    `The change of advert ${advertId}${listed} was given up at ${letter?.at}${since} ` +
+    `The change of ${object} ${advertId}${listed} was given up at ${letter?.at}${since} ` +
     `(${printable(letter?.fault ?? '')}: ${printable(letter?.reason ?? '')}), and has no event until its dead letter is redriven.`
   );
 }

@@ -1,6 +1,7 @@
 /** What can be said of messages in a queue that nobody can look at (SQS shows one only to who receives it). */
 import type { AdvertEvent } from '../../shared/contract/events.ts';
-import { type LogLine, lastOfEach, type ReadLog, readAdvertLog } from './advert-log.ts';
+import type { OrderEvent } from '../../shared/contract/order-events.ts';
+import { type LogLine, lastOfEach, type Owner, type ReadLog, readAdvertLog } from './advert-log.ts';
 import type { Waiting } from './answer.ts';
 
 export interface HiddenQueue {
@@ -19,9 +20,9 @@ const skewMs = 60_000;
 /** What the log and the queue's length tell of messages that nobody can look at. */
 export async function lookBehind(
   hiddenQueue: HiddenQueue | undefined,
-  advert: { readonly partnerAccount: string; readonly advertId: string },
+  owner: Owner,
   found: {
-    readonly latest: AdvertEvent | undefined;
+    readonly latest: AdvertEvent | OrderEvent | undefined;
     /** Of the partner account, s since 1970: what was listed before belongs to a history that is over. */
     readonly generation: number;
     /** Messages that are known to be elsewhere. */
@@ -38,13 +39,13 @@ export async function lookBehind(
   const pages = [...(metadata ? [metadata.correlationId] : []), ...elsewhere];
   const [length, log] = await Promise.all([
     hiddenQueue.length(),
-    readAdvertLog(hiddenQueue.readLog, advert, { pages, fromMs }),
+    readAdvertLog(hiddenQueue.readLog, owner, { pages, fromMs }),
   ]);
   const lastLogged = lastOfEach(log);
   const goesOn = [...lastLogged.values()].filter(
     ({ became, correlationId }) => became === 'retry' && !elsewhere.has(correlationId),
   );
-  const waiting = length === 0 ? [] : goesOn.map((line) => loggedWaiting(line, log, advert.advertId));
+  const waiting = length === 0 ? [] : goesOn.map((line) => loggedWaiting(line, log, owner.advertId));
   const isOfGeneration = ({ listedAt }: Waiting) => Date.parse(listedAt) >= generation * 1000;
   return { length, log, lastLogged, waiting: waiting.filter(isOfGeneration) };
 }

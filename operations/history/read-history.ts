@@ -1,6 +1,5 @@
 /** Why an event of one advert came, or did not: all that the bridge knows of the advert, and what follows from it. */
-import type { AdvertEvent } from '../../shared/contract/events.ts';
-import { advertsFeed } from '../../shared/contract/feeds.ts';
+import { feeds as feedValues } from '../../shared/contract/feeds.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { isPublished, type PublishedEvents } from '../../shared/domain/published-events.ts';
@@ -11,8 +10,8 @@ import type { FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
 import type { WaitingMessage, WaitingMessages } from '../../shared/ports/parked-messages.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import { unknownAccount } from '../unknown-account.ts';
-import type { LogLine } from './advert-log.ts';
-import { answerOf, type HistoryOutcome, type Known, type Waiting } from './answer.ts';
+import type { LogLine, Owner } from './advert-log.ts';
+import { answerOf, type HistoryOutcome, type Known, type ObjectEvent, type Waiting } from './answer.ts';
 import { dayMs, type HiddenQueue, lookBehind } from './hidden-queue.ts';
 
 export interface HistoryPorts {
@@ -43,7 +42,7 @@ export interface AdvertHistory {
   readonly partnerAccount: string;
   readonly advertId: string;
   /** The latest event that was recorded, whole; null when there is none. */
-  readonly latest: AdvertEvent | null;
+  readonly latest: ObjectEvent | null;
   /** Whether the bus has accepted it; null when that is not certain, and when there is none. */
   readonly latestPublished: boolean | null;
   readonly waiting: readonly Waiting[];
@@ -62,7 +61,7 @@ export interface AdvertHistory {
  */
 export async function readHistory(
   ports: HistoryPorts,
-  { partnerAccount, advertId }: { readonly partnerAccount: string; readonly advertId: string },
+  { partnerAccount, feed = 'adverts', advertId }: Pick<Owner, 'partnerAccount' | 'advertId'> & Partial<Owner>,
   nowMs: number,
 ): Promise<AdvertHistory> {
   const account = (await ports.partnerAccounts.read(partnerAccount))?.value;
@@ -71,32 +70,35 @@ export async function readHistory(
   // In the order in which a message moves on: one that does so meanwhile is seen twice rather than not at all.
   const visible = await ports.waitingMessages.ofAdvert(partnerAccount, advertId);
   const { letters } = await ports.letters.list({ partnerAccount });
-  const key = { partnerAccount, generation, feed: advertsFeed.name, advertId };
-  const [row, feeds, budget, published] = await Promise.all([
+  const key = { partnerAccount, generation, feed, advertId };
+  const [row, feedStates, budget, published] = await Promise.all([
     ports.advertHistories.read(key),
     ports.feedStates.list(),
     ports.budgetStore.read(),
     ports.publishedEvents(),
   ]);
-  const latest = row?.envelope === undefined ? undefined : (JSON.parse(row.envelope) as AdvertEvent);
-  const own = letters.filter(({ letter }) => letter.advertId === advertId);
+  const latest = row?.envelope === undefined ? undefined : (JSON.parse(row.envelope) as ObjectEvent);
+  const own = letters.filter(
+    ({ letter }) => letter.advertId === advertId && (letter.message?.feed ?? 'adverts') === feed,
+  );
   const seen = visible
-    .filter(({ message }) => message.generation === generation && message.feed === advertsFeed.name)
+    .filter(({ message }) => message.generation === generation && message.feed === feed)
     .map(shownWaiting);
   const hidden = await lookBehind(
     ports.hiddenQueue,
-    { partnerAccount, advertId },
+    { partnerAccount, feed, advertId },
     {
       ...{ latest, generation, nowMs },
       placed: [...seen, ...own.flatMap(({ letter }) => letter.message ?? [])],
     },
   );
-  const isFeed = (feed: FeedState) =>
-    feed.partnerAccount === partnerAccount && feed.generation === generation && feed.feed === key.feed;
+  const isFeed = (state: FeedState) =>
+    state.partnerAccount === partnerAccount && state.generation === generation && state.feed === feed;
   const known: Known = {
     ...{ account, budget, row, latest, published, advertId, nowMs },
     isAtWork: ports.isAtWork?.() ?? true,
-    feed: feeds.find(isFeed),
+    object: feedValues[feed].object,
+    feed: feedStates.find(isFeed),
     waiting: [...seen, ...(hidden?.waiting ?? [])],
     givenUp: givenUp(own, generation, latest),
     ...(hidden && { queued: hidden.length, lastLogged: hidden.lastLogged }),
@@ -126,7 +128,7 @@ function shownWaiting({ message, place, receives, until }: WaitingMessage): Wait
 function givenUp(
   letters: readonly KnownLetter[],
   generation: number,
-  latest: AdvertEvent | undefined,
+  latest: ObjectEvent | undefined,
 ): DeadLetter[] {
   const since = latest ? Date.parse(latest.detail.metadata.observedAt) : 0;
   return letters
@@ -150,7 +152,7 @@ function isOnBus(known: Known, letters: readonly KnownLetter[]): boolean | null 
 }
 
 /** Whether the message of the latest event has left a queue that cannot be looked at. */
-function isDone({ queued = 0, lastLogged, nowMs }: Known, row: AdvertRow, latest: AdvertEvent): boolean {
+function isDone({ queued = 0, lastLogged, nowMs }: Known, row: AdvertRow, latest: ObjectEvent): boolean {
   const { correlationId, observedAt } = latest.detail.metadata;
   // Fan-out gives up what is older than a day, and notes then that the event is owed.
   if (queued === 0 || nowMs - Date.parse(observedAt) > dayMs) return true;

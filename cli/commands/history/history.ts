@@ -1,8 +1,10 @@
+import * as v from 'valibot';
 import { readHistory } from '../../../operations/history/read-history.ts';
 import { advertId } from '../../../shared/contract/checks.ts';
+import { feedNames } from '../../../shared/contract/feeds.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
-import { nameArgument } from '../../shared/options.ts';
+import { nameArgument, option } from '../../shared/options.ts';
 import { histories } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
 import { historyText, more, nextText } from './text.ts';
@@ -17,10 +19,25 @@ export const addHistory = defineCommand(
     more,
     argument: nameArgument,
     secondArgument: { syntax: '<ADVERT>', help: 'the ID of the advert', schema: advertId },
+    options: {
+      feed: option(
+        'FEED',
+        'the feed that names it: adverts or orders',
+        v.optional(v.picklist(feedNames, 'expected adverts or orders'), 'adverts'),
+      ),
+    },
   },
-  async ({ io, target, argument: partnerAccount, secondArgument: advertId, json, answer }) => {
+  async ({
+    io,
+    target,
+    argument: partnerAccount,
+    secondArgument: advertId,
+    options: { feed },
+    json,
+    answer,
+  }) => {
     const history = await withBridge(target, histories, (ports) =>
-      readHistory(ports, { partnerAccount, advertId }, Date.now()),
+      readHistory(ports, { partnerAccount, feed, advertId }, Date.now()),
     );
     answer(history, historyText(history));
     const next = nextText(history, target);

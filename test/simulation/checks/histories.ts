@@ -1,7 +1,9 @@
 /** `history-answers`: what the command `history` says of an advert is what an observer outside of the bridge saw. */
 import type { AdvertHistory, readHistory } from '../../../operations/history/read-history.ts';
+import { feedNames } from '../../../shared/contract/feeds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { type Listing, type Published, subjectOf } from '../model/history.ts';
+import { objectKey } from '../model/service.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 import { isTold } from './listings.ts';
 
@@ -46,15 +48,19 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
     const listings = Map.groupBy(own, ({ advertId }) => advertId);
     let waiting = 0;
     for (const advertId of [...listings.keys(), strangerId]) {
-      const key = { partnerAccount: name, advertId };
+      const feed =
+        feedNames.find((one) => objectKey(one, '') !== '' && advertId.startsWith(`${one}-`)) ?? 'adverts';
+      const key = { partnerAccount: name, feed, advertId: advertId.slice(objectKey(feed, '').length) };
       const answer = await options.readHistory(ports, key, scheduler.now());
       waiting += answer.waiting.length;
-      const common = { account, listings: listings.get(advertId) ?? [] };
+      const subject = subjectOf({ account: name, advertId });
+      const common = { account, subject, listings: listings.get(advertId) ?? [] };
       check(world, { ...common, answer, isOver: options.isOver });
       if (blind)
         checkBlind(world, { ...common, answer: await options.readHistory(blind, key, scheduler.now()) });
     }
-    const { inFlight } = await state.bookKeeper.read(name, generation);
+    const books = await Promise.all(feedNames.map((feed) => state.bookKeeper.read(name, generation, feed)));
+    const inFlight = books.reduce((sum, one) => sum + one.inFlight, 0);
     if (waiting === inFlight) continue;
     const message = `${waiting} messages of ${name} are said to wait, but ${inFlight} are in flight`;
     history.violated({ invariant: 'history-answers', subject: name, message });
@@ -85,16 +91,17 @@ async function asOnAws({ state, logged }: SimWorld) {
 
 interface Answered {
   readonly account: PartnerAccount;
+  /** The account, and the advert or other object as the model knows it. */
+  readonly subject: string;
   readonly answer: AdvertHistory;
   /** Of the advert, in the account's generation. */
   readonly listings: readonly Listing[];
   readonly isOver: boolean;
 }
 
-function check(world: SimWorld, { account, answer, listings, isOver }: Answered): void {
+function check(world: SimWorld, { account, subject, answer, listings, isOver }: Answered): void {
   const { history, plan, coverage } = world;
   const { outcome, latest, latestPublished, deadLetters } = answer;
-  const subject = subjectOf({ account: account.name, advertId: answer.advertId });
   const violated = (text: string) =>
     history.violated({
       invariant: 'history-answers',
@@ -146,10 +153,9 @@ function check(world: SimWorld, { account, answer, listings, isOver }: Answered)
 }
 
 /** What may be said without a look into the queue: less, and nothing that is wrong. */
-function checkBlind(world: SimWorld, { account, answer, listings }: Omit<Answered, 'isOver'>): void {
+function checkBlind(world: SimWorld, { account, subject, answer, listings }: Omit<Answered, 'isOver'>): void {
   const { history, coverage } = world;
   const { outcome, latest, latestPublished } = answer;
-  const subject = subjectOf({ account: account.name, advertId: answer.advertId });
   const violated = (text: string) =>
     history.violated({
       invariant: 'history-answers',

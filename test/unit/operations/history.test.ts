@@ -92,7 +92,7 @@ describe('the answer of history', () => {
     [
       'not-accepted',
       { row: { ...active, owed: true } },
-      "Event 3 of advert 123 (active, before: new), observed at 2026-11-20T12:00:00.000Z, was recorded, but the bus may not have accepted it: it is published before anything else when the advert's message comes again, or the feed lists the advert again.",
+      'Event 3 of advert 123 (active, before: new), observed at 2026-11-20T12:00:00.000Z, was recorded, but the bus may not have accepted it: it is published before anything else when its message comes again, or the feed lists the advert again.',
     ],
     [
       'waits-in-queue',
