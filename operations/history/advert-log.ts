@@ -123,5 +123,7 @@ function lineOfPage(line: RawLine, { partnerAccount }: Owner): (LogLine & { read
   const isAbout = line.from === 'drain' && fields.partnerAccount === partnerAccount;
   if (!isAbout || fields.advertId !== undefined) return [];
   const { correlationId, feed } = fields;
-  return [{ ...commonOf(line, fields), correlationId: textOf(correlationId), feed: textOf(feed) }];
+  return [
+    { ...commonOf(line, fields), correlationId: textOf(correlationId), feed: textOf(feed ?? 'adverts') },
+  ];
 }

@@ -1,5 +1,5 @@
 /** Why an event of one advert came, or did not: all that the bridge knows of the advert, and what follows from it. */
-import { feeds as feedValues } from '../../shared/contract/feeds.ts';
+import { type FeedName, feeds as feedValues } from '../../shared/contract/feeds.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { isPublished, type PublishedEvents } from '../../shared/domain/published-events.ts';
@@ -40,6 +40,8 @@ interface KnownLetter {
 /** As printed by `history --json`; times are ISO 8601 in UTC. */
 export interface AdvertHistory {
   readonly partnerAccount: string;
+  readonly feed: FeedName;
+  /** Of another feed than that of adverts: of its object, such as an order. */
   readonly advertId: string;
   /** The latest event that was recorded, whole; null when there is none. */
   readonly latest: ObjectEvent | null;
@@ -106,8 +108,7 @@ export async function readHistory(
   const latestPublished = isOnBus(known, own);
   const outcome = outcomeOf(known, latestPublished);
   return {
-    partnerAccount,
-    advertId,
+    ...{ partnerAccount, feed, advertId },
     latest: latest ?? null,
     latestPublished,
     waiting: known.waiting,

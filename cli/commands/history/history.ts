@@ -1,10 +1,8 @@
-import * as v from 'valibot';
 import { readHistory } from '../../../operations/history/read-history.ts';
 import { advertId } from '../../../shared/contract/checks.ts';
-import { feedNames } from '../../../shared/contract/feeds.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
-import { nameArgument, option } from '../../shared/options.ts';
+import { feedOption, nameArgument } from '../../shared/options.ts';
 import { histories } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
 import { historyText, more, nextText } from './text.ts';
@@ -18,14 +16,12 @@ export const addHistory = defineCommand(
       'was given up, and ends with one sentence that answers. Changes nothing.',
     more,
     argument: nameArgument,
-    secondArgument: { syntax: '<ADVERT>', help: 'the ID of the advert', schema: advertId },
-    options: {
-      feed: option(
-        'FEED',
-        'the feed that names it: adverts or orders',
-        v.optional(v.picklist(feedNames, 'expected adverts or orders'), 'adverts'),
-      ),
+    secondArgument: {
+      syntax: '<ADVERT>',
+      help: 'the ID of the advert, or with --feed orders of the order',
+      schema: advertId,
     },
+    options: { feed: feedOption },
   },
   async ({
     io,

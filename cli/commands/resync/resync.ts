@@ -1,17 +1,13 @@
-import * as v from 'valibot';
 import { UsageError } from '../../../operations/errors.ts';
 import { resync } from '../../../operations/resync.ts';
-import { feedNames } from '../../../shared/contract/feeds.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
-import { momentOption, nameArgument, option } from '../../shared/options.ts';
+import { feedOption, momentOption, nameArgument, option } from '../../shared/options.ts';
 import { withProgress } from '../../shared/progress.ts';
 import { connectedAccount } from '../../targets/connected-account.ts';
 import { catchUp } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
 import { more, progressText, resyncedLines } from './text.ts';
-
-const feedName = v.optional(v.picklist(feedNames, `expected ${feedNames.join(' or ')}`), 'adverts');
 
 export const addResync = defineCommand(
   {
@@ -22,7 +18,7 @@ export const addResync = defineCommand(
     more,
     argument: nameArgument,
     options: {
-      feed: option('FEED', 'which feed: adverts (default), or another one that is polled', feedName),
+      feed: feedOption,
       since: option('TIME', 'where reading begins, with its time zone (required)', momentOption),
     },
   },

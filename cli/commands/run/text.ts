@@ -1,6 +1,7 @@
 import { shownUrl } from '../../../embedded/webhooks/delivery.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
+import { webhookCommand } from '../../shared/webhook-command.ts';
 import { count } from '../../shared/wording.ts';
 
 export const more = `Every event is one line of JSON on standard output. On SIGTERM or SIGINT the run finishes what it is working on and ends with
@@ -53,7 +54,7 @@ export function summaryText(before: Totals, now: Totals): string {
 
 export const noSecretText = (target: Target, url: string): string =>
   `no secret is stored for webhook ${shownUrl(url)}, and every event is signed. Make a secret, store it, and give it to the ` +
-  `subscriber: \`${commandFor(target, `webhook ${shownUrl(url)} --secret-stdin`)}\``;
+  `subscriber: ${webhookCommand(target, url, (shown) => `webhook ${shown} --secret-stdin`)}`;
 
 export interface Undelivered {
   readonly url: string;

@@ -1,5 +1,6 @@
 import { shownUrl } from '../../../embedded/webhooks/delivery.ts';
-import { commandFor, type Target } from '../../shared/target.ts';
+import type { Target } from '../../shared/target.ts';
+import { webhookCommand } from '../../shared/webhook-command.ts';
 import { count } from '../../shared/wording.ts';
 
 export const more = `Every event is signed by Standard Webhooks (https://www.standardwebhooks.com): headers webhook-id (the eventId),
@@ -19,7 +20,7 @@ Examples:
 
 export const storedLines = (target: Target, url: string): string[] => [
   `Stored the secret of ${shownUrl(url)}.`,
-  `Next: \`${commandFor(target, `run --webhook ${shownUrl(url)}`)}\``,
+  `Next: ${webhookCommand(target, url, (shown) => `run --webhook ${shown}`)}`,
 ];
 
 export const changedText = (

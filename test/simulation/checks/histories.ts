@@ -41,11 +41,7 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
     const { name, generation } = account;
     // Its rows are being removed, and its messages let go.
     if (account.stop?.forgetting || history.isForgotten({ account: name, generation })) continue;
-    // Of adverts: the command knows nothing of orders.
-    const own = (listingsOf.get(`${name}/${generation}`) ?? []).filter(
-      ({ advertId }) => !advertId.startsWith('orders-'),
-    );
-    const listings = Map.groupBy(own, ({ advertId }) => advertId);
+    const listings = Map.groupBy(listingsOf.get(`${name}/${generation}`) ?? [], ({ advertId }) => advertId);
     let waiting = 0;
     for (const advertId of [...listings.keys(), strangerId]) {
       const feed =

@@ -96,6 +96,32 @@ describe('a second feed', () => {
     ]);
   });
 
+  it('has histories that history tells from those of adverts with the same ID', async () => {
+    const { run, local, control } = await connected();
+    control.setStatus('1001', 'active');
+    await run(both);
+    control.setOrder('1001', 'new');
+    control.setOrder('1001', 'paid');
+    await run(both);
+
+    const ofOrder = await local('history main 1001 --feed orders');
+    const ofAdvert = await local('history main 1001');
+
+    expect(ofOrder).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(ofOrder.stdout).toMatch(/^order 1001 of partner account main\n/);
+    expect(ofOrder.stdout).toMatch(/\nEvent 1 of order 1001 \(paid\), .* nothing of the order waits, /);
+    expect(ofAdvert.stdout).toMatch(/\nEvent 1 of advert 1001 \(active\), .* nothing of the advert waits, /);
+    const { stdout } = await local('history main 1001 --feed orders --json');
+    expect(JSON.parse(stdout)).toMatchObject({
+      feed: 'orders',
+      latest: { 'detail-type': 'OrderStatusChanged' },
+    });
+    expect(await local('history main 1001 --feed invoices')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('expected adverts or orders'),
+    });
+  });
+
   it('switched off keeps its place', async () => {
     const { run, control } = await connected();
     await run(both);
