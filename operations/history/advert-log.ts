@@ -1,5 +1,4 @@
 /** What the functions' logs tell of one advert: the lines that name it, and those of the pages that named it. */
-import type { FeedName } from '../../shared/contract/feeds.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 
 /** A line as a function wrote it. */
@@ -31,10 +30,9 @@ export interface LogLine {
   readonly reason?: string;
 }
 
-/** An advert, or an object of another feed. */
-export interface Owner {
+interface Advert {
   readonly partnerAccount: string;
-  readonly feed: FeedName;
+  /** As the log names it, unlike the objects of other feeds: `objectKeyOf` (shared/domain/history-key.ts). */
   readonly advertId: string;
 }
 
@@ -48,22 +46,16 @@ const isPlain = (id: string): boolean => /^[\w-]{1,64}$/.test(id);
  */
 export async function readAdvertLog(
   readLog: ReadLog,
-  owner: Owner,
+  advert: Advert,
   { pages, fromMs }: { readonly pages: readonly string[]; readonly fromMs: number },
 ): Promise<LogLine[]> {
-  const own = (await readLog({ words: [owner.advertId], fromMs })).flatMap((line) => linesOf(line, owner));
+  const own = (await readLog({ words: [advert.advertId], fromMs })).flatMap((line) => linesOf(line, advert));
   const named = [...new Set([...pages, ...own.map(({ correlationId }) => correlationId)])].filter(isPlain);
   const words = named.slice(-maxPages);
-  const ofPages = (words.length === 0 ? [] : await readLog({ words, fromMs })).flatMap((line) =>
-    lineOfPage(line, owner),
+  const ofPages = words.length === 0 ? [] : await readLog({ words, fromMs });
+  return [...own, ...ofPages.flatMap((line) => lineOfPage(line, advert))].sort((a, b) =>
+    a.at < b.at ? -1 : 1,
   );
-  // Objects of two feeds may have the same ID; the drain's line about a page names its feed.
-  const ofOthers = new Set(
-    ofPages.filter(({ feed }) => feed !== owner.feed).map(({ correlationId }) => correlationId),
-  );
-  return [...own, ...ofPages.map(({ feed: _feed, ...line }) => line)]
-    .filter(({ correlationId }) => !ofOthers.has(correlationId))
-    .sort((a, b) => (a.at < b.at ? -1 : 1));
 }
 
 /** The last that the log tells of each message, by the page that named it. */
@@ -90,7 +82,7 @@ const commonOf = ({ atMs, from }: RawLine, { level, message }: Fields) => ({
 });
 
 /** A line about the advert alone, or its part in the line of a batch (functions/fan-out/batch-log.ts). */
-function linesOf(line: RawLine, { partnerAccount, advertId }: Owner): LogLine[] {
+function linesOf(line: RawLine, { partnerAccount, advertId }: Advert): LogLine[] {
   const fields = fieldsOf(line);
   const common = commonOf(line, fields);
   if (Array.isArray(fields.pages)) {
@@ -118,12 +110,9 @@ function linesOf(line: RawLine, { partnerAccount, advertId }: Owner): LogLine[] 
 }
 
 /** What the drain says of a page as a whole. */
-function lineOfPage(line: RawLine, { partnerAccount }: Owner): (LogLine & { readonly feed: string })[] {
+function lineOfPage(line: RawLine, { partnerAccount }: Advert): LogLine[] {
   const fields = fieldsOf(line);
-  const isAbout = line.from === 'drain' && fields.partnerAccount === partnerAccount;
-  if (!isAbout || fields.advertId !== undefined) return [];
-  const { correlationId, feed } = fields;
-  return [
-    { ...commonOf(line, fields), correlationId: textOf(correlationId), feed: textOf(feed ?? 'adverts') },
-  ];
+  if (line.from !== 'drain' || fields.partnerAccount !== partnerAccount || fields.advertId !== undefined)
+    return [];
+  return [{ ...commonOf(line, fields), correlationId: textOf(fields.correlationId) }];
 }

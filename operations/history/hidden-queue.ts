@@ -1,8 +1,7 @@
 /** What can be said of messages in a queue that nobody can look at (SQS shows one only to who receives it). */
-import type { AdvertEvent } from '../../shared/contract/events.ts';
-import type { OrderEvent } from '../../shared/contract/order-events.ts';
-import { type LogLine, lastOfEach, type Owner, type ReadLog, readAdvertLog } from './advert-log.ts';
-import type { Waiting } from './answer.ts';
+import { type HistoryOwner, objectKeyOf } from '../../shared/domain/history-key.ts';
+import { type LogLine, lastOfEach, type ReadLog, readAdvertLog } from './advert-log.ts';
+import type { ObjectEvent, Waiting } from './answer.ts';
 
 export interface HiddenQueue {
   /** About how many messages it holds, of all adverts. */
@@ -20,9 +19,9 @@ const skewMs = 60_000;
 /** What the log and the queue's length tell of messages that nobody can look at. */
 export async function lookBehind(
   hiddenQueue: HiddenQueue | undefined,
-  owner: Owner,
+  owner: Pick<HistoryOwner, 'partnerAccount' | 'feed' | 'advertId'>,
   found: {
-    readonly latest: AdvertEvent | OrderEvent | undefined;
+    readonly latest: ObjectEvent | undefined;
     /** Of the partner account, s since 1970: what was listed before belongs to a history that is over. */
     readonly generation: number;
     /** Messages that are known to be elsewhere. */
@@ -39,7 +38,7 @@ export async function lookBehind(
   const pages = [...(metadata ? [metadata.correlationId] : []), ...elsewhere];
   const [length, log] = await Promise.all([
     hiddenQueue.length(),
-    readAdvertLog(hiddenQueue.readLog, owner, { pages, fromMs }),
+    readAdvertLog(hiddenQueue.readLog, { ...owner, advertId: objectKeyOf(owner) }, { pages, fromMs }),
   ]);
   const lastLogged = lastOfEach(log);
   const goesOn = [...lastLogged.values()].filter(

@@ -2,6 +2,7 @@
 import { type FeedName, feeds as feedValues } from '../../shared/contract/feeds.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
+import { type HistoryOwner, objectKeyOf } from '../../shared/domain/history-key.ts';
 import { isPublished, type PublishedEvents } from '../../shared/domain/published-events.ts';
 import { receiveCountOf } from '../../shared/domain/queue/position.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
@@ -10,7 +11,7 @@ import type { FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
 import type { WaitingMessage, WaitingMessages } from '../../shared/ports/parked-messages.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import { unknownAccount } from '../unknown-account.ts';
-import type { LogLine, Owner } from './advert-log.ts';
+import type { LogLine } from './advert-log.ts';
 import { answerOf, type HistoryOutcome, type Known, type ObjectEvent, type Waiting } from './answer.ts';
 import { dayMs, type HiddenQueue, lookBehind } from './hidden-queue.ts';
 
@@ -63,14 +64,18 @@ export interface AdvertHistory {
  */
 export async function readHistory(
   ports: HistoryPorts,
-  { partnerAccount, feed = 'adverts', advertId }: Pick<Owner, 'partnerAccount' | 'advertId'> & Partial<Owner>,
+  {
+    partnerAccount,
+    feed = 'adverts',
+    advertId,
+  }: Pick<HistoryOwner, 'partnerAccount' | 'advertId'> & Partial<HistoryOwner>,
   nowMs: number,
 ): Promise<AdvertHistory> {
   const account = (await ports.partnerAccounts.read(partnerAccount))?.value;
   if (!account) throw unknownAccount(await ports.partnerAccounts.list());
   const { generation } = account;
   // In the order in which a message moves on: one that does so meanwhile is seen twice rather than not at all.
-  const visible = await ports.waitingMessages.ofAdvert(partnerAccount, advertId);
+  const visible = await ports.waitingMessages.ofAdvert(partnerAccount, advertId, feed);
   const { letters } = await ports.letters.list({ partnerAccount });
   const key = { partnerAccount, generation, feed, advertId };
   const [row, feedStates, budget, published] = await Promise.all([
@@ -80,9 +85,7 @@ export async function readHistory(
     ports.publishedEvents(),
   ]);
   const latest = row?.envelope === undefined ? undefined : (JSON.parse(row.envelope) as ObjectEvent);
-  const own = letters.filter(
-    ({ letter }) => letter.advertId === advertId && (letter.message?.feed ?? 'adverts') === feed,
-  );
+  const own = letters.filter(({ letter }) => letter.advertId === objectKeyOf(key));
   const seen = visible
     .filter(({ message }) => message.generation === generation && message.feed === feed)
     .map(shownWaiting);

@@ -13,7 +13,7 @@ const { partitionKey: pk } = feedStateTable;
 export function createWaitingMessages(table: Table): WaitingMessages {
   return {
     seesQueue: false,
-    async ofAdvert(partnerAccount, advertId) {
+    async ofAdvert(partnerAccount, advertId, feed = 'adverts') {
       const pages = paginateQuery(
         { client: table.client },
         {
@@ -33,7 +33,7 @@ export function createWaitingMessages(table: Table): WaitingMessages {
         const read = messageIn(item.body?.S ?? '');
         if (!('message' in read)) return [];
         const { message } = read;
-        if (message.feed !== 'adverts' || message.advertId !== advertId) return [];
+        if (message.feed !== feed || message.advertId !== advertId) return [];
         return [{ message, place: 'parked' as const, receives: 0 }];
       });
     },

@@ -1,3 +1,4 @@
+import type { FeedName } from '../contract/feeds.ts';
 import type { ChangedAdvert } from '../contract/messages.ts';
 
 /** Messages that wait outside the queue for a person or the end of a pause; fan-out parks them. */
@@ -34,6 +35,6 @@ export interface WaitingMessage {
 export interface WaitingMessages {
   /** Whether the queue can be looked at; where it cannot (SQS), only parked messages are found. */
   readonly seesQueue: boolean;
-  /** Those of one advert, of every generation, oldest first. */
-  ofAdvert(partnerAccount: string, advertId: string): Promise<readonly WaitingMessage[]>;
+  /** Those of one advert, or of an object of another `feed`, of every generation, oldest first. */
+  ofAdvert(partnerAccount: string, advertId: string, feed?: FeedName): Promise<readonly WaitingMessage[]>;
 }

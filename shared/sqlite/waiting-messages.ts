@@ -21,11 +21,11 @@ export function createWaitingMessages(store: Store): WaitingMessages {
   );
   return {
     seesQueue: true,
-    async ofAdvert(partnerAccount, advertId) {
+    async ofAdvert(partnerAccount, advertId, feed = 'adverts') {
       const rows = store.read(() => select.all(partnerAccount, advertId)) as unknown as Row[];
       return rows.flatMap(({ body, place, receives, visible_at: until }) => {
         const read = messageIn(body);
-        if (!('message' in read) || read.message.feed !== 'adverts') return [];
+        if (!('message' in read) || read.message.feed !== feed) return [];
         return [{ message: read.message, place, receives, ...(until === null ? {} : { until }) }];
       });
     },

@@ -238,10 +238,10 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     sendParked,
     waitingMessages: {
       seesQueue: true,
-      async ofAdvert(partnerAccount, advertId) {
+      async ofAdvert(partnerAccount, advertId, feed = 'adverts') {
         const isMeant = ({ message }: { readonly message: ChangedAdvert }) =>
           message.partnerAccount === partnerAccount &&
-          message.feed === 'adverts' &&
+          message.feed === feed &&
           message.advertId === advertId;
         const parked = await parkingLot.oldest(partnerAccount, Number.POSITIVE_INFINITY);
         return [

@@ -72,10 +72,8 @@ async function asOnAws({ state, logged }: SimWorld) {
   return {
     waitingMessages: {
       seesQueue: false,
-      ofAdvert: async (partnerAccount: string, advertId: string) =>
-        (await state.waitingMessages.ofAdvert(partnerAccount, advertId)).filter(
-          ({ place }) => place === 'parked',
-        ),
+      ofAdvert: async (...owner: Parameters<typeof state.waitingMessages.ofAdvert>) =>
+        (await state.waitingMessages.ofAdvert(...owner)).filter(({ place }) => place === 'parked'),
     },
     hiddenQueue: {
       length: async () => waiting - parked.flat().length,

@@ -116,13 +116,7 @@ function logHas(...lines: readonly (readonly [group: string, fields: object])[])
 
 const drain = 'logs-of-DrainFunctionName';
 const fanOut = 'logs-of-FanOutFunctionName';
-const accepted = {
-  level: 'INFO',
-  message: 'page accepted',
-  partnerAccount: 'main',
-  feed: 'adverts',
-  correlationId: 'page-1',
-};
+const accepted = { level: 'INFO', message: 'page accepted', partnerAccount: 'main', correlationId: 'page-1' };
 const batch = (adverts: object, more = {}) => ({
   level: 'INFO',
   message: 'batch handled',
