@@ -240,9 +240,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
       seesQueue: true,
       async ofAdvert(partnerAccount, advertId, feed = 'adverts') {
         const isMeant = ({ message }: { readonly message: ChangedAdvert }) =>
-          message.partnerAccount === partnerAccount &&
-          message.feed === feed &&
-          message.advertId === advertId;
+          message.partnerAccount === partnerAccount && message.feed === feed && message.advertId === advertId;
         const parked = await parkingLot.oldest(partnerAccount, Number.POSITIVE_INFINITY);
         return [
           ...parked
