@@ -56,7 +56,7 @@ const feedsAtOnce = 10;
 const sweepMs = 60_000;
 /** Parked messages are released more often than by the rounds of polls: a run until idle waits for those of a short pause. */
 const releaseMs = 5_000;
-/** As often as on a stack (infra/constructs/audit.ts). */
+/** As often as on a stack (infra/constructs/monitoring/audit.ts). */
 const auditMs = 15 * 60_000;
 
 /** Runs the bridge until `signal` is aborted, or until idle. The caller holds the run lock (shared/sqlite/file/run-lock.ts). */

@@ -1,12 +1,12 @@
 import { Duration } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
-import { BridgeFunction } from './bridge-function.ts';
-import type { ChangedAdverts } from './changed-adverts.ts';
-import { rateBudget, readsAndRenewsTokens, usesFeedState } from './grants.ts';
-import { tokenReaderPathOf } from './partner-secrets.ts';
-import type { BridgeConfig } from './props/bridge-config.ts';
-import { Schedule } from './schedule.ts';
+import { BridgeFunction } from '../bridge-function.ts';
+import type { ChangedAdverts } from '../changed-adverts.ts';
+import { rateBudget, readsAndRenewsTokens, usesFeedState } from '../grants.ts';
+import { tokenReaderPathOf } from '../partner-secrets.ts';
+import type { BridgeConfig } from '../props/bridge-config.ts';
+import { Schedule } from '../schedule.ts';
 
 export interface AuditProps {
   readonly settings: BridgeConfig;
