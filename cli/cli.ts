@@ -19,6 +19,7 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['snapshot', async () => (await import('./commands/snapshot/snapshot.ts')).addSnapshot],
   ['replay', async () => (await import('./commands/replay/replay.ts')).addReplay],
   ['status', async () => (await import('./commands/status/status.ts')).addStatus],
+  ['stacks', async () => (await import('./commands/stacks/stacks.ts')).addStacks],
   ['doctor', async () => (await import('./commands/doctor/doctor.ts')).addDoctor],
   ['history', async () => (await import('./commands/history/history.ts')).addHistory],
   ['tail', async () => (await import('./commands/tail/tail.ts')).addTail],

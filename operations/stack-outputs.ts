@@ -1,6 +1,12 @@
-import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import {
+  CloudFormationClient,
+  DescribeStacksCommand,
+  paginateDescribeStacks,
+  type Stack,
+} from '@aws-sdk/client-cloudformation';
 import { outputs } from '../shared/contract/names.ts';
 import { CommandError } from './errors.ts';
+import { type StackPlace, textOfPlace } from './stack-place.ts';
 
 type OutputKey = keyof typeof outputs;
 /** Outputs that came after the first version, or with a setting: not every stack has them. */
@@ -21,17 +27,14 @@ export type StackOutputs = Readonly<
 >;
 
 /**
- * The names of the stack's resources, from its outputs. Those that only a later version's stack has may be undefined; a
+ * The names of the bridge's resources, from the outputs of its stack. Those that only a later version's stack has may be undefined; a
  * command that needs one takes it with {@link neededOutput}.
  *
- * @throws {CommandError} when there is no such stack, or it is no Advert Bridge
+ * @throws {CommandError} when there is no such stack or bridge, or when there are several and none is named
  * @see https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
  */
-export async function readStackOutputs(stack: string): Promise<StackOutputs> {
-  const client = new CloudFormationClient({
-    maxAttempts: 3,
-    requestHandler: { connectionTimeout: 3_000, requestTimeout: 10_000, throwOnRequestTimeout: true },
-  });
+export async function readStackOutputs({ stack, bridge }: StackPlace): Promise<StackOutputs> {
+  const client = cloudFormation();
   try {
     const { Stacks } = await client.send(new DescribeStacksCommand({ StackName: stack })).catch((cause) => {
       // CloudFormation names a missing stack only in the message.
@@ -42,22 +45,90 @@ export async function readStackOutputs(stack: string): Promise<StackOutputs> {
     });
     const found = Stacks?.[0];
     if (!found) throw await missing(stack, client);
-    const given = new Map(found.Outputs?.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
-    const entries = Object.entries(outputs).map(
-      ([key, output]) => [key as OutputKey, given.get(output)] as const,
-    );
-    const lacking = entries.flatMap(([key, value]) => (value || isLater(key) ? [] : [outputs[key]]));
+    const all = bridgesIn(found);
+    const [one, ...others] = bridge === undefined ? all : all.filter((each) => each.bridgeName === bridge);
+    const named = all.map(({ bridgeName }) => textOfPlace({ stack, bridge: bridgeName })).join(', ');
+    if (others.length > 0) {
+      throw new CommandError(`stack ${stack} has several bridges. Name one of them with --stack: ${named}`);
+    }
+    if (!one && all.length > 0)
+      throw new CommandError(`stack ${stack} has no bridge ${bridge}, but ${named}`);
+    const given = one ?? outputsOf(found, '');
+    const lacking = lackingIn(given);
     if (lacking.length > 0) {
       throw new CommandError(
         `stack ${stack} (${found.StackStatus}) has no output ${lacking.join(', ')}: it is no Advert Bridge, or its ` +
           'deployment has not ended. Deploy it with `npx cdk deploy`, or name another one with --stack',
       );
     }
-    return Object.fromEntries(entries) as StackOutputs;
+    return given as StackOutputs;
   } finally {
     client.destroy();
   }
 }
+
+export interface ListedBridge extends StackPlace {
+  /** Of Advert Bridge; null where an earlier version deployed the stack. */
+  readonly version: string | null;
+  readonly partnerBaseUrl: string | null;
+  /** Of the stack, as CloudFormation calls it: `CREATE_COMPLETE`. */
+  readonly status: string;
+}
+
+export interface BridgeList {
+  readonly region: string;
+  readonly bridges: readonly ListedBridge[];
+}
+
+/** Every bridge of the AWS account and region, by the outputs of the stacks there. */
+export async function listBridges(): Promise<BridgeList> {
+  const client = cloudFormation();
+  try {
+    const bridges: ListedBridge[] = [];
+    for await (const { Stacks = [] } of paginateDescribeStacks({ client }, {})) {
+      for (const found of Stacks) {
+        const all = bridgesIn(found);
+        for (const { bridgeName, version = null, partnerBaseUrl = null } of all) {
+          const place = { stack: found.StackName ?? '', ...(all.length > 1 && { bridge: bridgeName }) };
+          bridges.push({ ...place, version, partnerBaseUrl, status: found.StackStatus ?? 'unknown' });
+        }
+      }
+    }
+    return { region: await client.config.region(), bridges };
+  } finally {
+    client.destroy();
+  }
+}
+
+const cloudFormation = () =>
+  new CloudFormationClient({
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: 3_000, requestTimeout: 10_000, throwOnRequestTimeout: true },
+  });
+
+type GivenOutputs = Partial<Record<OutputKey, string>>;
+
+/** In a stack that has more than the bridge, its outputs begin with its place there: infra/advert-bridge.ts. */
+function bridgesIn(stack: Stack): GivenOutputs[] {
+  const keys = (stack.Outputs ?? []).map(({ OutputKey = '' }) => OutputKey);
+  // The name came later than other outputs; a stack of its own has them without a place.
+  const places = keys
+    .filter((key) => key.endsWith(outputs.bridgeName))
+    .map((key) => key.slice(0, -outputs.bridgeName.length));
+  return [...new Set(['', ...places])]
+    .map((place) => outputsOf(stack, place))
+    .filter((given) => lackingIn(given).length === 0);
+}
+
+function outputsOf(stack: Stack, place: string): GivenOutputs {
+  const values = new Map(stack.Outputs?.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
+  return Object.fromEntries(
+    Object.entries(outputs).map(([key, name]) => [key, values.get(`${place}${name}`)]),
+  );
+}
+
+const lackingIn = (given: GivenOutputs): string[] =>
+  (Object.keys(outputs) as OutputKey[]).flatMap((key) => (given[key] || isLater(key) ? [] : [outputs[key]]));
 
 const isLater = (key: OutputKey): boolean => (laterOutputs as readonly string[]).includes(key);
 
@@ -75,6 +146,6 @@ async function missing(stack: string, client: CloudFormationClient): Promise<Com
   const region = await client.config.region();
   return new CommandError(
     `there is no stack ${stack} in region ${region} of this AWS account. Deploy it with \`npx cdk deploy\`, ` +
-      'name another one with --stack, choose another region with AWS_REGION, or give --local DIR for an embedded bridge',
+      'name another one with --stack (`advert-bridge stacks` lists them), choose another region with AWS_REGION, or give --local DIR for an embedded bridge',
   );
 }

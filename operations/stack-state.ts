@@ -2,6 +2,7 @@
 import { CloudWatchClient, GetMetricDataCommand, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
 import { type LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
+import { alarmOfBridge } from '../shared/contract/names.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
 export interface StackState {
@@ -21,7 +22,7 @@ export interface StackState {
 }
 
 export interface RaisedAlarm {
-  /** Without the stack's name. */
+  /** Without the bridge's name. */
   readonly name: string;
   /** What the alarm says of itself, the place in the runbook included. */
   readonly says: string;
@@ -29,7 +30,8 @@ export interface RaisedAlarm {
 }
 
 export interface StackPlaces {
-  readonly stack: string;
+  /** Name of the bridge. */
+  readonly bridge: string;
   readonly outputs: StackOutputs;
   readonly lambda: LambdaClient;
 }
@@ -39,7 +41,7 @@ const missing = 'missing';
 
 /** Looks at everything side by side. What AWS does not show is in `unseen`, and hides nothing else. */
 export async function readStackState(
-  { stack, outputs, lambda }: StackPlaces,
+  { bridge, outputs, lambda }: StackPlaces,
   nowMs: number,
 ): Promise<StackState> {
   const cloudWatch = new CloudWatchClient();
@@ -55,7 +57,7 @@ export async function readStackState(
     const [schedule, mapping, alarms, oldest] = await Promise.all([
       seen('the schedules', scheduleState(scheduler, outputs)),
       seen("fan-out's event source mapping", mappingState(lambda, outputs.fanOutFunctionName)),
-      seen('the alarms', raisedAlarms(cloudWatch, stack)),
+      seen('the alarms', raisedAlarms(cloudWatch, bridge)),
       seen('the age of the oldest message', oldestMessage(cloudWatch, outputs.queueUrl, nowMs)),
     ]);
     return {
@@ -106,16 +108,16 @@ async function mappingState(client: LambdaClient, functionName: string) {
 }
 
 /** @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_DescribeAlarms.html */
-async function raisedAlarms(client: CloudWatchClient, stack: string): Promise<RaisedAlarm[]> {
+async function raisedAlarms(client: CloudWatchClient, bridge: string): Promise<RaisedAlarm[]> {
   const raised: RaisedAlarm[] = [];
-  const prefix = `${stack}-`;
   for await (const { MetricAlarms = [] } of paginateDescribeAlarms(
     { client },
-    { AlarmNamePrefix: prefix, StateValue: 'ALARM' },
+    { AlarmNamePrefix: `${bridge}-`, StateValue: 'ALARM' },
   )) {
     for (const { AlarmName = '', AlarmDescription = '', StateUpdatedTimestamp } of MetricAlarms) {
+      const name = alarmOfBridge(AlarmName, bridge);
       const since = StateUpdatedTimestamp?.toISOString() ?? null;
-      raised.push({ name: AlarmName.slice(prefix.length), says: AlarmDescription, since });
+      if (name !== undefined) raised.push({ name, says: AlarmDescription, since });
     }
   }
   return raised;

@@ -140,7 +140,7 @@ function addTargetOptions(command: Command, where: Where): void {
     .addOption(
       new Option(
         '--stack <NAME>',
-        `without --local: for the bridge deployed as this CloudFormation stack (default: ${stackName})`,
+        `without --local: for the bridge deployed in this CloudFormation stack; STACK/BRIDGE where it has several (default: ${stackName})`,
       ).conflicts('local'),
     );
 }

@@ -1,5 +1,6 @@
 /** What went wrong, as one message for a person that says what to do. */
 import { CommandError, UsageError } from '../../operations/errors.ts';
+import { textOfPlace } from '../../operations/stack-place.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { feeds } from '../../shared/contract/feeds.ts';
 import { isAboutSecret } from '../../shared/contract/names.ts';
@@ -101,7 +102,7 @@ const explanations: Partial<Record<FaultKind, (fault: PartnerError, place: Place
 };
 
 const urlOf = ({ baseUrl, target }: Place): string =>
-  baseUrl ?? (target.kind === 'stack' ? `the base URL of stack ${target.stack}` : 'its base URL');
+  baseUrl ?? (target.kind === 'stack' ? `the base URL of stack ${textOfPlace(target)}` : 'its base URL');
 
 const baseUrlAdvice = ({ target }: Place): string =>
   'Is the base URL right? ' +

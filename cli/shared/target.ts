@@ -1,4 +1,5 @@
 import { UsageError } from '../../operations/errors.ts';
+import { type StackPlace, textOfPlace } from '../../operations/stack-place.ts';
 import { stackName } from '../../shared/contract/names.ts';
 import { programName } from './program.ts';
 
@@ -6,9 +7,8 @@ export interface LocalTarget {
   readonly kind: 'local';
   readonly dir: string;
 }
-export interface StackTarget {
+export interface StackTarget extends StackPlace {
   readonly kind: 'stack';
-  readonly stack: string;
 }
 /** Which bridge is meant: the embedded one whose state is in a folder, or a deployed stack. */
 export type Target = LocalTarget | StackTarget;
@@ -16,10 +16,12 @@ export type Target = LocalTarget | StackTarget;
 /** @throws {UsageError} for an empty or impossible name */
 export function targetOf({ local, stack = stackName }: { local?: unknown; stack?: unknown }): Target {
   if (local !== undefined) return localTarget(local, '');
-  if (typeof stack === 'string' && /^[A-Za-z][A-Za-z0-9-]{0,127}$/.test(stack)) {
-    return { kind: 'stack', stack };
-  }
-  throw new UsageError('--stack: expected the name of a CloudFormation stack, such as AdvertBridge');
+  const [, name, bridge] =
+    /^([A-Za-z][A-Za-z0-9-]{0,127})(?:\/([A-Za-z][A-Za-z0-9-]{0,63}))?$/.exec(String(stack)) ?? [];
+  if (name !== undefined) return { kind: 'stack', stack: name, ...(bridge !== undefined && { bridge }) };
+  throw new UsageError(
+    '--stack: expected the name of a CloudFormation stack, such as AdvertBridge, or STACK/BRIDGE where it has several bridges',
+  );
 }
 
 /** @param why said when --local is missing. @throws {UsageError} when it is missing or empty */
@@ -34,7 +36,8 @@ export function localTarget(dir: unknown, why: string): LocalTarget {
 /** A command line that a person can copy, for the same bridge. */
 export function commandFor(target: Target, command: string): string {
   if (target.kind === 'local') return `${programName()} ${command} --local ${quoted(target.dir)}`;
-  return `${programName()} ${command}${target.stack === stackName ? '' : ` --stack ${target.stack}`}`;
+  const stack = textOfPlace(target);
+  return `${programName()} ${command}${stack === stackName ? '' : ` --stack ${stack}`}`;
 }
 
 /** What a person does next, once adverts are in the queue: the embedded bridge has to run, a stack does by itself. */

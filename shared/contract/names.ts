@@ -132,3 +132,10 @@ export const alarms = {
   /** Only with the setting `auditSample`. */
   auditDifferences: 'AuditDifferences',
 } as const;
+
+/** What an alarm is called in a bridge, such as `FunctionErrors-FanOut`; undefined for one that is not of this bridge. */
+export function alarmOfBridge(alarmName: string, bridgeName: string): string | undefined {
+  const rest = alarmName.startsWith(`${bridgeName}-`) ? alarmName.slice(bridgeName.length + 1) : '';
+  // A bridge `Shop-2` beside `Shop` has other headings after `Shop-`.
+  return Object.values(alarms).some((heading) => `${rest}-`.startsWith(`${heading}-`)) ? rest : undefined;
+}

@@ -1,3 +1,4 @@
+import { textOfPlace } from '../../../operations/stack-place.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 
 export const more = `Examples:
@@ -8,7 +9,7 @@ export const more = `Examples:
 A bridge that is running uses new credentials within five minutes, and at once when the old ones are rejected.`;
 
 export function storedLines(target: Target, isAccepted: boolean): string[] {
-  const where = target.kind === 'local' ? target.dir : `stack ${target.stack}`;
+  const where = target.kind === 'local' ? target.dir : `stack ${textOfPlace(target)}`;
   return [
     `Stored the application's credentials in ${where}.`,
     ...(isAccepted ? ['The partner service accepts them.'] : []),

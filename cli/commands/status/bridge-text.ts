@@ -1,5 +1,6 @@
 /** What `status` says of the bridge as a whole: the queue, the pauses, what AWS runs, and a sentence for each cause. */
 import type { ShownPause } from '../../../operations/account-status.ts';
+import { textOfPlace } from '../../../operations/stack-place.ts';
 import type { Status } from '../../../operations/status.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import { count, duration } from '../../shared/wording.ts';
@@ -20,7 +21,7 @@ export function bridgeLines(status: Status, target: Target, nowMs: number, versi
     lines.push(
       `rate budget: taken for ${duration(budget.reservedSeconds)} ahead, and so long a new request waits`,
     );
-  if (target.kind === 'stack') lines.push(stackLine(status, target.stack, versions));
+  if (target.kind === 'stack') lines.push(stackLine(status, textOfPlace(target), versions));
   if (paused) lines.push(`The whole bridge is ${pausedText(paused, commandFor(target, 'resume'))}`);
   if (pausedUntil !== null && !circuit) {
     const seconds = Math.ceil((Date.parse(pausedUntil) - nowMs) / 1000);

@@ -18,7 +18,7 @@ export async function openStackBridge(
   place: Place,
   onClose: (close: () => void) => void,
 ) {
-  const outputs: StackOutputs = await readStackOutputs(target.stack);
+  const outputs: StackOutputs = await readStackOutputs(target);
   const clients = {
     dynamoDb: dynamoDbClient(),
     sqs: sqsClient(),
@@ -36,6 +36,8 @@ export async function openStackBridge(
     outputs,
     clients,
     secretNames,
+    /** What its alarms begin with. */
+    name: outputs.bridgeName ?? target.stack,
     feedStateTable: { client: clients.dynamoDb, name: outputs.feedStateTableName },
     advertStatusTable: { client: clients.dynamoDb, name: outputs.advertStatusTableName },
     queue: { client: clients.sqs, url: outputs.queueUrl },

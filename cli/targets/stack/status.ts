@@ -7,8 +7,8 @@ import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import type { StackBridge } from './bridge.ts';
 
 export function stackStatusPorts(bridge: StackBridge): StatusPorts {
-  const { feedStateTable: table, queue, deadLetterQueue, outputs, clients, target } = bridge;
-  const places = { stack: target.stack, outputs, lambda: clients.lambda };
+  const { feedStateTable: table, queue, deadLetterQueue, outputs, clients, name } = bridge;
+  const places = { bridge: name, outputs, lambda: clients.lambda };
   return {
     partnerAccounts: createPartnerAccounts(table),
     feedStates: createFeedStates(table),

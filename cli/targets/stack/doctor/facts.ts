@@ -9,6 +9,7 @@ import { SNSClient } from '@aws-sdk/client-sns';
 import { STSClient } from '@aws-sdk/client-sts';
 import { SkippedError } from '../../../../operations/doctor.ts';
 import { eventBridgeClient } from '../../../../shared/aws/clients.ts';
+import { alarmOfBridge } from '../../../../shared/contract/names.ts';
 import type { Place } from '../../../shared/explain.ts';
 import type { StackTarget } from '../../../shared/target.ts';
 import { openStackBridge, type StackBridge } from '../bridge.ts';
@@ -21,7 +22,7 @@ export interface Facts {
   readonly opened: () => Promise<StackBridge>;
   /** @throws {SkippedError} where the stack cannot be used */
   readonly bridge: () => Promise<StackBridge>;
-  /** The stack's resources of a CloudFormation type. @throws {SkippedError} likewise */
+  /** The bridge's resources of a CloudFormation type: tables, queues or alarms. @throws {SkippedError} likewise */
   readonly resources: (type: string) => Promise<readonly Resource[]>;
 }
 
@@ -58,11 +59,18 @@ export function readFacts(target: StackTarget, place: Place, onClose: (close: ()
     });
 
   const listed = once(async () => {
-    await bridge();
+    const { outputs, name } = await bridge();
     const all: StackResourceSummary[] = [];
     const pages = paginateListStackResources({ client: clients.cloudFormation }, { StackName: target.stack });
     for await (const page of pages) all.push(...(page.StackResourceSummaries ?? []));
-    return all;
+    // Somebody's stack has more than the bridge.
+    const own: readonly (string | undefined)[] = [
+      ...[outputs.feedStateTableName, outputs.advertStatusTableName],
+      ...[outputs.queueUrl, outputs.deadLetterQueueUrl],
+    ];
+    return all.filter(
+      ({ PhysicalResourceId: id = '' }) => own.includes(id) || alarmOfBridge(id, name) !== undefined,
+    );
   });
 
   return {

@@ -1,0 +1,153 @@
+import {
+  CloudFormationClient,
+  CloudFormationServiceException,
+  DescribeStacksCommand,
+  type Stack,
+} from '@aws-sdk/client-cloudformation';
+import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { readStackOutputs } from '../../../operations/stack-outputs.ts';
+import { outputs } from '../../../shared/contract/names.ts';
+import { mockClient } from '../../helpers/aws/mock-client.ts';
+import { describedStack } from '../../helpers/aws/stack-outputs.ts';
+import { stubAws } from '../../helpers/aws/stub-aws.ts';
+import { cli } from './run-cli.ts';
+
+const cloudFormation = mockClient(CloudFormationClient);
+const secrets = mockClient(SecretsManagerClient);
+
+/** The outputs of one bridge at `place` of a stack; each value is the output's name behind the bridge's. */
+const bridgeAt = (place: string, bridge: string) =>
+  Object.values(outputs).map((name) => ({
+    OutputKey: `${place}${name}`,
+    OutputValue: name === outputs.bridgeName ? bridge : `${bridge}.${name}`,
+  }));
+const stackOf = (name: string, Outputs: Stack['Outputs'] = []): Stack => ({
+  ...{ StackName: name, StackStatus: 'UPDATE_COMPLETE', CreationTime: new Date() },
+  Outputs: [...Outputs, { OutputKey: 'SiteUrl', OutputValue: 'https://shop.example' }],
+});
+
+const own = describedStack({ Version: '0.2.0', PartnerBaseUrl: 'https://partner.example' });
+const shop = stackOf('Shop', [...bridgeAt('Adverts', 'Shop'), ...bridgeAt('Second', 'Second')]);
+const single = stackOf('Search', bridgeAt('DeepBridge', 'Bridge'));
+/** As the first version made it. */
+const old: Stack = {
+  ...describedStack(),
+  StackName: 'Old',
+  Outputs: describedStack().Outputs?.filter(
+    ({ OutputKey = '' }) => !['BridgeName', 'PartnerBaseUrl', 'Version', 'Doctor'].includes(OutputKey),
+  ),
+};
+
+const all = [own, stackOf('Website'), shop, single, old];
+
+beforeEach(() => {
+  for (const mock of [cloudFormation, secrets]) mock.reset();
+  stubAws({});
+  cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: all });
+  for (const stack of all) {
+    cloudFormation.on(DescribeStacksCommand, { StackName: stack.StackName }).resolves({ Stacks: [stack] });
+  }
+});
+afterAll(() => {
+  for (const mock of [cloudFormation, secrets]) mock.restore();
+});
+
+describe('stacks', () => {
+  it('lists the bridges, each by what --stack takes', async () => {
+    const { exitCode, stdout, stderr } = await cli('stacks');
+
+    expect(stdout.trimEnd().split('\n')).toEqual([
+      'AdvertBridge: version 0.2.0, CREATE_COMPLETE, from https://partner.example in eu-central-1',
+      'Shop/Shop: version Shop.Version, UPDATE_COMPLETE, from Shop.PartnerBaseUrl in eu-central-1',
+      'Shop/Second: version Second.Version, UPDATE_COMPLETE, from Second.PartnerBaseUrl in eu-central-1',
+      'Search: version Bridge.Version, UPDATE_COMPLETE, from Bridge.PartnerBaseUrl in eu-central-1',
+      'Old: version unknown, CREATE_COMPLETE, in eu-central-1',
+    ]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  });
+
+  it('gives the same as JSON', async () => {
+    const { stdout } = await cli('stacks --json');
+
+    const { region, bridges } = JSON.parse(stdout);
+    expect(region).toBe('eu-central-1');
+    expect(bridges).toHaveLength(5);
+    expect(bridges[1]).toEqual({
+      ...{ stack: 'Shop', bridge: 'Shop', version: 'Shop.Version', status: 'UPDATE_COMPLETE' },
+      partnerBaseUrl: 'Shop.PartnerBaseUrl',
+    });
+    expect(bridges[4]).toMatchObject({ stack: 'Old', version: null, partnerBaseUrl: null });
+  });
+
+  it('reads every page of the list', async () => {
+    cloudFormation
+      .on(DescribeStacksCommand)
+      .resolvesOnce({ Stacks: [stackOf('Website')], NextToken: 'more' })
+      .resolvesOnce({ Stacks: [single] });
+
+    expect((await cli('stacks')).stdout).toMatch(/^Search: /);
+  });
+
+  it('says where it looked, when there is none', async () => {
+    cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: [stackOf('Website')] });
+
+    const { exitCode, stdout } = await cli('stacks');
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^No bridge is deployed in region eu-central-1 of this AWS account/);
+  });
+
+  it('says what AWS denies', async () => {
+    const message = 'not authorized to perform: cloudformation:DescribeStacks';
+    const denied = { name: 'AccessDenied', message, $fault: 'client', $metadata: {} } as const;
+    cloudFormation.on(DescribeStacksCommand).rejects(new CloudFormationServiceException(denied));
+
+    expect(await cli('stacks')).toMatchObject({
+      exitCode: 1,
+      stderr: `advert-bridge: AWS denies it: ${message}\n`,
+    });
+  });
+});
+
+describe('--stack', () => {
+  it('finds the only bridge of a stack, wherever it stands in it', async () => {
+    expect(await readStackOutputs({ stack: 'Search' })).toMatchObject({ queueUrl: 'Bridge.QueueUrl' });
+  });
+
+  it('finds the one that is named, of several', async () => {
+    expect(await readStackOutputs({ stack: 'Shop', bridge: 'Second' })).toMatchObject({
+      bridgeName: 'Second',
+      feedStateTableName: 'Second.FeedStateTableName',
+    });
+  });
+
+  it.each([
+    ['Shop', 'stack Shop has several bridges. Name one of them with --stack: Shop/Shop, Shop/Second'],
+    ['Shop/Third', 'stack Shop has no bridge Third, but Shop/Shop, Shop/Second'],
+    ['Website', 'stack Website (UPDATE_COMPLETE) has no output EventBusName, '],
+  ])('%s: says which there are', async (place, message) => {
+    const ended = await cli(`status --stack ${place}`);
+
+    expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(ended.stderr).toContain(message);
+  });
+
+  it("leads to the bridge's own secrets, and hints name it", async () => {
+    secrets.on(PutSecretValueCommand).resolves({});
+
+    const ended = await cli('application --stack Shop/Second --client-id a --client-secret-stdin', {
+      stdin: 'hush',
+    });
+
+    expect(secrets.commandCalls(PutSecretValueCommand)[0]?.args[0].input.SecretId).toBe('Second/application');
+    expect(ended.stderr).toContain('connect NAME --stack Shop/Second');
+  });
+
+  it.each(['Shop/', '/Second', 'a/b/c', 'a b'])('%j is no place', async (place) => {
+    const { exitCode, stderr } = await cli(['status', '--stack', place]);
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--stack: expected the name of a CloudFormation stack');
+  });
+});
