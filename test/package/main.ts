@@ -61,83 +61,112 @@ try {
     );
   }
   const { lowest, withLowest } = await lowestNode(repository, folder, atHome);
-  await step('both install into a new project', async () => {
-    await writeFile(
-      join(project, 'package.json'),
-      JSON.stringify({ name: 'search', private: true, type: 'module' }),
-    );
-    const others = ['typescript', '@types/node', '@aws-sdk/client-dynamodb', 'aws-cdk-lib', 'constructs'];
-    await installs(project, atHome, tarball, kit, ...others.map(versioned));
-  });
-  await step('each brings the schema library and nothing else', async () => {
-    for (const name of ['advert-bridge', 'advert-bridge-kit']) {
-      const manifest = join(project, 'node_modules', name, 'package.json');
-      const brought = Object.keys(JSON.parse(await readFile(manifest, 'utf8')).dependencies).join(' ');
-      expect(brought === 'valibot' && Object.keys(dependencies).length === 1, `${name} brings ${brought}`);
-    }
-  });
-  await step('its bill of materials names what is inside it', async () => {
-    const installed = join(project, 'node_modules/advert-bridge');
-    const sbom = JSON.parse(await readFile(join(installed, 'dist/sbom.cdx.json'), 'utf8'));
-    const licenses = await readFile(join(installed, 'dist/cli/THIRD-PARTY-LICENSES.txt'), 'utf8');
-    return checkSbom(sbom, { version, licenses, dependencies: Object.keys(dependencies) });
-  });
-  await step("README's snippets compile there", async () => {
-    const files = ['test/docs/subscribe.ts', 'test/docs/handle.ts', 'test/package/fresh/run.ts'];
-    for (const file of files) await cp(join(repository, file), join(project, file));
-    const flags = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
-    const paths = ['--rootDir', 'test', '--outDir', 'out', '--rewriteRelativeImportExtensions'];
-    await succeeds(project, atHome, 'npx', 'tsc', ...flags, ...paths, 'test/package/fresh/run.ts');
-  });
-  await step(`and run, with Node ${lowest}`, () =>
-    succeeds(project, { ...withLowest, ...aws }, 'node', 'out/package/fresh/run.js'),
-  );
-  await checkCommonJs({ repository, folder, kit, env: withLowest }, versioned);
-  await step('a stack with AdvertSubscription compiles there and runs', async () => {
-    const file = 'test/docs/subscription-elsewhere.ts';
-    await cp(join(repository, file), join(project, file));
-    const flags = ['--strict', '--skipLibCheck', 'false', '--module', 'nodenext', '--target', 'es2022'];
-    await succeeds(
-      project,
-      atHome,
-      'npx',
-      'tsc',
-      ...flags,
-      '--types',
-      'node',
-      '--rootDir',
-      'test',
-      '--outDir',
-      'out',
-      file,
-    );
-    await succeeds(project, atHome, 'node', 'out/docs/subscription-elsewhere.js');
-  });
-  await step('every snippet of the pages compiles there', async () => {
-    const others = ['@types/aws-lambda', '@aws-sdk/client-sqs', '@middy/core', '@opentelemetry/api'];
-    await installs(project, atHome, ...others.map(versioned));
-    const files = globSync('test/docs/*.ts', { cwd: repository, exclude: ['**/*.test.ts'] });
-    for (const file of files) await cp(join(repository, file), join(project, file));
-    const flags = ['--strict', '--noEmit', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2024'];
-    await succeeds(project, atHome, 'npx', 'tsc', ...flags, '--types', 'node', ...files);
-    return `${files.length} of them`;
-  });
-  await step('its pages link only to what it has', async () => {
-    const installed = join(project, 'node_modules/advert-bridge');
-    const pages = globSync('{*.md,docs/**/*.md}', { cwd: installed });
-    const missing: string[] = [];
-    for (const page of pages) {
-      const text = await readFile(join(installed, page), 'utf8');
-      for (const [, target = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)(#[^)]*)?\)/g)) {
-        if (!existsSync(join(installed, dirname(page), target))) missing.push(`${page}: ${target}`);
-      }
-    }
-    expect(missing.length === 0, missing.join('\n'));
-    return `${pages.length} pages`;
-  });
   // The other team's Node: it runs TypeScript as it is.
   const withNode24 = { PATH: `${join(repository, 'node_modules/node/bin')}${delimiter}${path}` };
-  for (const name of ['minimal', 'search-index']) {
+
+  const inProject = async () => {
+    await step('both install into a new project', async () => {
+      await writeFile(
+        join(project, 'package.json'),
+        JSON.stringify({ name: 'search', private: true, type: 'module' }),
+      );
+      const others = ['typescript', '@types/node', '@aws-sdk/client-dynamodb', 'aws-cdk-lib', 'constructs'];
+      await installs(project, atHome, tarball, kit, ...others.map(versioned));
+    });
+    await step('each brings the schema library and nothing else', async () => {
+      for (const name of ['advert-bridge', 'advert-bridge-kit']) {
+        const manifest = join(project, 'node_modules', name, 'package.json');
+        const brought = Object.keys(JSON.parse(await readFile(manifest, 'utf8')).dependencies).join(' ');
+        expect(brought === 'valibot' && Object.keys(dependencies).length === 1, `${name} brings ${brought}`);
+      }
+    });
+    await step('its bill of materials names what is inside it', async () => {
+      const installed = join(project, 'node_modules/advert-bridge');
+      const sbom = JSON.parse(await readFile(join(installed, 'dist/sbom.cdx.json'), 'utf8'));
+      const licenses = await readFile(join(installed, 'dist/cli/THIRD-PARTY-LICENSES.txt'), 'utf8');
+      return checkSbom(sbom, { version, licenses, dependencies: Object.keys(dependencies) });
+    });
+    await step("README's snippets compile there", async () => {
+      const files = ['test/docs/subscribe.ts', 'test/docs/handle.ts', 'test/package/fresh/run.ts'];
+      for (const file of files) await cp(join(repository, file), join(project, file));
+      const flags = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
+      const paths = ['--rootDir', 'test', '--outDir', 'out', '--rewriteRelativeImportExtensions'];
+      await succeeds(project, atHome, 'npx', 'tsc', ...flags, ...paths, 'test/package/fresh/run.ts');
+    });
+    await step(`and run, with Node ${lowest}`, () =>
+      succeeds(project, { ...withLowest, ...aws }, 'node', 'out/package/fresh/run.js'),
+    );
+    await step('a stack with AdvertSubscription compiles there and runs', async () => {
+      const file = 'test/docs/subscription-elsewhere.ts';
+      await cp(join(repository, file), join(project, file));
+      const flags = ['--strict', '--skipLibCheck', 'false', '--module', 'nodenext', '--target', 'es2022'];
+      await succeeds(
+        project,
+        atHome,
+        'npx',
+        'tsc',
+        ...flags,
+        '--types',
+        'node',
+        '--rootDir',
+        'test',
+        '--outDir',
+        'out',
+        file,
+      );
+      await succeeds(project, atHome, 'node', 'out/docs/subscription-elsewhere.js');
+    });
+    await step('every snippet of the pages compiles there', async () => {
+      const others = ['@types/aws-lambda', '@aws-sdk/client-sqs', '@middy/core', '@opentelemetry/api'];
+      await installs(project, atHome, ...others.map(versioned));
+      const files = globSync('test/docs/*.ts', { cwd: repository, exclude: ['**/*.test.ts'] });
+      for (const file of files) await cp(join(repository, file), join(project, file));
+      const flags = ['--strict', '--noEmit', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2024'];
+      await succeeds(project, atHome, 'npx', 'tsc', ...flags, '--types', 'node', ...files);
+      return `${files.length} of them`;
+    });
+    await step('its pages link only to what it has', async () => {
+      const installed = join(project, 'node_modules/advert-bridge');
+      const pages = globSync('{*.md,docs/**/*.md}', { cwd: installed });
+      const missing: string[] = [];
+      for (const page of pages) {
+        const text = await readFile(join(installed, page), 'utf8');
+        for (const [, target = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)(#[^)]*)?\)/g)) {
+          if (!existsSync(join(installed, dirname(page), target))) missing.push(`${page}: ${target}`);
+        }
+      }
+      expect(missing.length === 0, missing.join('\n'));
+      return `${pages.length} pages`;
+    });
+    await step(`npx advert-bridge --help, with Node ${lowest}`, async () => {
+      const help = await succeeds(project, withLowest, 'npx', 'advert-bridge', '--help');
+      expect(help.startsWith('Usage: advert-bridge'), help);
+      expect(help.includes('\n  npx advert-bridge run --local'), `its examples are not called so\n${help}`);
+    });
+    await step('npx advert-bridge status --local: state that is not there', async () => {
+      const { code, err } = await run(
+        project,
+        atHome,
+        'npx',
+        'advert-bridge',
+        'status',
+        '--local',
+        './state',
+      );
+      expect(code === 1 || code === 2, `exit ${code}\n${err}`);
+      expect(!/unexpected|at .*:\d+:\d+/.test(err), err);
+      return err.split('\n').find((line) => line.startsWith('advert-bridge:'));
+    });
+    await step('npx advert-bridge status: the SDK inside it, and a stack that is not there', async () => {
+      const nowhere = { ...atHome, ...aws, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' };
+      const { code, err } = await run(project, nowhere, 'npx', 'advert-bridge', 'status');
+      expect(
+        code === 1 && err.includes('AWS cannot be reached at http://127.0.0.1:9'),
+        `exit ${code}\n${err}`,
+      );
+    });
+  };
+  const ofExample = async (name: string) => {
     const example = join(folder, name);
     await step(`examples/${name}: copied out of the repository, its tests pass`, async () => {
       await cp(join(repository, 'examples', name), example, { recursive: true });
@@ -147,47 +176,40 @@ try {
       const said = await succeeds(example, withNode24, 'npm', 'test');
       return /Tests .*passed.*/.exec(stripVTControlCharacters(said))?.[0];
     });
-    await step('… and it synthesizes', async () => {
+    await step(`examples/${name}: … and it synthesizes`, async () => {
       const template = await succeeds(example, withNode24, 'npx', 'cdk', 'synth', '--no-notices');
       expect(template.includes('AWS::Events::Rule'), template);
     });
-  }
-  await step(`npx advert-bridge --help, with Node ${lowest}`, async () => {
-    const help = await succeeds(project, withLowest, 'npx', 'advert-bridge', '--help');
-    expect(help.startsWith('Usage: advert-bridge'), help);
-    expect(help.includes('\n  npx advert-bridge run --local'), `its examples are not called so\n${help}`);
-  });
-  const empty = join(folder, 'empty');
-  await mkdir(empty);
-  await cp(tarball, join(empty, basename(tarball)));
-  await step(
-    'from an empty folder, npx of the tarball runs the demo to 20 events, whatever Node is there',
-    async () => {
-      const demo = ['--yes', `./${basename(tarball)}`, 'demo', '--changes', '20'];
-      const events = (await succeeds(empty, withLowest, 'npx', ...demo)).split('\n');
-      const types = new Set(events.map((line) => JSON.parse(line)['detail-type']));
-      expect(events.length === 20 && [...types].join() === 'AdvertStatusChanged', events.join('\n'));
-      expect((await readdir(empty)).length === 1, 'it leaves something there');
-      return `${events.length} events`;
-    },
-  );
-  await step('npx --package of the tarball: hints are written so', async () => {
-    const npx = ['--yes', '--package', tarball, 'advert-bridge'];
-    const { code, err } = await run(empty, withNode24, 'npx', ...npx, 'status', '--local', 'state');
-    const command = `npx --package ${tarball} advert-bridge application`;
-    expect(code === 1 && err.includes(command), `exit ${code}\n${err}`);
-  });
-  await step('npx advert-bridge status --local: state that is not there', async () => {
-    const { code, err } = await run(project, atHome, 'npx', 'advert-bridge', 'status', '--local', './state');
-    expect(code === 1 || code === 2, `exit ${code}\n${err}`);
-    expect(!/unexpected|at .*:\d+:\d+/.test(err), err);
-    return err.split('\n').find((line) => line.startsWith('advert-bridge:'));
-  });
-  await step('npx advert-bridge status: the SDK inside it, and a stack that is not there', async () => {
-    const nowhere = { ...atHome, ...aws, AWS_ENDPOINT_URL: 'http://127.0.0.1:9' };
-    const { code, err } = await run(project, nowhere, 'npx', 'advert-bridge', 'status');
-    expect(code === 1 && err.includes('AWS cannot be reached at http://127.0.0.1:9'), `exit ${code}\n${err}`);
-  });
+  };
+  const fromNothing = async () => {
+    const empty = join(folder, 'empty');
+    await mkdir(empty);
+    await cp(tarball, join(empty, basename(tarball)));
+    await step(
+      'from an empty folder, npx of the tarball runs the demo to 20 events, whatever Node is there',
+      async () => {
+        const demo = ['--yes', `./${basename(tarball)}`, 'demo', '--changes', '20'];
+        const events = (await succeeds(empty, withLowest, 'npx', ...demo)).split('\n');
+        const types = new Set(events.map((line) => JSON.parse(line)['detail-type']));
+        expect(events.length === 20 && [...types].join() === 'AdvertStatusChanged', events.join('\n'));
+        expect((await readdir(empty)).length === 1, 'it leaves something there');
+        return `${events.length} events`;
+      },
+    );
+    await step('npx --package of the tarball: hints are written so', async () => {
+      const npx = ['--yes', '--package', tarball, 'advert-bridge'];
+      const { code, err } = await run(empty, withNode24, 'npx', ...npx, 'status', '--local', 'state');
+      const command = `npx --package ${tarball} advert-bridge application`;
+      expect(code === 1 && err.includes(command), `exit ${code}\n${err}`);
+    });
+  };
+  // Side by side: most of the time npm waits for the registry.
+  await Promise.all([
+    inProject(),
+    checkCommonJs({ repository, folder, kit, env: withLowest }, versioned),
+    ofExample('minimal').then(() => ofExample('search-index')),
+    fromNothing(),
+  ]);
 } finally {
   await dynamo.stop();
   await rm(folder, { recursive: true, force: true });
