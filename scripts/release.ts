@@ -105,8 +105,9 @@ function setVersion(): void {
 function pack(): void {
   rmSync(inRepository(folder), { recursive: true, force: true });
   mkdirSync(inRepository(folder), { recursive: true });
-  run('npm', 'pack', '--pack-destination', folder);
-  run('npm', 'pack', `./${kitFolder}`, '--pack-destination', folder);
+  const into = ['--loglevel=error', '--pack-destination', folder];
+  run('npm', 'pack', ...into);
+  run('npm', 'pack', `./${kitFolder}`, ...into);
   copyFileSync(inRepository('dist/sbom.cdx.json'), inRepository(join(folder, sbom)));
   for (const [file, limit] of [
     [tarballs[0], maxKb.package],
