@@ -102,9 +102,9 @@ function attentionOf(
   const stop = stopOf(account);
   if (stop) return stop.reason === 'disconnected' ? [] : [stop.reason];
   const pause = pauseOf(account, nowMs);
-  const causes: string[] = [];
+  const causes: string[] = operatorPauseOf(account, nowMs) ? ['operator-paused'] : [];
   if (pause && pause.reason !== transientPause) causes.push(pause.reason);
-  if (!pause && !operatorPauseOf(account, nowMs) && state === 'paused') causes.push('feed-stuck');
+  if (!pause && causes.length === 0 && state === 'paused') causes.push('feed-stuck');
   if (feeds.length === 0 && nowMs - Date.parse(account.connectedAt) >= feedMissingMs)
     causes.push('feed-missing');
   if (state === 'polling') {

@@ -122,7 +122,16 @@ function shownStack(stack: StackState | undefined): ShownStack {
 
 /** What somebody has to handle of the bridge as a whole, the most urgent first. */
 function attentionOf(status: Omit<Status, 'attention'>): string[] {
-  const { circuit, schedule = 'enabled', mapping = 'enabled', alarms, unreadable, unseen, queue } = status;
+  const {
+    circuit,
+    schedule = 'enabled',
+    mapping = 'enabled',
+    alarms,
+    unreadable,
+    unseen,
+    queue,
+    paused,
+  } = status;
   const causes: Record<string, boolean> = {
     circuit,
     // `unknown` is among what was not seen.
@@ -130,6 +139,8 @@ function attentionOf(status: Omit<Status, 'attention'>): string[] {
     mapping: ['disabled', 'disabling', 'missing'].includes(mapping),
     'unreadable-row': unreadable.length > 0,
     'dead-letters': queue.deadLetters > 0,
+    // Shown for itself, with the command that ends it.
+    'operator-paused': paused !== null,
     alarm: (alarms?.length ?? 0) > 0,
     unseen: (unseen?.length ?? 0) > 0,
   };

@@ -42,7 +42,7 @@ export const addAudit = defineCommand(
       repair: flag('have what differs published: each advert gets its next event, with the cause "audit"'),
       maxRequestsPerSecond: option(
         'N',
-        'rate limit of the whole bridge, as given to `run` (with --local; default: 10)',
+        'rate limit of the whole bridge (with --local; default: that of the latest `run`)',
         v.optional(maxRequestsPerSecond.wrapped),
       ),
       ...pagingOptions,

@@ -13,7 +13,7 @@ import type { Checked } from '../../shared/options.ts';
 import { startProgress } from '../../shared/progress.ts';
 import { commandFor, type LocalTarget } from '../../shared/target.ts';
 import { baseUrlOf, type LocalBridge } from '../../targets/local/bridge.ts';
-import { storePublishedEvents } from '../../targets/local/history.ts';
+import { storeRunSettings } from '../../targets/local/run-settings.ts';
 import { withLocal } from '../../targets/open.ts';
 import type { runOptions } from './options.ts';
 import { withoutRepeats } from './repeats.ts';
@@ -83,7 +83,7 @@ async function runLocked(
   const readerGone = new AbortController();
   const signal = AbortSignal.any([io.untilStopped(), readerGone.signal, broken]);
   if (dryRun) say(io, dryRunText);
-  await storePublishedEvents(state, options);
+  await storeRunSettings(state, options);
   if ((await state.partnerAccounts.list()).length === 0) say(io, nobodyConnectedText(target));
   const begun = await totals(state);
   const progress = startProgress(io, async () => summaryText(begun, await totals(state)));

@@ -127,7 +127,9 @@ export function forPerson(account: AccountStatus, target: Target): string[] {
   const { name, state, attention, reason } = account;
   if (state === 'stopped' && attention.length === 0)
     return [`  to connect it again: \`${connectCommand(target, name)}\``];
-  return attention.map((cause) => {
+  // What an operator paused is shown for itself.
+  const causes = attention.filter((cause) => cause !== 'operator-paused');
+  return causes.map((cause) => {
     const tell = Object.hasOwn(sentences, cause) ? sentences[cause] : undefined;
     return `  ${tell ? tell(account, target) : `it cannot go on until somebody acts (${printableLine(reason ?? cause)})`}`;
   });

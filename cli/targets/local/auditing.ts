@@ -4,10 +4,13 @@ import type { LocalBridge } from './bridge.ts';
 import { localCatchUp } from './catch-up.ts';
 
 /** Auditing the embedded state, beside a `run` of the same folder or without one. */
-export function localAuditing(bridge: LocalBridge, settings: Partial<BridgeSettings>): Auditing {
+export async function localAuditing(
+  bridge: LocalBridge,
+  settings: Partial<BridgeSettings>,
+): Promise<Auditing> {
   const { audits, advertHistories, publishedAdverts, waitingMessages } = bridge.state;
   return {
-    ...localCatchUp(bridge, settings),
+    ...(await localCatchUp(bridge, settings)),
     ...{ audits, publishedAdverts, histories: advertHistories },
     isSettled: async (partnerAccount, advertId) =>
       (await waitingMessages.ofAdvert(partnerAccount, advertId)).length === 0,

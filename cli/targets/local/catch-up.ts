@@ -7,11 +7,17 @@ import { isRunning } from '../../../shared/sqlite/file/run-lock.ts';
 import { silentObserver } from '../../shared/silent-observer.ts';
 import { type CatchUp, concurrency } from '../ports/catch-up.ts';
 import { baseUrlOf, type LocalBridge, settingsWith } from './bridge.ts';
+import { readRunSettings } from './run-settings.ts';
 
 /** Catching up on the embedded state, beside a `run` of the same folder or without one. */
-export function localCatchUp(bridge: LocalBridge, given: Partial<BridgeSettings> = {}): CatchUp {
+export async function localCatchUp(
+  bridge: LocalBridge,
+  given: Partial<BridgeSettings> = {},
+): Promise<CatchUp> {
   const { state, target, onClose } = bridge;
-  const settings = settingsWith(given);
+  // The rate is that of the run: its requests and these share one budget.
+  const { maxRequestsPerSecond, overlapSeconds } = await readRunSettings(state);
+  const settings = settingsWith({ maxRequestsPerSecond, overlapSeconds, ...given });
   const partner = createLocalPartner({
     state,
     baseUrl: baseUrlOf(bridge),

@@ -24,9 +24,9 @@ function userName(): string {
 const pollMs = 45_000;
 
 /** Beside a `run` of the same folder, or without one: the leases and the rate budget are in the file that both have open. */
-export function localPolls(bridge: LocalBridge): Polls {
+export async function localPolls(bridge: LocalBridge): Promise<Polls> {
   const { state } = bridge;
-  const { accounts, poll, isDelivering } = localCatchUp(bridge);
+  const { accounts, poll, isDelivering } = await localCatchUp(bridge);
   const drain = createDrain({
     ...poll,
     accounts,

@@ -28,6 +28,11 @@ describe('pause', () => {
     expect(account).toMatchObject({ state: 'paused', reason: 'migration', paused: shown });
     expect(Date.parse(account.paused.until) - before).toBeGreaterThanOrEqual(2 * 3_600_000);
     expect(ofBridge).toBeNull();
+    // As long as a pause is in force, it is left for a person: of `status` as of `run --until-idle` and `poll`.
+    expect(account).toMatchObject({ needsPerson: true, attention: ['operator-paused'] });
+    const told = await run('status');
+    expect(told.exitCode).toBe(3);
+    expect(told.stdout.match(/resume main/g)).toHaveLength(1);
     const poll = await run('poll main');
     expect(poll).toMatchObject({
       exitCode: 3,
@@ -41,6 +46,7 @@ describe('pause', () => {
     const polled = await run('poll main --json');
     expect(JSON.parse(polled.stdout).polls).toMatchObject([{ end: 'up-to-date', listed: 3 }]);
     expect(polled.exitCode).toBe(0);
+    expect((await run('status')).exitCode).toBe(0);
   });
 
   it('of the whole bridge keeps a run until idle from asking anything, and the messages for later', async () => {
@@ -54,6 +60,10 @@ describe('pause', () => {
     const idle = await run('run --until-idle');
 
     expect(idle).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(await run('status')).toMatchObject({
+      exitCode: 3,
+      stdout: expect.stringMatching(/The whole bridge is paused by .* To end that: `advert-bridge resume/),
+    });
     expect(asked()).toBe(before);
     const early = await run('resume main');
     expect(early).toMatchObject({
