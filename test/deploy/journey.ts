@@ -1,14 +1,6 @@
-import { join } from 'node:path';
 import { SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
-import { startSandbox } from '../../sandbox/server.ts';
 import { restoreSteps } from './drill/restore.ts';
 import { drillSteps } from './drill/run.ts';
-import { awsEnvironment, connectTo, repository, searchPath } from './emulator/cloud.ts';
-import { type MiniStack, startMiniStack } from './emulator/ministack.ts';
-import type { Options } from './emulator/options.ts';
-import type { Processes } from './emulator/processes.ts';
-import { ministack, pythonEnvironment } from './emulator/python.ts';
-import type { Steps } from './emulator/steps.ts';
 import { portConformance } from './ports/ports.ts';
 import { advertBridgeOn } from './stack/advert-bridge.ts';
 import { cdkOn } from './stack/cdk.ts';
@@ -18,6 +10,7 @@ import { deployMinimalSubscriber } from './stack/minimal-subscriber.ts';
 import { recordCalls } from './stack/recorded-calls.ts';
 import { deploySearchIndex } from './stack/search-index.ts';
 import { subscribe } from './stack/subscriber.ts';
+import { type Surroundings, startWorld } from './stack/surroundings.ts';
 import { connectSteps, disconnectSteps, statusSteps, tokenSteps } from './steps/accounts.ts';
 import { authorizeSteps } from './steps/authorize.ts';
 import { catchingUpSteps, makeArchive } from './steps/catching-up.ts';
@@ -34,53 +27,17 @@ import { searchIndexSteps } from './steps/search-index.ts';
 import { secrecySteps } from './steps/secrecy.ts';
 import { destroySteps, refusedDeploySteps, updateSteps } from './steps/stack.ts';
 
-export interface Surroundings {
-  readonly options: Options;
-  readonly steps: Steps;
-  readonly say: (line: string) => void;
-  readonly processes: Processes;
-  /** For everything that is written; gone afterwards. */
-  readonly folder: string;
-  /** What is to be stopped at the end, beside the processes, the latest first. */
-  readonly closing: (() => Promise<void> | void)[];
-  /** Told where to look when something fails. */
-  readonly onEmulator: (emulator: MiniStack) => void;
-  /** Prints the ends of the logs, once, if anything has failed. */
-  readonly showLogs: () => Promise<void>;
-}
-
 /**
  * From nothing to events in another team's queue, and back.
  *
  * @throws {RunEndedError} when a step that the rest stands on fails
  */
 export async function journey(surroundings: Surroundings): Promise<void> {
-  const { options, steps, say, processes, folder, closing, onEmulator, showLogs } = surroundings;
-
-  const program = await steps.need('a Python environment with MiniStack', () =>
-    pythonEnvironment(ministack, join(repository, '.venv', 'ministack'), processes, say),
-  );
-  const emulator = await steps.need('MiniStack starts', () =>
-    startMiniStack(program, folder, searchPath, processes),
-  );
-  onEmulator(emulator);
-  const cloud = connectTo(emulator.endpoint);
-  closing.push(cloud.close);
-  const env = awsEnvironment(emulator.endpoint, folder);
-
+  const { options, steps, say, processes, folder, closing, showLogs } = surroundings;
+  const { emulator, cloud, env, sandbox, settings: common } = await startWorld(surroundings);
   const around = { env, processes, folder };
-
-  const sandbox = await steps.need('the sandbox partner service starts', () =>
-    // Changes are in the feed at once: waiting for them to become visible is for the simulation.
-    startSandbox({ visibilityDelayMs: 0 }),
-  );
-  closing.push(() => sandbox.close());
-
   const settings = {
-    target: 'emulator',
-    partnerBaseUrl: sandbox.url,
-    maxRequestsPerSecond: '50',
-    confirmUnavailableSeconds: '1',
+    ...common,
     // The sandbox shows a change at once, so an audit need not wait any longer.
     overlapSeconds: '10',
     auditSample: '50',

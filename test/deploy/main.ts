@@ -15,6 +15,7 @@ import { leftOver } from './emulator/process-table.ts';
 import { Processes } from './emulator/processes.ts';
 import { RunEndedError, Steps } from './emulator/steps.ts';
 import { journey } from './journey.ts';
+import { upgrade } from './upgrade/upgrade.ts';
 
 let options: Options;
 try {
@@ -83,7 +84,9 @@ try {
   const onEmulator = (started: MiniStack) => {
     emulator = started;
   };
-  await journey({ options, steps, say, processes, folder, closing, onEmulator, showLogs });
+  const surroundings = { options, steps, say, processes, folder, closing, onEmulator, showLogs };
+  if (options.parts.some((part) => part !== 'upgrade')) await journey(surroundings);
+  if (options.parts.includes('upgrade')) await upgrade(surroundings);
 } catch (error) {
   // Anything else is a fault of this test itself.
   if (!interrupted) {

@@ -32,6 +32,9 @@ export interface Scene {
   readonly givenAgain: string[];
 }
 
+/** What traffic needs, struck or not. */
+export type Traffic = Pick<Scene, 'deployment' | 'weather' | 'accounts' | 'functionNames' | 'queueUrl'>;
+
 const adverts = 30;
 const chaosAccounts = ['anna', 'bert', 'cleo'];
 
@@ -91,7 +94,7 @@ async function addMapping({ cloud, outputs }: Deployment): Promise<string[]> {
 }
 
 /** Lets the leases of the chaos's feeds run out now: what takes 90 s when a drain has died. */
-export async function endLeases({ deployment, accounts }: Scene): Promise<void> {
+export async function endLeases({ deployment, accounts }: Traffic): Promise<void> {
   const { cloud, outputs } = deployment;
   for (const partnerAccount of accounts) {
     for (const feed of feedNames) {
@@ -127,7 +130,7 @@ export async function endLock(scene: Scene, name: string, heldBefore: number): P
 }
 
 /** Messages of the queue, those that are hidden or being handled included. */
-export async function waitingMessages({ deployment: { cloud }, queueUrl }: Scene): Promise<number> {
+export async function waitingMessages({ deployment: { cloud }, queueUrl }: Traffic): Promise<number> {
   const counted = [
     'ApproximateNumberOfMessages',
     'ApproximateNumberOfMessagesNotVisible',

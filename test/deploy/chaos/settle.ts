@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endLeases, type Scene, waitingMessages } from './scene.ts';
+import { endLeases, type Traffic, waitingMessages } from './scene.ts';
 import { type Answer, ask, pollsOf } from './stir.ts';
 
 /** The last backoff of a message that was received eight times is two minutes. */
@@ -13,7 +13,7 @@ const silenceMs = 2_000;
  *
  * @throws {Error} when that does not come about
  */
-export async function settle(scene: Scene): Promise<void> {
+export async function settle(scene: Traffic): Promise<void> {
   const { deployment, weather, accounts } = scene;
   const { sandbox, subscriber } = deployment;
   const until = Date.now() + maxToSettleMs;

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pick } from '../../../sandbox/state/random.ts';
 import { type DrainReport, invoke } from '../stack/functions.ts';
 import type { Stage } from './plan.ts';
-import { partnerAccounts, type Scene } from './scene.ts';
+import { partnerAccounts, type Scene, type Traffic } from './scene.ts';
 
 /** What came of an invocation: the function's answer, or the words in which it failed. */
 export type Answer = { readonly answer: unknown } | { readonly error: string };
 
 export const ask = (
-  { deployment: { cloud }, functionNames }: Scene,
+  { deployment: { cloud }, functionNames }: Traffic,
   stage: Stage,
   event: object = {},
 ): Promise<Answer> =>

@@ -6,7 +6,7 @@ import { checkHistories } from '../../chaos/check-histories.ts';
 import type { Status } from '../stack/advert-bridge.ts';
 import { checkedEvent } from '../stack/histories.ts';
 import { handledMessages, keyOf } from './handled.ts';
-import type { Scene } from './scene.ts';
+import type { Scene, Traffic } from './scene.ts';
 
 export interface Verdict {
   readonly faults: readonly string[];
@@ -15,7 +15,7 @@ export interface Verdict {
 }
 
 /** What the subscriber's queue received, held against the service's own truth. */
-export function checkReceived({ deployment, accounts, weather }: Scene): Verdict {
+export function checkReceived({ deployment, accounts, weather }: Traffic): Verdict {
   const { subscriber, sandbox } = deployment;
   const lines = subscriber.received.map((received) => {
     const event = checkedEvent(received);
@@ -35,7 +35,10 @@ export function checkReceived({ deployment, accounts, weather }: Scene): Verdict
  * The books as docs/decisions/0004-books.md promises them on AWS: each listed ID has its outcome, and each outcome beyond those
  * is that of a repeated delivery, or of a page that was sent again because a drain had died before its cursor was stored.
  */
-export async function checkBooks(scene: Scene, { partnerAccounts, queue }: Status): Promise<Verdict> {
+export async function checkBooks(
+  scene: Traffic & Partial<Pick<Scene, 'givenAgain'>>,
+  { partnerAccounts, queue }: Status,
+): Promise<Verdict> {
   const { cloud, outputs } = scene.deployment;
   const handled = await handledMessages(cloud.endpoint);
   const table = { client: cloud.dynamo, name: outputs.feedStateTableName };
@@ -47,7 +50,7 @@ export async function checkBooks(scene: Scene, { partnerAccounts, queue }: Statu
     const settled = books.events + books.unchanged + books.coalesced + books.unavailable;
     const own = handled.filter(({ partnerAccount }) => partnerAccount === name);
     const messages = new Set(own.filter(({ verdict }) => isOutcome(verdict)).map(keyOf)).size;
-    const given = scene.givenAgain.filter((partnerAccount) => partnerAccount === name).length;
+    const given = (scene.givenAgain ?? []).filter((partnerAccount) => partnerAccount === name).length;
     const most = messages + numberIn(item, 'repeated') + redelivered + given;
     const flaws = [
       ...(settled >= books.listed && books.inFlight === 0 ? [] : ['a listed ID has no outcome']),

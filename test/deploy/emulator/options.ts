@@ -1,6 +1,8 @@
 import { freshSeed, partsOf, valuesOf, wholeNumber } from '../../helpers/options.ts';
 
-export const parts = ['journey', 'drill', 'chaos', 'ports'] as const;
+export const parts = ['journey', 'drill', 'chaos', 'ports', 'upgrade'] as const;
+/** A deployment of its own, of another version: `npm run test:upgrade`. */
+const byDefault = 'journey,drill,chaos,ports';
 export type Part = (typeof parts)[number];
 
 export interface Options {
@@ -17,9 +19,10 @@ export const usage = `Usage: npm run test:deploy -- [options]
 Deploys the stack with the CDK command line to MiniStack, beside a sandbox of the partner service, and takes it through
 what a person and another team would do (journey); sets each alarm off and follows docs/operate/runbook.md until it ends
 (drill); kills the functions, times them out and delivers their work twice, while adverts change (chaos); and runs the
-adapters' conformance suites (ports). Stops all that it has started.
+adapters' conformance suites (ports). Or it deploys the last release, upgrades it to these sources and goes back, while
+adverts change (upgrade). Stops all that it has started.
 
-  --only PARTS  some of ${parts.join(', ')}, separated by commas (default: all)
+  --only PARTS  some of ${parts.join(', ')}, separated by commas (default: all but upgrade)
   --faults N    chaos: how many times a function is struck in the middle of an invocation (50)
   --changes N   chaos: how many changes are made meanwhile (1000)
   --seed S      chaos: decides changes, faults and moments; what the machine makes of them differs (default: fresh)
@@ -44,7 +47,7 @@ export function optionsOf(args: readonly string[]): Options {
     help: { type: 'boolean' },
   });
   return {
-    parts: partsOf(parts, values.only),
+    parts: partsOf(parts, values.only ?? byDefault),
     faults: wholeNumber('faults', values.faults, { least: 1 }) ?? 50,
     changes: wholeNumber('changes', values.changes, { least: 1 }) ?? 1_000,
     seed: wholeNumber('seed', values.seed) ?? freshSeed(),

@@ -47,11 +47,16 @@ export interface Status {
 
 const timeoutMs = 90_000;
 
-export function advertBridgeOn(env: Record<string, string>, processes: Processes): AdvertBridge {
-  const program = join(repository, 'cli', 'main.ts');
+/** @param sources whose command line it is. Default: these */
+export function advertBridgeOn(
+  env: Record<string, string>,
+  processes: Processes,
+  sources: string = repository,
+): AdvertBridge {
+  const program = join(sources, 'cli', 'main.ts');
 
   async function run(args: readonly string[], input?: string, expected: readonly number[] = [0]) {
-    const command = { file: process.execPath, args: [program, ...args], env, cwd: repository };
+    const command = { file: process.execPath, args: [program, ...args], env, cwd: sources };
     const finished = await processes.run(command, { timeoutMs, ...(input === undefined ? {} : { input }) });
     if (!expected.includes(finished.code ?? -1)) {
       const { code, stdout, stderr } = finished;
