@@ -36,7 +36,12 @@ const { metafile } = await build({
   logLevel: 'warning',
 });
 writeFileSync(inRepository('dist/cli/THIRD-PARTY-LICENSES.txt'), licensesOf(metafile));
-for (const stage of stages) await writeHandler(stage, inRepository(`dist/handlers/${stage}`));
+const handlers: Metafile['outputs'] = {};
+for (const stage of stages) {
+  Object.assign(handlers, (await writeHandler(stage, inRepository(`dist/handlers/${stage}`))).outputs);
+}
+// Beside them: what is in a handler's own folder is deployed.
+writeFileSync(inRepository('dist/handlers/THIRD-PARTY-LICENSES.txt'), licensesOf({ outputs: handlers }));
 await writeSbom();
 await compile('tsconfig.kit.json', kitFolder);
 writeKitPackage(repository);
@@ -79,7 +84,7 @@ async function compile(tsconfig: string, folder: string): Promise<void> {
 }
 
 /** The licence of each package that is inside the bundle, as all of them ask for. */
-function licensesOf(bundle: Metafile): string {
+function licensesOf(bundle: Pick<Metafile, 'outputs'>): string {
   return bundledPackages(bundle, repository)
     .map(({ folder, name, version, license }) => {
       const [file] = globSync(inRepository(`${folder}/{LICENSE,LICENCE,license,licence}*`)).filter(

@@ -7,7 +7,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { build } from 'esbuild';
+import { build, type Metafile } from 'esbuild';
 
 const repository = join(import.meta.dirname, '..');
 export const stages = ['drain', 'fan-out', 'refresh-token', 'connect', 'audit'] as const;
@@ -44,10 +44,12 @@ export const bundleHandler = (stage: Stage) =>
     logLevel: 'warning',
   });
 
-export async function writeHandler(stage: Stage, folder: string): Promise<void> {
-  const { outputFiles } = await bundleHandler(stage);
+/** @returns what is in it */
+export async function writeHandler(stage: Stage, folder: string): Promise<Metafile> {
+  const { outputFiles, metafile } = await bundleHandler(stage);
   mkdirSync(folder, { recursive: true });
   for (const { path, contents } of outputFiles) writeFileSync(join(folder, basename(path)), contents);
+  return metafile;
 }
 
 if (import.meta.main) {
