@@ -3,6 +3,7 @@ import { App, Duration, type Environment, Fn, Stack, Validations } from 'aws-cdk
 import { Template } from 'aws-cdk-lib/assertions';
 import { AttributeType, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus } from 'aws-cdk-lib/aws-events';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { DefinitionBody, Pass, StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
@@ -574,6 +575,13 @@ describe('a subscription that could never match or work', () => {
 describe('the checks of cdk-nag', () => {
   it.each<[string, Props, Environment?]>([
     ['a queue of its own', (stack) => ({ bus: bus(stack) })],
+    [
+      'a consumer whose role is of its own team',
+      (stack) => {
+        const role = new Role(stack, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+        return { bus: bus(stack), consumer: aFunction(stack, { role }) };
+      },
+    ],
     ['a bus of another account', () => ({ busArn: theirBus }), ours],
     ['a bus', (stack) => ({ bus: bus(stack), target: EventBus.fromEventBusArn(stack, 'Theirs', theirBus) })],
     [
@@ -602,6 +610,15 @@ describe('the checks of cdk-nag', () => {
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
     vi.stubEnv('JSII_DEPRECATED', 'quiet');
 
-    expect(app.synth().stacks).toHaveLength(1);
+    // The template was made before the checks were added.
+    expect(app.synth({ force: true }).stacks).toHaveLength(1);
+  });
+
+  it('are made: they find the managed policy of a function that CDK gave its role', () => {
+    const { app } = subscribed((stack) => ({ bus: bus(stack), consumer: aFunction(stack) }));
+    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+    vi.stubEnv('JSII_DEPRECATED', 'quiet');
+
+    expect(() => app.synth({ force: true })).toThrow('AwsSolutions-IAM4');
   });
 });

@@ -68,6 +68,7 @@ describe('the stack', () => {
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
     vi.stubEnv('JSII_DEPRECATED', 'quiet');
 
-    expect(app.synth().stacks).toHaveLength(1);
+    // The template was made before the checks were added.
+    expect(app.synth({ force: true }).stacks).toHaveLength(1);
   });
 });
