@@ -90,6 +90,8 @@ async function attempt(
     }
   }
 
+  // A number also for an event that is not published, and fields of the answer that the status came with.
+  // Planted faults: only-published-counted, fields-of-first-answer
   const sequence = row.sequence + 1;
   const event = advertEvent(message, {
     status: observed.status,

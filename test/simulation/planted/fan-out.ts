@@ -46,6 +46,16 @@ export const plantedInFanOut: readonly PlantedFault[] = [
       "publish(row.envelope.replace(row.by ?? '', message.key).replace('Z\"', '0Z\"'))",
     ),
   }),
+  inSettling('only-published-counted', {
+    from: 'const sequence = row.sequence + 1;',
+    to: `const published = settings.publishStatuses ?? [observed.status];
+  const isCounted = [observed.status, row.status].some((status) => published.includes(status as string));
+  const sequence = row.sequence + (isCounted ? 1 : 0);`,
+  }),
+  inSettling('fields-of-first-answer', {
+    from: 'copyFields(observed.advert, settings.eventFields)',
+    to: 'copyFields(((group as { first?: unknown }).first ??= observed.advert), settings.eventFields)',
+  }),
   onLeaving('owed-left-out', {
     from: markOwed,
     to: markOwed.replace('await markOwed(histories, head).catch(() => false)', 'true'),

@@ -18,6 +18,7 @@ const quick = [
   'lost-lease-writes',
   'own-mark-ignored',
   'repeat-made-anew',
+  'only-published-counted',
   'owed-left-out',
   'refused-events-ignored',
   'standard-queue',
