@@ -65,6 +65,8 @@ export class AdvertBridge extends Construct {
     readonly fanOut: LambdaFunction;
     readonly refreshToken: LambdaFunction;
     readonly connect: LambdaFunction;
+    /** Only with `auditSample`. */
+    readonly audit?: LambdaFunction;
   };
   /** Each has a heading in docs/operate/runbook.md; `addAlarmAction` says who else is told. */
   readonly alarms: readonly Alarm[];
@@ -126,6 +128,7 @@ export class AdvertBridge extends Construct {
       fanOut: fanOut.function.function,
       refreshToken: refreshToken.function.function,
       connect: connect.function.function,
+      ...(audit && { audit: audit.function.function }),
     };
     this.alarms = alarms.all;
     this.metrics = metricsOf(settings);

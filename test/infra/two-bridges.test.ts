@@ -8,7 +8,7 @@ import type { Resource } from '../helpers/synthesized.ts';
 
 /** Everything that there is, so that every name is in the template. */
 const everything: Partial<AdvertBridgeProps> = {
-  ...{ dashboard: true, alarmEmail: 'team@example.com', feeds: ['adverts', 'orders'] },
+  ...{ auditSample: 100, dashboard: true, alarmEmail: 'team@example.com', feeds: ['adverts', 'orders'] },
   ...{ subscriberAccounts: ['444455556666'], organizationId: 'o-a1b2c3d4e5' },
 };
 const bridgeIn = (scope: Construct, id: string, props: Partial<AdvertBridgeProps> = {}) =>
