@@ -91,6 +91,8 @@ export function createHistory(scheduler: Scheduler) {
   const listed = new Map<string, number>();
   /** The generation of each account that is gone, up to which no change has to be told any more. */
   const forgotten = new Map<string, number>();
+  /** When rows of adverts were removed last, by account and generation. */
+  const removedTicks = new Map<string, number>();
   const connected = new Set<string>();
   /** By account and generation. */
   const startedAt = new Map<string, number>();
@@ -126,6 +128,8 @@ export function createHistory(scheduler: Scheduler) {
         if (subject.startsWith(`${account}/`) && !subject.includes('@')) putAside(subject);
       }
     },
+    rowsRemoved: (account: string, generation: number): void =>
+      void removedTicks.set(`${account}/${generation}`, scheduler.tick()),
     /** The account's row says that this generation is polled. */
     connected({ name, generation }: PartnerAccount): void {
       connected.add(`${name}/${generation}`);
@@ -208,8 +212,11 @@ export function createHistory(scheduler: Scheduler) {
       const { status, previousStatus } = data;
       const advertId = 'orderId' in data ? objectKey('orders', data.orderId) : data.advertId;
       const { partnerAccount: account, generation } = metadata;
-      // A fetch that was under way may still end: its event goes on with the history that was put aside.
+      // What is published yet goes on with the history that was put aside, but for a fetch that was under way while the rows
+      // were removed: it may still end.
       const isOver = generation <= (forgotten.get(account) ?? 0);
+      const removedTick = removedTicks.get(`${account}/${generation}`) ?? 0;
+      if (isOver && (sources.get(envelope)?.beganTick ?? removedTick) < removedTick) return;
       const subject = isOver ? `${account}/${advertId}@${generation}` : `${account}/${advertId}`;
       if (!isOver && generations.get(subject) !== generation) putAside(subject);
       if (!isOver) generations.set(subject, generation);

@@ -207,7 +207,10 @@ export function createBridgePorts(
         fanOut.read(key, row);
         return row;
       }),
-      remove: call('histories.remove', writes, advertHistories.remove),
+      remove: call('histories.remove', writes, async (account, generation) => {
+        history.rowsRemoved(account, generation);
+        await advertHistories.remove(account, generation);
+      }),
       write(key, row) {
         const fetch = fetchOf(key);
         const perform = async () => {

@@ -120,8 +120,8 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       send: ports.sendParked,
       deadLetter: neverUnreadable,
       clock,
-      // What is late is so by 75 s at most, and clocks differ.
-      keepMarkMs: 90_000,
+      // A step is late by 75 s at most, and there is a mark for each account, and the messages after them; clocks differ.
+      keepMarkMs: 80_000 * (plan.accounts.length + 1),
     });
 
   /** As on AWS: what is to be parked is safe before it leaves the queue. */
