@@ -59,11 +59,14 @@ export function createDailyAudit(deps: DailyAuditDeps) {
     const figures = { partnerAccount, checked, equal, undecided: undecided.length, population };
     if (differing.length === 0) observer.info('the audit found no difference', figures);
     else
-      observer.error('the audit found what was published and is not so', {
-        ...figures,
-        differing: differing.length,
-        adverts: differing.slice(0, maxNamed).map(({ advertId }) => advertId),
-      });
+      observer.error(
+        'the audit found what was published and is not so: `audit` with --repair has it published',
+        {
+          ...figures,
+          differing: differing.length,
+          adverts: differing.slice(0, maxNamed).map(({ advertId }) => advertId),
+        },
+      );
   }
 
   /** What was mended since counts no more, whoever mended it. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { advertStatusTable, feedStateTable } from '../../../shared/contract/tables.ts';
 import { onItsWayMs } from '../stack/deployment.ts';
-import { drain, invoke } from '../stack/functions.ts';
+import { invoke } from '../stack/functions.ts';
 import type { Exercise, Scene } from './scene.ts';
 
 async function generationOf({ deployment, account }: Scene): Promise<number> {
@@ -10,7 +10,8 @@ async function generationOf({ deployment, account }: Scene): Promise<number> {
   return partnerAccounts.find(({ name }) => name === account)?.generation ?? 0;
 }
 
-const advertOf = ({ adverts }: Scene): string => adverts[7] ?? '';
+/** It became `limited` while the service was down, longer ago than `overlapSeconds`: no change explains what is wrong with it. */
+const advertOf = ({ adverts }: Scene): string => adverts[1] ?? '';
 
 export const wrongHistory: Exercise = {
   alarm: 'AuditDifferences',
@@ -19,11 +20,7 @@ export const wrongHistory: Exercise = {
 
   async provoke(scene) {
     const { deployment, account } = scene;
-    const { cloud, outputs, sandbox, subscriber } = deployment;
-    const before = subscriber.received.length;
-    sandbox.control.setStatus(advertOf(scene), 'limited');
-    await drain(cloud, outputs.drainFunctionName);
-    assert.ok(await subscriber.readUntil(({ length }) => length > before, onItsWayMs), 'it has a row');
+    const { cloud, outputs } = deployment;
     const generation = await generationOf(scene);
     await cloud.dynamo.send(
       new UpdateItemCommand({

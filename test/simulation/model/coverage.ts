@@ -77,7 +77,16 @@ const expectedOccurrences: readonly string[] = [
     'dropped',
     'not-listed',
   ),
-  ...named('audit', 'all as published', 'differs', 'undecided', 'repaired', 'looks again', 'fails'),
+  ...named(
+    'audit',
+    'all as published',
+    'differs',
+    'undecided',
+    'repaired',
+    'looks again',
+    'goes on',
+    'fails',
+  ),
   ...named('budget', 'rate-limited', 'circuit', 'trial', 'recovered'),
 ];
 
