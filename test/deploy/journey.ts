@@ -12,6 +12,7 @@ import { deploySearchIndex } from './stack/search-index.ts';
 import { subscribe } from './stack/subscriber.ts';
 import { type Surroundings, startWorld } from './stack/surroundings.ts';
 import { connectSteps, disconnectSteps, statusSteps, tokenSteps } from './steps/accounts.ts';
+import { auditSteps } from './steps/audit.ts';
 import { authorizeSteps } from './steps/authorize.ts';
 import { catchingUpSteps, makeArchive } from './steps/catching-up.ts';
 import { chaosSteps } from './steps/chaos.ts';
@@ -85,6 +86,7 @@ export async function journey(surroundings: Surroundings): Promise<void> {
     await statusSteps(deployment);
     await letterSteps(deployment);
     await grantSteps(deployment);
+    await auditSteps(deployment);
     await updateSteps(deployment);
     await refusedDeploySteps(deployment);
     await calls.attach();
