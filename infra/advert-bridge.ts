@@ -177,7 +177,7 @@ export class AdvertBridge extends Construct {
       catchUpRoleArn: this.catchUpRole.roleArn,
       bridgeName: this.name,
       version: ownPackage.version,
-      doctor: `npx advert-bridge doctor --stack ${path === '' ? stackName : `${stackName}/${this.name}`}`,
+      doctor: `advert-bridge doctor --stack ${path === '' ? stackName : `${stackName}/${this.name}`}`,
     };
     for (const [key, name] of Object.entries(outputs)) {
       const value = all[key as OutputKey];

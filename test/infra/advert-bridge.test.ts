@@ -70,7 +70,7 @@ describe('a bridge with a base URL alone', () => {
         .sort(),
     );
     expect(template.Outputs.BridgeBridgeName.Value).toBe('Shop');
-    expect(template.Outputs.BridgeDoctor.Value).toBe('npx advert-bridge doctor --stack Shop/Shop');
+    expect(template.Outputs.BridgeDoctor.Value).toBe('advert-bridge doctor --stack Shop/Shop');
   });
 
   it('gives out what others need', () => {
