@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 
 /** IDs are digits only: also what keeps a hostile feed from reaching another path of the service. */
-export const advertIdPattern = /^\d{1,20}$/;
+export const advertIdPattern = /^[0-9]{1,20}$/;
 
 /** A partner account's name is part of secret names, event IDs and message groups. */
 const partnerAccountPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -29,7 +29,7 @@ export const status = v.pipe(
 export const instant = v.pipe(
   v.string(),
   v.regex(
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/,
+    /^[0-9]{4}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9](\.[0-9]{1,3})?Z$/,
     'expected a UTC time such as 2026-11-20T12:00:00.123Z',
   ),
   v.check((text) => !Number.isNaN(Date.parse(text)), 'expected a time that there is'),

@@ -11,7 +11,7 @@ export const causes = ['feed', 'backfill', 'resync', 'audit'] as const;
 export const cause = v.picklist(causes);
 export type Cause = v.InferOutput<typeof cause>;
 
-const version = v.pipe(v.string(), v.regex(/^1\.\d+$/, 'expected a version 1.x'));
+const version = v.pipe(v.string(), v.regex(/^1\.[0-9]+$/, 'expected a version 1.x'));
 
 /** Seconds since 1970 at which this history began; a forgotten and reconnected account gets a greater one. */
 export const generation = wholeNumber(1);

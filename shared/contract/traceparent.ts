@@ -3,4 +3,4 @@
  *
  * @see https://www.w3.org/TR/trace-context/#traceparent-header
  */
-export const traceparentPattern = /^00-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})$/;
+export const traceparentPattern = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
