@@ -57,7 +57,6 @@ export function createDisconnect(deps: DisconnectDeps) {
    */
   async function beginForget(name: string): Promise<number | undefined> {
     const account = await removeCredentials(name, true);
-    // Planted fault: histories-removed-at-once
     if (account) await clock.sleep(stillAtWorkMs);
     return account?.generation;
   }

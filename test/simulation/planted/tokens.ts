@@ -124,15 +124,6 @@ export const plantedInTokens: readonly PlantedFault[] = [
       ],
     },
   ]),
-  plantedSource('histories-removed-at-once', [
-    {
-      folder: 'functions/connect',
-      entry: 'connect.ts',
-      replacements: [
-        { file: 'disconnect-account.ts', from: 'if (account) await clock.sleep(stillAtWorkMs);', to: '' },
-      ],
-    },
-  ]),
   plantedSource('forgotten-while-connected', [
     {
       folder: 'functions/connect',
