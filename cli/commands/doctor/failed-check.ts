@@ -2,6 +2,7 @@ import { type Finding, fault } from '../../../operations/doctor.ts';
 import { CommandError } from '../../../operations/errors.ts';
 import { explained, type Place } from '../../shared/explain.ts';
 import { isDenied } from '../../shared/explain-aws.ts';
+import { asCalled } from '../../shared/program.ts';
 
 /** What AWS calls an operation that an emulator does not have. */
 const unknownOperation = /^(UnknownOperation|InvalidAction|UnsupportedOperation|NotImplemented)/;
@@ -19,7 +20,7 @@ export function findingFor(error: unknown, place: Place): Finding | undefined {
   }
   const known = explained(error, place);
   if (!(known instanceof CommandError)) return undefined;
-  const [says, ...mend] = known.message.split(/\.\s+(?=[A-Z`])/);
+  const [says, ...mend] = asCalled(known.message).split(/\.\s+(?=[A-Z`])/);
   return fault(
     says ?? known.message,
     mend.length > 0 ? mend.join('. ') : 'Run doctor again; if this stays, look into it',

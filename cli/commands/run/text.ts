@@ -1,5 +1,6 @@
 import { shownUrl } from '../../../embedded/webhooks/delivery.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
+import { connectCommand } from '../../shared/explain.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import { webhookCommand } from '../../shared/webhook-command.ts';
 import { count } from '../../shared/wording.ts';
@@ -31,7 +32,7 @@ export const leftText = (target: Target): string =>
 export const dryRunText = 'Dry run: nothing of this is stored or sent.';
 
 export const nobodyConnectedText = (target: Target): string =>
-  `No partner account is connected. Connect one: \`${commandFor(target, 'connect NAME --refresh-token-stdin')}\``;
+  `No partner account is connected. Connect one: \`${connectCommand(target, 'NAME')}\``;
 
 /** What the partner accounts' books and the queue say together. */
 export interface Totals {

@@ -71,7 +71,7 @@ export function stateChecks(target: LocalTarget, { state, status }: ReadState): 
           (account) => !stopOf(account),
         );
         const findings = await Promise.all(accounts.map((account) => tokenOf(account, state(), target)));
-        return together(`the token pair of each of ${accounts.length} partner accounts is there`, findings);
+        return together(`token pairs found: ${accounts.length}, none is missing`, findings);
       },
     },
   ];

@@ -31,7 +31,7 @@ export const secretChecks = ({ target, bridge }: Facts): Check[] => [
       ]);
       const polled = accounts.filter((account) => !stopOf(account));
       return together(
-        `the token pair of each of ${polled.length} partner accounts is there`,
+        `token pairs found: ${polled.length}, none is missing`,
         polled.map((account) => tokenFinding(account, secrets.get(account.name), target)),
       );
     },
