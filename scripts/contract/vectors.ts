@@ -194,6 +194,7 @@ function oddMessages(): [string, Message][] {
     notAnEvent('an advert ID of 21 digits', set('detail.data.advertId', '1'.repeat(21))),
     notAnEvent('an advert ID as a number', set('detail.data.advertId', 1)),
     notAnEvent('an advert ID in other digits', set('detail.data.advertId', '١٢')),
+    notAnEvent('an advert ID with a line break at its end', set('detail.data.advertId', '12\n')),
     notAnEvent('status null', set('detail.data.status', null)),
     notAnEvent('an empty status', set('detail.data.status', '')),
     notAnEvent('a status of 257 characters', set('detail.data.status', 'x'.repeat(257))),
