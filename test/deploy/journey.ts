@@ -16,6 +16,7 @@ import { auditSteps } from './steps/audit.ts';
 import { authorizeSteps } from './steps/authorize.ts';
 import { catchingUpSteps, makeArchive } from './steps/catching-up.ts';
 import { chaosSteps } from './steps/chaos.ts';
+import { constructSteps } from './steps/construct.ts';
 import { deliverySteps } from './steps/delivery.ts';
 import { doctorSteps } from './steps/doctor.ts';
 import { feedSteps } from './steps/feeds.ts';
@@ -101,6 +102,7 @@ export async function journey(surroundings: Surroundings): Promise<void> {
     await patternSteps(deployment);
     await feedSteps(deployment);
   }
+  if (options.parts.includes('construct')) await constructSteps(deployment, { ...around, closing });
   if (options.parts.includes('drill')) await drillSteps(deployment, around);
   if (options.parts.includes('chaos')) await chaosSteps(deployment, options);
   await secrecySteps(deployment);

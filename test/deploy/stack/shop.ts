@@ -1,0 +1,54 @@
+import { mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { repository } from '../emulator/cloud.ts';
+import type { Processes } from '../emulator/processes.ts';
+
+const timeoutMs = 240_000;
+
+/** Two bridges in one stack of another team. Their services' addresses are known when the test runs. */
+const app = `import { AdvertBridge } from 'advert-bridge/cdk';
+import { App, Stack } from 'aws-cdk-lib';
+
+const [first, second] = process.env.SERVICES.split(' ');
+const stack = new Stack(new App(), 'Shop');
+const fast = { target: 'emulator', maxRequestsPerSecond: 50, confirmUnavailableSeconds: 1 };
+new AdvertBridge(stack, 'First', { ...fast, partnerBaseUrl: first, busName: 'first' });
+new AdvertBridge(stack, 'Second', { ...fast, partnerBaseUrl: second, name: 'Second', busName: 'second' });
+`;
+
+/**
+ * Deploys a CDK app of ten lines from a folder with the packed package, and without the repository.
+ *
+ * @param services addresses of the partner services of its two bridges
+ * @returns the outputs of its stack
+ */
+export async function deployShop(
+  services: readonly [string, string],
+  env: Record<string, string>,
+  folder: string,
+  processes: Processes,
+): Promise<Record<string, string>> {
+  const shop = join(folder, 'shop');
+  const modules = join(shop, 'node_modules');
+  await mkdir(modules, { recursive: true });
+  const run = async (cwd: string, more: Record<string, string>, file: string, ...args: string[]) => {
+    const command = { file, args, env: { ...env, ...more }, cwd };
+    const { code, stdout, stderr } = await processes.run(command, { timeoutMs });
+    if (code !== 0) throw new Error(`${file} ${args[0]} ended with ${code}\n${stdout}${stderr}`.trim());
+  };
+  await run(repository, {}, 'npm', 'pack', '--silent', '--pack-destination', shop);
+  const tarball = (await readdir(shop)).find((name) => name.endsWith('.tgz')) ?? '';
+  await run(shop, {}, 'tar', '-xzf', tarball);
+  await rename(join(shop, 'package'), join(modules, 'advert-bridge'));
+  // What `npm install` would bring; esbuild and the bridge's sources are not among it.
+  for (const name of ['aws-cdk-lib', 'constructs', 'valibot']) {
+    await symlink(join(repository, 'node_modules', name), join(modules, name));
+  }
+  await writeFile(join(shop, 'app.mjs'), app);
+  const outputsFile = join(shop, 'outputs.json');
+  const cdk = join(repository, 'node_modules/aws-cdk/bin/cdk');
+  const options = ['--app', 'node app.mjs', '--require-approval', 'never', '--no-notices'];
+  const addresses = { SERVICES: services.join(' ') };
+  await run(shop, addresses, process.execPath, cdk, 'deploy', ...options, '--outputs-file', outputsFile);
+  return JSON.parse(await readFile(outputsFile, 'utf8')).Shop;
+}

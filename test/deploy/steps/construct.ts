@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { startSandbox } from '../../../sandbox/server.ts';
+import type { Processes } from '../emulator/processes.ts';
+import { type Deployment, onItsWayMs } from '../stack/deployment.ts';
+import { drain } from '../stack/functions.ts';
+import { historiesOf } from '../stack/histories.ts';
+import { deployShop } from '../stack/shop.ts';
+import { subscribe } from '../stack/subscriber.ts';
+
+interface Around {
+  readonly env: Record<string, string>;
+  readonly folder: string;
+  readonly processes: Processes;
+  readonly closing: (() => Promise<void> | void)[];
+}
+
+/** Two bridges in a stack of another team, beside our own: each with its own service, and a partner account of the same name. */
+export async function constructSteps(deployment: Deployment, around: Around): Promise<void> {
+  const { steps, cloud, advertBridge } = deployment;
+  const { env, folder, processes, closing } = around;
+  const services = [
+    await startSandbox({ visibilityDelayMs: 0 }),
+    await startSandbox({ visibilityDelayMs: 0 }),
+  ] as const;
+  for (const service of services) closing.push(() => service.close());
+  const [first, second] = services;
+
+  const outputs = await steps.need(
+    'a fresh app of ten lines with two bridges is deployed, out of the package',
+    () => deployShop([first.url, second.url], env, folder, processes),
+  );
+  const bridges = [
+    { place: 'First', stack: 'Shop/Shop', service: first, statuses: ['active', 'limited'] },
+    { place: 'Second', stack: 'Shop/Second', service: second, statuses: ['unpaid', 'active'] },
+  ];
+
+  await steps.check('advert-bridge stacks lists them, beside our own', async () => {
+    const { stdout } = await advertBridge.run(['stacks']);
+    assert.deepEqual(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split(':')[0])
+        .sort(),
+      ['AdvertBridge', 'Shop/Second', 'Shop/Shop'],
+    );
+  });
+
+  await steps.check('each connects a partner account of the same name, with secrets of its own', async () => {
+    for (const { stack, service } of bridges) {
+      const { application, users } = service;
+      const stored = ['application', '--stack', stack, '--client-id', application.clientId];
+      await advertBridge.run([...stored, '--client-secret-stdin'], application.clientSecret);
+      const connected = ['connect', 'main', '--stack', stack, '--refresh-token-stdin'];
+      await advertBridge.run(connected, users[0]?.refreshToken);
+    }
+  });
+
+  await steps.check('each publishes the histories of its own service, and nothing of the other', async () => {
+    for (const { place, service, statuses } of bridges) {
+      const types = ['AdvertStatusChanged', 'AdvertUnavailable'];
+      const bus = outputs[`${place}EventBusName`] ?? '';
+      const subscriber = await subscribe(cloud, bus, { team: place, types });
+      const ids = service.control
+        .truth()
+        .slice(0, 3)
+        .map(({ id }) => id);
+      for (const [index, status] of statuses.entries()) {
+        for (const id of ids) service.control.setStatus(id, status);
+        await drain(cloud, outputs[`${place}DrainFunctionName`] ?? '');
+        await subscriber.readUntil(({ length }) => length >= ids.length * (index + 1), onItsWayMs);
+      }
+      assert.deepEqual(
+        Object.fromEntries(historiesOf(subscriber.received)),
+        Object.fromEntries(ids.map((id) => [id, statuses])),
+      );
+    }
+  });
+}
