@@ -67,7 +67,7 @@ export async function enqueuePage(
     const message = `the queue did not accept ${refused.size} of ${messages.length} messages`;
     throw new PartnerError('transient', message);
   }
-  observer.info('page accepted', { ...about, traceId: trace?.id, adverts: messages.length });
+  observer.info('page accepted', { ...about, generation, traceId: trace?.id, adverts: messages.length });
 }
 
 /** One dead letter for all malformed IDs of a page: a feed that names nothing else must not fill the queue. */

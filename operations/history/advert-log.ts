@@ -22,6 +22,8 @@ export interface LogLine {
   readonly message: string;
   /** The page that named the advert. */
   readonly correlationId: string;
+  /** Of the partner account when it read the page; only the line of the page as a whole has it. */
+  readonly generation?: number;
   /** What became of the message: an outcome, `retry`, `park`, `dead-letter` or `forgotten`. */
   readonly became?: string;
   /** How often it had been delivered. */
@@ -114,5 +116,12 @@ function lineOfPage(line: RawLine, { partnerAccount }: Advert): LogLine[] {
   const fields = fieldsOf(line);
   if (line.from !== 'drain' || fields.partnerAccount !== partnerAccount || fields.advertId !== undefined)
     return [];
-  return [{ ...commonOf(line, fields), correlationId: textOf(fields.correlationId) }];
+  const { correlationId, generation } = fields;
+  return [
+    {
+      ...commonOf(line, fields),
+      correlationId: textOf(correlationId),
+      ...(typeof generation === 'number' ? { generation } : {}),
+    },
+  ];
 }

@@ -45,7 +45,11 @@ export async function lookBehind(
     ({ became, correlationId }) => became === 'retry' && !elsewhere.has(correlationId),
   );
   const waiting = length === 0 ? [] : goesOn.map((line) => loggedWaiting(line, log, owner.advertId));
-  const isOfGeneration = ({ listedAt }: Waiting) => Date.parse(listedAt) >= generation * 1000;
+  /** By the line of its page. A page of which the queue did not accept everything has none: then by its time. */
+  const isOfGeneration = ({ correlationId, listedAt }: Waiting) => {
+    const page = log.find((line) => line.correlationId === correlationId && line.generation !== undefined);
+    return page ? page.generation === generation : Date.parse(listedAt) >= generation * 1000;
+  };
   return { length, log, lastLogged, waiting: waiting.filter(isOfGeneration) };
 }
 
