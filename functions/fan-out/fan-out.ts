@@ -48,6 +48,16 @@ const newerMs = 900_000;
 /** Rows of partner accounts, each read once for a batch that is in hand already. */
 type BatchAccounts = Map<string, Promise<PartnerAccount | undefined>>;
 
+/**
+ * Whether the generation's history is over, or being removed: a row that is written now would begin it again, and a late write of
+ * another worker could match the version of that row.
+ */
+const isOver = (account: PartnerAccount, generation: number): boolean =>
+  account.generation > generation || (account.generation === generation && account.stop?.forgetting === true);
+
+const forgotten = (group: Group): Settlement[] =>
+  group.map((delivery) => ({ delivery, verdict: { kind: 'forgotten' } }));
+
 /** The metric of each verdict that takes a message out of the queue without an outcome. */
 const countedAs = { 'dead-letter': 'deadLettered', park: 'parked' } as const;
 
@@ -88,16 +98,20 @@ export function createFanOut(given: FanOutDeps) {
   }
 
   /**
-   * Whether messages that met the fault are to wait outside the queue, for a person or the end of a long pause. The drain
-   * goes by the same rows: otherwise it would release what is parked here, again and again.
+   * Where messages that met the fault go: outside the queue, to wait for a person or the end of a long pause; or nowhere. The
+   * drain goes by the same rows: otherwise it would release what is parked here, again and again.
    */
-  async function mustWait({ message }: Group[0], fault: PartnerError): Promise<boolean> {
+  async function placeOf({ message }: Group[0], fault: PartnerError): Promise<'parked' | 'gone' | 'queue'> {
     // Planted fault: aged-while-paused
-    if (fault.code === 'operator-paused') return true;
-    if (fault.policy.blames !== 'partner-account')
-      return (fault.retryAfterMs ?? 0) > longestHiddenMs && isLong(await bridgePausedUntil());
+    if (fault.code === 'operator-paused') return 'parked';
+    if (fault.policy.blames !== 'partner-account') {
+      const waits = (fault.retryAfterMs ?? 0) > longestHiddenMs && isLong(await bridgePausedUntil());
+      return waits ? 'parked' : 'queue';
+    }
     const account = (await accounts.read(message.partnerAccount))?.value;
-    return account?.generation === message.generation && rests(account);
+    if (!account) return 'queue';
+    if (isOver(account, message.generation)) return 'gone';
+    return account.generation === message.generation && rests(account) ? 'parked' : 'queue';
   }
 
   /** Settles the messages of one advert, together. Never rejects: what went wrong is in the verdicts. */
@@ -112,9 +126,7 @@ export function createFanOut(given: FanOutDeps) {
     if (head.receives > maxReceives) return giveUp(group);
     try {
       const account = await accountOf(group, ofBatch);
-      if (!account || account.generation > generation) {
-        return group.map((delivery) => ({ delivery, verdict: { kind: 'forgotten' } }));
-      }
+      if (!account || isOver(account, generation)) return forgotten(group);
       if (account.generation < generation) {
         const message = `the message is of generation ${generation}, its partner account still of ${account.generation}`;
         throw new PartnerError('transient', message, { retryAfterMs: generationAheadMs });
@@ -125,8 +137,9 @@ export function createFanOut(given: FanOutDeps) {
     } catch (error) {
       const fault = asPartnerError(error);
       // Where that cannot be read, the messages wait in the queue, and the next delivery decides.
-      const isParked = await mustWait(head, fault).catch(() => false);
-      return isParked ? park(deps, group) : afterFault(deps, group, fault);
+      const place = await placeOf(head, fault).catch(() => 'queue');
+      if (place === 'gone') return forgotten(group);
+      return place === 'parked' ? park(deps, group) : afterFault(deps, group, fault);
     }
   }
 

@@ -521,6 +521,42 @@ describe('fan-out', () => {
     expect(await verdicts()).toEqual([{ kind: 'forgotten' }]);
   });
 
+  describe('while its partner account is being forgotten', () => {
+    const beginForget = () => world.connect.beginForget('main');
+
+    it('lets go of messages, and writes no row where they were removed', async () => {
+      await changed('1', 'active');
+      await beginForget();
+      world.clock.advance(minuteMs);
+      await world.state.queue.receive({ maxGroups: 1, maxPerGroup: 10, visibilityMs: 0 });
+
+      expect(await verdicts()).toEqual([{ kind: 'forgotten' }]);
+      expect(await row()).toBeUndefined();
+    });
+
+    it('lets go of those that it has in hand, too', async () => {
+      await changed('1', 'active');
+      await world.state.queue.receive({ maxGroups: 1, maxPerGroup: 10, visibilityMs: 0 });
+      const { fanOutDeps } = world;
+      const adverts = {
+        async readAdvert(): Promise<never> {
+          await beginForget();
+          throw new PartnerError('account-stopped', 'partner account main is stopped');
+        },
+      };
+      const batch = await world.state.queue.receive({
+        maxGroups: 1,
+        maxPerGroup: 10,
+        visibilityMs: minuteMs,
+      });
+
+      const settlements = await createFanOut({ ...fanOutDeps, adverts }).handle(batch, world.options());
+
+      expect(settlements.map(({ verdict }) => verdict)).toEqual([{ kind: 'forgotten' }]);
+      expect(await row()).toBeUndefined();
+    });
+  });
+
   it('leaves a message of a newer bridge in the queue, with those of its advert behind it', async () => {
     await changed('1', 'active');
     await changed('2', 'active');

@@ -212,7 +212,7 @@ describe('forgetting', () => {
     });
 
     expect(before).toHaveLength(2);
-    expect(later).toEqual(['park']);
+    expect(later).toEqual(['forgotten']);
     expect(world.advertEvents()).toEqual(before);
   });
 
