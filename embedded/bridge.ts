@@ -6,6 +6,7 @@
  * sent to the webhooks (webhooks/delivery.ts). Here the parts are put together and run.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
+import { settledBy } from '../functions/audit/confirm.ts';
 import { createDailyAudit } from '../functions/audit/daily-audit.ts';
 import { createDrain } from '../functions/drain/drain.ts';
 import { createFanOut } from '../functions/fan-out/fan-out.ts';
@@ -136,7 +137,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
       ...{ accounts, observer, adverts: partner, sample: settings.auditSample },
       ...{ audits: state.dailyAudits, histories: state.advertHistories },
       publishedAdverts: state.publishedAdverts,
-      isSettled: async (...advert) => (await state.waitingMessages.ofAdvert(...advert)).length === 0,
+      isSettled: settledBy(state.waitingMessages),
       poll: { feedStates: state.feedStates, reader: partner, clock, newId: newReadId, settings },
     });
     const run = (deadlineMs: number) =>

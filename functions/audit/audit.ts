@@ -11,7 +11,7 @@ import type { BackfillKey } from '../../shared/ports/backfills.ts';
 import type { PollDeps } from '../drain/poll-feed.ts';
 import { type UnreadDeps, unreadSince } from '../drain/unread-since.ts';
 import { type Confirmed, confirm, dueAt, type IsSettled, looksAtOnce } from './confirm.ts';
-import { isEqual, lookAt } from './looks.ts';
+import { askFeed, isEqual, lookAt } from './looks.ts';
 import { createPacedRequests, OutOfTimeError, type PacedRequests, sleepFor } from './paced-requests.ts';
 import type { AuditPage, AuditSource } from './sources.ts';
 
@@ -57,7 +57,7 @@ export interface AuditResult {
     | 'stopped'
     /** The deadline came first. */
     | 'out-of-time'
-    /** So much differs that the rest was not looked at. */
+    /** So much differs, or is undecided, that the rest was not looked at. */
     | 'too-many'
     /** Another process runs an audit of the same partner account. */
     | 'taken-over'
@@ -67,6 +67,8 @@ export interface AuditResult {
 
 /** More is beyond what somebody looks at one by one, and beyond what a stored item holds. */
 export const maxFindings = 1_000;
+/** With the page in hand below what a stored item holds, 400 KB. */
+const maxUndecided = 10_000;
 /** What a stopped audit had not stored is looked at again: so much at most. */
 const longestOpenMs = 10 * 60_000;
 /** One that was left alone for longer says little about how things are now: it begins anew. */
@@ -130,8 +132,9 @@ async function begin(
     value.source === source.name &&
     now - Date.parse(value.updatedAt) < resumedWithinMs;
   const at = toInstant(now);
+  // What goes on without getting on is left alone as well: it does not become newer by that.
   const progress: AuditProgress = goesOn
-    ? { ...value, updatedAt: at }
+    ? value
     : {
         ...{ id: newId(), state: 'running', source: source.name, checked: 0, equal: 0 },
         ...{ differing: options.keeps ?? [], neverPublished: [], undecided: [] },
@@ -142,7 +145,8 @@ async function begin(
   const halfTimeMs = now + (deadlineMs - now) / 2;
   const run = { deps, key, options, progress, version: version + 1, isMine, halfTimeMs };
   const requests = createPacedRequests({
-    ...{ clock, signal, deadlineMs, maxRequestsPerSecond: settings.maxRequestsPerSecond ?? 10 },
+    ...{ clock, signal, deadlineMs, maxRequestsPerSecond: settings.maxRequestsPerSecond },
+    probe: askFeed(deps.poll, key),
     onWaiting: (isWaiting) => tell(run, undefined, isWaiting ? 'service' : undefined),
   });
   return Object.assign(run, { requests });
@@ -281,7 +285,8 @@ async function store(run: Run, change: Partial<AuditProgress>, listed = 0): Prom
   const { open: _stored, ...progress } = run.progress;
   const next: AuditProgress = { ...progress, ...change, updatedAt: toInstant(deps.poll.clock.now()) };
   const found = next.differing.length + next.neverPublished.length;
-  const isDone = !next.open && (next.isThrough || found >= maxFindings);
+  const isDone =
+    !next.open && (next.isThrough || found >= maxFindings || next.undecided.length >= maxUndecided);
   const stored: AuditProgress = isDone ? { ...next, state: 'done' } : next;
   run.isMine = await deps.audits.write(key, stored, version, listed);
   if (!run.isMine) return;

@@ -6,6 +6,7 @@ import { PartnerError } from '../../shared/domain/faults.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import type { Look, OpenLooks } from '../../shared/ports/audits.ts';
 import type { BackfillKey } from '../../shared/ports/backfills.ts';
+import type { WaitingMessages } from '../../shared/ports/parked-messages.ts';
 import { idsOf } from '../drain/page-ids.ts';
 import type { PollDeps } from '../drain/poll-feed.ts';
 import { readPageOrStartOver } from '../drain/read-page.ts';
@@ -26,6 +27,12 @@ export interface ConfirmDeps extends LookDeps {
  * an empty one says so.
  */
 export type IsSettled = (partnerAccount: string, advertId: string) => Promise<boolean>;
+
+/** Where every queue can be looked at. */
+export const settledBy =
+  (messages: Pick<WaitingMessages, 'ofAdvert'>): IsSettled =>
+  async (partnerAccount, advertId) =>
+    (await messages.ofAdvert(partnerAccount, advertId)).length === 0;
 
 export interface Confirmed {
   readonly equal: number;

@@ -11,7 +11,7 @@ import type { Observer } from '../../shared/ports/observer.ts';
 import type { PartnerAccounts, Versioned } from '../../shared/ports/partner-accounts.ts';
 import { type AuditDeps, audit } from './audit.ts';
 import { looksAtOnce } from './confirm.ts';
-import { isEqual, lookAt } from './looks.ts';
+import { askFeed, isEqual, lookAt } from './looks.ts';
 import { createPacedRequests, OutOfTimeError } from './paced-requests.ts';
 import { sampleSource } from './sources.ts';
 
@@ -77,8 +77,11 @@ export function createDailyAudit(deps: DailyAuditDeps) {
   ): Promise<void> {
     const [some, later] = [value.differing.slice(0, maxRechecked), value.differing.slice(maxRechecked)];
     if (some.length === 0) return;
-    const { maxRequestsPerSecond = 10 } = poll.settings;
-    const requests = createPacedRequests({ clock, maxRequestsPerSecond, ...options });
+    const { maxRequestsPerSecond } = poll.settings;
+    const requests = createPacedRequests({
+      ...{ clock, maxRequestsPerSecond, ...options },
+      probe: askFeed(poll, key),
+    });
     const mended = new Set<string>();
     await forEachConcurrent(some, looksAtOnce, async ({ advertId }) => {
       const look = await lookAt({ ...deps, requests }, key, advertId, true);

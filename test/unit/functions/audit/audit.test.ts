@@ -237,12 +237,14 @@ describe('an audit', () => {
 
   it('ends with the fault of a service that stays down, and can be continued', async () => {
     const { run, sample, service } = await createAuditedWorld(20);
-    service.state.beforeAdvert = () => {
+    const well = { ...service.state };
+    const fails = () => {
       throw new PartnerError('transient', 'no answer');
     };
+    Object.assign(service.state, { beforeAdvert: fails, beforePage: fails });
     await expect(run(sample(299))).rejects.toMatchObject({ code: 'transient' });
 
-    service.state.beforeAdvert = () => undefined;
+    Object.assign(service.state, well);
     expect(await run(sample(299))).toMatchObject({ end: 'done', progress: { equal: 20 } });
   });
 

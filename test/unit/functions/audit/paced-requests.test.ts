@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPacedRequests } from '../../../../functions/audit/paced-requests.ts';
+import { createPacedRequests, OneFailsError } from '../../../../functions/audit/paced-requests.ts';
 import type { Clock } from '../../../../shared/domain/clock.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { createScheduler } from '../../../simulation/model/scheduler.ts';
@@ -18,7 +18,12 @@ describe('paced requests', () => {
   it('start at half of the rate at most, however many are asked for at once', async () => {
     const { clock, runOut } = createVirtualTime();
     const signal = new AbortController().signal;
-    const requests = createPacedRequests({ clock, maxRequestsPerSecond: 10, signal });
+    const requests = createPacedRequests({
+      clock,
+      maxRequestsPerSecond: 10,
+      signal,
+      probe: async () => undefined,
+    });
     const times: number[] = [];
 
     const all = Promise.all(
@@ -37,7 +42,12 @@ describe('paced requests', () => {
   it('give each request a minute, and end with what is not to be tried again', async () => {
     const { clock, runOut } = createVirtualTime();
     const signal = new AbortController().signal;
-    const requests = createPacedRequests({ clock, maxRequestsPerSecond: 10, signal });
+    const requests = createPacedRequests({
+      clock,
+      maxRequestsPerSecond: 10,
+      signal,
+      probe: async () => undefined,
+    });
     const begun = clock.now();
     const deadlines: number[] = [];
 
@@ -50,5 +60,26 @@ describe('paced requests', () => {
     await ended;
 
     expect(deadlines).toEqual([60_000]);
+  });
+
+  it.each([
+    { is: 'goes on answering', downAfterMs: Number.POSITIVE_INFINITY, isOne: true },
+    { is: 'has begun to fail', downAfterMs: 2_000, isOne: false },
+  ])('tell one that fails alone from a service that fails: it $is', async ({ downAfterMs, isOne }) => {
+    const { clock, runOut } = createVirtualTime();
+    const signal = new AbortController().signal;
+    const begun = clock.now();
+    const probe = async () => {
+      if (clock.now() - begun > downAfterMs) throw new PartnerError('transient', 'it answered 503');
+    };
+    const requests = createPacedRequests({ clock, maxRequestsPerSecond: 10, signal, probe });
+
+    const failing = requests(async () => {
+      throw new PartnerError('transient', 'it answered 500');
+    }).catch((error: unknown) => error);
+    await new Promise(setImmediate);
+    await runOut();
+
+    expect((await failing) instanceof OneFailsError).toBe(isOne);
   });
 });

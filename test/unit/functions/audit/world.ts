@@ -4,6 +4,7 @@ import {
   type AuditStep,
   audit,
 } from '../../../../functions/audit/audit.ts';
+import { settledBy } from '../../../../functions/audit/confirm.ts';
 import { type AuditSource, sampleSource } from '../../../../functions/audit/sources.ts';
 import { repairBy } from '../../../../operations/audit/repair.ts';
 import type { FeedReader } from '../../../../shared/ports/feed-reader.ts';
@@ -58,8 +59,7 @@ export async function createAuditedWorld(adverts: number) {
     audits: state.audits,
     histories: state.advertHistories,
     adverts: service,
-    isSettled: async (account, advertId) =>
-      (await state.waitingMessages.ofAdvert(account, advertId)).length === 0,
+    isSettled: settledBy(state.waitingMessages),
     isDelivering: () => true,
     onProgress: (step) => steps.push(step),
   };
