@@ -144,7 +144,12 @@ async function store(run: Run, next: BackfillProgress, listed: number): Promise<
     const isOurs = value.id === run.progress.id && value.position === run.progress.position;
     // A pause keeps the position of the page that was just sent; another process's own progress stays as it is.
     const merged = isOurs ? { ...next, state: next.state === 'done' ? next.state : value.state } : value;
-    if (await backfills.write(run.key, merged, version, listed)) return endOf(merged, next);
+    if (!(await backfills.write(run.key, merged, version, listed))) continue;
+    if (!isOurs || merged.state !== 'running') return endOf(merged, next);
+    // Another process has begun to go on from the same place, and steps back when it finds this one ahead.
+    run.progress = merged;
+    run.version = version + 1;
+    return undefined;
   }
   return { end: 'taken-over', progress: next };
 }
