@@ -52,8 +52,11 @@ export async function readAdvertLog(
   { pages, fromMs }: { readonly pages: readonly string[]; readonly fromMs: number },
 ): Promise<LogLine[]> {
   const own = (await readLog({ words: [advert.advertId], fromMs })).flatMap((line) => linesOf(line, advert));
-  const named = [...new Set([...pages, ...own.map(({ correlationId }) => correlationId)])].filter(isPlain);
-  const words = named.slice(-maxPages);
+  const newestFirst = own
+    .toSorted((a, b) => (a.at < b.at ? 1 : -1))
+    .map(({ correlationId }) => correlationId);
+  const named = [...new Set([...pages, ...newestFirst])].filter(isPlain);
+  const words = named.slice(0, maxPages);
   const ofPages = words.length === 0 ? [] : await readLog({ words, fromMs });
   return [...own, ...ofPages.flatMap((line) => lineOfPage(line, advert))].sort((a, b) =>
     a.at < b.at ? -1 : 1,

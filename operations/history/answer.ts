@@ -223,11 +223,17 @@ function followsText({ object, latest }: Known): string {
 
 function givenUpText({ object, advertId, givenUp, latest }: Known): string {
   const [letter] = givenUp;
-  const listed = letter?.message ? ` listed at ${letter.message.listedAt}` : '';
+  if (!letter) {
+    return (
+      `The change of ${object} ${advertId} was given up. Whether its dead letter is still there cannot be seen now, ` +
+      'for another command reads dead letters: ask again in five minutes.'
+    );
+  }
+  const listed = letter.message ? ` listed at ${letter.message.listedAt}` : '';
   const since = latest ? ` after event ${latest.detail.metadata.sequence}` : '';
   return (
-    `The change of ${object} ${advertId}${listed} was given up at ${letter?.at}${since} ` +
-    `(${printable(letter?.fault ?? '')}: ${printable(letter?.reason ?? '')}), and has no event until its dead letter is redriven.`
+    `The change of ${object} ${advertId}${listed} was given up at ${letter.at}${since} ` +
+    `(${printable(letter.fault)}: ${printable(letter.reason)}), and has no event until its dead letter is redriven.`
   );
 }
 

@@ -23,7 +23,9 @@ export interface HistoryPorts {
   readonly waitingMessages: WaitingMessages;
   /** Dead letters of a partner account. */
   readonly letters: {
-    list(choice: { readonly partnerAccount: string }): Promise<{ readonly letters: readonly KnownLetter[] }>;
+    list(choice: {
+      readonly partnerAccount: string;
+    }): Promise<{ readonly letters: readonly KnownLetter[]; readonly unseen?: number }>;
   };
   /** By the settings: which events are published at all. */
   readonly publishedEvents: () => Promise<PublishedEvents>;
@@ -76,7 +78,7 @@ export async function readHistory(
   const { generation } = account;
   // In the order in which a message moves on: one that does so meanwhile is seen twice rather than not at all.
   const visible = await ports.waitingMessages.ofAdvert(partnerAccount, advertId, feed);
-  const { letters } = await ports.letters.list({ partnerAccount });
+  const { letters, unseen = 0 } = await ports.letters.list({ partnerAccount });
   const key = { partnerAccount, generation, feed, advertId };
   const [row, feedStates, budget, published] = await Promise.all([
     ports.advertHistories.read(key),
@@ -109,7 +111,7 @@ export async function readHistory(
     ...(hidden && { queued: hidden.length, lastLogged: hidden.lastLogged }),
   };
   const latestPublished = isOnBus(known, own);
-  const outcome = outcomeOf(known, latestPublished);
+  const outcome = outcomeOf(known, latestPublished, unseen > 0);
   return {
     ...{ partnerAccount, feed, advertId },
     latest: latest ?? null,
@@ -169,6 +171,7 @@ function isDone({ queued = 0, lastLogged, nowMs }: Known, row: AdvertRow, latest
 function outcomeOf(
   { row, waiting, givenUp, latest, queued = 0 }: Known,
   latestPublished: boolean | null,
+  areLettersHidden: boolean,
 ): HistoryOutcome {
   if (waiting.some(({ place }) => place === 'queue')) {
     return row?.missingSince === undefined ? 'waits-in-queue' : 'unconfirmed';
@@ -176,7 +179,7 @@ function outcomeOf(
   // Planted fault: history-without-parked
   if (waiting.length > 0) return 'parked';
   if (givenUp.length > 0) return 'dead-lettered';
-  if (!latest && row) return queued > 0 ? 'waits-in-queue' : 'dropped';
+  if (!latest && row) return queued > 0 ? 'waits-in-queue' : areLettersHidden ? 'dead-lettered' : 'dropped';
   if (!latest) return 'not-listed';
   if (latestPublished === null) return 'not-accepted';
   return latestPublished ? 'published' : 'kept-off';
