@@ -41,7 +41,7 @@ export const feedState = v.looseObject({
 });
 
 /** Somebody wants nothing to be asked of the service. See shared/domain/operator-pause.ts. */
-const operatorPause = v.object({
+const operatorPause = v.looseObject({
   who: text,
   since: moment,
   until: v.exactOptional(moment),
@@ -55,7 +55,7 @@ export const partnerAccountRow = v.looseObject({
   generation,
   connectedAt: text,
   stop: v.exactOptional(
-    v.object({
+    v.looseObject({
       reason: text,
       tokenVersion: v.string(),
       at: text,
@@ -63,9 +63,9 @@ export const partnerAccountRow = v.looseObject({
       forgetting: v.exactOptional(v.boolean()),
     }),
   ),
-  pause: v.exactOptional(v.object({ until: moment, reason: text, attempts: wholeNumber(0) })),
+  pause: v.exactOptional(v.looseObject({ until: moment, reason: text, attempts: wholeNumber(0) })),
   operatorPause: v.exactOptional(operatorPause),
-  refreshing: v.exactOptional(v.object({ holder: text, startedAt: moment, until: moment })),
-  token: v.exactOptional(v.object({ version: text, expiresAt: moment, usedAt: moment })),
+  refreshing: v.exactOptional(v.looseObject({ holder: text, startedAt: moment, until: moment })),
+  token: v.exactOptional(v.looseObject({ version: text, expiresAt: moment, usedAt: moment })),
   owedEvents: v.exactOptional(v.array(text)),
 });
