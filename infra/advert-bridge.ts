@@ -56,21 +56,34 @@ export class AdvertBridge extends Construct {
   readonly name: string;
   /** Where events are published: its own, or the one that it was given. */
   readonly bus: IEventBus;
-  /** What is known of partner accounts and feeds, and of every advert. */
-  readonly tables: { readonly feedState: ITable; readonly advertStatus: ITable };
-  /** The queue between drain and fan-out, and what was given up: docs/operate/runbook.md#deadletters. */
-  readonly queues: { readonly changedAdverts: Queue; readonly deadLetters: Queue };
+  readonly tables: {
+    /** Partner accounts, the cursor of each feed, the rate budget, the books. */
+    readonly feedState: ITable;
+    /** The last event of every advert. */
+    readonly advertStatus: ITable;
+  };
+  /** Both FIFO. */
+  readonly queues: {
+    /** IDs that the feed listed and fan-out has yet to fetch. */
+    readonly changedAdverts: Queue;
+    /** What fan-out gave up: docs/operate/runbook.md#deadletters. */
+    readonly deadLetters: Queue;
+  };
   readonly functions: {
+    /** Reads the feed, every minute. */
     readonly drain: LambdaFunction;
+    /** Fetches each advert that the feed listed, and publishes its events. */
     readonly fanOut: LambdaFunction;
+    /** Exchanges refresh tokens before they end. */
     readonly refreshToken: LambdaFunction;
+    /** Takes in a partner account; `advert-bridge connect` invokes it. */
     readonly connect: LambdaFunction;
     /** Only with `auditSample`. */
     readonly audit?: LambdaFunction;
   };
   /** Each has a heading in docs/operate/runbook.md; `addAlarmAction` says who else is told. */
   readonly alarms: readonly Alarm[];
-  /** Of the bridge as a whole, in periods of 5 minutes; `with({ period })` gives others. Lag and stopped accounts are maxima, all others sums. */
+  /** Of the bridge as a whole, in periods of 5 minutes; `with({ period })` gives others. Lag, stopped accounts and differences of the audit are maxima, all others sums. */
   readonly metrics: Readonly<Record<keyof typeof metrics, Metric>>;
   /** The role for people who run `backfill`, `resync` and `audit`. */
   readonly catchUpRole: IRole;
@@ -137,7 +150,10 @@ export class AdvertBridge extends Construct {
       partnerBaseUrl: settings.partnerBaseUrl,
       drainScheduleName: drain.schedule.scheduleName,
       refreshTokenScheduleName: refreshToken.schedule.scheduleName,
-      ...(audit && { auditFunctionName: audit.function.function.functionName }),
+      ...(audit && {
+        auditFunctionName: audit.function.function.functionName,
+        auditScheduleName: audit.schedule.scheduleName,
+      }),
     });
     if (settings.target === 'emulator') leaveOutUnknown(this);
   }
@@ -157,7 +173,8 @@ export class AdvertBridge extends Construct {
     values: Pick<
       Record<OutputKey, string>,
       'partnerBaseUrl' | 'drainScheduleName' | 'refreshTokenScheduleName'
-    > & { readonly auditFunctionName?: string },
+    > &
+      Partial<Pick<Record<OutputKey, string>, 'auditFunctionName' | 'auditScheduleName'>>,
   ): void {
     const { stackName } = Stack.of(this);
     const places = this.node.scopes.slice(Stack.of(this).node.scopes.length).map(({ node }) => node.id);

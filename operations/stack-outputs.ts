@@ -12,6 +12,7 @@ type OutputKey = keyof typeof outputs;
 /** Outputs that came after the first version, or with a setting: not every stack has them. */
 const laterOutputs = [
   'auditFunctionName',
+  'auditScheduleName',
   'catchUpRoleArn',
   'drainScheduleName',
   'refreshTokenScheduleName',

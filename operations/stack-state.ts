@@ -77,7 +77,13 @@ export async function readStackState(
 
 /** @see https://docs.aws.amazon.com/scheduler/latest/APIReference/API_GetSchedule.html */
 async function scheduleState(client: SchedulerClient, outputs: StackOutputs) {
-  const names = { drain: outputs.drainScheduleName, 'refresh-token': outputs.refreshTokenScheduleName };
+  const { drainScheduleName, refreshTokenScheduleName, auditScheduleName } = outputs;
+  const names = {
+    drain: drainScheduleName,
+    'refresh-token': refreshTokenScheduleName,
+    // Only with the setting `auditSample`.
+    ...(auditScheduleName && { audit: auditScheduleName }),
+  };
   const states = await Promise.all(
     Object.entries(names).map(async ([of, Name]) => {
       if (Name === undefined) throw new Error('an earlier version deployed the stack; deploy it again');

@@ -48,9 +48,11 @@ export const outputs = {
   auditFunctionName: 'AuditFunctionName',
   /** The role for people who run `backfill`, `resync` and `audit`. */
   catchUpRoleArn: 'CatchUpRoleArn',
-  /** Names of the schedules that invoke the drain and refresh-token, in the default schedule group. */
+  /** Names of the schedules that invoke the functions, in the default schedule group. */
   drainScheduleName: 'DrainScheduleName',
   refreshTokenScheduleName: 'RefreshTokenScheduleName',
+  /** Only with the setting `auditSample`. */
+  auditScheduleName: 'AuditScheduleName',
   /** Of the bridge, which its fixed names carry. */
   bridgeName: 'BridgeName',
   partnerBaseUrl: 'PartnerBaseUrl',

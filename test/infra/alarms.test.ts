@@ -137,9 +137,10 @@ describe('the mail', () => {
     }
   });
 
-  it('is encrypted with a key that CloudWatch may use, for alarms of this AWS account', () => {
+  it('is encrypted with a key that CloudWatch may use, for alarms of this bridge alone', () => {
     const key = mailing.one('AWS::KMS::Key');
     const topic = mailing.one('AWS::SNS::Topic');
+    const alarms = mailing.ofType('AWS::CloudWatch::Alarm');
     const policy = mailing.one('AWS::SNS::TopicPolicy').Properties.PolicyDocument;
     const alarming = {
       Effect: 'Allow',
@@ -159,9 +160,8 @@ describe('the mail', () => {
       Principal: alarming.Principal,
       Condition: {
         StringEquals: { 'aws:SourceAccount': '${AWS::AccountId}' },
-        ArnLike: {
-          'aws:SourceArn':
-            'arn:${AWS::Partition}:cloudwatch:${AWS::Region}:${AWS::AccountId}:alarm:AdvertBridge-*',
+        ArnEquals: {
+          'aws:SourceArn': inShort(alarms.map(([id]) => ({ 'Fn::GetAtt': [id, 'Arn'] }))),
         },
       },
     });

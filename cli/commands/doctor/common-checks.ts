@@ -16,7 +16,7 @@ import { connectCommand } from '../../shared/explain.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import { count, duration } from '../../shared/wording.ts';
 import type { Examined } from '../../targets/ports/examined.ts';
-import { forPerson } from '../status/text.ts';
+import { forPerson } from '../status/account-causes.ts';
 
 /** A `Date` further off is not believed at all (shared/partner-api/http/service-clock.ts). */
 const daySeconds = 86_400;
@@ -56,8 +56,10 @@ export function commonChecks({ status, askService }: Examined, target: Target): 
         const { deadLetters } = (await status()).queue;
         if (deadLetters === 0) return ok('none');
         return warning(
-          `${count(deadLetters)} changed adverts were given up`,
-          `\`${commandFor(target, 'dead-letters list')}\` says why, \`${commandFor(target, 'dead-letters redrive')}\` puts them back`,
+          deadLetters === 1
+            ? '1 change of an advert was given up'
+            : `${count(deadLetters)} changes of adverts were given up`,
+          `\`${commandFor(target, 'dead-letters list')}\` says why, \`${commandFor(target, 'dead-letters redrive --all')}\` puts them back`,
         );
       },
     },

@@ -2,6 +2,7 @@
 import type { ShownPause } from '../../../operations/account-status.ts';
 import { textOfPlace } from '../../../operations/stack-place.ts';
 import type { Status } from '../../../operations/status.ts';
+import { makeAgain } from '../../shared/explain-aws.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import { count, duration } from '../../shared/wording.ts';
 
@@ -46,9 +47,6 @@ const ago = (instant: string, nowMs: number): string =>
   `${duration(Math.max(0, nowMs - Date.parse(instant)) / 1000)} ago`;
 
 type Sentence = (status: Status, target: Target, nowMs: number) => string | string[];
-
-/** A plain deployment does not look at what was deleted or changed by hand. */
-const makeAgain = '`npx cdk deploy --revert-drift`, with the settings that the stack has';
 
 /** All of a schedule has to be given again with a change of it. */
 const enableSchedule = (name: string): string =>

@@ -1,4 +1,5 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import type { IAlarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { type IPrincipal, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
@@ -17,11 +18,10 @@ export class AlarmTopic extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    { bridge, email }: { readonly bridge: string; readonly email: string },
+    { alarms, email }: { readonly alarms: readonly IAlarm[]; readonly email: string },
   ) {
     super(scope, id);
-    const { partition, region, account } = Stack.of(this);
-    const ours = { StringEquals: { 'aws:SourceAccount': account } };
+    const ours = { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } };
     const cloudWatch: IPrincipal = new ServicePrincipal('cloudwatch.amazonaws.com');
     const key = new Key(this, 'Key', {
       description: 'Alarms of the advert bridge on their way to a mailbox',
@@ -48,9 +48,8 @@ export class AlarmTopic extends Construct {
         resources: [this.topic.topicArn],
         conditions: {
           ...ours,
-          ArnLike: {
-            'aws:SourceArn': `arn:${partition}:cloudwatch:${region}:${account}:alarm:${bridge}-*`,
-          },
+          // By name: a bridge `Shop-2` in the same AWS account has alarms whose names begin with `Shop-`, too.
+          ArnEquals: { 'aws:SourceArn': alarms.map(({ alarmArn }) => alarmArn) },
         },
       }),
     );

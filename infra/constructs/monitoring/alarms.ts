@@ -9,7 +9,7 @@ import type { BridgeFunction } from '../bridge-function.ts';
 import type { ChangedAdverts } from '../changed-adverts.ts';
 import type { BridgeConfig } from '../props/bridge-config.ts';
 import { AlarmTopic } from './alarm-topic.ts';
-import { bridgeMetric, period } from './metrics.ts';
+import { bridgeMetric, lagOf, period } from './metrics.ts';
 import { runbookUrl } from './runbook.ts';
 
 export interface AlarmsProps {
@@ -49,10 +49,10 @@ export class Alarms extends Construct {
   constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
     this.all = watchesOf(props).map((watch) => this.#alarm(props.settings.name, watch));
-    const { name, alarmEmail, alarmTopic } = props.settings;
+    const { alarmEmail, alarmTopic } = props.settings;
     const topics: ITopic[] = [];
     if (alarmEmail !== undefined)
-      topics.push(new AlarmTopic(this, 'Mail', { bridge: name, email: alarmEmail }).topic);
+      topics.push(new AlarmTopic(this, 'Mail', { alarms: this.all, email: alarmEmail }).topic);
     if (alarmTopic !== undefined) topics.push(alarmTopic);
     const actions = topics.map((topic) => new SnsAction(topic));
     for (const alarm of this.all) {
@@ -94,7 +94,7 @@ function watchesOf({ settings, changedAdverts, fanOut, refreshToken, audit }: Al
     {
       heading: alarms.noSuccessfulDrain,
       says: `A feed has not been read to its end for ${longestLag.toHumanString()}, the partner service asked for a long pause, or the drain function does not run. Events are late.`,
-      metric: bridgeMetric(settings, metrics.feedLagSeconds, MAXIMUM),
+      metric: lagOf(settings, 'adverts'),
       above: longestLag.toSeconds(),
       missing: TreatMissingData.BREACHING,
     },
@@ -104,7 +104,7 @@ function watchesOf({ settings, changedAdverts, fanOut, refreshToken, audit }: Al
         heading: alarms.noSuccessfulDrain,
         about: name,
         says: `A feed of ${name} has not been read to its end for ${longestLag.toHumanString()}. Its events are late; adverts have an alarm of their own.`,
-        metric: bridgeMetric(settings, metrics.feedLagSeconds, MAXIMUM, { feed: name }),
+        metric: lagOf(settings, name),
         above: longestLag.toSeconds(),
       })),
     {

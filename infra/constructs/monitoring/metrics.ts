@@ -1,6 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
-import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
-import { type MetricName, metricsNamespace } from '../../../shared/contract/names.ts';
+import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { type FeedName, feeds } from '../../../shared/contract/feeds.ts';
+import { type MetricName, metrics, metricsNamespace } from '../../../shared/contract/names.ts';
 
 /** What alarms and the dashboard look at. */
 export const period = Duration.minutes(5);
@@ -19,3 +20,7 @@ export const bridgeMetric = (
     statistic,
     period,
   });
+
+/** How far behind the feed is that is furthest behind, of all partner accounts; that of adverts has no dimension of its own. */
+export const lagOf = (bridge: { readonly namePrefix: string }, feed: FeedName): Metric =>
+  bridgeMetric(bridge, metrics.feedLagSeconds, Stats.MAXIMUM, feeds[feed].isOptional ? { feed } : {});

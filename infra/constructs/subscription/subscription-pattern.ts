@@ -1,6 +1,7 @@
 import type { AdvertEvent } from '../../../shared/contract/events.ts';
 import { detailTypes, eventSource } from '../../../shared/contract/names.ts';
 
+/** What an event of the bridge may say: `AdvertStatusChanged`, `AdvertUnavailable` and so on, as in docs/subscribe/events.md. */
 export type DetailType = (typeof detailTypes)[keyof typeof detailTypes];
 
 /** Which events a team wants. Each list narrows the events that have its field; one that is left out narrows nothing. */

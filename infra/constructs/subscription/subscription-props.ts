@@ -20,6 +20,7 @@ export type BusProps =
   | { readonly bus: IEventBus; readonly busArn?: never }
   | { readonly bus?: never; readonly busArn: string };
 
+/** Which events a team wants, from which bus, and what takes them. */
 export type AdvertSubscriptionProps = AdvertFilter &
   BusProps & {
     /** Default: a queue of its own. */

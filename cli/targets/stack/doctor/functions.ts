@@ -15,6 +15,7 @@ import {
   together,
 } from '../../../../operations/doctor.ts';
 import { environmentKeys } from '../../../../shared/contract/environment.ts';
+import { makeAgain } from '../../../shared/explain-aws.ts';
 import type { StackBridge } from '../bridge.ts';
 import type { Facts } from './facts.ts';
 
@@ -36,6 +37,8 @@ export const functionChecks = ({ clients, bridge }: Facts): Check[] => [
         outputs.fanOutFunctionName,
         outputs.refreshTokenFunctionName,
         outputs.connectFunctionName,
+        // Only with the setting `auditSample`.
+        ...(outputs.auditFunctionName ? [outputs.auditFunctionName] : []),
       ];
       const found = await Promise.all(names.map((name) => functionFinding(of.lambda, name)));
       const urls = new Set(found.map(({ baseUrl }) => baseUrl));
@@ -50,7 +53,7 @@ export const functionChecks = ({ clients, bridge }: Facts): Check[] => [
     name: 'schedules',
     async look() {
       const { outputs } = await bridge();
-      const { drainScheduleName, refreshTokenScheduleName } = outputs;
+      const { drainScheduleName, refreshTokenScheduleName, auditScheduleName, auditFunctionName } = outputs;
       if (!drainScheduleName || !refreshTokenScheduleName) {
         throw new SkippedError(
           'an earlier version deployed the stack, which does not name them: see version',
@@ -59,11 +62,20 @@ export const functionChecks = ({ clients, bridge }: Facts): Check[] => [
       const pairs = [
         [drainScheduleName, outputs.drainFunctionName],
         [refreshTokenScheduleName, outputs.refreshTokenFunctionName],
+        ...(auditScheduleName && auditFunctionName
+          ? ([[auditScheduleName, auditFunctionName]] as const)
+          : []),
       ] as const;
-      const findings = pairs.map(async ([Name, functionName]) =>
-        scheduleFinding(await clients.scheduler.send(new GetScheduleCommand({ Name })), Name, functionName),
+      const findings = pairs.map(([Name, functionName]) =>
+        clients.scheduler.send(new GetScheduleCommand({ Name })).then(
+          (schedule) => scheduleFinding(schedule, Name, functionName),
+          (error: Error) => {
+            if (error.name !== 'ResourceNotFoundException') throw error;
+            return fault(`schedule ${Name} is gone: ${functionName} is not invoked`, makeAgain);
+          },
+        ),
       );
-      return together('both are enabled', await Promise.all(findings));
+      return together(`${pairs.length} are enabled`, await Promise.all(findings));
     },
   },
   {
@@ -114,13 +126,13 @@ async function functionFinding(lambda: StackBridge['clients']['lambda'], Functio
 }
 
 function scheduleFinding(schedule: GetScheduleCommandOutput, name: string, functionName: string): Finding {
-  const { State, ScheduleExpression, FlexibleTimeWindow, Target } = schedule;
+  const { State, ScheduleExpression, FlexibleTimeWindow, Target, Description } = schedule;
   const Arn = Target?.Arn ?? '';
   const wanted = { ...Target, Arn: Arn.split(':').with(6, functionName).join(':') };
   // The call replaces the whole schedule, so all of it is repeated.
   const mend =
     `\`aws scheduler update-schedule --name ${name} --state ENABLED --schedule-expression '${ScheduleExpression}' ` +
-    `--flexible-time-window Mode=${FlexibleTimeWindow?.Mode} --target '${JSON.stringify(wanted)}'\``;
+    `${Description === undefined ? '' : `--description '${Description}' `}--flexible-time-window Mode=${FlexibleTimeWindow?.Mode} --target '${JSON.stringify(wanted)}'\``;
   if (State !== 'ENABLED') return fault(`schedule ${name} is ${State}: ${functionName} is not invoked`, mend);
   if (Arn === wanted.Arn) return ok(name);
   return fault(`schedule ${name} invokes ${Arn}, not ${functionName}`, mend);
@@ -131,11 +143,7 @@ function mappingFinding(
   { fanOutFunctionName, queueUrl }: StackBridge['outputs'],
 ): Finding {
   if (!mapping) {
-    return fault(
-      `nothing hands the messages of ${queueUrl} to ${fanOutFunctionName}`,
-      `\`aws lambda create-event-source-mapping --function-name ${fanOutFunctionName} --event-source-arn QUEUE_ARN ` +
-        '--batch-size 10 --function-response-types ReportBatchItemFailures`',
-    );
+    return fault(`nothing hands the messages of ${queueUrl} to ${fanOutFunctionName}`, makeAgain);
   }
   const { UUID, State, FunctionResponseTypes = [], LastProcessingResult = '' } = mapping;
   const update = `aws lambda update-event-source-mapping --uuid ${UUID}`;

@@ -278,8 +278,8 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
     plant: (local) => change(local, ({ deadLetters }) => deadLetters.sendMalformed([deadLetter()])),
     check: 'dead-letters',
     result: 'warning',
-    says: '1 changed adverts were given up',
-    mend: /advert-bridge dead-letters list .*advert-bridge dead-letters redrive/,
+    says: '1 change of an advert was given up',
+    mend: /advert-bridge dead-letters list .*advert-bridge dead-letters redrive --all/,
   },
   {
     is: 'a pause that the service asked for',

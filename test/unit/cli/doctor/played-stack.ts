@@ -67,10 +67,11 @@ const healthy = () => ({
   stack: {} as Partial<Stack>,
   outputs: {} as Record<string, string>,
   functions: {} as Record<string, { State?: 'Failed'; reserved?: number; baseUrl?: string }>,
-  schedules: { DrainScheduleName: 'ENABLED', RefreshTokenScheduleName: 'ENABLED' } as Record<
-    string,
-    ScheduleState
-  >,
+  schedules: {
+    DrainScheduleName: 'ENABLED',
+    RefreshTokenScheduleName: 'ENABLED',
+    AuditScheduleName: 'ENABLED',
+  } as Record<string, ScheduleState>,
   mapping: { State: 'Enabled', FunctionResponseTypes: ['ReportBatchItemFailures'] } as
     | Record<string, unknown>
     | undefined,
@@ -237,6 +238,7 @@ export async function startPlayedStack() {
         .callsFake(async () => ({ Payload: Buffer.from(JSON.stringify(played.answer)) }));
       mocks.scheduler.on(GetScheduleCommand).callsFake(async ({ Name }) => ({
         State: played.schedules[Name],
+        Description: 'Reads the change feeds',
         ScheduleExpression: 'rate(1 minute)',
         FlexibleTimeWindow: { Mode: 'OFF' },
         Target: {
@@ -270,6 +272,12 @@ export async function startPlayedStack() {
       mocks.secretsManager.on(ListSecretsCommand).callsFake(async () => ({ SecretList: played.secrets }));
     }
 
+    async function dropTable(TableName: string): Promise<void> {
+      await direct.send(new DeleteTableCommand({ TableName }));
+      const listed = async () => (await direct.send(new ListTablesCommand({}))).TableNames ?? [];
+      while ((await listed()).includes(TableName));
+    }
+
     return {
       played,
       mocks,
@@ -293,12 +301,9 @@ export async function startPlayedStack() {
             KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
           }),
         );
-        return async () => {
-          await direct.send(new DeleteTableCommand({ TableName }));
-          const listed = async () => (await direct.send(new ListTablesCommand({}))).TableNames ?? [];
-          while ((await listed()).includes(TableName));
-        };
+        return () => dropTable(TableName);
       },
+      dropFeedStateTable: () => dropTable(feedStateTable.name),
       removeQueue: (QueueUrl: string) => queue.client.send(new DeleteQueueCommand({ QueueUrl })),
       /** Every call to AWS since the stack was made. */
       calls: (): Call[] => [

@@ -93,7 +93,34 @@ const planted: (Expected & { readonly is: string; readonly plant: (stack: Played
     check: 'schedules',
     result: 'fault',
     says: 'schedule DrainScheduleName is DISABLED: DrainFunctionName is not invoked',
-    mend: /aws scheduler update-schedule --name DrainScheduleName --state ENABLED --schedule-expression 'rate\(1 minute\)' .*--target '\{"Arn"/,
+    mend: /aws scheduler update-schedule --name DrainScheduleName --state ENABLED --schedule-expression 'rate\(1 minute\)' --description 'Reads the change feeds' .*--target '\{"Arn"/,
+  },
+  {
+    is: 'a daily audit that nothing begins',
+    plant: ({ played }) => Object.assign(played.schedules, { AuditScheduleName: 'DISABLED' }),
+    check: 'schedules',
+    result: 'fault',
+    says: 'schedule AuditScheduleName is DISABLED: AuditFunctionName is not invoked',
+    mend: 'aws scheduler update-schedule --name AuditScheduleName --state ENABLED',
+  },
+  {
+    is: 'a daily audit that may not run',
+    plant: ({ played }) => Object.assign(played.functions, { AuditFunctionName: { reserved: 0 } }),
+    check: 'functions',
+    result: 'fault',
+    says: 'function AuditFunctionName may not run',
+    mend: 'aws lambda delete-function-concurrency --function-name AuditFunctionName',
+  },
+  {
+    is: 'a schedule that is gone',
+    plant: ({ mocks }) =>
+      mocks.scheduler
+        .on(GetScheduleCommand, { Name: 'DrainScheduleName' })
+        .rejects(named('ResourceNotFoundException')),
+    check: 'schedules',
+    result: 'fault',
+    says: 'schedule DrainScheduleName is gone: DrainFunctionName is not invoked',
+    mend: 'npx cdk deploy --revert-drift',
   },
   {
     is: 'an event source mapping that is switched off',
@@ -117,7 +144,7 @@ const planted: (Expected & { readonly is: string; readonly plant: (stack: Played
     check: 'event-source-mapping',
     result: 'fault',
     says: 'nothing hands the messages of',
-    mend: 'aws lambda create-event-source-mapping --function-name FanOutFunctionName',
+    mend: 'npx cdk deploy --revert-drift',
   },
   {
     is: 'a queue without its dead letters',
@@ -524,6 +551,22 @@ describe('credentials that AWS refuses', () => {
       mend: 'aws sso login',
     });
     expect(new Set(resultsIn(ended).map(({ result }) => result))).toEqual(new Set(['fault', 'skipped']));
+  });
+});
+
+describe('a table that is gone', () => {
+  it('is what every check says that reads it', async () => {
+    await stack.dropFeedStateTable();
+
+    const ended = await doctor();
+
+    const bad = resultsIn(ended).filter(({ result }) => result === 'fault');
+    expect(bad.map(({ name }) => name)).toContain('token-secrets');
+    for (const { mend } of bad) expect(mend).toBe('Restore it: docs/operate/backup.md');
+    expect(await cli('status')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/a table of the bridge is gone.*docs\/operate\/backup.md/),
+    });
   });
 });
 
