@@ -5,13 +5,24 @@
  *
  *     node scripts/bundle-handlers.ts STAGE FOLDER
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { build, type Metafile } from 'esbuild';
+import { build, type Metafile, type Plugin } from 'esbuild';
 
 const repository = join(import.meta.dirname, '..');
 export const stages = ['drain', 'fan-out', 'refresh-token', 'connect', 'audit'] as const;
 type Stage = (typeof stages)[number];
+
+/** Of its whole package.json an AWS client uses the version, for its `User-Agent`: the rest is 2 KB for each client. */
+const clientVersions: Plugin = {
+  name: 'versions of the AWS clients',
+  setup({ onLoad }) {
+    onLoad({ filter: /@aws-sdk\/client-[^/]+\/package\.json$/ }, ({ path }) => {
+      const { version } = JSON.parse(readFileSync(path, 'utf8'));
+      return { contents: JSON.stringify({ version }), loader: 'json' };
+    });
+  },
+};
 
 /** @see docs/decisions/0010-bundles.md */
 export const bundleHandler = (stage: Stage) =>
@@ -41,6 +52,7 @@ export const bundleHandler = (stage: Stage) =>
       // No answer is streamed: 15 KB that never run.
       '@smithy/core/event-streams': './shared/aws/bundling/no-event-streams.ts',
     },
+    plugins: [clientVersions],
     logLevel: 'warning',
   });
 
