@@ -13,6 +13,12 @@ const wrongCredentials =
   /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|MissingAuthenticationToken|AuthFailure|TokenProviderError)/;
 const unreachable = /^(ECONN|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE)/;
 
+/** A plain deployment does not look at what was deleted or changed by hand. */
+export const makeAgain = '`npx cdk deploy --revert-drift`, with the settings that the stack has';
+
+/** DynamoDB says no more of a table that does not exist; functions and secrets that do not exist are told in other words. */
+const tableGone = /^(Requested resource not found|Cannot do operations on a non-existent table)/;
+
 /** Whether AWS denied a call to whoever made it. */
 export const isDenied = (error: unknown): error is Error =>
   error instanceof Error && /^AccessDenied/.test(error.name);
@@ -52,6 +58,9 @@ export function explainAws(error: unknown, role?: string): string | undefined {
     return endpoint
       ? `AWS cannot be reached at ${endpoint} (${code || name}). Is AWS_ENDPOINT_URL right, and is something listening there?`
       : `AWS cannot be reached (${code || name}). Check the network and AWS_REGION`;
+  }
+  if (name === 'ResourceNotFoundException' && tableGone.test(message)) {
+    return 'a table of the bridge is gone. Restore it: docs/operate/backup.md';
   }
   // A function's own error says what to do; every other answer of AWS has its request's metadata.
   if (name === 'FunctionError') return message;

@@ -11,8 +11,8 @@ export interface Io {
   readonly stderr: Writable & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
   /**
-   * Aborted by SIGINT or SIGTERM. Only for commands that then still have something to finish: until a command calls this,
-   * signals end the process as they always do.
+   * Aborted by SIGINT or SIGTERM, and when the npm that started the process has gone. Only for commands that then still have
+   * something to finish: until a command calls this, signals end the process as they always do.
    */
   untilStopped(): AbortSignal;
 }

@@ -3,6 +3,8 @@ import type { Io } from './io.ts';
 /** Exit code of a process that a second signal ends at once: 128 + SIGINT, as shells have it. */
 const interrupted = 130;
 
+const parentLookMs = 250;
+
 /** The process itself. */
 export function processIo(): Io {
   // A reader that went away is no reason for a stack trace; `run` notices it by itself.
@@ -21,7 +23,19 @@ export function processIo(): Io {
           stopping.abort();
         });
       }
+      if (process.env.npm_lifecycle_event) abortWithoutParent(stopping);
       return stopping.signal;
     },
   };
+}
+
+/** A signal that is sent to npm ends npm and its shell, and is not handed on: then this process has another parent. */
+function abortWithoutParent(stopping: AbortController): void {
+  const { ppid } = process;
+  const look = setInterval(() => {
+    if (process.ppid === ppid) return;
+    clearInterval(look);
+    stopping.abort();
+  }, parentLookMs);
+  look.unref();
 }

@@ -3,6 +3,10 @@ import type { AccountStatus } from '../../operations/account-status.ts';
 /** With commas. Not by Intl, which takes 10 ms to load: a third of the time that Node itself needs to start. */
 export const count = (number: number): string => String(number).replace(/\B(?=(?:\d{3})+$)/g, ',');
 
+/** A number and the word that goes by it: a verb, or a noun. */
+export const are = (number: number, one = 'is', several = 'are'): string =>
+  `${count(number)} ${number === 1 ? one : several}`;
+
 /** The books as the sum that they are. */
 export function booksText({ books, redelivered }: Pick<AccountStatus, 'books' | 'redelivered'>): string {
   const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;

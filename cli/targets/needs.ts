@@ -2,6 +2,7 @@
 import type { HistoryPorts } from '../../operations/history/read-history.ts';
 import type { StatusPorts } from '../../operations/status.ts';
 import type { BridgeSettings } from '../../shared/contract/settings.ts';
+import type { Audits } from '../../shared/ports/audits.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import type { Need } from './open.ts';
 import type { Auditing } from './ports/auditing.ts';
@@ -38,7 +39,12 @@ export const tails: Need<EventTail> = {
   stack: async (bridge) => (await import('./stack/tail.ts')).stackTail(bridge),
 };
 
-export const statusPorts: Need<StatusPorts> = {
+export interface AuditedPorts extends StatusPorts {
+  /** Of an embedded bridge alone. */
+  readonly dailyAudits?: Pick<Audits, 'read'>;
+}
+
+export const statusPorts: Need<AuditedPorts> = {
   local: async ({ state }) => state,
   stack: async (bridge) => (await import('./stack/status.ts')).stackStatusPorts(bridge),
 };

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
-import { UsageError } from '../../../operations/errors.ts';
+import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { partnerBaseUrl } from '../../../shared/contract/settings.ts';
 import { defineCommand } from '../../shared/command.ts';
+import { explained } from '../../shared/explain.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { checkedOptions, flag, option, text } from '../../shared/options.ts';
 import { readSecret } from '../../shared/secret-input.ts';
@@ -55,9 +56,13 @@ export const addApplication = defineCommand(
     await withBridge(
       target,
       applications,
-      async (application) => {
+      async (application, place) => {
         await application.store({ ...given, clientSecret });
-        if (options.check) await application.check();
+        if (options.check) {
+          await application.check().catch((error: unknown) => {
+            throw sayingStored(explained(error, place));
+          });
+        }
       },
       { create: true },
     );
@@ -66,3 +71,12 @@ export const addApplication = defineCommand(
     return exitCodes.done;
   },
 );
+
+/** They were stored before the service was asked. */
+function sayingStored(error: Error): Error {
+  if (!(error instanceof CommandError)) return error;
+  return new CommandError(
+    `${error.message}. The credentials given are stored all the same, until others are.`,
+    { cause: error },
+  );
+}

@@ -2,7 +2,7 @@ import type { AuditResult, AuditStep } from '../../../functions/audit/audit.ts';
 import type { Bound } from '../../../operations/audit/verdict.ts';
 import type { AuditProgress, Difference } from '../../../shared/ports/audits.ts';
 import { commandFor, nextLine, type Target } from '../../shared/target.ts';
-import { count } from '../../shared/wording.ts';
+import { are, count } from '../../shared/wording.ts';
 
 /** Takes a minute at the default rate, and shows that at most 1 % are wrong when none of it is. */
 export const defaultSample = 299;
@@ -31,10 +31,10 @@ export function progressText(
   total: number | undefined,
 ): string {
   const of = total === undefined ? '' : ` of ${count(total)}`;
-  const differ = found === 0 ? '' : `, ${count(found)} differ`;
-  if (waitsFor === 'feed')
-    return `${count(checked)}${of} adverts compared${differ}: looked at again in ${Math.ceil(leftMs / 1000)} s`;
-  return `${count(checked)}${of} adverts compared${differ}${waitsFor ? ', waiting for the partner service' : ''}`;
+  const compared = `${count(checked)}${of} ${(total ?? checked) === 1 ? 'advert' : 'adverts'} compared`;
+  const differ = found === 0 ? '' : `, ${are(found, 'differs', 'differ')}`;
+  if (waitsFor === 'feed') return `${compared}${differ}: looked at again in ${Math.ceil(leftMs / 1000)} s`;
+  return `${compared}${differ}${waitsFor ? ', waiting for the partner service' : ''}`;
 }
 
 const statusText = (status: string | null, none: string): string => (status === null ? none : `"${status}"`);
@@ -61,18 +61,23 @@ export function percent(share: number): string {
 
 export function endedLines(end: AuditResult['end'], progress: AuditProgress, bound: Bound | null): string[] {
   const { checked, equal, differing, neverPublished, undecided, repaired } = progress;
+  if (end === 'done' && checked === 0) return ['No advert compared: none was published so far.'];
   const lines = [
-    `${count(checked)} adverts compared: ${count(equal)} are as published, ${count(differing.length)} differ, ` +
-      `${count(neverPublished.length)} were never published, ${count(undecided.length)} are undecided.`,
+    `${are(checked, 'advert', 'adverts')} compared: ${are(equal)} as published, ${are(differing.length, 'differs', 'differ')}, ` +
+      `${are(neverPublished.length, 'was', 'were')} never published, ${are(undecided.length)} undecided.`,
   ];
-  if (repaired > 0) lines.push(`${count(repaired)} were sent through the queue: each gets its next event.`);
-  if (bound?.confidence === 1) lines.push(`That is all of them: ${percent(bound.mostWrong)} were wrong.`);
+  if (repaired > 0)
+    lines.push(`${are(repaired, 'was', 'were')} sent through the queue: each gets its next event.`);
+  if (bound?.confidence === 1)
+    lines.push(
+      `That is all of them: ${undecided.length > 0 ? 'at most ' : ''}${percent(bound.mostWrong)} were wrong.`,
+    );
   else if (bound && checked > 0)
     lines.push(`Of all published adverts at most ${percent(bound.mostWrong)} are wrong (95 % confidence).`);
   if (end === 'stopped') lines.push('Stopped before the end.');
   if (end === 'taken-over') lines.push('Stopped: another process audits the same partner account.');
   if (end === 'too-many')
-    lines.push('Stopped, for so much differs that a look at each advert is not worth it.');
+    lines.push('Stopped, for so much differs or is undecided that a look at each advert is not worth it.');
   return lines;
 }
 

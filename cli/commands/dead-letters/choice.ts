@@ -4,20 +4,23 @@ import { UsageError } from '../../../operations/errors.ts';
 import { unknownAccount } from '../../../operations/unknown-account.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import { checkedOptions } from '../../shared/options.ts';
+import { commandFor, type Target } from '../../shared/target.ts';
 import type { LettersAndAccounts } from '../../targets/needs.ts';
 import type { LetterChoice } from '../../targets/ports/stored-letters.ts';
 
 /** The number of a row in an embedded bridge, or an SQS MessageId. */
 const idPattern = /^([1-9]\d{0,14}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
+const asShown = (target: Target): string => `as \`${commandFor(target, 'dead-letters list')}\` shows it`;
+
 /**
  * The words as IDs, each once.
  *
  * @throws {UsageError} when one is no ID; it is not repeated
  */
-export function idsOf(words: readonly string[]): readonly string[] {
+export function idsOf(words: readonly string[], target: Target): readonly string[] {
   if (words.every((word) => idPattern.test(word))) return [...new Set(words)];
-  throw new UsageError('ID: expected the ID of a dead letter, as `advert-bridge dead-letters list` shows it');
+  throw new UsageError(`ID: expected the ID of a dead letter, ${asShown(target)}`);
 }
 
 /**
@@ -28,9 +31,10 @@ export function idsOf(words: readonly string[]): readonly string[] {
 export async function chooseLetters(
   { letters, accounts }: LettersAndAccounts,
   given: { readonly words: readonly string[] } | { readonly name: string },
+  target: Target,
 ): Promise<LetterChoice> {
   const words = 'words' in given ? given.words : [];
-  if (words.length > 1 || words.some((word) => idPattern.test(word))) return { ids: idsOf(words) };
+  if (words.length > 1 || words.some((word) => idPattern.test(word))) return { ids: idsOf(words, target) };
   const named = 'name' in given ? given.name : words[0];
   const { name } = checkedOptions({ name: partnerAccountName }, { name: named }, { name: 'NAME' });
   const known = await accounts.list();
@@ -38,6 +42,9 @@ export async function chooseLetters(
   const isKnown =
     known.some((account) => account.name === name) ||
     (await letters.list({ partnerAccount: name })).letters.length > 0;
-  if (!isKnown) throw unknownAccount(known);
-  return { partnerAccount: name };
+  if (isKnown) return { partnerAccount: name };
+  const unknown = unknownAccount(known);
+  if ('name' in given) throw unknown;
+  const neither = unknown.message.replace(/^no such partner account/, 'nor a partner account');
+  throw new UsageError(`neither the ID of a dead letter, ${asShown(target)}, ${neither}`);
 }

@@ -34,7 +34,7 @@ const addList = defineCommand(
   },
   async ({ target, argument: name, answer }) => {
     const found = await withBridge(target, deadLetters, async (bridge) =>
-      bridge.letters.list(name === undefined ? {} : await chooseLetters(bridge, { name })),
+      bridge.letters.list(name === undefined ? {} : await chooseLetters(bridge, { name }, target)),
     );
     const { letters, unseen } = found;
     answer(
@@ -54,7 +54,7 @@ const addShow = defineCommand(
     argument: { syntax: '<ID>', help: 'as `list` shows it', schema: v.string() },
   },
   async ({ target, argument: word, answer }) => {
-    const ids = idsOf([word]);
+    const ids = idsOf([word], target);
     const { letters, unseen } = await withBridge(target, deadLetters, (bridge) =>
       bridge.letters.list({ ids }),
     );
@@ -87,7 +87,7 @@ const addRedrive = defineCommand(
       );
     }
     const [choice, outcome] = await withBridge(target, deadLetters, async (bridge) => {
-      const chosen = all ? {} : await chooseLetters(bridge, { words });
+      const chosen = all ? {} : await chooseLetters(bridge, { words }, target);
       return [chosen, await bridge.letters.redrive(chosen)] as const;
     });
     const { done: redriven, nothingToSend, refused } = outcome;
@@ -110,7 +110,7 @@ const addDrop = defineCommand(
     options: { yes: flag('do not ask') },
   },
   async ({ io, target, argument: words, options: { yes }, report }) => {
-    const ids = idsOf(words);
+    const ids = idsOf(words, target);
     if (!yes) requireTerminal(io, 'drop');
     const outcome = await withBridge(target, deadLetters, async ({ letters }) => {
       const known = yes ? [] : (await letters.list({ ids })).letters;

@@ -41,6 +41,10 @@ Examples:
 const maxRows = 50;
 const widestAdvert = 24;
 
+/** What it holds is not lost: the command line of that version can put it back. */
+const isOfNewerBridge = ({ letter: { message, reason } }: StoredLetter): boolean =>
+  message === null && reason.startsWith('a newer Advert Bridge wrote it');
+
 /** One line for each letter, then what can be done. */
 export function lettersText({ letters, unseen }: LetterList, target: Target): string {
   const lines = letters.length === 0 ? ['No dead letters.'] : table(letters.slice(0, maxRows));
@@ -53,7 +57,7 @@ export function lettersText({ letters, unseen }: LetterList, target: Target): st
     const redrives = `When the cause is fixed: ${command('redrive ID')} or ${command('redrive --all')}. `;
     lines.push(
       `All of one letter: ${command('show ID')}. ${letters.some(({ letter }) => letter.message) ? redrives : ''}` +
-        `To remove one: ${command('drop ID')}.`,
+        (letters.every(isOfNewerBridge) ? '' : `To remove one: ${command('drop ID')}.`),
     );
   }
   return lines.join('\n');
@@ -83,7 +87,7 @@ export function redrivenLines(
   const lines = done.length > 0 || unknown.length === 0 ? [`${wereText(done)} put back into the queue.`] : [];
   if (nothingToSend.length > 0) {
     lines.push(
-      `Left, because they have nothing to send: ${nothingToSend.join(', ')}. Drop them when you have looked at them.`,
+      `Left, because they have nothing to send: ${nothingToSend.join(', ')}. \`dead-letters show ID\` says what to do with each.`,
     );
   }
   if (ids === undefined && unseen > 0) lines.push(unseenText(unseen));
@@ -114,11 +118,14 @@ function table(letters: readonly StoredLetter[]): string[] {
 }
 
 /** All that one letter says. */
-export function letterText({ id, letter }: StoredLetter, target: Target): string {
+export function letterText(stored: StoredLetter, target: Target): string {
+  const { id, letter } = stored;
   const { partnerAccount, advertId, fault, reason, at, receives, message } = letter;
   const next = message
     ? `When the cause is fixed: \`${commandFor(target, `dead-letters redrive ${id}`)}\``
-    : `It has nothing to send again. When you have looked at it: \`${commandFor(target, `dead-letters drop ${id}`)}\``;
+    : isOfNewerBridge(stored)
+      ? 'Leave it where it is until that version is deployed again: docs/operate/upgrade.md.'
+      : `It has nothing to send again. When you have looked at it: \`${commandFor(target, `dead-letters drop ${id}`)}\``;
   const lines = [
     `dead letter ${id}`,
     `  partner account: ${partnerAccount ?? 'not known'}`,

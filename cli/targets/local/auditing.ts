@@ -1,3 +1,4 @@
+import { settledBy } from '../../../functions/audit/confirm.ts';
 import type { BridgeSettings } from '../../../shared/contract/settings.ts';
 import type { Auditing } from '../ports/auditing.ts';
 import type { LocalBridge } from './bridge.ts';
@@ -12,7 +13,6 @@ export async function localAuditing(
   return {
     ...(await localCatchUp(bridge, settings)),
     ...{ audits, publishedAdverts, histories: advertHistories },
-    isSettled: async (partnerAccount, advertId) =>
-      (await waitingMessages.ofAdvert(partnerAccount, advertId)).length === 0,
+    isSettled: settledBy(waitingMessages),
   };
 }

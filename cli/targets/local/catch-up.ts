@@ -15,9 +15,8 @@ export async function localCatchUp(
   given: Partial<BridgeSettings> = {},
 ): Promise<CatchUp> {
   const { state, target, onClose } = bridge;
-  // The rate is that of the run: its requests and these share one budget.
-  const { maxRequestsPerSecond, overlapSeconds } = await readRunSettings(state);
-  const settings = settingsWith({ maxRequestsPerSecond, overlapSeconds, ...given });
+  // Those of the run: its requests and these share one rate budget, one pause and the tokens.
+  const settings = settingsWith({ ...(await readRunSettings(state)), ...given });
   const partner = createLocalPartner({
     state,
     baseUrl: baseUrlOf(bridge),

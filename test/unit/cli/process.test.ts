@@ -3,7 +3,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Local, startLocal } from './local-bridge.ts';
-import { start } from './process.ts';
+import { start, startByNpm } from './process.ts';
 
 const firstOutput = (child: ChildProcessWithoutNullStreams) =>
   once(child.stdout, 'data').then(([text]) => String(text));
@@ -38,6 +38,19 @@ describe('the process', () => {
     child.kill(signal);
 
     expect(await ended).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('ends a run when npm, which does not hand on SIGTERM, has gone', async () => {
+    const { sandbox, dir, status } = await startConnected();
+    sandbox.control.createAdverts(1);
+    const { child, ended } = startByNpm(`run --local ${dir}`);
+    await firstOutput(child);
+
+    child.kill('SIGTERM');
+
+    // Its output is closed when the last process that writes to it has ended.
+    expect(await ended).toMatchObject({ signal: 'SIGTERM' });
+    expect((await status()).partnerAccounts[0].books).toMatchObject({ events: 1, inFlight: 0 });
   });
 
   it('ends a run at once on the second SIGINT', async () => {

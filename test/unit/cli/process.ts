@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -6,8 +6,26 @@ import { onTestFinished } from 'vitest';
 const program = path.join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts');
 
 /** The command line in a process of its own, killed at the end of the test. */
-export function start(args: string) {
-  const child = spawn(process.execPath, [program, ...args.split(' ')], { env: { PATH: process.env.PATH } });
+export const start = (args: string) =>
+  watched(spawn(process.execPath, [program, ...args.split(' ')], { env: { PATH: process.env.PATH } }));
+
+/** The same as `npm run` starts it: the child is a shell, which ends at a signal and does not hand it on. */
+export function startByNpm(args: string) {
+  const env = { PATH: process.env.PATH, npm_lifecycle_event: 'bridge' };
+  // The command behind it keeps the shell from becoming the program itself.
+  const line = `"${process.execPath}" "${program}" ${args}; exit $?`;
+  const child = spawn('sh', ['-c', line], { env, detached: true });
+  onTestFinished(() => {
+    try {
+      process.kill(-(child.pid ?? 0), 'SIGKILL');
+    } catch {
+      // The whole group has ended, as it should.
+    }
+  });
+  return watched(child);
+}
+
+function watched(child: ChildProcessWithoutNullStreams) {
   onTestFinished(() => void child.kill('SIGKILL'));
   const said = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {

@@ -23,4 +23,41 @@ describe('the settings of the latest run', () => {
     expect(await settingsOf()).toEqual({ maxRequestsPerSecond: 2000, overlapSeconds: 20 });
     expect(await settingsOf({ maxRequestsPerSecond: 5 })).toMatchObject({ maxRequestsPerSecond: 5 });
   });
+
+  it.each(['poll main', 'audit main', 'resync main --since 2020-01-01T00:00:00Z'])(
+    'are those that a token is refreshed by: %s stops no account for a scope that the run does not require',
+    async (command) => {
+      const { application, run, status, sandbox } = await startLocal();
+      const { control } = sandbox;
+      await application();
+      const stdin = control.issueRefreshToken('main', 'v2 read');
+      await run('connect main --refresh-token-stdin --required-scope=v2', { stdin });
+      control.createAdverts(1);
+      const ran = await run('run --until-idle --required-scope=v2');
+      control.expireAccessTokens();
+
+      const { exitCode, stderr } = await run(command);
+
+      expect(ran.exitCode).toBe(0);
+      expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+      expect((await status()).partnerAccounts).toMatchObject([{ state: 'polling' }]);
+      const { checks } = JSON.parse((await run('doctor --json')).stdout);
+      expect(checks).toContainEqual(expect.objectContaining({ name: 'tokens', result: 'ok' }));
+    },
+  );
+
+  it('say which feeds are polled, also of a poll that somebody asks for', async () => {
+    const { application, connect, run, sandbox } = await startLocal();
+    await application();
+    await connect();
+    await run('run --until-idle --feeds adverts,orders');
+    sandbox.control.setOrder('1001', 'new');
+
+    const { polls } = JSON.parse((await run('poll main --json')).stdout);
+
+    expect(polls).toMatchObject([
+      { feed: 'adverts', end: 'up-to-date' },
+      { feed: 'orders', end: 'up-to-date', listed: 1 },
+    ]);
+  });
 });

@@ -19,7 +19,8 @@ import { openStateFileToRead, stateFileIn } from '../../../../shared/sqlite/file
 import type { EmbeddedState } from '../../../../shared/sqlite/state.ts';
 import { applicationCommand, connectCommand } from '../../../shared/explain.ts';
 import { commandFor, type LocalTarget } from '../../../shared/target.ts';
-import { baseUrlSetting, settingsWith } from '../bridge.ts';
+import { baseUrlSetting } from '../bridge.ts';
+import { readRunSettings } from '../run-settings.ts';
 import { isThere } from './folder.ts';
 
 /** Cause of attention (operations/account-status.ts): the feed was last read to its end longer ago than the alarm allows. */
@@ -106,7 +107,7 @@ function integrityOf(target: LocalTarget): Finding {
 
 async function tokenOf(
   account: PartnerAccount,
-  { vault }: EmbeddedState,
+  { vault, settings }: EmbeddedState,
   target: LocalTarget,
 ): Promise<Finding> {
   const { name, token } = account;
@@ -119,11 +120,11 @@ async function tokenOf(
     return fault(error.message, connect);
   }
   if (!found) return fault(`${name} has no token pair`, connect);
-  const { requiredScope } = settingsWith();
+  const { requiredScope } = await readRunSettings({ settings });
   const missing = missingScopes(found.pair.scope, requiredScope);
   if (missing.length > 0) {
     return warning(
-      `${name} was not granted ${missing.join(' ')}, which a run requires by default`,
+      `${name} was not granted ${missing.join(' ')}, which a run requires`,
       `${connect}; or leave it out of \`run --required-scope\``,
     );
   }

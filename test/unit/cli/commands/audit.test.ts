@@ -55,6 +55,21 @@ describe('audit', () => {
     );
   });
 
+  it('says so of one advert, and where none was published', async () => {
+    const { audit, adverts } = await startPublished();
+    const none = await startLocal();
+    await none.application();
+    await none.connect();
+
+    expect((await audit(' --ids -', { stdin: `${adverts[0]?.id}\n` })).stdout).toBe(
+      '1 advert compared: 1 is as published, 0 differ, 0 were never published, 0 are undecided.\n',
+    );
+    expect(await none.run('audit main')).toMatchObject({
+      exitCode: 0,
+      stdout: 'No advert compared: none was published so far.\n',
+    });
+  });
+
   it('bounds the share of all by what a sample shows', async () => {
     const { audit } = await startPublished();
 
@@ -107,7 +122,8 @@ describe('audit', () => {
     // The bridge does not run: a change that it has not read may explain it.
     expect(JSON.parse(full.stdout)).toMatchObject({ neverPublished: [], undecided: [created] });
     expect(full.exitCode).toBe(3);
-    expect(repaired).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('1 were sent through') });
+    expect(repaired).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('1 was sent through') });
+    expect(repaired.stdout).toContain('That is all of them: at most 4.8 % were wrong.');
   });
 
   it('stops, and the same command goes on', async () => {

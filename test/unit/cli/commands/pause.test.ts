@@ -64,6 +64,7 @@ describe('pause', () => {
       exitCode: 3,
       stdout: expect.stringMatching(/The whole bridge is paused by .* To end that: `advert-bridge resume/),
     });
+    expect((await run('status')).stdout).toContain('main: not polled, for the whole bridge is paused\n');
     expect(asked()).toBe(before);
     const early = await run('resume main');
     expect(early).toMatchObject({
