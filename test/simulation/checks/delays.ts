@@ -29,7 +29,7 @@ export function checkDelays({ plan, history, service, operator }: SimWorld): voi
   );
   const isHealthy = (one: { readonly account: string; readonly advertId: string }) =>
     !bad.has(nameOf(one.account)) &&
-    !plan.badAdverts.has(subjectOf(one)) &&
+    !plan.badAdverts.has(subjectOf(one).replace('/orders-', '/')) &&
     !(ofOrders?.length && one.advertId.startsWith('orders-'));
   const violated = (subject: string, message: string) =>
     history.violated({ invariant: 'nobody-delays-another', subject, message });

@@ -50,8 +50,10 @@ export interface Plan {
   readonly chaosMs: number;
   readonly changes: readonly PlannedChange[];
   readonly troubles: readonly Trouble[];
-  /** Adverts that never answer well, by `account/advert`, with what they answer. */
+  /** Adverts that never answer well, and orders of the same ID, by `account/ID`, with what they answer. */
   readonly badAdverts: ReadonlyMap<string, 'wrong-shape' | 'status-403' | 'status-400' | 'status-500'>;
+  /** From when on they answer so: some are published before. */
+  readonly badFromMs: number;
   /** Whether the bad adverts mend before the end. */
   readonly mends: boolean;
   readonly drains: readonly { readonly key: string; readonly atMs: number }[];
@@ -286,6 +288,7 @@ function planOfAdverts(seed: number): Plan {
           ]
         : [],
     ),
+    badFromMs: seed % 2 === 0 ? 0 : chaosMs * 0.75,
     mends: random() < 0.5,
     drains: drainsOf(random, chaosMs, everyMs),
     workers: isOvertaken ? 8 : temper === 'late' ? between(random, 3, 4) : stackWorkers,

@@ -1,10 +1,10 @@
-/** Rules of the audit, left out: how a difference is told from a change. */
+/** Rules of the audit, left out: how a difference is told from a change, and what no advert may stop. */
 import { type PlantedFault, plantedSource } from './planted-fault.ts';
 
-const inConfirm = (name: string, from: string, to: string) =>
-  plantedSource(name, [
-    { folder: 'functions', entry: 'audit/audit.ts', replacements: [{ file: 'audit/confirm.ts', from, to }] },
-  ]);
+const inAudit = (file: string, name: string, from: string, to: string) =>
+  plantedSource(name, [{ folder: 'functions', entry: 'audit/audit.ts', replacements: [{ file, from, to }] }]);
+
+const inConfirm = (name: string, from: string, to: string) => inAudit('audit/confirm.ts', name, from, to);
 
 export const plantedInAudit: readonly PlantedFault[] = [
   inConfirm('audit-does-not-wait', 'lookedAt + overlapSeconds * 1000;', 'lookedAt + 0 * overlapSeconds;'),
@@ -17,5 +17,11 @@ export const plantedInAudit: readonly PlantedFault[] = [
     'audit-without-feed',
     'const changed = await changedSince(deps, key, before.since);',
     'const changed = new Set<string>(before.since.slice(0, 0));',
+  ),
+  inAudit(
+    'audit/looks.ts',
+    'audit-held-up-by-one',
+    'if (error instanceof OneFailsError) return undefined;',
+    'if (error instanceof OneFailsError) throw error;',
   ),
 ];

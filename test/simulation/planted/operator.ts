@@ -39,7 +39,7 @@ export const plantedByOperator: readonly PlantedFault[] = [
           from: 'stopOf(account) !== undefined || mayBeResumed ||',
           to: 'stopOf(account) !== undefined || (mayBeResumed && now < 0) ||',
         },
-        { file: fanOut.entry, from: "if (fault.code === 'operator-paused') return true;", to: '' },
+        { file: fanOut.entry, from: "if (fault.code === 'operator-paused') return 'parked';", to: '' },
       ],
     },
   ]),

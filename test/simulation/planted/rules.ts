@@ -64,5 +64,7 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'audit-does-not-wait': 'an audit waits until the feed lists every change that it may have seen',
   'audit-before-settled': 'a difference counts only when no message of the advert waits',
   'audit-without-feed': 'a difference counts only when the feed lists no change of the advert',
+  'audit-held-up-by-one':
+    'an advert that the service always fails to answer is undecided, and the audit goes on',
   'history-without-parked': 'what waits outside the queue is looked for, too',
 };

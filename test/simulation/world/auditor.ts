@@ -1,6 +1,8 @@
 /** A person who has what was published compared with what the service says, and holds the answer against what is so. */
 
 import type { AuditResult } from '../../../functions/audit/audit.ts';
+import { PartnerError } from '../../../shared/domain/faults.ts';
+import { subjectOf } from '../model/history.ts';
 import type { SimWorld } from './sim-world.ts';
 import type { Stages } from './stages.ts';
 
@@ -8,6 +10,8 @@ export function createAuditor(world: SimWorld, stages: Stages) {
   const { plan, scheduler, state, history, service, coverage } = world;
   /** When each advert's dead letters were redriven, by `account/advert`. */
   const redrivenAt = new Map<string, number>();
+  /** Adverts whose dead letters a person threw away. */
+  const thrownAway = new Set<string>();
 
   /** Adverts of which changes were given up: what was published is wrong without them. */
   async function givenUp(sinceMs: number): Promise<ReadonlySet<string>> {
@@ -16,8 +20,17 @@ export function createAuditor(world: SimWorld, stages: Stages) {
       ({ letter }) => `${letter.message?.partnerAccount}/${letter.message?.advertId}`,
     );
     const redriven = [...redrivenAt].filter(([, at]) => at >= sinceMs).map(([subject]) => subject);
-    return new Set([...lying, ...redriven]);
+    return new Set([...lying, ...redriven, ...thrownAway]);
   }
+
+  /**
+   * Whether a worker gave up a change of this advert, letter or not: one whose receipt had expired, because another worker had done the
+   * message meanwhile, leaves a row whose event is owed, and no letter. That the event was published cannot be seen from the row.
+   */
+  const wasJudgedDead = (subject: string): boolean =>
+    [...history.listings.values()].some(
+      (listing) => subjectOf(listing) === subject && history.judged.get(listing.key)?.has('dead-letter'),
+    );
 
   function count({ progress }: AuditResult): void {
     const { differing, undecided, repaired } = progress;
@@ -32,9 +45,20 @@ export function createAuditor(world: SimWorld, stages: Stages) {
   const violated = (subject: string, message: string) =>
     history.violated({ invariant: 'audit-true', subject, message: `advert ${subject} ${message}` });
 
-  /** @returns what it found; undefined when it could not be carried out */
-  async function run(key: string, account: string, repair: boolean): Promise<AuditResult | undefined> {
-    const result = await stages.audit(key, account, repair).catch(() => coverage.count('audit: fails'));
+  /**
+   * @param onFault called with what it could not be carried out for
+   * @returns what it found; undefined when it could not be carried out
+   */
+  async function run(
+    key: string,
+    account: string,
+    repair: boolean,
+    onFault?: (error: unknown) => void,
+  ): Promise<AuditResult | undefined> {
+    const result = await stages.audit(key, account, repair).catch((error: unknown) => {
+      coverage.count('audit: fails');
+      onFault?.(error);
+    });
     if (!result) return undefined;
     count(result);
     // Connected as another user who was not said to be one, the service rightly knows none of the adverts published.
@@ -43,7 +67,7 @@ export function createAuditor(world: SimWorld, stages: Stages) {
     const known = await givenUp(Date.parse(result.progress.startedAt) - plan.maxSkewMs);
     for (const { advertId, published, actual } of result.progress.differing) {
       const subject = `${account}/${advertId}`;
-      if (known.has(subject)) continue;
+      if (known.has(subject) || (published === actual && wasJudgedDead(subject))) continue;
       violated(
         subject,
         `is said to differ (published ${published}, is ${actual}), but no change was given up`,
@@ -64,11 +88,21 @@ export function createAuditor(world: SimWorld, stages: Stages) {
   return {
     run,
     redriven: (subject: string): void => void redrivenAt.set(subject, scheduler.now()),
+    threwAway: (subject: string): void => void thrownAway.add(subject),
 
     /** When nothing changes any more, an audit that begins then has to name all that is wrong. */
     async runAtRest(account: string, repair: boolean): Promise<void> {
       await giveUpHalfDone(account);
-      const result = await run(`audit-at-rest-${account}`, account, repair);
+      const result = await run(`audit-at-rest-${account}`, account, repair, (error) => {
+        // Tokens may run out within a second: that is not the service failing.
+        if (!(error instanceof PartnerError) || error.code !== 'transient') return;
+        const failing = `an audit of ${account} cannot be carried out, although nothing goes wrong any more`;
+        history.violated({
+          invariant: 'audit-true',
+          subject: account,
+          message: `${failing}: ${error.message}`,
+        });
+      });
       const { generation = 0 } = (await state.partnerAccounts.read(account))?.value ?? {};
       if (result?.end !== 'done' || isGivenAway(account)) return;
       const { differing, undecided } = result.progress;

@@ -116,7 +116,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
       if (whose !== account) continue;
       return kind === 'account-hangs' ? noAnswer : { status: 500, body: '' };
     }
-    if (!phase.chaos && plan.mends) return undefined;
+    if ((!phase.chaos && plan.mends) || scheduler.now() - epochMs < plan.badFromMs) return undefined;
     switch (plan.badAdverts.get(`${account}/${path.split('/').at(-1)}`)) {
       case 'wrong-shape':
         return { status: 200, body: '{"data":{"id":1}}' };

@@ -1,6 +1,7 @@
 /** The bridge's functions as processes: the real use cases, wired to ports that fail. */
 
 import type { AuditResult, audit } from '../../../functions/audit/audit.ts';
+import { settledBy } from '../../../functions/audit/confirm.ts';
 import { sampleSource } from '../../../functions/audit/sources.ts';
 import type { createConnect } from '../../../functions/connect/connect.ts';
 import type { createDrain } from '../../../functions/drain/drain.ts';
@@ -301,7 +302,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
         {
           poll: { ...poll, settings: { ...poll.settings, maxRequestsPerSecond: plan.requestsPerSecond } },
           ...{ audits, histories: ports.histories, adverts: poll.reader, isDelivering: () => true },
-          isSettled: async (...advert) => (await waitingMessages.ofAdvert(...advert)).length === 0,
+          isSettled: settledBy(waitingMessages),
           onProgress: ({ waitsFor }) => waitsFor === 'feed' && world.coverage.count('audit: looks again'),
         },
         key,

@@ -229,6 +229,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     for (const { id, letter } of await state.deadLetters.list({ limit: Number.POSITIVE_INFINITY })) {
       await state.deadLetters.take(id);
       if (letter.message) history.judge(letter.message.key, 'dropped');
+      auditor.threwAway(`${letter.partnerAccount}/${letter.advertId}`);
     }
   }
 
