@@ -1,4 +1,5 @@
 import { SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import { regionSteps } from './drill/region.ts';
 import { restoreSteps } from './drill/restore.ts';
 import { drillSteps } from './drill/run.ts';
 import { portConformance } from './ports/ports.ts';
@@ -103,7 +104,10 @@ export async function journey(surroundings: Surroundings): Promise<void> {
     await feedSteps(deployment);
   }
   if (options.parts.includes('construct')) await constructSteps(deployment, { ...around, closing });
-  if (options.parts.includes('drill')) await drillSteps(deployment, around);
+  if (options.parts.includes('drill')) {
+    await drillSteps(deployment, around);
+    await calls.attach();
+  }
   if (options.parts.includes('chaos')) await chaosSteps(deployment, options);
   await secrecySteps(deployment);
   if (isJourney) {
@@ -118,6 +122,10 @@ export async function journey(surroundings: Surroundings): Promise<void> {
       portConformance(env, folder, processes, say),
     );
   }
-  if (options.parts.includes('drill')) await restoreSteps(deployment, around);
-  await destroySteps(deployment);
+  let latest = deployment;
+  if (options.parts.includes('restore')) {
+    await regionSteps(deployment, around);
+    latest = await restoreSteps(deployment, around);
+  }
+  await destroySteps(latest);
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../../../sandbox/state/faults.ts';
 import { pick } from '../../../sandbox/state/random.ts';
+import { batchDied, timedOut } from '../emulator/emulator-log.ts';
 import { beginningsOfLong } from '../emulator/logs.ts';
-import { batchDied, timedOut } from './emulator-log.ts';
 import type { Stage } from './plan.ts';
 import { endLeases, endLock, type Scene, timeoutSeconds } from './scene.ts';
 import { asksService, endpointOf, type Stirred, stir } from './stir.ts';

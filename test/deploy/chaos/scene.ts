@@ -11,8 +11,8 @@ import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { feedNames } from '../../../shared/contract/feeds.ts';
 import { changeAccount } from '../../../shared/ports/partner-accounts.ts';
 import { createWeather, type Weather } from '../../chaos/weather.ts';
+import { EmulatorLog } from '../emulator/emulator-log.ts';
 import type { Deployment } from '../stack/deployment.ts';
-import { EmulatorLog } from './emulator-log.ts';
 import type { Stage } from './plan.ts';
 import { Workers } from './workers.ts';
 

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
-import { ListEventSourceMappingsCommand, UpdateEventSourceMappingCommand } from '@aws-sdk/client-lambda';
+import {
+  ListEventSourceMappingsCommand,
+  PutFunctionConcurrencyCommand,
+  UpdateEventSourceMappingCommand,
+} from '@aws-sdk/client-lambda';
 import { onItsWayMs } from '../stack/deployment.ts';
 import { drain } from '../stack/functions.ts';
+import { changesInTurn, expectPublished } from './changes.ts';
 import type { Exercise } from './scene.ts';
 
 export const mappingOff: Exercise = {
@@ -31,5 +36,33 @@ export const mappingOff: Exercise = {
       assert.ok(text.includes(`update-event-source-mapping --uuid ${uuid} --enabled`), text);
     await scene.follow('enable-mapping', { UUID: uuid });
     assert.ok(await subscriber.readUntil(({ length }) => length > before, onItsWayMs), 'the event comes');
+  },
+};
+
+/** The alarm looks over an hour: a quarter of a minute. */
+const throttledFactor = 240;
+
+export const concurrencyTaken: Exercise = {
+  alarm: 'FunctionErrors-Throttled',
+  provokedBy: "somebody set fan-out's reserved concurrency to 0, and adverts change",
+  mendedBy: 'doctor, which tells the command; aws lambda delete-function-concurrency',
+  factor: throttledFactor,
+  meanwhile: changesInTurn((5 * 60_000) / throttledFactor),
+
+  async provoke({ deployment: { cloud, outputs } }) {
+    await cloud.lambda.send(
+      new PutFunctionConcurrencyCommand({
+        FunctionName: outputs.fanOutFunctionName,
+        ReservedConcurrentExecutions: 0,
+      }),
+    );
+  },
+
+  async mend(scene) {
+    const { fanOutFunctionName } = scene.deployment.outputs;
+    const told = await scene.follow('doctor', {}, [0, 1, 3]);
+    assert.ok(told.includes(`delete-function-concurrency --function-name ${fanOutFunctionName}`), told);
+    await scene.follow('delete-concurrency', { FUNCTION: fanOutFunctionName });
+    await expectPublished(scene);
   },
 };

@@ -4,6 +4,7 @@ import { GetQueueAttributesCommand, GetQueueUrlCommand, ReceiveMessageCommand } 
 import { stackName } from '../../../shared/contract/names.ts';
 import { synthesized } from '../../helpers/synthesized.ts';
 import type { Cloud } from '../emulator/cloud.ts';
+import { EmulatorLog } from '../emulator/emulator-log.ts';
 import { logEvents } from '../emulator/logs.ts';
 import { type AlarmDefinition, alarmOf, type MetricDefinition, type Point } from './alarm.ts';
 
@@ -33,17 +34,28 @@ export async function alarmsOf(
 /** The datapoints that there are of each metric. */
 export class Meter {
   readonly #cloud: Cloud;
-  /** What SQS would have told CloudWatch by itself, taken whenever somebody looks. */
+  readonly #emulatorLog: EmulatorLog;
+  /** What SQS and event source mappings would have told CloudWatch by themselves, taken whenever somebody looks. */
   readonly #sampled = new Map<string, Point[]>();
+  /** How far the emulator's log was read. */
+  readonly #read = new Map<string, number>();
 
-  constructor(cloud: Cloud) {
+  /** @param logFile the emulator's own log */
+  constructor(cloud: Cloud, logFile: string) {
     this.#cloud = cloud;
+    this.#emulatorLog = new EmulatorLog(logFile);
   }
 
   /** @param sinceMs ms since 1970: nothing older */
   async pointsOf(metric: MetricDefinition, sinceMs: number): Promise<Point[]> {
     const { namespace } = metric;
     if (namespace === 'AWS/SQS') return this.#queuePoints(metric, sinceMs);
+    if (namespace === 'AWS/Lambda' && metric.name === 'Errors') {
+      return [
+        ...(await this.#cloudWatchPoints(metric, sinceMs)),
+        ...(await this.#failedBatches(metric, sinceMs)),
+      ];
+    }
     if (namespace.startsWith('AWS/')) return this.#cloudWatchPoints(metric, sinceMs);
     return this.#emittedPoints(metric, sinceMs);
   }
@@ -86,6 +98,24 @@ export class Meter {
     }));
   }
 
+  /**
+   * Invocations by an event source mapping that ended with an error: the emulator counts those alone that somebody asked for
+   * by `Invoke`, but says in its log how each batch ended. The first look reads nothing.
+   */
+  async #failedBatches({ dimensions }: MetricDefinition, sinceMs: number): Promise<Point[]> {
+    const { FunctionName = '' } = dimensions;
+    const key = `${FunctionName} Errors`;
+    const points = this.#sampled.get(key) ?? [];
+    this.#sampled.set(key, points);
+    const from = this.#read.get(key) ?? (await this.#emulatorLog.mark());
+    const text = await this.#emulatorLog.since(from);
+    const lines = text.slice(0, text.lastIndexOf('\n') + 1);
+    this.#read.set(key, from + Buffer.byteLength(lines));
+    const ends = [...lines.matchAll(batchFailed(FunctionName))];
+    points.push(...ends.map(() => ({ at: Date.now(), value: 1 })));
+    return points.filter(({ at }) => at >= sinceMs);
+  }
+
   async #queuePoints({ name, dimensions }: MetricDefinition, sinceMs: number): Promise<Point[]> {
     const { QueueName = '' } = dimensions;
     const points = this.#sampled.get(`${QueueName} ${name}`) ?? [];
@@ -120,6 +150,10 @@ export class Meter {
     return Math.max(0, ...sent.map((at) => (Date.now() - at) / 1000));
   }
 }
+
+/** A batch that Lambda throttled has failed, too, and has no type of error: no error of the function. */
+const batchFailed = (functionName: string): RegExp =>
+  new RegExp(`ESM: Lambda ${functionName} failed processing .*errorType=(?!None)`, 'g');
 
 interface EmbeddedMetrics {
   readonly Namespace: string;

@@ -34,6 +34,17 @@ export function pageOf(markdown: string): Page {
   return { headings, blocks, nameless };
 }
 
+/** The block of that name, filled in. @throws {Error} when the page has none, or no place for a value */
+export function commandsOf(
+  { blocks }: Pick<Page, 'blocks'>,
+  name: string,
+  values: Readonly<Record<string, string>>,
+): string {
+  const block = blocks.find((each) => each.name === name);
+  if (!block) throw new Error(`the page has no block ${name}`);
+  return filledIn(block, values);
+}
+
 /**
  * The block as somebody would type it: words in capitals stand for what the reader fills in.
  *

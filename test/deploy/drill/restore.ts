@@ -1,35 +1,141 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DescribeTableCommand, paginateScan } from '@aws-sdk/client-dynamodb';
+import { DeleteTableCommand, DescribeTableCommand, UpdateTableCommand } from '@aws-sdk/client-dynamodb';
 import { repository } from '../emulator/cloud.ts';
 import type { Deployment } from '../stack/deployment.ts';
-import { filledIn, pageOf } from './page.ts';
-import { type Around, shellOf } from './run.ts';
+import { drain } from '../stack/functions.ts';
+import { deliver } from '../steps/delivery.ts';
+import { expectHeld, heldOf, settled } from './held.ts';
+import { commandsOf, pageOf } from './page.ts';
+import { shellOf } from './run.ts';
+import type { Around } from './scene.ts';
 
-const restoredTable = 'restored-feed-state';
+const account = 'restored';
+const restoredFeedState = 'restored-feed-state';
+const restoredAdvertStatus = 'restored-advert-status';
+
+/** A block of docs/operate/backup.md, filled in and carried out; returns what it printed. */
+export type Follow = (block: string, values: Readonly<Record<string, string>>) => Promise<string>;
+
+/** @param npx what carries out `npx cdk …` */
+export async function followBackup(
+  deployment: Pick<Deployment, 'say'>,
+  around: Around,
+  npx: string,
+): Promise<Follow> {
+  const page = pageOf(await readFile(join(repository, 'docs/operate/backup.md'), 'utf8'));
+  const shell = await shellOf(deployment, around, npx);
+  return async (name, values) => {
+    const { stdout, stderr } = await shell.run(commandsOf(page, name, values), [0]);
+    return `${stdout}${stderr}`;
+  };
+}
+
+/** A moment a little ago, as the page asks for one; and any port for the browser to come back to, for the usual one may be taken. */
+export const shortlyBefore = (): string => `${new Date(Date.now() - 60_000).toISOString()} --port 0`;
 
 /**
- * A table is restored under another name, by the commands of docs/operate/backup.md. That the stack takes it in is in
- * test/infra/state.test.ts, that the bridge goes on with an older one in test/unit/functions/restored-tables.test.ts.
+ * Tables are restored under other names, taken in by a deployment, and lost, by the commands of docs/operate/backup.md. That
+ * the functions may use such tables alone is in test/infra/state.test.ts, what would become of numbers given twice in
+ * test/unit/functions/restored-tables.test.ts.
+ *
+ * @returns the deployment as it is then
  */
-export async function restoreSteps(deployment: Deployment, around: Around): Promise<void> {
-  const { steps, cloud, outputs } = deployment;
-  await steps.check('a table is restored under another name, as backup.md says', async () => {
-    const page = pageOf(await readFile(join(repository, 'docs/operate/backup.md'), 'utf8'));
-    const block = page.blocks.find(({ name }) => name === 'restore-table');
-    assert.ok(block);
-    const values = { TABLE: outputs.feedStateTableName, RESTORED: restoredTable };
-    await (await shellOf(deployment, around)).run(filledIn(block, values), [0]);
-    const { Table } = await cloud.dynamo.send(new DescribeTableCommand({ TableName: restoredTable }));
-    assert.equal(Table?.DeletionProtectionEnabled, true);
-    const rowsOf = async (TableName: string) => {
-      const rows: object[] = [];
-      for await (const { Items = [] } of paginateScan({ client: cloud.dynamo }, { TableName }))
-        rows.push(...Items);
-      return rows.length;
-    };
-    const rows = await rowsOf(restoredTable);
-    assert.ok(rows > 0 && rows <= (await rowsOf(outputs.feedStateTableName)), `${rows} rows`);
+export async function restoreSteps(deployment: Deployment, around: Around): Promise<Deployment> {
+  const { steps, cloud, cdk, settings, outputs, sandbox, subscriber, advertBridge } = deployment;
+  const { control } = sandbox;
+  const refreshToken = `sandbox-refresh-token-${account}`;
+  control.addUser(account, { adverts: 6, refreshToken });
+  control.setConsent({ mode: 'allow', user: account });
+  const [first = '', second = '', third = '', fourth = ''] = control.truth(account).map(({ id }) => id);
+  const follow = await followBackup(deployment, around, cdk.asTyped(settings));
+  const takenIn = { ...settings, feedStateTable: restoredFeedState };
+
+  async function lose(TableName: string): Promise<void> {
+    await cloud.dynamo.send(new UpdateTableCommand({ TableName, DeletionProtectionEnabled: false }));
+    await cloud.dynamo.send(new DeleteTableCommand({ TableName }));
+  }
+
+  /** Once nothing waits any more, a subscriber holds of each of the adverts what is so. */
+  async function expectHeldIsTrue(): Promise<void> {
+    await settled(advertBridge);
+    await expectHeld(control, account, subscriber);
+  }
+
+  await steps.need('restore: a partner account with two events', async () => {
+    await advertBridge.run(['connect', account, '--refresh-token-stdin'], refreshToken);
+    for (const id of [first, second]) control.setStatus(id, 'active');
+    await deliver(deployment, 2);
   });
+
+  await steps.check('restore: the feed-state table is restored under another name', async () => {
+    await follow('restore-table', { TABLE: outputs.feedStateTableName, RESTORED: restoredFeedState });
+    const { Table } = await cloud.dynamo.send(new DescribeTableCommand({ TableName: restoredFeedState }));
+    assert.equal(Table?.DeletionProtectionEnabled, true);
+  });
+
+  await steps.check('restore: taken in by a deployment, the events go on without a gap', async () => {
+    // The restored row then names another token than the secret has.
+    control.expireAccessTokens(account);
+    control.setStatus(first, 'limited');
+    await deliver(deployment, 1);
+    control.setStatus(second, 'limited');
+    await follow('take-in-table', { SETTING: 'feedStateTable', RESTORED: restoredFeedState });
+    await lose(outputs.feedStateTableName);
+    await deliver(deployment, 1);
+    await follow('resync-restored', { NAME: account, TIME: new Date(Date.now() - 3_600_000).toISOString() });
+    control.setStatus(first, 'unpaid');
+    control.setStatus(third, 'unpaid');
+    await deliver(deployment, 2);
+    await settled(advertBridge);
+    const { generations } = heldOf(subscriber.received, account);
+    assert.equal(generations.size, 1, 'generations');
+  });
+
+  await steps.check('restore: the advert-status table is lost, and a new generation begins', async () => {
+    const { advertStatusTableName: TABLE } = outputs;
+    await follow('restore-table', { TABLE, RESTORED: restoredAdvertStatus });
+    control.setStatus(first, 'active');
+    await deliver(deployment, 1);
+    await lose(TABLE);
+    control.setStatus(first, 'outdated');
+    control.setStatus(second, 'outdated');
+    await drain(cloud, outputs.drainFunctionName);
+    await follow('new-generation', { NAME: account, TIME: shortlyBefore() });
+    const withBoth = await followBackup(deployment, around, cdk.asTyped(takenIn));
+    await withBoth('take-in-table', { SETTING: 'advertStatusTable', RESTORED: restoredAdvertStatus });
+    await drain(cloud, outputs.drainFunctionName);
+    await follow('backfill', { NAME: account });
+    await expectHeldIsTrue();
+  });
+
+  await steps.check('restore: the feed-state table is lost, and there is none to be restored', async () => {
+    await lose(restoredFeedState);
+    control.setStatus(fourth, 'limited');
+    await follow('empty-feed-state', { TABLE: restoredFeedState });
+    await follow('connect-anew', { NAME: account, TIME: shortlyBefore() });
+    await drain(cloud, outputs.drainFunctionName);
+    await expectHeldIsTrue();
+  });
+
+  await steps.check('restore: an empty table does in place of the advert-status table', async () => {
+    await lose(restoredAdvertStatus);
+    control.setStatus(third, 'active');
+    await follow('new-generation', { NAME: account, TIME: shortlyBefore() });
+    await follow('empty-advert-status', { TABLE: restoredAdvertStatus });
+    await drain(cloud, outputs.drainFunctionName);
+    await follow('backfill', { NAME: account });
+    await expectHeldIsTrue();
+  });
+
+  return {
+    ...deployment,
+    settings: { ...takenIn, advertStatusTable: restoredAdvertStatus },
+    outputs: {
+      ...outputs,
+      feedStateTableName: restoredFeedState,
+      advertStatusTableName: restoredAdvertStatus,
+    },
+  };
 }

@@ -2,10 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { repository } from '../emulator/cloud.ts';
+import type { Processes } from '../emulator/processes.ts';
 import type { Deployment } from '../stack/deployment.ts';
 import { type AlarmDefinition, type AlarmState, type Point, stateAt } from './alarm.ts';
 import type { Meter } from './meter.ts';
-import { filledIn, type Page, pageOf } from './page.ts';
+import { commandsOf, type Page, pageOf } from './page.ts';
 import type { Shell } from './shell.ts';
 
 /** One alarm, set off on purpose and ended by what its section of the runbook says; or a section that no alarm leads to. */
@@ -19,15 +20,28 @@ export interface Exercise {
   /** How many times faster than the clock time runs for the alarm's periods and for values in seconds. Default 30. */
   readonly factor?: number;
   provoke(scene: Scene): Promise<void>;
-  /** What the schedule would do meanwhile; called again and again while the alarm is waited for. */
+  /**
+   * What the schedule would do meanwhile; called again and again while the alarm is waited for, and once before anything is
+   * wrong, which must not set it off.
+   */
   meanwhile?(scene: Scene): Promise<void>;
   /** The Investigation and Resolution of the runbook. */
   mend(scene: Scene): Promise<void>;
+  /** Ends what {@link provoke} has started, also where the exercise failed. */
+  cleanUp?(): Promise<void>;
+}
+
+/** Where programs run. */
+export interface Around {
+  readonly env: Record<string, string>;
+  readonly processes: Processes;
+  readonly folder: string;
 }
 
 /** What the exercises work with. */
 export interface Scene {
   readonly deployment: Deployment;
+  readonly around: Around;
   readonly shell: Shell;
   readonly meter: Meter;
   readonly page: Page;
@@ -51,9 +65,7 @@ export interface Scene {
   ): Promise<string>;
 }
 
-export async function setScene(
-  parts: Pick<Scene, 'deployment' | 'shell' | 'meter' | 'alarms' | 'account' | 'adverts'>,
-): Promise<Scene> {
+export async function setScene(parts: Omit<Scene, 'page' | 'followed' | 'follow'>): Promise<Scene> {
   const page = pageOf(await readFile(join(repository, 'docs/operate/runbook.md'), 'utf8'));
   const followed = new Set<string>();
   return {
@@ -61,10 +73,9 @@ export async function setScene(
     page,
     followed,
     async follow(name, values = {}, expected) {
-      const block = page.blocks.find((each) => each.name === name);
-      if (!block) throw new Error(`the runbook has no block ${name}`);
+      const commands = commandsOf(page, name, values);
       followed.add(name);
-      const { stdout, stderr } = await parts.shell.run(filledIn(block, values), expected);
+      const { stdout, stderr } = await parts.shell.run(commands, expected);
       return `${stdout}${stderr}`;
     },
   };
@@ -100,14 +111,15 @@ export async function play(scene: Scene, exercise: Exercise): Promise<Row> {
   const alarm = alarms.get(name);
   if (!alarm) throw new Error(`there is no alarm ${name}`);
   const longestMs = 1000 * Math.max(...alarm.metrics.map(({ metric }) => metric.periodSeconds));
+  const spanMs = (longestMs * alarm.evaluationPeriods) / factor;
   let state: AlarmState = 'OK';
   let latest: Point | undefined;
 
   async function look(): Promise<AlarmState> {
     const points = new Map<object, readonly Point[]>();
     for (const { metric } of alarm?.metrics ?? [])
-      points.set(metric, await meter.pointsOf(metric, Date.now() - longestMs));
-    latest = [...points.values()].flat().findLast(({ at }) => at > Date.now() - longestMs / factor);
+      points.set(metric, await meter.pointsOf(metric, Date.now() - Math.max(longestMs, spanMs)));
+    latest = [...points.values()].flat().findLast(({ at }) => at > Date.now() - spanMs);
     state = stateAt(
       alarm as AlarmDefinition,
       (metric) => points.get(metric) ?? [],
@@ -118,8 +130,13 @@ export async function play(scene: Scene, exercise: Exercise): Promise<Row> {
     return state;
   }
 
-  async function waitFor(wanted: AlarmState): Promise<void> {
-    for (const until = Date.now() + maxWaitMs; (await look()) !== wanted; await sleep(250)) {
+  /** @param steadyMs for how long it must have stayed so */
+  async function waitFor(wanted: AlarmState, steadyMs = 0): Promise<void> {
+    let sinceMs: number | undefined;
+    for (const until = Date.now() + maxWaitMs; ; await sleep(250)) {
+      if ((await look()) === wanted) sinceMs ??= Date.now();
+      else sinceMs = undefined;
+      if (sinceMs !== undefined && Date.now() - sinceMs >= steadyMs) return;
       if (Date.now() > until)
         throw new Error(`${name} is ${state}, not ${wanted}, after ${maxWaitMs / 1000} s`);
       await exercise.meanwhile?.(scene);
@@ -127,16 +144,19 @@ export async function play(scene: Scene, exercise: Exercise): Promise<Row> {
   }
 
   await waitFor('OK');
+  await exercise.meanwhile?.(scene);
+  if ((await look()) !== 'OK') throw new Error(`${name} goes off although nothing is wrong`);
   await exercise.provoke(scene);
   await waitFor('ALARM');
   const seen = seenText(alarm, latest, factor, (Date.now() - begun) / 1000);
   await exercise.mend(scene);
-  await waitFor('OK');
+  // Over several periods an alarm may go off and end by where their bounds are: by the end of a period all of these have been tried.
+  await waitFor('OK', alarm.evaluationPeriods === 1 ? 0 : longestMs / factor);
   return row(seen);
 }
 
 function seenText(
-  { metrics, comparison, threshold, missing }: AlarmDefinition,
+  { metrics, comparison, threshold, missing, evaluationPeriods, datapointsToAlarm }: AlarmDefinition,
   latest: Point | undefined,
   factor: number,
   seconds: number,
@@ -144,5 +164,6 @@ function seenText(
   const names = metrics.map(({ metric }) => `${metric.statistic} of ${metric.name}`).join(', ');
   const value =
     latest === undefined ? `no data (missing: ${missing})` : `last ${Math.round(latest.value * 10) / 10}`;
-  return `${names} ${comparison.replace('Threshold', '')} ${threshold}: ${value}; time × ${factor}, after ${seconds.toFixed(0)} s`;
+  const often = evaluationPeriods === 1 ? '' : ` in ${datapointsToAlarm} of ${evaluationPeriods} periods`;
+  return `${names} ${comparison.replace('Threshold', '')} ${threshold}${often}: ${value}; time × ${factor}, after ${seconds.toFixed(0)} s`;
 }

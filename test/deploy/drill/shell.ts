@@ -3,7 +3,8 @@ import { delimiter, join } from 'node:path';
 import { repository } from '../emulator/cloud.ts';
 import type { Finished, Processes } from '../emulator/processes.ts';
 
-const timeoutMs = 90_000;
+/** For `cdk deploy`, which is the longest of them. */
+const timeoutMs = 240_000;
 
 /** What a person has at hand: `advert-bridge`, `aws`, a browser, and a folder for a file or two. */
 export interface Shell {
@@ -18,12 +19,16 @@ export interface Shell {
   write(file: string, text: string): Promise<void>;
 }
 
-/** @param aws the program */
+/**
+ * @param aws the program
+ * @param npx a shell script in its place; without it nothing can be deployed
+ */
 export async function openShell(
   folder: string,
   env: Readonly<Record<string, string>>,
   processes: Processes,
   aws: string,
+  npx?: string,
 ): Promise<Shell> {
   const cwd = join(folder, 'drill');
   const programs = join(cwd, 'bin');
@@ -34,6 +39,7 @@ export async function openShell(
     aws: `exec '${aws}' "$@"`,
     // The browser of a user whom the sandbox answers for: it goes where it is sent, and shows nobody the page.
     'xdg-open': `exec ${node} -e 'fetch(process.argv[1])' "$1"`,
+    ...(npx && { npx }),
   };
   for (const [name, text] of Object.entries(texts)) {
     await writeFile(join(programs, name), `#!/bin/sh\n${text}\n`);

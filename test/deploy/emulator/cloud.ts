@@ -44,9 +44,9 @@ export function awsEnvironment(endpoint: string, folder: string): Record<string,
 export type Cloud = ReturnType<typeof connectTo>;
 
 /** One client of each service, on the emulator. */
-export function connectTo(endpoint: string, account = awsAccount) {
+export function connectTo(endpoint: string, account = awsAccount, inRegion = region) {
   const credentials = { accessKeyId: account, secretAccessKey: 'emulator' };
-  const options = { endpoint, region, credentials };
+  const options = { endpoint, region: inRegion, credentials };
   const clients = {
     cloudFormation: new CloudFormationClient(options),
     cloudWatch: new CloudWatchClient(options),

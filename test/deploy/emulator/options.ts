@@ -1,8 +1,8 @@
 import { freshSeed, partsOf, valuesOf, wholeNumber } from '../../helpers/options.ts';
 
-export const parts = ['journey', 'construct', 'drill', 'chaos', 'ports', 'upgrade'] as const;
-/** Those that `.ci/run` has time for. `upgrade` is a deployment of its own, of another version: `npm run test:upgrade`. */
-const byDefault = 'journey,drill,chaos,ports';
+export const parts = ['journey', 'construct', 'drill', 'restore', 'chaos', 'ports', 'upgrade'] as const;
+/** `upgrade` is a deployment of its own, of another version: `npm run test:upgrade`. */
+const byDefault = 'journey,construct,drill,restore,chaos,ports';
 export type Part = (typeof parts)[number];
 
 export interface Options {
@@ -18,11 +18,12 @@ export const usage = `Usage: npm run test:deploy -- [options]
 
 Deploys the stack with the CDK command line to MiniStack, beside a sandbox of the partner service, and takes it through
 what a person and another team would do (journey); deploys two bridges more in an app of another team, out of the package
-(construct); sets each alarm off and follows docs/operate/runbook.md until it ends (drill); kills the functions, times them out and delivers their work twice, while adverts change (chaos); and runs the
-adapters' conformance suites (ports). Or it deploys the last release, upgrades it to these sources and goes back, while
-adverts change (upgrade). Stops all that it has started.
+(construct); sets each alarm off and follows docs/operate/runbook.md until it ends (drill); loses tables and moves to
+another region, as docs/operate/backup.md says (restore); kills the functions, times them out and delivers their work
+twice, while adverts change (chaos); and runs the adapters' conformance suites (ports). Or it deploys the last release,
+upgrades it to these sources and goes back, while adverts change (upgrade). Stops all that it has started.
 
-  --only PARTS  some of ${parts.join(', ')}, separated by commas (default: all but construct and upgrade)
+  --only PARTS  some of ${parts.join(', ')}, separated by commas (default: all but upgrade)
   --faults N    chaos: how many times a function is struck in the middle of an invocation (50)
   --changes N   chaos: how many changes are made meanwhile (1000)
   --seed S      chaos: decides changes, faults and moments; what the machine makes of them differs (default: fresh)

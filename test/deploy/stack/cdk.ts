@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { outputs, stackName } from '../../../shared/contract/names.ts';
-import { awsAccount, region, repository } from '../emulator/cloud.ts';
+import { awsAccount, repository } from '../emulator/cloud.ts';
 import type { Processes } from '../emulator/processes.ts';
 
 export type Outputs = Readonly<Record<keyof typeof outputs, string>>;
@@ -14,6 +14,11 @@ export interface Cdk {
   destroy(settings: Readonly<Record<string, string>>): Promise<void>;
   /** The template last deployed. */
   template(): Promise<Template>;
+  /**
+   * A shell script in the place of `npx`: what a page says after `npx cdk` is carried out here, with these settings instead of
+   * the page's.
+   */
+  asTyped(settings: Readonly<Record<string, string>>): string;
 }
 
 export interface Template {
@@ -55,13 +60,14 @@ export function cdkOn(
 
   return {
     // Away from cdk.json: beside it, the app would be synthesized for nothing.
-    bootstrap: () => cdk(folder, 'bootstrap', `aws://${awsAccount}/${region}`),
+    bootstrap: () => cdk(folder, 'bootstrap', `aws://${awsAccount}/${env.AWS_REGION}`),
 
     async deploy(settings) {
       const flags = ['--require-approval', 'never', '--output', output, '--outputs-file', outputsFile];
       await cdk(sources, 'deploy', stackName, ...flags, ...contextOf(settings));
       const written = JSON.parse(await readFile(outputsFile, 'utf8'))[stackName] ?? {};
-      const { auditFunctionName: _ofASetting, ...always } = outputs;
+      // Only with the setting `auditSample`.
+      const { auditFunctionName: _function, auditScheduleName: _schedule, ...always } = outputs;
       const missing = Object.values(always).filter((name) => !written[name]);
       // Other sources may know other outputs.
       if (missing.length > 0 && sources === repository)
@@ -72,6 +78,19 @@ export function cdkOn(
 
     destroy: (settings) =>
       cdk(sources, 'destroy', stackName, '--force', '--output', output, ...contextOf(settings)),
+
+    asTyped(settings) {
+      const flags = [
+        '--require-approval',
+        'never',
+        '--no-notices',
+        '--output',
+        output,
+        ...contextOf(settings),
+      ];
+      const words = (all: readonly string[]) => all.map((word) => `'${word}'`).join(' ');
+      return `shift\ncd '${sources}' && exec ${words([process.execPath, program])} "$@" ${words([stackName, ...flags])}`;
+    },
 
     template: async () => JSON.parse(await readFile(join(output, `${stackName}.template.json`), 'utf8')),
   };

@@ -1,5 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { InvokeCommand } from '@aws-sdk/client-lambda';
+import {
+  GetFunctionConfigurationCommand,
+  InvokeCommand,
+  UpdateFunctionConfigurationCommand,
+} from '@aws-sdk/client-lambda';
 import type { Cloud } from '../emulator/cloud.ts';
 
 /** What a drain says of its polls. */
@@ -47,4 +51,15 @@ async function attempt(cloud: Cloud, functionName: string): Promise<unknown> {
     if (error instanceof Error && error.name === 'TooManyRequestsException') return undefined;
     throw error;
   }
+}
+
+/** Gives a function other values of some of its variables, as somebody does by hand. */
+export async function changeVariables(
+  { lambda }: Cloud,
+  FunctionName: string,
+  changed: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { Environment } = await lambda.send(new GetFunctionConfigurationCommand({ FunctionName }));
+  const Variables = { ...Environment?.Variables, ...changed };
+  await lambda.send(new UpdateFunctionConfigurationCommand({ FunctionName, Environment: { Variables } }));
 }

@@ -5,15 +5,30 @@ import type { Processes } from '../emulator/processes.ts';
 
 const timeoutMs = 240_000;
 
-/** Two bridges in one stack of another team. Their services' addresses are known when the test runs. */
+/**
+ * Two bridges in one stack of another team, the second one with a KMS key and in a network of that team's. Their services'
+ * addresses are known when the test runs.
+ */
 const app = `import { AdvertBridge } from 'advert-bridge/cdk';
-import { App, Stack } from 'aws-cdk-lib';
+import { App, CfnOutput, Stack } from 'aws-cdk-lib';
+import { SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { Key } from 'aws-cdk-lib/aws-kms';
 
 const [first, second] = process.env.SERVICES.split(' ');
 const stack = new Stack(new App(), 'Shop');
 const fast = { target: 'emulator', maxRequestsPerSecond: 50, confirmUnavailableSeconds: 1 };
 new AdvertBridge(stack, 'First', { ...fast, partnerBaseUrl: first, busName: 'first' });
-new AdvertBridge(stack, 'Second', { ...fast, partnerBaseUrl: second, name: 'Second', busName: 'second' });
+const encryptionKey = new Key(stack, 'Key');
+new CfnOutput(stack, 'KeyArn', { value: encryptionKey.keyArn });
+const own = {
+  encryptionKey,
+  // The emulator has no NAT gateways.
+  vpc: new Vpc(stack, 'Network', {
+    natGateways: 0,
+    subnetConfiguration: [{ name: 'Own', subnetType: SubnetType.PRIVATE_WITH_EGRESS }],
+  }),
+};
+new AdvertBridge(stack, 'Second', { ...fast, ...own, partnerBaseUrl: second, name: 'Second', busName: 'second' });
 `;
 
 /**

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { DescribeSecretCommand } from '@aws-sdk/client-secrets-manager';
+import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { startSandbox } from '../../../sandbox/server.ts';
 import type { Processes } from '../emulator/processes.ts';
 import { type Deployment, onItsWayMs } from '../stack/deployment.ts';
@@ -14,7 +16,11 @@ interface Around {
   readonly closing: (() => Promise<void> | void)[];
 }
 
-/** Two bridges in a stack of another team, beside our own: each with its own service, and a partner account of the same name. */
+/**
+ * Two bridges in a stack of another team, beside our own: each with its own service, and a partner account of the same name. The
+ * second one has a key, and is in a network. The emulator keeps the key of queues and secrets alone, and nothing of a network: that
+ * the functions go on in one is not shown here.
+ */
 export async function constructSteps(deployment: Deployment, around: Around): Promise<void> {
   const { steps, cloud, advertBridge } = deployment;
   const { env, folder, processes, closing } = around;
@@ -55,6 +61,34 @@ export async function constructSteps(deployment: Deployment, around: Around): Pr
       await advertBridge.run(connected, users[0]?.refreshToken);
     }
   });
+
+  await steps.check(
+    'the second one keeps messages and secrets under its own key, those made later among them',
+    async () => {
+      const keyOf = async (secret: string) =>
+        (await cloud.secrets.send(new DescribeSecretCommand({ SecretId: secret }))).KmsKeyId;
+      const { Attributes } = await cloud.sqs.send(
+        new GetQueueAttributesCommand({
+          QueueUrl: outputs.SecondDeadLetterQueueUrl,
+          AttributeNames: ['KmsMasterKeyId'],
+        }),
+      );
+      assert.deepEqual(
+        {
+          deadLetters: Attributes?.KmsMasterKeyId,
+          application: await keyOf('Second/application'),
+          tokens: await keyOf('Second/partner-accounts/main'),
+          ofTheFirst: await keyOf('Shop/partner-accounts/main'),
+        },
+        {
+          deadLetters: outputs.KeyArn,
+          application: outputs.KeyArn,
+          tokens: outputs.KeyArn,
+          ofTheFirst: undefined,
+        },
+      );
+    },
+  );
 
   await steps.check('each publishes the histories of its own service, and nothing of the other', async () => {
     for (const { place, service, statuses } of bridges) {

@@ -7,7 +7,7 @@ import { historiesOf } from '../stack/histories.ts';
 import { peekMessages } from '../stack/messages.ts';
 
 /** Time enough for an event that should not exist to show itself. */
-const silenceMs = 1500;
+export const silenceMs = 1500;
 
 /**
  * Drains until the subscriber has seen `expected` more events than before.

@@ -20,13 +20,14 @@ export class EmulatorLog {
   async says(pattern: RegExp, mark: number, withinMs: number): Promise<boolean> {
     const until = Date.now() + withinMs;
     for (;;) {
-      if (pattern.test(await this.#since(mark))) return true;
+      if (pattern.test(await this.since(mark))) return true;
       if (Date.now() >= until) return false;
       await sleep(pauseMs);
     }
   }
 
-  async #since(mark: number): Promise<string> {
+  /** All that was written after the mark. */
+  async since(mark: number): Promise<string> {
     const file = await open(this.#file);
     try {
       const { size } = await file.stat();
