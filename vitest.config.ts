@@ -13,6 +13,13 @@ const isolated = [
   'test/unit/runtime/handlers.test.ts',
 ];
 
+/** `npm test` leaves them out, and .ci/run runs them: minutes of planted faults, a thousand audits, bundles compared with the package's. */
+const slow = [
+  'test/simulation/planted/*.test.ts',
+  'test/unit/functions/audit/sample.test.ts',
+  'test/infra/handler-code.test.ts',
+];
+
 export default defineConfig({
   // Our own `exports`, in the source: the snippets of the docs import the package by its name.
   ssr: { resolve: { conditions: ['advert-bridge-source', 'node', 'development|production'] } },
@@ -47,13 +54,12 @@ export default defineConfig({
             'test/*.test.ts',
             'test/simulation/*.test.ts',
           ],
-          exclude: [...configDefaults.exclude, ...isolated],
+          exclude: [...configDefaults.exclude, ...isolated, ...slow],
           isolate: false,
         },
       },
       { extends: true, test: { name: 'isolated', include: isolated } },
-      // Minutes: `npm test` leaves them out, and .ci/run runs them.
-      { extends: true, test: { name: 'planted', include: ['test/simulation/planted/*.test.ts'] } },
+      { extends: true, test: { name: 'slow', include: slow } },
     ],
   },
 });

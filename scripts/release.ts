@@ -154,6 +154,8 @@ const publishing = tarballs.map((file) => [
   ...(hasProvenance ? ['--provenance'] : []),
 ]);
 
+const publishRest = `Nobody can publish ${version} a second time, so do not go back. See what is there (npm view advert-bridge@${version}, npm view ${kitName}@${version}), and run what is missing: ${publishing.map((args) => `npm ${args.join(' ')}`).join('; ')}`;
+
 const commit = (message: string) => {
   run('git', 'add', '--all');
   run('git', 'commit', '--quiet', '--message', message);
@@ -233,7 +235,9 @@ else {
       work();
     } catch (error) {
       console.log(`FAULT  ${name}: ${error instanceof Error ? error.message : error}`);
-      console.log(`To go back: git tag --delete ${tag}; git reset --hard ${before}`);
+      // Everything was committed before, so what git does not know came from here.
+      const back = `git tag --delete ${tag}; git reset --hard ${before}; git clean --force -d`;
+      console.log(name === 'publish' ? publishRest : `To go back: ${back}`);
       process.exit(1);
     }
   }

@@ -30,6 +30,10 @@ export async function makeRelease(
     // What is deleted and not committed yet is listed as well.
     await cp(join(repository, file), join(copy, file)).catch(() => undefined);
   }
+  // Right after a release there is nothing new.
+  const changelog = join(copy, 'CHANGELOG.md');
+  const news = await readFile(changelog, 'utf8');
+  await writeFile(changelog, news.replace('## Unreleased\n', '$&\n- A change.\n'));
   await symlink(join(repository, 'node_modules'), join(copy, 'node_modules'));
   await git('init', '--quiet', '--initial-branch', 'main');
   await mkdir(join(copy, '.git/info'), { recursive: true });
@@ -60,6 +64,21 @@ export async function makeRelease(
     expect(code === 1 && faults.length === 3 && out.includes('Nothing was changed'), `exit ${code}\n${out}`);
     expect((await git('rev-parse', 'HEAD')) === before, 'it began');
     return `${faults.length} faults`;
+  });
+  await step('… and says how to go back from a step that fails', async () => {
+    const make = join(copy, 'test/released/make.ts');
+    const source = await readFile(make, 'utf8');
+    // As where an emulator does not start, after the first file was written.
+    await writeFile(make, source.replace('const aws = await', "throw new Error('planted');\n$&"));
+    await git('commit', '--quiet', '--all', '--message', 'A step that fails');
+    const { code, out } = await release(version, '--execute');
+    expect(code === 1 && out.includes('FAULT  state'), `exit ${code}\n${out}`);
+    const [, back = ''] = /^To go back: (.*)$/m.exec(out) ?? [];
+    await succeeds(copy, {}, 'sh', '-c', back);
+    const { out: again } = await release(version);
+    expect(!again.includes('FAULT'), `after ${back}\n${again}`);
+    await git('reset', '--quiet', '--hard', before);
+    return back;
   });
   const made = join(copy, 'release', version);
   await step('npm run release --execute', async () => {
