@@ -47,7 +47,7 @@ const steady = (line: string): string =>
 
 it('keys, rows, messages and events of adverts are what they were', async () => {
   const lines: string[] = [];
-  vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  for (const stream of [process.stdout, process.stderr]) vi.spyOn(stream, 'write').mockReturnValue(true);
   await using aws = await start((operation, body) => lines.push(`${operation} ${body}`));
   const { control } = aws.sandbox;
   const found: string[] = [];
