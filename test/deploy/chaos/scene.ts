@@ -6,9 +6,8 @@ import {
 } from '@aws-sdk/client-lambda';
 import { GetQueueAttributesCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import type { Random } from '../../../sandbox/state/random.ts';
-import { feedItemKey } from '../../../shared/aws/feed-states.ts';
+import { createFeedStates, feedItemKey } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
-import { feedNames } from '../../../shared/contract/feeds.ts';
 import { changeAccount } from '../../../shared/ports/partner-accounts.ts';
 import { createWeather, type Weather } from '../../chaos/weather.ts';
 import { EmulatorLog } from '../emulator/emulator-log.ts';
@@ -93,22 +92,21 @@ async function addMapping({ cloud, outputs }: Deployment): Promise<string[]> {
   return [first.UUID, UUID ?? ''];
 }
 
-/** Lets the leases of the chaos's feeds run out now: what takes 90 s when a drain has died. */
-export async function endLeases({ deployment, accounts }: Traffic): Promise<void> {
+/** Lets every feed's lease run out now, those of other partner accounts too: what takes 90 s when a drain has died. */
+export async function endLeases({ deployment }: Traffic): Promise<void> {
   const { cloud, outputs } = deployment;
-  for (const partnerAccount of accounts) {
-    for (const feed of feedNames) {
-      const command = new UpdateItemCommand({
-        TableName: outputs.feedStateTableName,
-        Key: feedItemKey({ partnerAccount, feed }),
-        UpdateExpression: 'SET leaseUntil = :now',
-        ConditionExpression: 'attribute_exists(leaseUntil)',
-        ExpressionAttributeValues: { ':now': { N: String(Date.now()) } },
-      });
-      await cloud.dynamo.send(command).catch((error: Error) => {
-        if (error.name !== 'ConditionalCheckFailedException') throw error;
-      });
-    }
+  const table = { client: cloud.dynamo, name: outputs.feedStateTableName };
+  for (const feed of await createFeedStates(table).list()) {
+    const command = new UpdateItemCommand({
+      TableName: table.name,
+      Key: feedItemKey(feed),
+      UpdateExpression: 'SET leaseUntil = :now',
+      ConditionExpression: 'attribute_exists(leaseUntil)',
+      ExpressionAttributeValues: { ':now': { N: String(Date.now()) } },
+    });
+    await cloud.dynamo.send(command).catch((error: Error) => {
+      if (error.name !== 'ConditionalCheckFailedException') throw error;
+    });
   }
 }
 

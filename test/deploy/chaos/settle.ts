@@ -24,7 +24,7 @@ export async function settle(scene: Traffic): Promise<void> {
   for (;;) {
     const answer = await ask(scene, 'drain');
     const waiting = await waitingMessages(scene);
-    if (waiting === 0 && accounts.every((account) => isUpToDate(answer, account))) break;
+    if (waiting === 0 && areUpToDate(answer, accounts)) break;
     if (Date.now() > until)
       throw new Error(`${waiting} messages are left, and the last drain said: ${JSON.stringify(answer)}`);
     await sleep(500);
@@ -36,7 +36,12 @@ export async function settle(scene: Traffic): Promise<void> {
   } while (subscriber.received.length > before);
 }
 
-const isUpToDate = (answer: Answer, account: string): boolean =>
-  pollsOf(answer).some(
-    ({ partnerAccount, end, listed }) => partnerAccount === account && end === 'up-to-date' && listed === 0,
+/** Every feed, those of the partner accounts among them: what comes afterwards reads the others too. */
+function areUpToDate(answer: Answer, accounts: readonly string[]): boolean {
+  const polls = pollsOf(answer);
+  const polled = new Set(polls.map(({ partnerAccount }) => partnerAccount));
+  return (
+    accounts.every((account) => polled.has(account)) &&
+    polls.every(({ end, listed }) => end === 'up-to-date' && listed === 0)
   );
+}
