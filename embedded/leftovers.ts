@@ -3,7 +3,7 @@ import { operatorPauseOf } from '../shared/domain/operator-pause.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 
-type State = Pick<EmbeddedState, 'partnerAccounts' | 'queue' | 'bookKeeper' | 'budgetStore'>;
+type State = Pick<EmbeddedState, 'partnerAccounts' | 'feedStates' | 'queue' | 'bookKeeper' | 'budgetStore'>;
 
 /** How many messages wait for partner accounts that are stopped, or that an operator has paused: a run does not wait for them. */
 export async function messagesForPerson(
@@ -23,16 +23,18 @@ export async function messagesForPerson(
 
 /**
  * Whether a person has to act: because of a dead letter, a pause that an operator wants, a stopped partner account, or one
- * whose row is unreadable.
+ * whose row, or feed's row, is unreadable.
  */
 export async function needsPerson(
-  { partnerAccounts, bookKeeper, budgetStore }: State,
+  { partnerAccounts, feedStates, bookKeeper, budgetStore }: State,
   nowMs: number,
 ): Promise<boolean> {
   let unreadable = 0;
-  const accounts = await partnerAccounts.list(() => {
+  const countUnreadable = () => {
     unreadable += 1;
-  });
+  };
+  const accounts = await partnerAccounts.list(countUnreadable);
+  await feedStates.list(countUnreadable);
   const stops = accounts.map(stopOf);
   const isPaused = [await budgetStore.read(), ...accounts].some((one) => operatorPauseOf(one, nowMs));
   const { deadLetters } = await bookKeeper.queue();

@@ -3,7 +3,7 @@ import { type OperatorPause, operatorPauseOf } from '../shared/domain/operator-p
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { BudgetStore } from '../shared/ports/budget-store.ts';
 import { changeAccount, type PartnerAccounts } from '../shared/ports/partner-accounts.ts';
-import { unknownAccount } from './unknown-account.ts';
+import { accountsBeside, unknownAccount } from './unknown-account.ts';
 
 export interface PausePorts {
   readonly accounts: PartnerAccounts;
@@ -77,5 +77,6 @@ async function changeKnown(
   name: string,
   change: (account: PartnerAccount) => PartnerAccount,
 ): Promise<void> {
-  if (!(await changeAccount(accounts, name, change))) throw unknownAccount(await accounts.list());
+  if (!(await changeAccount(accounts, name, change)))
+    throw unknownAccount(await accountsBeside(accounts, name));
 }

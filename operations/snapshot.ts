@@ -10,7 +10,7 @@ import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import { CommandError } from './errors.ts';
 import { openTarget } from './snapshot-target.ts';
 import type { StackOutputs } from './stack-outputs.ts';
-import { unknownAccount } from './unknown-account.ts';
+import { accountsBeside, unknownAccount } from './unknown-account.ts';
 
 export interface SnapshotOptions {
   /** Only this partner account's. */
@@ -32,7 +32,8 @@ async function generationsOf(
   accounts: Pick<PartnerAccounts, 'list'>,
   name: string | undefined,
 ): Promise<ReadonlyMap<string, number>> {
-  const all = await accounts.list();
+  // Of all accounts none may be missing: what a subscriber is not sent, it does not know to be missing.
+  const all = await (name === undefined ? accounts.list() : accountsBeside(accounts, name));
   const meant = all.filter((account) => name === undefined || account.name === name);
   if (name !== undefined && meant.length === 0) throw unknownAccount(all);
   return new Map(meant.map((account) => [account.name, account.generation]));

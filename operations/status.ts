@@ -1,5 +1,6 @@
 import type { OnUnreadable } from '../shared/contract/checks.ts';
 import { feedNamed } from '../shared/contract/feeds.ts';
+import { feedPlace } from '../shared/contract/rows.ts';
 import type { Books } from '../shared/domain/books.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import { forEachConcurrent } from '../shared/domain/for-each-concurrent.ts';
@@ -70,7 +71,7 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   };
   const partnerAccounts = wanted.map((account) => {
     const { name, generation } = account;
-    const isFeedUnreadable = unreadable.some((flaw) => flaw.startsWith(`state of feed ${name}/`));
+    const isFeedUnreadable = unreadable.some((flaw) => flaw.startsWith(feedPlace(name)));
     const adverts = feedsOf.get(`${name}/${generation}`)?.filter(({ feed }) => feed === 'adverts') ?? [];
     const status = accountStatus(account, adverts, nowMs, { isFeedUnreadable });
     const feeds = othersOf(account).map((state) => ({

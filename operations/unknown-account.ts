@@ -1,3 +1,6 @@
+import { accountPlace } from '../shared/contract/rows.ts';
+import type { PartnerAccount } from '../shared/domain/partner-account.ts';
+import type { PartnerAccounts } from '../shared/ports/partner-accounts.ts';
 import { UsageError } from './errors.ts';
 
 const maxNames = 20;
@@ -13,3 +16,16 @@ export function unknownAccount(known: readonly { readonly name: string }[]): Usa
       .join(', ')}${more}`,
   );
 }
+
+/**
+ * The partner accounts that a NAME may mean. A row of another one that cannot be read hides nothing of them.
+ *
+ * @throws {ShapeError} for the row of `name` itself
+ */
+export const accountsBeside = (
+  accounts: Pick<PartnerAccounts, 'list'>,
+  name: string | undefined,
+): Promise<PartnerAccount[]> =>
+  accounts.list((error) => {
+    if (error.place === accountPlace(name)) throw error;
+  });

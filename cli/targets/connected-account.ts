@@ -1,5 +1,5 @@
 import { CommandError } from '../../operations/errors.ts';
-import { unknownAccount } from '../../operations/unknown-account.ts';
+import { accountsBeside, unknownAccount } from '../../operations/unknown-account.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import { commandFor, type Target } from '../shared/target.ts';
@@ -12,7 +12,7 @@ export async function connectedAccount(
   target: Target,
 ): Promise<PartnerAccount> {
   const account = (await accounts.read(name))?.value;
-  if (!account) throw unknownAccount(await accounts.list());
+  if (!account) throw unknownAccount(await accountsBeside(accounts, name));
   const stop = stopOf(account);
   if (!stop) return account;
   throw new CommandError(

@@ -12,7 +12,7 @@ import { advertsFeed } from '../../shared/contract/feeds.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
-import type { FeedStates } from '../../shared/ports/feed-states.ts';
+import { type FeedStates, feedsOfAccount } from '../../shared/ports/feed-states.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
 import { publishOwedEvents } from '../refresh-token/account-writes.ts';
 import { releaseRefreshLock } from '../refresh-token/refresh-lock.ts';
@@ -44,6 +44,8 @@ interface Exchanged {
   readonly pair: TokenPair;
   /** Now by the service's clock, less the overlap. */
   readonly recently: string;
+  /** Generations of the feeds that a known name has. */
+  readonly registered: readonly number[];
 }
 
 export function createConnectAccount(deps: ConnectAccountDeps) {
@@ -79,6 +81,8 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     lock: Lock,
     options: CallOptions,
   ): Promise<ConnectedAccount> {
+    // Before the code or token that was handed in is used up: with a row that cannot be read it would be in vain.
+    const registered = lock.isKnown ? await generationsOfFeeds(lock.name) : [];
     const received = await requestTokens(grantOf(request, settings.requiredScope), options);
     const pair = pairOf(received, 'refreshToken' in request ? { refreshToken: request.refreshToken } : {});
     if (!pair) {
@@ -88,7 +92,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     warnOfOddAnswer(received, lock.name, observer);
     const recently = toInstant(received.serviceTime - settings.overlapSeconds * 1000);
     try {
-      return await store(request, { pair, recently }, lock, options);
+      return await store(request, { pair, recently, registered }, lock, options);
     } catch (error) {
       throw 'refreshToken' in request ? sayingUsed(error, request.refreshToken, pair) : error;
     }
@@ -96,7 +100,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
 
   async function store(
     { since: wanted, newUser, sameUser }: ConnectRequest,
-    { pair, recently }: Exchanged,
+    { pair, recently, registered }: Exchanged,
     lock: Lock,
     { deadlineMs }: CallOptions,
   ): Promise<ConnectedAccount> {
@@ -105,7 +109,6 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     const look = { partnerAccount: name, token: pair.accessToken, deadlineMs };
     const known = (await accounts.read(name))?.value;
     if (known && !lock.isKnown) throw connectedElsewhere(name);
-    const registered = known ? await generationsOfFeeds(name) : [];
     const last = Math.max(known?.generation ?? 0, ...registered);
     // What is left of a generation that is being forgotten may be gone in a moment.
     // Planted fault: forgotten-while-connected
@@ -135,8 +138,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
   }
 
   async function generationsOfFeeds(name: string): Promise<number[]> {
-    const states = await feedStates.list();
-    return states.filter(({ partnerAccount }) => partnerAccount === name).map(({ generation }) => generation);
+    return (await feedsOfAccount(feedStates, name)).map(({ generation }) => generation);
   }
 
   return { connect };

@@ -11,7 +11,7 @@ import type { Secret } from '../../shared/domain/secret.ts';
 import type { AdvertHistories } from '../../shared/ports/advert-histories.ts';
 import type { BookKeeper } from '../../shared/ports/books.ts';
 import type { FeedProbe } from '../../shared/ports/feed-reader.ts';
-import type { FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
+import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/ports/feed-states.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 
@@ -76,8 +76,8 @@ export function createUserVerification(deps: UserVerificationDeps) {
   async function verifyUser({ generation }: PartnerAccount, look: Look): Promise<string | undefined> {
     const { partnerAccount } = look;
     const books = await bookKeeper.read(partnerAccount, generation);
-    const state = (await feedStates.list()).find(
-      (feed) => feed.partnerAccount === partnerAccount && feed.feed === advertsFeed.name,
+    const state = (await feedsOfAccount(feedStates, partnerAccount)).find(
+      ({ feed }) => feed === advertsFeed.name,
     );
     if (books.events + books.unavailable === 0 || !state) return 'no event of it was published so far';
     const since = recentlyRead(state);

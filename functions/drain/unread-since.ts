@@ -1,6 +1,7 @@
 import type { FeedName } from '../../shared/contract/feeds.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
+import { feedsOfAccount } from '../../shared/ports/feed-states.ts';
 import type { PollDeps } from './poll-feed.ts';
 
 export interface UnreadDeps extends Pick<PollDeps, 'clock'> {
@@ -12,14 +13,14 @@ export interface UnreadDeps extends Pick<PollDeps, 'clock'> {
  * Where the unread part of a partner account's feed begins: the queue has accepted every change that was recorded before.
  *
  * @returns a time as the feed takes it in `since`; undefined when the feed is not known
+ * @throws {ShapeError} where the feed's own row cannot be read
  */
 export async function unreadSince(
   { feedStates, clock, settings }: UnreadDeps,
   partnerAccount: string,
   feed: FeedName = 'adverts',
 ): Promise<string | undefined> {
-  const states = await feedStates.list(() => undefined);
-  const state = states.find((each) => each.partnerAccount === partnerAccount && each.feed === feed);
+  const state = (await feedsOfAccount(feedStates, partnerAccount)).find((each) => each.feed === feed);
   if (!state) return undefined;
   const success = state.resyncing ? undefined : knownSuccess(state.lastSuccess, clock.now());
   return success === undefined ? state.since : toInstant(success - settings.overlapSeconds * 1000);

@@ -7,10 +7,10 @@ import { isPublished, type PublishedEvents } from '../../shared/domain/published
 import { receiveCountOf } from '../../shared/domain/queue/position.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { BudgetStore } from '../../shared/ports/budget-store.ts';
-import type { FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
+import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/ports/feed-states.ts';
 import type { WaitingMessage, WaitingMessages } from '../../shared/ports/parked-messages.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
-import { unknownAccount } from '../unknown-account.ts';
+import { accountsBeside, unknownAccount } from '../unknown-account.ts';
 import type { LogLine } from './advert-log.ts';
 import { answerOf, type HistoryOutcome, type Known, type ObjectEvent, type Waiting } from './answer.ts';
 import { dayMs, type HiddenQueue, lookBehind } from './hidden-queue.ts';
@@ -74,7 +74,7 @@ export async function readHistory(
   nowMs: number,
 ): Promise<AdvertHistory> {
   const account = (await ports.partnerAccounts.read(partnerAccount))?.value;
-  if (!account) throw unknownAccount(await ports.partnerAccounts.list());
+  if (!account) throw unknownAccount(await accountsBeside(ports.partnerAccounts, partnerAccount));
   const { generation } = account;
   // In the order in which a message moves on: one that does so meanwhile is seen twice rather than not at all.
   const visible = await ports.waitingMessages.ofAdvert(partnerAccount, advertId, feed);
@@ -82,7 +82,7 @@ export async function readHistory(
   const key = { partnerAccount, generation, feed, advertId };
   const [row, feedStates, budget, published] = await Promise.all([
     ports.advertHistories.read(key),
-    ports.feedStates.list(),
+    feedsOfAccount(ports.feedStates, partnerAccount),
     ports.budgetStore.read(),
     ports.publishedEvents(),
   ]);
@@ -99,8 +99,7 @@ export async function readHistory(
       placed: [...seen, ...own.flatMap(({ letter }) => letter.message ?? [])],
     },
   );
-  const isFeed = (state: FeedState) =>
-    state.partnerAccount === partnerAccount && state.generation === generation && state.feed === feed;
+  const isFeed = (state: FeedState) => state.generation === generation && state.feed === feed;
   const known: Known = {
     ...{ account, budget, row, latest, published, advertId, nowMs },
     isAtWork: ports.isAtWork?.() ?? true,

@@ -118,9 +118,8 @@ const besideState = new Set([
 
 /** @throws {ShapeError} */
 function stateOf(item: Item): FeedState {
-  const name = item[sk]?.S ?? '';
-  const place = `state of feed ${name}`;
+  const [partnerAccount = '', feed] = (item[sk]?.S ?? '').split('/');
+  const place = rows.feedPlace(partnerAccount, feed);
   const fields = Object.entries(fromItem(item, place)).filter(([field]) => !besideState.has(field));
-  const [partnerAccount, feed] = name.split('/');
   return checked(rows.feedState, { ...Object.fromEntries(fields), partnerAccount, feed }, place);
 }

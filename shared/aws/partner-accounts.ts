@@ -1,6 +1,6 @@
 import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { checked, readRows } from '../contract/checks.ts';
-import { partnerAccountRow } from '../contract/rows.ts';
+import { accountPlace, partnerAccountRow } from '../contract/rows.ts';
 import { feedStateTable } from '../contract/tables.ts';
 import type { PartnerAccount } from '../domain/partner-account.ts';
 import type { PartnerAccounts } from '../ports/partner-accounts.ts';
@@ -41,7 +41,7 @@ const firstVersion = ({ generation }: Pick<PartnerAccount, 'generation'>): numbe
 
 /** @throws {ShapeError} */
 function accountOf(item: Item): PartnerAccount {
-  const place = `partner account ${item[sk]?.S}`;
+  const place = accountPlace(item[sk]?.S);
   const { [pk]: _kind, [sk]: name, version: _version, writeMark: _mark, ...fields } = fromItem(item, place);
   return checked(partnerAccountRow, { ...fields, name }, place);
 }

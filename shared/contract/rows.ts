@@ -3,6 +3,12 @@ import * as v from 'valibot';
 import { form, partnerAccountName, status, wholeNumber } from './checks.ts';
 import { generation } from './events.ts';
 
+/** What messages call the row of a partner account: the place of its {@link ShapeError}. */
+export const accountPlace = (name: string | undefined): string => `partner account ${name}`;
+/** The same for a feed. @param feed none: what the places of all feeds of the account begin with */
+export const feedPlace = (partnerAccount: string, feed = ''): string =>
+  `state of feed ${partnerAccount}/${feed}`;
+
 const text = v.pipe(v.string(), v.minLength(1, 'expected some text'));
 /** Ms since 1970. */
 const moment = v.pipe(v.number(), v.finite('expected a time in milliseconds'));

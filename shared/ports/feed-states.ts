@@ -1,4 +1,5 @@
 import type { OnUnreadable } from '../contract/checks.ts';
+import { feedPlace } from '../contract/rows.ts';
 
 export interface FeedKey {
   readonly partnerAccount: string;
@@ -108,4 +109,19 @@ export interface FeedStates {
   /** Gives the lease back, and stores how the poll ended; does nothing when the caller does not hold the lease any more. */
   release(key: FeedKey, fence: number, end: PollEnd, nowMs: number): Promise<void>;
   remove(partnerAccount: string): Promise<void>;
+}
+
+/**
+ * The feeds of one partner account, of whichever generation. A row of another account that cannot be read hides nothing of them.
+ *
+ * @throws {ShapeError} for a row of its own
+ */
+export async function feedsOfAccount(
+  feedStates: Pick<FeedStates, 'list'>,
+  partnerAccount: string,
+): Promise<FeedState[]> {
+  const listed = await feedStates.list((error) => {
+    if (error.place.startsWith(feedPlace(partnerAccount))) throw error;
+  });
+  return listed.filter((state) => state.partnerAccount === partnerAccount);
 }

@@ -1,6 +1,6 @@
 import { checkedJson, readRows } from '../contract/checks.ts';
 import { feedNamed } from '../contract/feeds.ts';
-import { feedState } from '../contract/rows.ts';
+import { feedPlace, feedState } from '../contract/rows.ts';
 import type { FeedKey, FeedState, FeedStates } from '../ports/feed-states.ts';
 import type { EmbeddedBooks } from './books.ts';
 import type { Store } from './file/store.ts';
@@ -101,7 +101,7 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
 
 /** @throws {ShapeError} */
 const stateOf = ({ partner_account, feed, state }: Row): FeedState =>
-  checkedJson(feedState, state, `state of feed ${partner_account}/${feed}`);
+  checkedJson(feedState, state, feedPlace(partner_account, feed));
 
 /** A JSON patch that removes a fault from the state. @see https://sqlite.org/json1.html#jpatch */
 const noFault = { fault: null, faultKind: null, needsPerson: null, pausedUntil: null };

@@ -1,5 +1,5 @@
 import { checkedJson, readRows } from '../contract/checks.ts';
-import { partnerAccountRow } from '../contract/rows.ts';
+import { accountPlace, partnerAccountRow } from '../contract/rows.ts';
 import type { PartnerAccount } from '../domain/partner-account.ts';
 import type { PartnerAccounts } from '../ports/partner-accounts.ts';
 import type { Store } from './file/store.ts';
@@ -48,7 +48,7 @@ export function createPartnerAccounts(store: Store): PartnerAccounts {
 
 /** @throws {ShapeError} */
 const accountOf = ({ name, account }: Row): PartnerAccount =>
-  checkedJson(partnerAccountRow, account, `partner account ${name}`);
+  checkedJson(partnerAccountRow, account, accountPlace(name));
 
 // The versions of an account that is connected again must not repeat those it had before: a writer that read it then may
 // still be at work.

@@ -1,7 +1,7 @@
 /** Which dead letters a command line means. */
 
 import { UsageError } from '../../../operations/errors.ts';
-import { unknownAccount } from '../../../operations/unknown-account.ts';
+import { accountsBeside, unknownAccount } from '../../../operations/unknown-account.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import { checkedOptions } from '../../shared/options.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
@@ -37,7 +37,7 @@ export async function chooseLetters(
   if (words.length > 1 || words.some((word) => idPattern.test(word))) return { ids: idsOf(words, target) };
   const named = 'name' in given ? given.name : words[0];
   const { name } = checkedOptions({ name: partnerAccountName }, { name: named }, { name: 'NAME' });
-  const known = await accounts.list();
+  const known = await accountsBeside(accounts, name);
   // Letters outlive an account that was forgotten.
   const isKnown =
     known.some((account) => account.name === name) ||

@@ -1,4 +1,4 @@
-import { unknownAccount } from '../../../operations/unknown-account.ts';
+import { accountsBeside, unknownAccount } from '../../../operations/unknown-account.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { confirm, requireTerminal } from '../../shared/confirm.ts';
 import { exitCodes } from '../../shared/io.ts';
@@ -25,10 +25,10 @@ export const addDisconnect = defineCommand(
     const asks = forget && !yes;
     if (asks) requireTerminal(io, '--forget');
     await withBridge(target, disconnections, async ({ accounts, disconnect }) => {
-      const known = await accounts.list();
+      const known = await accountsBeside(accounts, name);
       if (!known.some((account) => account.name === name)) throw unknownAccount(known);
       if (asks) await confirm(io, forgetQuestion(name));
-      if (!(await disconnect(name, { forget }))) throw unknownAccount(await accounts.list());
+      if (!(await disconnect(name, { forget }))) throw unknownAccount(await accountsBeside(accounts, name));
     });
     report(
       { partnerAccount: name, disconnected: true, forgotten: forget },

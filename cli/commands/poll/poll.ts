@@ -1,4 +1,4 @@
-import { unknownAccount } from '../../../operations/unknown-account.ts';
+import { accountsBeside, unknownAccount } from '../../../operations/unknown-account.ts';
 import type { PollAnswer } from '../../../shared/contract/poll.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { type ExitCode, exitCodes } from '../../shared/io.ts';
@@ -17,7 +17,7 @@ export const addPoll = defineCommand(
   },
   async ({ target, argument: name, answer }) => {
     const { found, isDelivering } = await withBridge(target, polls, async (bridge) => {
-      const known = await bridge.accounts.list();
+      const known = await accountsBeside(bridge.accounts, name);
       if (name !== undefined && !known.some((account) => account.name === name)) throw unknownAccount(known);
       return { found: await bridge.poll(name), isDelivering: bridge.isDelivering() };
     });

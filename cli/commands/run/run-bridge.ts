@@ -84,7 +84,11 @@ async function runLocked(
   const signal = AbortSignal.any([io.untilStopped(), readerGone.signal, broken]);
   if (dryRun) say(io, dryRunText);
   await storeRunSettings(state, options);
-  if ((await state.partnerAccounts.list()).length === 0) say(io, nobodyConnectedText(target));
+  let unreadable = 0;
+  const readable = await state.partnerAccounts.list(() => {
+    unreadable += 1;
+  });
+  if (readable.length + unreadable === 0) say(io, nobodyConnectedText(target));
   const begun = await totals(state);
   const progress = startProgress(io, async () => summaryText(begun, await totals(state)));
   // The run ends with a message that says everything.
@@ -132,7 +136,7 @@ async function runLocked(
 }
 
 async function totals({ partnerAccounts, bookKeeper }: EmbeddedState): Promise<Totals> {
-  const accounts = await partnerAccounts.list();
+  const accounts = await partnerAccounts.list(() => undefined);
   const books = await Promise.all(
     accounts.flatMap(({ name, generation }) =>
       feedNames.map((feed) => bookKeeper.read(name, generation, feed)),

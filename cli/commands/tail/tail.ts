@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { unknownAccount } from '../../../operations/unknown-account.ts';
+import { accountsBeside, unknownAccount } from '../../../operations/unknown-account.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import { linesOf } from '../../../shared/domain/text/printable-lines.ts';
 import { defineCommand } from '../../shared/command.ts';
@@ -26,7 +26,7 @@ export const addTail = defineCommand(
     io.stdout.once('error', () => readerGone.abort());
     const signal = AbortSignal.any([io.untilStopped(), readerGone.signal]);
     await withBridge(target, tails, async (tail) => {
-      const known = await tail.accounts.list();
+      const known = await accountsBeside(tail.accounts, name);
       if (name !== undefined && !known.some((account) => account.name === name)) throw unknownAccount(known);
       for await (const events of tail.events(name, { signal, say: (text) => say(io, text) })) {
         if (events.length > 0) await stream(io, linesOf(events), signal);

@@ -1,0 +1,90 @@
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { startLocal } from './local-bridge.ts';
+
+const edits = {
+  'of a partner account': "UPDATE partner_accounts SET account = json_set(account, '$.generation', 'x')",
+  'of a feed': "UPDATE feeds SET state = json_set(state, '$.resets', 'x')",
+};
+const names = { 'of a partner account': 'name', 'of a feed': 'partner_account' };
+
+/** `main` and `second` are connected, and somebody has edited a row of `second`. */
+async function withEditedRow(row: keyof typeof edits) {
+  const local = await startLocal({ users: [{ name: 'main' }, { name: 'second' }] });
+  await local.application();
+  await local.connect('main');
+  await local.connect('second');
+  local.sandbox.control.changeRandomly(3);
+  const db = new DatabaseSync(`${local.dir}/bridge.db`);
+  db.exec(`${edits[row]} WHERE ${names[row]} = 'second'`);
+  db.close();
+  return local;
+}
+
+describe.each(['of a partner account', 'of a feed'] as const)('a row %s that cannot be read', (row) => {
+  it('keeps no other partner account from being polled, and is left to a person', async () => {
+    const { run, status } = await withEditedRow(row);
+
+    const ended = await run('run --until-idle');
+
+    expect(ended).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining('a stored row cannot be read'),
+    });
+    expect((await status()).partnerAccounts[0]).toMatchObject({
+      name: 'main',
+      lastSuccess: expect.any(String),
+    });
+  });
+
+  it.each([
+    'poll main',
+    'history main 1001',
+    'snapshot main',
+    'dead-letters list main',
+    'disconnect main --yes',
+  ])('keeps no command from its work on another partner account: %s', async (command) => {
+    const { run } = await withEditedRow(row);
+
+    expect(await run(command)).toMatchObject({ exitCode: 0 });
+  });
+
+  it('keeps nobody from connecting another partner account again', async () => {
+    const { connect } = await withEditedRow(row);
+
+    expect(await connect('main')).toMatchObject({ exitCode: 0 });
+  });
+
+  it('is named before the token handed in for its partner account is used', async () => {
+    const { connect, sandbox } = await withEditedRow(row);
+    const asked = () => sandbox.control.journal.list().filter(({ endpoint }) => endpoint === 'token').length;
+    const before = asked();
+
+    expect(await connect('second')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/(partner account|state of feed) second.*Nothing was changed/s),
+    });
+    expect(asked()).toBe(before);
+  });
+});
+
+it.each(['disconnect second --yes', 'history second 1', 'poll second', 'snapshot'])(
+  'says that the row of the very account cannot be read: %s',
+  async (command) => {
+    const { run } = await withEditedRow('of a partner account');
+
+    expect(await run(command)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('partner account second: generation'),
+    });
+  },
+);
+
+it('says that the row of the very feed cannot be read, and not that it is unknown', async () => {
+  const { run } = await withEditedRow('of a feed');
+
+  expect(await run('resync second --since 2026-11-01T00:00:00Z')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('state of feed second/adverts: resets'),
+  });
+});
