@@ -1,4 +1,5 @@
 /** The audit without a person: a sample of every partner account a day, in as many runs as it takes. */
+import { ShapeError } from '../../shared/contract/checks.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
@@ -96,6 +97,28 @@ export function createDailyAudit(deps: DailyAuditDeps) {
     return !stopOf(account) && !pauseOf(account, now) && !operatorPauseOf(account, now);
   };
 
+  /** What one partner account meets ends no other's audit. @throws what is no account's own */
+  function noteEndOf(partnerAccount: string, error: unknown): void {
+    if (error instanceof ShapeError) {
+      observer.count(metrics.needsAttention, 1);
+      observer.error('a stored row cannot be read: its partner account is not audited', {
+        partnerAccount,
+        reason: error.message,
+      });
+      return;
+    }
+    if (!(error instanceof PartnerError || error instanceof OutOfTimeError)) throw error;
+    observer.warn('an audit could not go on: the next run tries again', { partnerAccount, error });
+  }
+
+  async function standingOf(key: BackfillKey): Promise<number> {
+    const stored = await audits.read(key).catch((error: unknown) => {
+      if (error instanceof ShapeError) return undefined;
+      throw error;
+    });
+    return stored?.value.differing.length ?? 0;
+  }
+
   return {
     /** Goes on with today's audit of each partner account, one after another, and counts the differences that stand. */
     async run(options: DailyAuditOptions): Promise<{ readonly standing: number }> {
@@ -107,11 +130,9 @@ export function createDailyAudit(deps: DailyAuditDeps) {
         try {
           if (mayBeAsked(account)) await auditOf(key, options);
         } catch (error) {
-          const isPassing = error instanceof PartnerError || error instanceof OutOfTimeError;
-          if (!isPassing) throw error;
-          observer.warn('an audit could not go on: the next run tries again', { partnerAccount, error });
+          noteEndOf(partnerAccount, error);
         }
-        standing += (await audits.read(key))?.value.differing.length ?? 0;
+        standing += await standingOf(key);
       }
       observer.count(metrics.auditDifferences, standing);
       return { standing };

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createDailyAudit, type DailyAuditDeps } from '../../../../functions/audit/daily-audit.ts';
+import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import { changeAccount } from '../../../../shared/ports/partner-accounts.ts';
@@ -158,5 +159,22 @@ describe('the daily audit', () => {
       publishedAdverts: { page: () => Promise.reject(new Error('no table')) },
     });
     await expect(broken.run()).rejects.toThrow('no table');
+  });
+
+  it('goes on with the other partner accounts where what is stored of one cannot be read', async () => {
+    const { run, said, observer, progress, state, clock } = await createDailyAuditedWorld(10, 10);
+    const connectedAt = new Date(clock.now()).toISOString();
+    await state.partnerAccounts.write({ name: 'another', generation: 7, connectedAt }, 0);
+    const read = state.dailyAudits.read.bind(state.dailyAudits);
+    vi.spyOn(state.dailyAudits, 'read').mockImplementation(async (key) => {
+      if (key.partnerAccount === 'main') return read(key);
+      throw new ShapeError('progress of the audit', [{ path: '', expected: 'expected JSON' }]);
+    });
+
+    expect(await run()).toEqual({ standing: 0 });
+
+    expect(await progress()).toMatchObject({ state: 'done', checked: 10 });
+    expect(said('error')).toEqual(['a stored row cannot be read: its partner account is not audited']);
+    expect(observer.counted(metrics.needsAttention)).toBe(1);
   });
 });
