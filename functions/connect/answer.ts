@@ -6,10 +6,10 @@ import type { CallOptions } from '../refresh-token/refresh-request.ts';
 import type { Connect } from './connect.ts';
 
 /**
- * Does what the event asks for. The answer is data without secrets, and so is a refusal, for the person at the command
- * line; any other fault fails the invocation.
+ * Carries out the action that the event names. Success and refusal are both returned as data without secrets, for the
+ * person at the command line; any other fault fails the invocation.
  *
- * @throws {ShapeError} for an event that is none of the contract, without a word of it
+ * @throws {ShapeError} for an event that does not match the contract; the error contains nothing of the event
  */
 export async function answerConnect(
   stage: Omit<Connect, 'forget'>,
@@ -23,7 +23,7 @@ export async function answerConnect(
         return { kind: 'authorize', ...(await stage.authorize(request)) };
       case 'connect': {
         const { action: _action, ...rest } = request;
-        // A secret on its way in: from here on it does not show itself.
+        // An incoming secret: from here on it is wrapped, so that it is not printed.
         const hidden =
           'code' in rest
             ? { ...rest, code: new Secret(rest.code) }
@@ -42,7 +42,7 @@ export async function answerConnect(
         return { kind: 'forgotten' };
     }
   } catch (error) {
-    // Their own words hold no secret.
+    // The messages of these errors contain no secret.
     if (!(error instanceof PartnerError || error instanceof ShapeError)) throw error;
     return { kind: 'refused', fault: error.code, reason: error.message };
   }

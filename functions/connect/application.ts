@@ -1,4 +1,4 @@
-/** What operators ask for that concerns the application, whose credentials stand in its secret. */
+/** Operators' commands for the application, whose credentials are stored in its secret. */
 import type { AcceptedApplication } from '../../shared/contract/connect.ts';
 import type { ConsentPage } from '../../shared/ports/token-endpoint.ts';
 import { createTokenRequests, type TokenRequestDeps } from '../refresh-token/token-requests.ts';
@@ -13,11 +13,11 @@ export function createApplicationTasks(deps: ApplicationDeps) {
   const { requiredScope: scope } = deps.settings;
   return {
     /**
-     * Where a user is sent to authorize the application: the first half of the authorization-code flow. The second is
-     * `connect`. Nothing is requested or stored.
+     * Returns the address where a user authorizes the application: the first half of the authorization-code flow
+     * (`connect` is the second). Sends no request and stores nothing.
      *
      * @param request.state random; the service returns it unchanged
-     * @throws {ShapeError} when the application's credentials are not filled in yet
+     * @throws {ShapeError} when the application's credentials are not stored yet
      * @see partner-api.md §5.3, authorization_code rules 2 to 4
      */
     async authorize(request: {
@@ -30,16 +30,17 @@ export function createApplicationTasks(deps: ApplicationDeps) {
     },
 
     /**
-     * Whether the service accepts the application's credentials, told by a token of the application itself. That token
-     * acts for no user and is kept nowhere: what the document has it for, configuration data (§4.8), has no paths in it.
+     * Checks whether the service accepts the application's credentials, by requesting a token for the application
+     * itself. This token acts for no user and is not stored: its documented use is configuration data (§4.8), for which
+     * the document shows no paths.
      *
-     * @returns `scope`: what the service grants to the application, space separated, empty where it does not tell;
-     *   `clockOffSeconds`: how far the service's clock is ahead of the bridge's, absent where it does not tell
+     * @returns `scope`: the scope granted to the application, separated by spaces, empty if the answer has none;
+     * `clockOffSeconds`: how far the service's clock is ahead of the bridge's, absent if the answer has no date
      * @throws {PartnerError} `client-rejected`, `scope-refused`, or a transient one
      * @see partner-api.md §5.3, client_credentials
      */
     async check(options: { readonly deadlineMs: number }): Promise<AcceptedApplication> {
-      // Made anew, so that the credentials are read anew: those kept from before may have been replaced since.
+      // A new instance, so that the credentials are read again: cached ones may have been replaced.
       const requestTokens = createTokenRequests(deps);
       const received = await requestTokens({ type: 'client_credentials', scope }, options);
       const { claimedTime, receivedAt } = received;

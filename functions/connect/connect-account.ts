@@ -1,10 +1,11 @@
 /**
- * Makes a partner account known, or gives a known one new credentials. Nothing is stored unless the service gave a pair
- * whose scope suffices.
+ * Creates a partner account, or gives an existing one new credentials. Nothing is stored unless the service returned a
+ * token pair with a sufficient scope.
  *
- * A new generation (of a new name, or of a known one that another user takes over) begins with the account's row, which
- * waits until the pair is stored and the feed registered: so a row that is polled always has a feed of its generation
- * and a token of its user, wherever a `connect` was cut short, and of two first ones at once only one gets the name.
+ * A new generation (for a new name, or for a known name that another user takes over) begins with the account's row.
+ * The row is stopped until the pair is stored and the feed is registered. So a polled row always has a feed of its
+ * generation and a token of its user, even if `connect` was interrupted; and if two people connect a new name at once,
+ * only one gets it.
  */
 
 import type { ConnectedAccount } from '../../shared/contract/connect.ts';
@@ -32,7 +33,7 @@ export interface ConnectAccountDeps
   readonly settings: RefreshDeps['settings'] & UserVerificationDeps['settings'];
 }
 
-/** See shared/contract/connect.ts for what the options mean. */
+/** The options are described in shared/contract/connect.ts. */
 export type ConnectRequest = {
   readonly partnerAccount: string;
   readonly since?: string;
@@ -42,7 +43,7 @@ export type ConnectRequest = {
 
 interface Exchanged {
   readonly pair: TokenPair;
-  /** Now by the service's clock, less the overlap. */
+  /** The current time by the service's clock, minus the overlap. */
   readonly recently: string;
   /** Generations of the feeds that a known name has. */
   readonly registered: readonly number[];
@@ -65,7 +66,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     return exclusively(deps, name, options, again, () => connectFirst(request, options));
   }
 
-  /** There is no row to lock yet: it is locked from its first write on. */
+  /** There is no row to lock yet; its first write takes the lock. */
   async function connectFirst(request: ConnectRequest, options: CallOptions): Promise<ConnectedAccount> {
     const { partnerAccount: name } = request;
     const holder = newId();
@@ -110,20 +111,20 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     const known = (await accounts.read(name))?.value;
     if (known && !lock.isKnown) throw connectedElsewhere(name);
     const last = Math.max(known?.generation ?? 0, ...registered);
-    // What is left of a generation that is being forgotten may be gone in a moment.
+    // A generation that is being forgotten cannot be continued: the rest of its data is about to be removed.
     // Planted fault: forgotten-while-connected
     const isAnew = !known || newUser || known.stop?.forgetting;
-    // It counts seconds, and is greater than any before under its name.
+    // A generation is a number of seconds, and greater than all earlier ones of the same name.
     const generation = isAnew ? Math.max(Math.floor(clock.now() / 1000), last + 1) : last;
     const isNew = !registered.includes(generation);
     const userUnverified = known && !isNew && !sameUser ? await verifyUser(known, look) : undefined;
     if (isAnew) await row.begin(lock, generation);
     const version = await vault.write(name, pair);
     const since = wanted ?? recently;
-    // The drain begins other feeds from there, once they are switched on (functions/drain/begin-feeds.ts).
+    // The drain derives the start of other enabled feeds from this one (functions/drain/begin-feeds.ts).
     const beginning = { since, resets: 0, resetsInARow: 0 } as const;
     await feedStates.register({ partnerAccount: name, feed: advertsFeed.name, generation, ...beginning });
-    // Last, for it is what makes the drain poll the feed.
+    // This is the last step, because it makes the drain poll the feed.
     await publishOwedEvents(deps, await row.activate(lock, generation, version, pair));
     observer.info('partner account connected', { partnerAccount: name, generation });
     return {

@@ -7,14 +7,14 @@ import { createDisconnect, type DisconnectDeps } from './disconnect-account.ts';
 export type ConnectDeps = ApplicationDeps & ConnectAccountDeps & DisconnectDeps;
 export type Connect = ReturnType<typeof createConnect>;
 
-/** All that operators ask for about credentials: of the application, and of partner accounts. */
+/** All operators' commands for credentials: those of the application and of partner accounts. */
 export const createConnect = (deps: ConnectDeps) => ({
   ...createApplicationTasks(deps),
   ...createConnectAccount(deps),
   ...createDisconnect(deps),
 });
 
-/** Where a bridge keeps things, by the names that every kind of bridge gives them. */
+/** The stores of a bridge, under the names that every kind of bridge uses. */
 export interface ConnectState {
   readonly partnerAccounts: PartnerAccounts;
   readonly feedStates: ConnectDeps['feedStates'];
@@ -24,7 +24,7 @@ export interface ConnectState {
   readonly bookKeeper: ConnectDeps['bookKeeper'];
 }
 
-/** The ports of {@link createConnect}, of a bridge's state and its client of the partner service. */
+/** Builds the ports of {@link createConnect} from a bridge's stores and its client of the partner service. */
 export const connectPorts = (
   { partnerAccounts, feedStates, vault, applicationSecret, advertHistories, bookKeeper }: ConnectState,
   client: TokenEndpoint & ConsentPage & ConnectDeps['feedProbe'],

@@ -1,4 +1,4 @@
-/** The row of a partner account while it is being connected: of a generation that waits for its token, then with the token. */
+/** The row of a partner account during `connect`: first a generation that waits for its token, then with the token. */
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
@@ -15,15 +15,15 @@ export interface ConnectedRowDeps {
 export interface Lock {
   readonly name: string;
   readonly holder: string;
-  /** Whether there was an account that could be locked. */
+  /** Whether the account already existed and was locked. */
   readonly isKnown: boolean;
 }
 
 export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDeps) {
   /**
-   * Makes the row one of the new generation that waits for its token. From now on nothing of a user before is used.
+   * Writes the row of the new generation, which waits for its token. From now on nothing of the previous user is used.
    *
-   * @throws {PartnerError} `account-busy` when the name is somebody else's
+   * @throws {PartnerError} `account-busy` when another `connect` has taken the name
    */
   async function begin({ name, holder, isKnown }: Lock, generation: number): Promise<void> {
     const startedAt = clock.now();
@@ -36,10 +36,10 @@ export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDe
       refreshing: { holder, startedAt, until: startedAt + settings.lockMs },
     };
     if (!isKnown && (await accounts.write(waiting, 0))) return;
-    // Also where it was ours that was written, by a client that repeats by itself.
+    // The write may be our own, repeated by an SDK retry: that counts as success.
     const account = await changeAccount(accounts, name, (now) =>
       now.refreshing?.holder === holder && now.generation !== generation
-        ? // What an operator wants of the name holds for whoever has it.
+        ? // An operator's pause belongs to the name, not to the user.
           // Planted fault: pause-lost-by-connect
           { ...waiting, ...(now.operatorPause && { operatorPause: now.operatorPause }) }
         : undefined,
@@ -48,9 +48,9 @@ export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDe
   }
 
   /**
-   * Gives the row its token, from which on it is polled.
+   * Stores the token version in the row; from then on the account is polled.
    *
-   * @throws {PartnerError} when somebody else had the account in hand since: what they found is newer than this
+   * @throws {PartnerError} when another process has changed the account in the meantime, because its state is newer
    */
   async function activate(
     { name, holder }: Lock,

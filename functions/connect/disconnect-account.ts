@@ -13,24 +13,24 @@ export interface DisconnectDeps extends LockDeps {
   readonly vault: Pick<TokenVault, 'remove'>;
   readonly feedStates: Pick<FeedStates, 'remove'>;
   readonly clock: Clock;
-  /** How far the clock of whoever connects the name next may be behind this one, ms. Default 5,000. */
+  /** Maximum lag of the clock of the process that next connects this name, ms. Default 5,000. */
   readonly clockSkewMs?: number;
 }
 
-/** How long a refresh that is under way is waited for. */
+/** How long to wait for a running refresh. */
 const waitMs = 15_000;
 
 /**
- * How long after its stop was written somebody may still begin work on an account that was seen before: as long as a view
- * of it is believed, and a moment until the advert's row has been read.
+ * How long after a stop was written a worker may still begin work on the account: the lifetime of a cached view of the
+ * account, plus the time to read the advert's row.
  */
 const stillAtWorkMs = viewMaxAgeMs + 1_000;
 
-/** Takes a partner account's credentials away, and on demand all that is known of it. */
+/** Removes a partner account's credentials and, on request, all its data. */
 export function createDisconnect(deps: DisconnectDeps) {
   const { accounts, vault, feedStates, clock, clockSkewMs = 5_000 } = deps;
 
-  /** Nothing happens to a name that is unknown by then: somebody may just be connecting it. */
+  /** Does nothing if the name is unknown by then: someone may be connecting it right now. */
   const whenKnown = <T>(name: string, work: () => Promise<T>): Promise<T | undefined> =>
     exclusively<T | undefined>(deps, name, { deadlineMs: clock.now() + waitMs }, work, async () => undefined);
 
@@ -43,17 +43,18 @@ export function createDisconnect(deps: DisconnectDeps) {
       return account;
     });
 
-  /** Stops polling and removes the credentials; the cursor and the history stay. @returns whether it was known */
+  /** Stops polling and removes the credentials; the cursor and the history stay. @returns whether the account existed */
   async function disconnect(name: string): Promise<boolean> {
     return (await removeCredentials(name)) !== undefined;
   }
 
   /**
-   * The first half of forgetting a partner account: disconnects it, and whoever connects its name from now on begins a new
-   * generation. Then its histories up to the generation returned may be removed: this waits until all workers know of the
-   * stop. One that does not, and finds no row of an advert any more, would give the advert's first number a second time.
+   * The first half of forgetting a partner account: disconnects it, so that the next `connect` of the name begins a new
+   * generation. Returns only when all workers must know of the stop; then the histories up to the returned generation
+   * may be removed. A worker that does not know of the stop and finds an advert's row missing would assign its first
+   * sequence number a second time.
    *
-   * @returns undefined where the name is not known
+   * @returns undefined if the name is not known
    */
   async function beginForget(name: string): Promise<number | undefined> {
     const account = await removeCredentials(name, true);
@@ -62,13 +63,14 @@ export function createDisconnect(deps: DisconnectDeps) {
   }
 
   /**
-   * The second half: removes the cursor, and last the account. May be done again.
+   * The second half: removes the cursor, and finally the account. Can be repeated.
    *
    * @param generation the one that {@link beginForget} returned
    * @throws {PartnerError} `account-busy` when the name was connected again in between
    */
   async function endForget(name: string, generation: number): Promise<void> {
-    // A generation counts seconds, and the next one under this name has to be greater, by whatever clock.
+    // A generation is a number of seconds, and the next one of this name must be greater, even if another clock assigns
+    // it.
     const surelyLater = (generation + 1) * 1000 + clockSkewMs;
     if (clock.now() < surelyLater) await clock.sleep(surelyLater - clock.now());
     await whenKnown(name, async () => {
@@ -88,7 +90,7 @@ export function createDisconnect(deps: DisconnectDeps) {
   /**
    * Forgets a partner account.
    *
-   * @param removeHistories is told up to which generation; default: they stay, and are of no use to anybody
+   * @param removeHistories removes the histories up to the given generation; by default they stay, unused
    * @returns whether the name was known
    */
   async function forget(
@@ -105,7 +107,10 @@ export function createDisconnect(deps: DisconnectDeps) {
   return { disconnect, beginForget, endForget, forget };
 }
 
-/** Waits until it is connected again, as a person asked for; what the bus was told before is answered then. */
+/**
+ * Stopped by a person until the account is connected again. Only then is an earlier `PartnerAuthorizationRequired`
+ * followed by `PartnerAuthorizationRestored`.
+ */
 function disconnected(account: PartnerAccount, nowMs: number, isForgetting: boolean): PartnerAccount {
   const { token, pause: _pause, stop, ...rest } = account;
   const tokenVersion = token?.version ?? stop?.tokenVersion ?? '';

@@ -4,12 +4,12 @@ import { busy, type LockDeps, withRefreshLock } from '../refresh-token/refresh-l
 const lookAgainMs = 500;
 
 /**
- * Does `work` as the only one that changes the partner account's tokens, waiting for a refresh that is under way: its
- * pair, of a grant that is dead by now, could be stored after the new one.
+ * Runs `work` while no other process can change the partner account's tokens. First waits for a running refresh, which
+ * could otherwise store its pair, of a grant that is invalid by then, after the new pair.
  *
- * @param work is given the name under which it holds the lock
- * @param unknown instead of `work` where there is no such account
- * @throws {PartnerError} `account-busy` when somebody else still has the account in hand at the deadline
+ * @param work receives the holder name of the lock
+ * @param unknown runs instead of `work` if there is no such account
+ * @throws {PartnerError} `account-busy` when another process still holds the lock at the deadline
  */
 export async function exclusively<T>(
   deps: LockDeps,

@@ -1,11 +1,11 @@
-/** What a person hands in when connecting, as a grant, and what becomes of it. */
+/** Exchanges what a person passes to `connect` (a code or a refresh token) for a token pair. */
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { Secret } from '../../shared/domain/secret.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import type { Grant } from '../../shared/ports/token-endpoint.ts';
 import { missingScopes } from '../refresh-token/tokens.ts';
 
-/** A refresh token, or the one-time code of the authorization page. */
+/** A refresh token, or the one-time code from the authorization page. */
 export type HandedIn =
   | { readonly refreshToken: Secret }
   | { readonly code: Secret; readonly redirectUri?: string };
@@ -26,7 +26,7 @@ export function refuseSmallScope({ scope }: TokenPair, required: string): void {
   );
 }
 
-/** The fault with a word on the refresh token that was handed in, for the service may have replaced it by now. */
+/** Adds a note about the given refresh token to the fault, because the service may have replaced it by now. */
 export function sayingUsed(error: unknown, handedIn: Secret, { refreshToken }: TokenPair): unknown {
   if (!(error instanceof PartnerError)) return error;
   const fate = refreshToken.equals(handedIn)

@@ -38,7 +38,10 @@ const stage = createConnect({
   settings: { ...config, ...refreshLimits },
 });
 
-/** Does what operators ask for: authorizes, connects, disconnects and forgets partner accounts, checks the application. */
+/**
+ * Carries out operators' commands: authorizes, connects, disconnects and forgets partner accounts, and checks the
+ * application.
+ */
 export const handler = withRuntime('connect', (event: unknown, options) =>
   answerConnect(stage, event, options),
 );

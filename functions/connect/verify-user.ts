@@ -1,4 +1,4 @@
-/** What `connect` asks of the service with an access token that it was just given. */
+/** Checks that `connect` makes at the service with a new access token. */
 import { advertIdPattern } from '../../shared/contract/checks.ts';
 import type { ConnectedAccount } from '../../shared/contract/connect.ts';
 import { advertsFeed, pageLimit } from '../../shared/contract/feeds.ts';
@@ -32,11 +32,11 @@ export interface Look {
   readonly deadlineMs: number;
 }
 
-/** Adverts looked up at a time: the first few nearly always settle it. */
+/** Number of adverts looked up at a time; the first few nearly always decide. */
 const lookUpAtOnce = 100;
-/** A slow service must not keep a pair from being stored. */
+/** Time limit, because a slow service must not prevent that the pair is stored. */
 const maxMs = 10_000;
-/** Most users change an advert within a week, and a feed that is read every minute is kept as long. */
+/** Most users change an advert within a week, and the service is expected to keep its feed that long. */
 const lookBackMs = 7 * 86_400_000;
 
 export function createUserVerification(deps: UserVerificationDeps) {
@@ -54,7 +54,7 @@ export function createUserVerification(deps: UserVerificationDeps) {
     );
   }
 
-  /** Whether the feed answers; never throws, for the pair is stored by then. */
+  /** Whether the feed answers. Never throws, because the pair is already stored. */
   async function firstPage(since: string, look: Look): Promise<ConnectedAccount['feed']> {
     try {
       const { page } = await pageSince(since, look);
@@ -66,11 +66,12 @@ export function createUserVerification(deps: UserVerificationDeps) {
   }
 
   /**
-   * Refuses a user other than the one whose history stands under the name, where that can be told. No answer of the
-   * service says who a token is for; but the feed lists again what it has listed before (partner-api.md §4.1). When it
-   * names none of the adverts that have a history here, it is another user's.
+   * Refuses a different user than the one whose history is stored under the name, if the difference can be detected. No
+   * answer of the service says to which user a token belongs. But the feed lists old changes again when read from an
+   * old `since` (partner-api.md §4.1): if it lists none of the adverts that have a history here, it belongs to a
+   * different user.
    *
-   * @returns why it could not be told; undefined for the same user
+   * @returns why the check was not possible; undefined for the same user
    * @throws {PartnerError} `other-user`
    */
   async function verifyUser({ generation }: PartnerAccount, look: Look): Promise<string | undefined> {
@@ -85,11 +86,12 @@ export function createUserVerification(deps: UserVerificationDeps) {
     if (listed instanceof Error) return cannotTell(listed, look);
     if (await isAnyKnown({ partnerAccount, generation }, listed.ids)) return undefined;
     if (listed.ids.length === 0) return `its feed names no advert since ${since}`;
-    // From its beginning to its end: its histories would have to be among them.
+    // A feed that was read from its beginning to its end would list the same user's adverts. Otherwise, only the IDs
+    // from before the bridge's last success count.
     if (since !== state.since || listed.hasMore) {
       const read = await listedBefore(state, listed.ids, look);
       if (read instanceof Error) return cannotTell(read, look);
-      // What is under way or was given up has no history yet.
+      // Adverts whose messages are in flight or were given up have no history yet.
       if (new Set(read).size <= books.inFlight + books.deadLettered) {
         return 'its feed names too little of the time when it was read';
       }
@@ -100,14 +102,14 @@ export function createUserVerification(deps: UserVerificationDeps) {
     );
   }
 
-  /** Where to ask from: the bridge has read everything since, and the service still lists it. */
+  /** The `since` of the check: the bridge has read all changes after it, and the service still lists them. */
   function recentlyRead({ since, lastSuccess }: FeedState): string {
     const success = knownSuccess(lastSuccess, clock.now());
     if (success === undefined || success - lookBackMs <= Date.parse(since)) return since;
     return toInstant(success - lookBackMs);
   }
 
-  /** The beginning of `ids`, up to what changed after the bridge last read the feed to its end. */
+  /** The first part of `ids`, without changes from after the bridge last read the feed to its end. */
   async function listedBefore(
     { lastSuccess }: FeedState,
     ids: readonly string[],

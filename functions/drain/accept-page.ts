@@ -12,7 +12,7 @@ export interface AcceptDeps extends EnqueueDeps {
   readonly feedStates: FeedStates;
   readonly clock: Clock;
   readonly settings: {
-    /** How long the lease runs; renewed with each page. */
+    /** Duration of the lease; each page renews it. */
     readonly leaseMs: number;
   };
 }
@@ -20,22 +20,22 @@ export interface AcceptDeps extends EnqueueDeps {
 export interface LeasedFeed {
   readonly feed: Feed;
   readonly fence: number;
-  /** Why its adverts are listed. */
+  /** The `cause` that the events of this feed's adverts carry. */
   readonly cause: Cause;
 }
 
 export interface Accepted {
   readonly state: FeedState;
-  /** Undefined when the lease has ended. */
+  /** Undefined when the last page has ended the lease. */
   readonly leasedUntil: number | undefined;
-  /** Why the feed is not to be read on, although the page is kept. */
+  /** Set when the poll must not read further pages, although this page was stored. */
   readonly standstill: StuckFeedError | undefined;
 }
 
 /**
  * Sends the page's IDs to the queue, and only then stores everything else in one write: cursor, `since`, counts, lease.
  *
- * @returns undefined when this process does not hold the lease any more
+ * @returns undefined when this process no longer holds the lease
  * @throws {PartnerError} when the queue did not accept everything
  */
 export async function acceptPage(
@@ -53,7 +53,8 @@ export async function acceptPage(
   await enqueuePage(deps, listing, found, { receivedAt, cause });
   const progress = progressOf(state, read, found);
   const standstill = standstillAfter(state, read, progress.resetsInARow);
-  // The write of the last page ends the lease, which saves a write; but a standstill is noted when the lease is released.
+  // The write of the last page also ends the lease, which saves a write. After a standstill the lease stays, because
+  // `release` stores the pause.
   const leaseMs = page.hasMore || standstill ? settings.leaseMs : 'ended';
   const now = clock.now();
   if (!(await feedStates.advance(state, fence, progress, now, leaseMs))) return undefined;

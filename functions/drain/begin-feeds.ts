@@ -16,11 +16,12 @@ export interface BeginDeps {
 }
 
 /**
- * Registers the feeds beside adverts that are switched on and that a partner account does not have yet; connect registers its
- * adverts alone. Each begins where the account's adverts would start over from: at their last success less the overlap, by the
- * service's clock, or at their own beginning. Never rejects: what could not be registered is so by a later round.
+ * Registers enabled feeds other than adverts for partner accounts that do not have them yet; `connect` registers only
+ * the adverts feed. A new feed begins where the account's adverts feed would start over: at its last success minus the
+ * overlap, by the service's clock, or else at its first `since`. Never rejects: a later round registers a feed that
+ * could not be registered now.
  *
- * @returns what was registered
+ * @returns the registered feeds
  */
 export async function beginFeeds(
   { feedStates, observer, settings }: BeginDeps,
@@ -37,7 +38,7 @@ export async function beginFeeds(
   for (const adverts of states.filter(({ feed }) => feed === 'adverts')) {
     const { partnerAccount, generation } = adverts;
     const account = accounts.get(partnerAccount);
-    // One that is being connected is stopped until it has its token.
+    // While an account is being connected, it counts as stopped until it has its token.
     if (account?.generation !== generation || stopOf(account)) continue;
     for (const feed of optional.filter((name) => !registered.has(keyOf(adverts, name)))) {
       const since = restartOf(adverts, settings.overlapSeconds * 1000, nowMs);

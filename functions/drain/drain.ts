@@ -1,7 +1,8 @@
 /**
- * The drain: asks every partner account's feed for changes and puts the adverts named into the queue.
+ * The drain: reads the change feed of every partner account and puts the listed adverts into the queue.
  *
- * A page goes `pollFeed` (poll-feed.ts) → queue → cursor. See docs/contribute/architecture.md.
+ * Order of the steps for a page: `pollFeed` (poll-feed.ts) reads it, the queue accepts its adverts, the cursor is
+ * stored. See docs/contribute/architecture.md.
  */
 
 import { defaultFeeds, type Feed, type FeedName, feeds } from '../../shared/contract/feeds.ts';
@@ -19,41 +20,42 @@ export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings'> {
     readonly pollSeconds: number;
     /** Which feeds are polled. Default: adverts. */
     readonly feeds?: readonly FeedName[] | undefined;
-    /** How many partner accounts' adverts are read side by side; of another feed half as many. */
+    /** How many partner accounts' adverts feeds are read concurrently; for each other feed half as many. */
     readonly feedsAtOnce: number;
   };
 }
 
-/** `paused` feeds were not polled in this round. */
+/** Result of one round. `paused` feeds were not polled in it. */
 export interface DrainReport extends Pick<SortedFeeds, 'stopped' | 'paused'> {
   readonly polls: readonly ({ readonly partnerAccount: string; readonly feed: string } & PollReport)[];
-  /** Seconds since the feed that waited longest was read to its end; stopped, paused and unconnected ones apart. */
+  /** Seconds since the feed that waited longest was read to its end; stopped, paused and unconnected feeds do not count. */
   readonly lagSeconds: number;
 }
 
 export interface RoundOptions {
-  /** Ms since 1970: no page is asked for after it. */
+  /** Ms since 1970: no page is requested after this moment. */
   readonly deadlineMs: number;
-  /** Ends the round after the page in hand. */
+  /** Ends the round after the current page. */
   readonly signal?: AbortSignal;
-  /** Polls this partner account alone. Default: all. */
+  /** Polls only this partner account. Default: all. */
   readonly only?: string;
 }
 
 export interface RunOptions extends RoundOptions {
-  /** The next run begins at about this moment: until then the feeds are polled every `pollSeconds`. */
+  /** Approximate start of the next run; until then this run polls the feeds every `pollSeconds`. */
   readonly nextRunMs: number;
 }
 
 /**
- * How the bridge polls: `round` asks every feed once, `run` as often as is due until the next run. A round of a run does
- * not wait for the one before: a feed that hangs is still leased by that one, and all others are polled when they are due.
+ * Polls the feeds: `round` polls every feed once; `run` starts a round every `pollSeconds` until the next run. A round
+ * does not wait for the previous one to end: a feed that hangs there is still leased, and all other feeds are polled on
+ * time.
  */
 export function createDrain(deps: DrainDeps) {
   const { clock, settings } = deps;
 
   async function round(options: RoundOptions): Promise<DrainReport> {
-    // Side by side: a feed that is due does not wait for a backlog that comes back.
+    // Concurrently, so that due feeds do not wait while many parked messages are released.
     const [report] = await Promise.all([pollAll(options), releaseParked(deps, options.deadlineMs)]);
     return report;
   }
@@ -76,12 +78,12 @@ export function createDrain(deps: DrainDeps) {
       if (report.end === 'up-to-date') lastSuccess.set(state, clock.now());
       if (report.end === 'fault' && report.fault.code === 'operator-paused') lastSuccess.delete(state);
       polls.set(state, { partnerAccount, feed: feed.name, ...added(report, before) });
-      // To the end of the line, from where it is taken in its turn.
+      // Back to the end of the list, so that the other feeds are polled first.
       if (report.end === 'turn-over') turns.push(turn);
     };
     const polled = settings.feeds ?? defaultFeeds;
-    // Each feed has its own places, so that none waits for another one's answers. Half as many for an optional one: the adverts
-    // find a connection free even while all of its requests hang.
+    // Each kind of feed has its own concurrency limit, so that none waits for the answers of another. An optional feed
+    // gets half: even if all its requests hang, connections remain free for adverts.
     await Promise.all(
       polled.map((name) => {
         const turns = due.filter(({ state }) => state.feed === name);
@@ -106,7 +108,7 @@ export function createDrain(deps: DrainDeps) {
     const rounds = [];
     for (let due = clock.now(); ; ) {
       const outcome = round({ deadlineMs });
-      // Reported at the end: a round that fails does not keep later ones from beginning.
+      // A failed round does not stop later rounds; its error is reported at the end.
       outcome.catch(() => undefined);
       rounds.push(outcome);
       due += settings.pollSeconds * 1000;
@@ -120,7 +122,7 @@ export function createDrain(deps: DrainDeps) {
   return { round, run, release: (deadlineMs: number) => releaseParked(deps, deadlineMs) };
 }
 
-/** The turns of a feed in one round as one report. */
+/** Combines the reports of one feed's turns in a round. */
 const added = (report: PollReport, before: PollReport | undefined): PollReport => ({
   ...report,
   pages: report.pages + (before?.pages ?? 0),

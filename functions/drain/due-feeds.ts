@@ -11,21 +11,24 @@ import { type BeginDeps, beginFeeds } from './begin-feeds.ts';
 
 export interface PausedFeed {
   readonly partnerAccount: string;
-  /** What is paused: all of the partner account, also by an operator, or this feed of it. */
+  /** What is paused: the whole partner account (automatically or by an operator), or only this feed. */
   readonly kind: 'partner-account' | 'operator' | 'feed';
   readonly reason: string;
-  /** Infinite for an operator's pause without an end. */
+  /** Infinity for an operator's pause without an end. */
   readonly untilMs: number;
 }
 
 export interface DueFeed {
   readonly state: FeedState;
-  /** The lag of a feed that was never read to its end counts from here: since it was connected, or begun after that. */
+  /**
+   * Start of the lag for a feed that was never read to its end: when its account was connected, or the feed's `since`
+   * if that is later.
+   */
   readonly begunAt: number;
 }
 
 export interface SortedFeeds {
-  /** May be polled now, the one waiting longest first. */
+  /** Feeds to poll now; the one that has waited longest comes first. */
   readonly due: readonly DueFeed[];
   /** Partner accounts that need manual reauthorization. */
   readonly stopped: readonly string[];
@@ -41,8 +44,9 @@ export interface SortDeps {
 }
 
 /**
- * How long after `connect` an account without a feed of its generation needs a person. `connect` registers the feed and makes
- * the account known within seconds, and the lists of both are read less far apart.
+ * An account that has no feed of its generation this long after `connect` needs attention. A shorter gap is normal:
+ * `connect` registers the feed and stores the account within seconds, and this function reads both lists at nearly the
+ * same time.
  */
 export const feedMissingMs = 60_000;
 
@@ -68,7 +72,7 @@ export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFe
     const account = byName.get(partnerAccount);
     if (account?.generation !== state.generation) continue;
     registered.add(account);
-    // Switched off, a feed keeps its place.
+    // A disabled feed keeps its cursor.
     if (stopOf(account) || !polled.includes(state.feed)) continue;
     const wanted = operatorPauseOf(account, now);
     const pause = pauseOf(account, now);
@@ -92,7 +96,7 @@ export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFe
     const message = 'a partner account has no feed of its generation, and is not polled: connect it again';
     attention(message, { partnerAccount, generation });
   }
-  // Who disconnected an account does not want it to be reauthorized.
+  // A deliberately disconnected account does not need reauthorization.
   const isStopped = (account: PartnerAccount) =>
     (stopOf(account)?.reason ?? 'disconnected') !== 'disconnected';
   return { due, stopped: known.filter(isStopped).map(({ name }) => name), paused };

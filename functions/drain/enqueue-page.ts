@@ -14,13 +14,13 @@ export interface EnqueueDeps {
   readonly queue: ChangedAdvertsQueue;
   readonly deadLetters: DeadLetters;
   readonly observer: Observer;
-  /** A fresh ID of at most 64 characters, never one given before. */
+  /** Returns a new, unique ID of at most 64 characters. */
   readonly newId: () => string;
-  /** Begins the trace of a page; absent: messages and events carry no `traceparent`. */
+  /** Starts the trace of a page. If absent, messages and events carry no `traceparent`. */
   readonly newTrace?: (() => Trace) | undefined;
 }
 
-/** Whose IDs they are, and which feed names them. */
+/** The partner account and feed of the IDs. */
 interface Listing {
   readonly partnerAccount: string;
   readonly generation: number;
@@ -28,9 +28,9 @@ interface Listing {
 }
 
 /**
- * Sends one message for each distinct ID of the page, and one dead letter for all entries that are no IDs.
+ * Sends one message for each distinct ID of the page, and one dead letter for all malformed IDs.
  *
- * @throws {PartnerError} when the queue did not accept everything; nothing may be stored then
+ * @throws {PartnerError} when the queue did not accept everything; the caller must then store nothing
  */
 export async function enqueuePage(
   { queue, deadLetters, observer, newId, newTrace }: EnqueueDeps,
@@ -38,7 +38,8 @@ export async function enqueuePage(
   found: PageIds,
   { receivedAt, cause }: { readonly receivedAt: number; readonly cause: Cause },
 ): Promise<void> {
-  // Fresh for every page read: fan-out knows its own writes by it, and a page that is read again may name newer changes.
+  // New for every page read: fan-out recognises its own writes by this ID, and the same page, read again, may stand for
+  // newer changes.
   // Planted fault: key-from-cursor
   const readId = newId();
   const listedAt = toInstant(receivedAt);
@@ -70,7 +71,7 @@ export async function enqueuePage(
   observer.info('page accepted', { ...about, generation, traceId: trace?.id, adverts: messages.length });
 }
 
-/** One dead letter for all malformed IDs of a page: a feed that names nothing else must not fill the queue. */
+/** One dead letter for all malformed IDs of a page, so that a broken feed does not fill the dead-letter queue. */
 function malformedIds(
   { partnerAccount, feed }: Pick<Listing, 'partnerAccount' | 'feed'>,
   { malformed, malformedShown }: PageIds,

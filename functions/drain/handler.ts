@@ -48,7 +48,10 @@ const drain = createDrain({
   settings: { ...config, ...drainLimits },
 });
 
-/** Reads every feed that is due, as the schedule's event, `{}` or any other asks; or asks the feeds once, for an operator. */
+/**
+ * Polls every due feed for the schedule's event, `{}` or any unknown event; for an operator's `poll`, polls the feeds
+ * once.
+ */
 export const handler = withRuntime('drain', async (event: unknown, { deadlineMs }) => {
   const now = systemClock.now();
   if (!v.is(pollEvent, event)) return drain.run({ deadlineMs, nextRunMs: now + scheduleMs });

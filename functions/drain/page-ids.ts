@@ -1,20 +1,23 @@
 import { advertIdPattern } from '../../shared/contract/checks.ts';
 
 export interface PageIds {
-  /** Distinct, in the order first named. */
+  /** Distinct IDs, in the order of their first occurrence. */
   readonly ids: readonly string[];
-  /** How often the page named an ID that it had named before. */
+  /** Number of repeated IDs on the page. */
   readonly repeated: number;
-  /** How many entries of the page are no IDs. */
+  /** Number of malformed entries on the page. */
   readonly malformed: number;
-  /** The first five of them as text, each of at most 256 characters. */
+  /** The first five malformed entries as text, each cut to 256 characters. */
   readonly malformedShown: readonly string[];
 }
 
-/** Enough to see what they are; a page has up to a thousand. */
+/** Enough to identify the problem; a page may have a thousand malformed entries. */
 const maxShown = 5;
 
-/** Sorts what a page names. A whole number counts as an ID too: should the service change its mind, nothing is lost. */
+/**
+ * Separates the IDs of a page from malformed entries. An integer is accepted as an ID too, in case the service changes
+ * the type.
+ */
 export function idsOf(data: readonly unknown[]): PageIds {
   const ids = new Set<string>();
   const malformedShown: string[] = [];
@@ -35,7 +38,7 @@ function textOf(entry: unknown): string {
   try {
     return (JSON.stringify(entry) ?? '').slice(0, 256);
   } catch {
-    // Nested too deep: one such entry must not keep the rest of its page from being read.
+    // `JSON.stringify` fails for deep nesting; one such entry must not block the rest of the page.
     return '(not printable)';
   }
 }

@@ -2,7 +2,7 @@ import type { PollAnswer } from '../../shared/contract/poll.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import type { DrainReport } from './drain.ts';
 
-/** What a round of polls came to, for whoever asked for it. */
+/** The result of a round of polls, in the form returned to the caller. */
 export const pollAnswerOf = ({ polls, stopped, paused }: DrainReport): PollAnswer => ({
   polls: polls.map((poll) => {
     const { partnerAccount, feed, end, pages, listed } = poll;

@@ -1,4 +1,4 @@
-/** What a poll that failed leaves in the feed's row, the log and the metrics. */
+/** Records a failed poll in the feed's row, the log and the metrics. */
 import { metrics } from '../../shared/contract/names.ts';
 import type { PartnerError } from '../../shared/domain/faults.ts';
 import type { FeedKey, PollEnd } from '../../shared/ports/feed-states.ts';

@@ -12,22 +12,22 @@ export interface PollDeps extends AcceptDeps {
   /** Names this process as the holder of leases. */
   readonly holder: string;
   readonly settings: AcceptDeps['settings'] & {
-    /** Of the whole bridge; default 10. */
+    /** Request rate of the whole bridge; default 10. */
     readonly maxRequestsPerSecond?: number;
     readonly overlapSeconds: number;
-    /** No more is read of a feed that has this many messages waiting. */
+    /** The drain stops reading a feed while more than this many of its messages wait. */
     readonly maxWaiting: number;
   };
 }
 
-/** How the reading of pages ended, when nothing went wrong. */
+/** Why a poll without a fault stopped reading pages. */
 type TurnEnd =
   | 'up-to-date'
   | 'out-of-time'
   /** Too many messages of the feed wait in the queue. */
   | 'backlog'
   | 'lease-lost'
-  /** There are more pages; the other feeds come first. */
+  /** There are more pages, but the other feeds come first. */
   | 'turn-over';
 
 export type PollReport = { readonly pages: number; readonly listed: number } & (
@@ -35,7 +35,7 @@ export type PollReport = { readonly pages: number; readonly listed: number } & (
       readonly end:
         | TurnEnd
         | 'unknown-feed'
-        /** Another run has polled the feed since it was listed. */
+        /** Another run has polled the feed after this run listed it. */
         | 'just-polled';
     }
   | { readonly end: 'held'; readonly by: string }
@@ -43,30 +43,34 @@ export type PollReport = { readonly pages: number; readonly listed: number } & (
 );
 
 export interface PollOptions {
-  /** Ms since 1970: no page is asked for after it. */
+  /** Ms since 1970: no page is requested after this moment. */
   readonly deadlineMs: number;
-  /** Ends the poll after the page in hand. */
+  /** Ends the poll after the current page. */
   readonly signal?: AbortSignal;
-  /** Reads the feed again from `since`, without its cursor; without `since` it continues a resync. */
+  /** Resync: reads the feed again from `since`, without its cursor. Without `since`, continues an unfinished resync. */
   readonly resync?: { readonly since?: string };
-  /** The feed as it was listed: it is not polled when another run has polled it since. */
+  /** The feed's state when this run listed it. If another run has polled the feed after that, this poll is skipped. */
   readonly listed?: Pick<FeedState, 'lastPolled'>;
 }
 
-/** So that an account with a backlog does not delay all others. */
+/** Limited, so that an account with many pages does not delay the others. */
 const maxPagesPerTurn = 10;
 /**
- * For one page with all its attempts: a service that hangs for one account costs the others no more. The page's request
- * also waits its turn in the rate budget, behind up to three batches of adverts.
+ * Time limit for one page with all attempts, so that a service that hangs for one account does not delay the others
+ * longer. The time for `slotsBefore` is added, because the request may have to wait in the rate budget behind up to
+ * three batches of adverts.
  */
 const pageMs = 20_000;
 const slotsBefore = 30;
-/** A page is not asked for when its answer might come after the lease has run out. */
+/**
+ * The deadline of a request lies this long before the end of the lease, so that no answer arrives after the lease has
+ * expired.
+ */
 const leaseMarginMs = 10_000;
 
 const notSent: readonly FaultKind[] = ['paused', 'operator-paused'];
 
-/** What one poll has come to so far. */
+/** Progress of one poll. */
 interface Turn {
   pages: number;
   listed: number;
@@ -75,8 +79,8 @@ interface Turn {
 }
 
 /**
- * Reads one feed of one partner account to its end, page by page: the IDs of a page go to the queue first, then its
- * cursor is stored. Whatever fails in between, the next poll reads the same page again.
+ * Reads one feed of one partner account to its end, page by page: first the queue accepts the IDs of a page, then the
+ * cursor is stored. If anything fails in between, the next poll reads the same page again.
  */
 export async function pollFeed(
   deps: PollDeps,
@@ -88,7 +92,8 @@ export async function pollFeed(
   const { resync, listed } = options;
   const key = { partnerAccount, feed: feed.name };
   const none = { pages: 0, listed: 0 };
-  // Before the lease is taken: that counts as the feed's turn, and it would wait another round for nothing.
+  // Checked before taking the lease: the lease would count as the feed's turn, and the feed would wait for another
+  // round without having been polled.
   if (isOver(clock, options)) return { ...none, end: 'out-of-time' };
   const lease = await feedStates.acquire(key, holder, clock.now(), settings.leaseMs, listed);
   if (!lease) return { ...none, end: 'unknown-feed' };
@@ -106,14 +111,15 @@ export async function pollFeed(
   } catch (error) {
     const fault = asPartnerError(error);
     pollEnd = pollEndOf(fault, clock.now());
-    // No request was sent (the bridge is paused, or the budget had no slot in time): the feed keeps its place in line.
+    // No request was sent (the bridge is paused, or the budget had no slot in time): the feed keeps its place in the
+    // order.
     if (notSent.includes(fault.code) && turn.pages === 0 && listed) {
       pollEnd = { ...pollEnd, unasked: { lastPolled: listed.lastPolled } };
     }
     reportFault(deps.observer, fault, key);
     return { ...report(), end: 'fault', fault };
   } finally {
-    // A lease that cannot be given back runs out by itself; the poll's own outcome is what counts.
+    // If the release fails, the lease expires anyway. The result of the poll matters more than this error.
     if (turn.leasedUntil !== undefined && turn.leasedUntil > clock.now()) {
       await feedStates.release(key, fence, pollEnd, clock.now()).catch(() => undefined);
     }
@@ -155,7 +161,7 @@ async function readPages(
 const isOver = (clock: Clock, { deadlineMs, signal }: PollOptions): boolean =>
   clock.now() >= deadlineMs || signal?.aborted === true;
 
-/** Only where reading starts: what is stored changes with the first page that the queue has accepted. */
+/** The state from which this poll reads. The stored state changes only when the queue has accepted the first page. */
 function startOf(state: FeedState, resync: PollOptions['resync']): FeedState {
   if (resync?.since === undefined) return state;
   const { cursor: _cursor, ...rest } = state;

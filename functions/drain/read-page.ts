@@ -8,17 +8,17 @@ import type { CallOptions, FeedReader, ReceivedPage } from '../../shared/ports/f
 import type { FeedState } from '../../shared/ports/feed-states.ts';
 
 export interface PageRead extends ReceivedPage {
-  /** What was sent as `since`; goes with the page's cursor from now on. */
+  /** The `since` of the request; every later request with the page's cursor must send the same value. */
   readonly since: string;
   /** The cursor was rejected and reading started over from `since`. */
   readonly startedOver: boolean;
 }
 
 /**
- * Reads the page after the stored cursor. When the service may have rejected the cursor, or it cannot be sent, asks once
- * without it, from the last success less the overlap (during a resync from where that began): the document does not say
- * how a rejection looks (partner-api.md §4.1 rule 7). When that fails too it was not the cursor, and the state stays as
- * it is.
+ * Reads the page after the stored cursor. The document does not say how a rejected cursor looks (partner-api.md §4.1
+ * rule 7). So if the service may have rejected the cursor, or the cursor cannot be sent, this function asks once
+ * without it: from the last success minus the overlap, or during a resync from the resync's start. If that fails too,
+ * the cursor was not the cause, and the state stays unchanged.
  *
  * @throws {PartnerError}
  */
@@ -46,8 +46,8 @@ export async function readPageOrStartOver(
 }
 
 /**
- * A `since` that misses nothing: before the last up-to-date page was asked for, or the first one. A resync begins again
- * where it began, for what it has not come to yet lies before the last success.
+ * A `since` that misses no change: the request time of the last up-to-date page minus the overlap, or the feed's first
+ * `since`. A resync starts over at its own start, because its unread changes lie before the last success.
  */
 export function restartOf(
   { since, lastSuccess, resyncing }: FeedState,

@@ -14,7 +14,10 @@ export interface ReleaseDeps {
   readonly observer: Observer;
   readonly clock: Clock;
   readonly settings: {
-    /** Put back at most for each partner account: as many as the drain lets wait. The rest follows in the next run. */
+    /**
+     * At most this many messages are put back for each partner account: the limit above which the drain stops reading a
+     * feed. The next run puts back more.
+     */
     readonly maxWaiting: number;
   };
 }
@@ -22,12 +25,12 @@ export interface ReleaseDeps {
 const accountsAtOnce = 4;
 
 /**
- * Puts back what is parked of every partner account that is neither stopped nor paused, unless the whole bridge is: by
- * what is so now, however long it was meant to last when the messages were parked. Those of an account that is not known
- * any more come back too, for fan-out to let go of. What is parked counts for the drain's view of a backlog, so this
- * must not depend on whether a feed is polled.
+ * Puts the parked messages of every partner account back into the queue, unless the account is stopped or paused, or
+ * the whole bridge is paused. The present state decides, not the expected end of the wait when the messages were
+ * parked. Messages of an unknown account are put back too; fan-out then discards them. Parked messages count towards a
+ * feed's backlog, so this function must run even for feeds that are not polled.
  *
- * Never rejects: what could not be put back stays for the next run.
+ * Never rejects: messages that could not be put back stay parked until the next run.
  */
 export async function releaseParked(deps: ReleaseDeps, deadlineMs: number): Promise<void> {
   const { accounts, parked, bridgePausedUntil, observer, clock, settings } = deps;

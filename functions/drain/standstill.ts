@@ -2,17 +2,20 @@ import { PartnerError } from '../../shared/domain/faults.ts';
 import type { FeedState } from '../../shared/ports/feed-states.ts';
 import type { PageRead } from './read-page.ts';
 
-/** Cursors rejected without an accepted page in between, after which the feed is left alone a while. */
+/** After this many rejected cursors without an accepted page in between, the feed is paused. */
 const maxResetsInARow = 3;
 
-/** The feed cannot be read on as it is; asking again at once would only hammer the service. */
+/** The feed cannot make progress. It is paused for a while, because an immediate retry would only load the service. */
 export class StuckFeedError extends PartnerError {
   constructor(message: string) {
     super('contract-broken', message);
   }
 }
 
-/** A cursor that stays where it is although there is more would be read for ever. */
+/**
+ * Detects a feed that makes no progress: too many cursors rejected in a row, or a cursor that does not move although
+ * there are more changes, so that the drain would read the same page for ever.
+ */
 export function standstillAfter(
   before: FeedState,
   { page, startedOver }: PageRead,

@@ -10,10 +10,11 @@ export interface UnreadDeps extends Pick<PollDeps, 'clock'> {
 }
 
 /**
- * Where the unread part of a partner account's feed begins: the queue has accepted every change that was recorded before.
+ * The start of the unread part of a partner account's feed: the queue has accepted every change recorded before this
+ * time.
  *
- * @returns a time as the feed takes it in `since`; undefined when the feed is not known
- * @throws {ShapeError} where the feed's own row cannot be read
+ * @returns a time in the format of the feed's `since`; undefined when the feed is not known
+ * @throws {ShapeError} when the feed's own row cannot be read
  */
 export async function unreadSince(
   { feedStates, clock, settings }: UnreadDeps,

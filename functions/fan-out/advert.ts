@@ -1,4 +1,4 @@
-/** What the steps of settling an advert share: its deliveries, its row, and what they need from the world. */
+/** Types and helpers shared by the steps that settle an advert: its deliveries, its row, and their dependencies. */
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import type { PublishedEvents } from '../../shared/domain/published-events.ts';
@@ -19,13 +19,13 @@ export interface AdvertDeps {
   readonly random: () => number;
   readonly settings: RetrySettings &
     PublishedEvents & {
-      /** Paths in an advert whose values its events carry. Default none. */
+      /** Paths in an advert whose values are copied into its events. Default: none. */
       readonly eventFields?: readonly string[] | undefined;
       readonly confirmUnavailableSeconds: number;
       /**
-       * The whole fetch of one advert takes no longer: its token, its turns in the rate budget and all attempts of the
-       * client, each of which has `attemptTimeoutMs` at most (shared/partner-api/client.ts). So a hanging advert does not
-       * burn its neighbours' time.
+       * Time limit for the whole fetch of one advert: getting the token, waiting in the rate budget, and all attempts
+       * of the client (each at most `attemptTimeoutMs`, shared/partner-api/client.ts). It keeps a hanging advert from
+       * using up the time of the other adverts in the batch.
        */
       readonly fetchMs: number;
     };
@@ -36,9 +36,9 @@ export type MessageDelivery = Delivery & { readonly message: ChangedAdvert };
 /** One advert's deliveries, oldest first. */
 export type Group = readonly [head: MessageDelivery, ...rest: MessageDelivery[]];
 
-/** Writes of a row that may conflict before it counts as contended beyond reason. */
+/** After this many conflicting writes of one row, fan-out gives up this delivery and retries later. */
 export const maxConflicts = 20;
-/** An advert without a history. */
+/** The row of an advert that has no history yet. */
 export const firstRow: AdvertRow = {
   sequence: 0,
   status: null,
@@ -55,7 +55,7 @@ export const keyOf = ({ partnerAccount, generation, feed, advertId }: ChangedAdv
   advertId,
 });
 
-/** Every write raises the version; unless `change` says otherwise, nothing is owed after it. */
+/** The row to write: its version is one higher, and nothing is owed unless `change` says so. */
 export function nextRow(row: AdvertRow, position: Position, change: Partial<AdvertRow>): AdvertRow {
   const { tries: _tries, missingSince: _missingSince, ...kept } = row;
   return { ...kept, owed: false, ...change, position, version: row.version + 1 };

@@ -9,8 +9,8 @@ import { deadLetterOldest } from './leave-queue.ts';
 import { delayAfter, isGivenUp, retryPolicyOf, sendBack } from './redelivery.ts';
 
 /**
- * What becomes of an advert's messages that could not be settled: they go back with a delay, or the oldest is
- * dead-lettered and the others go back. Never rejects.
+ * Decides what happens to an advert's messages after a fault: all go back to the queue with a delay, or the oldest
+ * becomes a dead letter and the others go back. Never rejects.
  */
 export async function afterFault(deps: AdvertDeps, group: Group, fault: PartnerError): Promise<Settlement[]> {
   const { histories, observer, clock, random, settings } = deps;
@@ -18,7 +18,7 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: PartnerE
   const { partnerAccount, correlationId } = head.message;
   const advertId = objectKeyOf(head.message);
   const { countsTries } = retryPolicyOf(fault);
-  // A row that cannot be read counts as the first try: that costs one more try, nothing else.
+  // If the row cannot be read, this counts as the first try; the only effect is one more try.
   const row = countsTries ? await histories.read(keyOf(head.message)).catch(() => undefined) : undefined;
   const attempts = { tries: (row?.tries ?? 0) + 1, receives: head.receives };
   const delayMs = delayAfter(fault, attempts, { ...settings, random });
@@ -36,7 +36,10 @@ export async function afterFault(deps: AdvertDeps, group: Group, fault: PartnerE
   return sendBack(group, delayMs, random);
 }
 
-/** A conflict leaves the count as it was. Otherwise the row stays as it is: an event that is owed is owed still. */
+/**
+ * Counts the try in the row. After a conflict the count stays unchanged. All other fields keep their values: an owed
+ * event is still owed.
+ */
 async function countTry(
   { histories }: AdvertDeps,
   [head]: Group,

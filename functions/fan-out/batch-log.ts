@@ -1,17 +1,17 @@
 import { objectKeyOf } from '../../shared/domain/history-key.ts';
 import type { Settlement } from '../../shared/ports/deliveries.ts';
 
-/** What became of the messages of one page of the feed, within a batch. */
+/** The results of one page's messages within a batch. */
 interface PageLine {
   readonly partnerAccount?: string;
   readonly correlationId?: string;
-  /** Advert IDs, or keys of other objects, by what became of their messages. */
+  /** Advert IDs (or the keys of other objects), grouped by the result of their messages. */
   readonly adverts: Record<string, (string | undefined)[]>;
-  /** Receive counts of messages delivered before, by advert ID. */
+  /** Receive counts of redelivered messages, by advert ID. */
   readonly redelivered?: Record<string, number>;
 }
 
-/** Fields of a batch's log line: enough to follow each message from the page of the feed that named it to its event. */
+/** Fields of a batch's log line. They make it possible to follow each message from its page of the feed to its event. */
 export function pagesOf(settlements: readonly Settlement[]): PageLine[] {
   const pages = Map.groupBy(
     settlements,

@@ -1,10 +1,10 @@
 import { historyKeyOf } from '../../shared/domain/history-key.ts';
 import type { Delivery } from '../../shared/ports/deliveries.ts';
 
-/** Deliveries of one advert, oldest first; or one that is no message. */
+/** The deliveries of one advert, oldest first; or a single delivery whose body is not a valid message. */
 export type DeliveryGroup = readonly [Delivery, ...Delivery[]];
 
-/** Groups a batch by advert: each advert is fetched once for all its messages. */
+/** Groups a batch by advert, so that each advert is fetched once for all its messages. */
 export function byAdvert(deliveries: readonly Delivery[]): DeliveryGroup[] {
   const groups = new Map<string, [Delivery, ...Delivery[]]>();
   for (const delivery of deliveries) {

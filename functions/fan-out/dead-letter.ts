@@ -3,7 +3,7 @@ import { toInstant } from '../../shared/domain/clock.ts';
 import { objectKeyOf } from '../../shared/domain/history-key.ts';
 import type { Delivery } from '../../shared/ports/deliveries.ts';
 
-/** @param fault its kind; `reason` says in words why the message is dead-lettered */
+/** @param fault kind of the fault; `reason` explains in words why the message is dead-lettered */
 export const deadLetterOf = (
   { message, about, receives }: Delivery,
   { fault, reason }: Pick<DeadLetter, 'fault' | 'reason'>,

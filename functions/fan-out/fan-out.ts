@@ -1,8 +1,8 @@
 /**
- * The fan-out: fetches each advert named and publishes what became of it.
+ * The fan-out: fetches each changed advert and publishes its new status.
  *
- * A batch is grouped by advert here; what happens with one advert is in settle-advert.ts, and why each odd step of it
- * is there in docs/decisions/0001-fan-out-protocol.md.
+ * This file groups a batch by advert and decides whether each advert may be handled now. settle-advert.ts handles one
+ * advert; docs/decisions/0001-fan-out-protocol.md gives the reason for each of its steps.
  */
 import { lateAfterSeconds, metrics } from '../../shared/contract/names.ts';
 import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
@@ -26,31 +26,31 @@ export interface FanOutDeps extends AdvertDeps {
   /** `quietUntil` of the shared rate budget as it is now. */
   readonly bridgePausedUntil: () => Promise<number>;
   readonly settings: AdvertDeps['settings'] & {
-    /** How far the queue's clock, which dates messages, may be from this one's, ms. Default 1,000. */
+    /** Maximum difference between the queue's clock, which sets `sentAt`, and this process's clock, ms. Default 1,000. */
     readonly clockSkewMs?: number;
   };
 }
 
 export interface HandleOptions {
-  /** Ms since 1970: nothing is begun after it. */
+  /** Ms since 1970: no work begins after this moment. */
   readonly deadlineMs: number;
 }
 
-/** How long a message stays away that is of a generation its partner account has not come to yet. */
+/** Delay of a message whose generation is newer than the stored row of its partner account. */
 const generationAheadMs = 5_000;
 
 /**
- * How long a message of a newer bridge stays away. After ten days of that, a thousand receives, SQS moves it to the dead
- * letters as it is, before it would be too old for the queue.
+ * Delay of a message that a newer bridge wrote. After about ten days (a thousand receives), SQS moves it unchanged to
+ * the dead-letter queue, before the queue's retention would delete it.
  */
 const newerMs = 900_000;
 
-/** Rows of partner accounts, each read once for a batch that is in hand already. */
+/** Rows of partner accounts, each read at most once per batch. */
 type BatchAccounts = Map<string, Promise<PartnerAccount | undefined>>;
 
 /**
- * Whether the generation's history is over, or being removed: a row that is written now would begin it again, and a late write of
- * another worker could match the version of that row.
+ * Whether the generation has ended, or its histories are being removed. Writing a row now would start a history a
+ * second time, and a late write of another worker could match the version of the new row.
  */
 const isOver = (account: PartnerAccount, generation: number): boolean =>
   account.generation > generation || (account.generation === generation && account.stop?.forgetting === true);
@@ -58,7 +58,7 @@ const isOver = (account: PartnerAccount, generation: number): boolean =>
 const forgotten = (group: Group): Settlement[] =>
   group.map((delivery) => ({ delivery, verdict: { kind: 'forgotten' } }));
 
-/** The metric of each verdict that takes a message out of the queue without an outcome. */
+/** Metrics of the verdicts that remove a message from the queue without an outcome. */
 const countedAs = { 'dead-letter': 'deadLettered', park: 'parked' } as const;
 
 export function createFanOut(given: FanOutDeps) {
@@ -71,8 +71,8 @@ export function createFanOut(given: FanOutDeps) {
   } = deps.settings;
 
   /**
-   * The partner account as it was when the messages had been sent, or later: an older row may be of a generation or a stop
-   * that the message itself shows to be over.
+   * Returns the partner account in a state not older than the messages. An older state may contain a generation or a
+   * stop that ended before the messages were sent.
    */
   function accountOf(group: Group, ofBatch: BatchAccounts): Promise<PartnerAccount | undefined> {
     const { partnerAccount: name, generation } = group[0].message;
@@ -87,19 +87,20 @@ export function createFanOut(given: FanOutDeps) {
 
   const isLong = (untilMs: number): boolean => untilMs - clock.now() > longestHiddenMs;
 
-  /** Whether the account's messages are to wait outside the queue. */
+  /** Whether the account's messages must be parked. */
   function rests(account: PartnerAccount): boolean {
     const now = clock.now();
     const pause = pauseOf(account, now);
-    // However long it is meant to last: an operator's pause may be ended at any moment, and messages do not age in it.
+    // Even a short operator's pause counts: it may be ended at any moment, and messages must not grow old during it.
     // Planted fault: aged-while-paused
     const mayBeResumed = operatorPauseOf(account, now) !== undefined;
     return stopOf(account) !== undefined || mayBeResumed || (pause !== undefined && isLong(pause.until));
   }
 
   /**
-   * Where messages that met the fault go: outside the queue, to wait for a person or the end of a long pause; or nowhere. The
-   * drain goes by the same rows: otherwise it would release what is parked here, again and again.
+   * Where messages go after the fault: they are parked if they have to wait for manual action or for the end of a long
+   * pause, discarded (`gone`) if their generation has ended, and otherwise stay in the queue. The drain decides from
+   * the same rows; otherwise it would release again and again what fan-out parks.
    */
   async function placeOf({ message }: Group[0], fault: PartnerError): Promise<'parked' | 'gone' | 'queue'> {
     // Planted fault: aged-while-paused
@@ -114,7 +115,7 @@ export function createFanOut(given: FanOutDeps) {
     return account.generation === message.generation && rests(account) ? 'parked' : 'queue';
   }
 
-  /** Settles the messages of one advert, together. Never rejects: what went wrong is in the verdicts. */
+  /** Settles the messages of one advert together. Never rejects: the verdicts contain the faults. */
   async function handleAdvertMessages(
     group: Group,
     ofBatch: BatchAccounts,
@@ -136,14 +137,17 @@ export function createFanOut(given: FanOutDeps) {
       return await settleAdvert(deps, group, deadlineMs);
     } catch (error) {
       const fault = asPartnerError(error);
-      // Where that cannot be read, the messages wait in the queue, and the next delivery decides.
+      // If the account cannot be read, the messages stay in the queue and the next delivery decides.
       const place = await placeOf(head, fault).catch(() => 'queue');
       if (place === 'gone') return forgotten(group);
       return place === 'parked' ? park(deps, group) : afterFault(deps, group, fault);
     }
   }
 
-  /** For a message that came too often, before any work that may be what fails. Never rejects. */
+  /**
+   * Gives up a message that was delivered too often. It runs before any other work, because that work may be what
+   * crashes. Never rejects.
+   */
   async function giveUp(group: Group): Promise<Settlement[]> {
     const [head] = group;
     const fault = 'delivered-too-often';
@@ -165,7 +169,7 @@ export function createFanOut(given: FanOutDeps) {
     return areMessages(group) ? handleAdvertMessages(group, ofBatch, options) : group.map(malformed);
   }
 
-  /** For a body in the queue that is not of the contract: a newer version of the bridge wrote it, or another program. */
+  /** Handles a message body that does not match the contract: a newer version of the bridge or another program wrote it. */
   function malformed(delivery: Delivery): Settlement {
     if (delivery.isNewer) {
       observer.warn('a message of a newer bridge waits for it', { reason: delivery.flaw });
@@ -184,22 +188,22 @@ export function createFanOut(given: FanOutDeps) {
     return settlements;
   }
 
-  /** Settles a batch, its adverts side by side, with a line in the log. Never rejects. */
+  /** Settles the adverts of a batch concurrently and writes one log line. Never rejects. */
   async function handle(deliveries: readonly Delivery[], options: HandleOptions): Promise<Settlement[]> {
     const ofBatch: BatchAccounts = new Map();
     const { begun, putOff } = withoutRisk(byAdvert(deliveries));
     const settled = await Promise.all(begun.map((group) => settle(group, ofBatch, options)));
     const settlements = [...settled.flat(), ...putOff.flatMap((group) => sendBack(group, 0, random))];
     countOutcomes(settlements);
-    // One line a batch: a line an advert would cost half of what its event does.
+    // One log line per batch: a line per advert would cost half as much as the advert's event.
     if (settlements.length > 0) observer.info('batch handled', { pages: pagesOf(settlements) });
     return settlements;
   }
 
   /**
-   * A message that was delivered too often may have brought the function down, or one beside it has. So it leaves the queue
-   * alone, and the rest of the batch is not begun. Nor is what stands behind a message of its advert that only a newer
-   * bridge can read.
+   * If a message was delivered too often, it or another message of its batch may crash the function. So in such a batch
+   * only the spent messages are handled, and all others go back to the queue. Messages also go back if an earlier
+   * message of the same advert can only be read by a newer bridge.
    */
   function withoutRisk(groups: readonly DeliveryGroup[]): {
     readonly begun: readonly DeliveryGroup[];
@@ -216,7 +220,10 @@ export function createFanOut(given: FanOutDeps) {
     };
   }
 
-  /** Whether it is an event that was not published as soon as it should be: what a backfill lists was no change just now. */
+  /**
+   * Whether an event was published too late. Only messages with the cause `feed` count, because a backfill, resync or
+   * audit does not list a new change.
+   */
   function isLate({ delivery: { message }, verdict }: Settlement): boolean {
     if (message?.cause !== 'feed' || verdict.kind !== 'done') return false;
     if (verdict.outcome !== 'events' && verdict.outcome !== 'unavailable') return false;

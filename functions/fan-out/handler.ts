@@ -43,7 +43,7 @@ const settler = new BatchSettler({
   observer,
 });
 
-/** Publishes what became of the adverts of one batch; what is not settled comes back. */
+/** Publishes the changes of the adverts in one batch; unsettled messages return to the queue. */
 export const handler = withRuntime('fan-out', async ({ Records: records }: SQSEvent, { deadlineMs }) => {
   const receivedAt = systemClock.now();
   const settlements = await fanOut.handle(records.map(deliveryOf), { deadlineMs });

@@ -1,6 +1,7 @@
 /**
- * Messages that leave the queue without being settled: dead letters, and what is parked. The row that stands for their
- * advert may hold an event that the bus has refused; so it is marked as owed first, and whoever comes next publishes it.
+ * Removes messages from the queue without settling them: as dead letters, or by parking them. The row of their advert
+ * may contain an event that the bus has refused. So the row is marked as owed first, and the next worker that handles
+ * the advert publishes that event.
  */
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import type { AdvertHistories } from '../../shared/ports/advert-histories.ts';
@@ -19,11 +20,11 @@ import { sendBack } from './redelivery.ts';
 type LeaveDeps = Pick<AdvertDeps, 'histories' | 'random'>;
 
 /**
- * Dead-letters the oldest message. The others go back without a delay, however often they were received: each message that
- * leaves costs those behind it one receive, and with a delay for each, as many as wait would leave one every quarter of an
- * hour. Never rejects.
+ * Dead-letters the oldest message. The others go back without a delay, even if they were received often: each dead
+ * letter costs the messages behind it one receive, and with a delay each time, only one of them would leave the queue
+ * every 15 minutes. Never rejects.
  *
- * @param retryMs how long all of them stay away when the row could not be marked
+ * @param retryMs delay of all messages when the row could not be marked
  */
 export async function deadLetterOldest(
   { histories, random }: LeaveDeps,
@@ -45,10 +46,10 @@ export async function deadLetterOldest(
 const parkRetryMs = 5_000;
 
 /**
- * All of them wait outside the queue until they are released (functions/drain/release.ts). Never rejects.
+ * Parks all messages of the group until the drain releases them (functions/drain/release.ts). Never rejects.
  *
- * Messages received for the first time have nothing to be marked: no worker of an earlier delivery may still be at it, and
- * the row holds no event of theirs.
+ * Messages received for the first time need no mark: there is no earlier delivery on which a worker could still be
+ * busy, and the row contains no event for these messages.
  */
 export async function park({ histories, random }: LeaveDeps, group: Group): Promise<Settlement[]> {
   const isRedelivered = group.some(({ receives }) => receives > 1);

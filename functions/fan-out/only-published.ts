@@ -2,7 +2,10 @@ import type { AdvertEvent } from '../../shared/contract/events.ts';
 import { isPublished, type PublishedEvents } from '../../shared/domain/published-events.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 
-/** Passes on the events that are published at all. The histories have the others too, so their numbers go on. */
+/**
+ * Publishes only the events that the settings allow. The histories contain the suppressed events too, so these also use
+ * up sequence numbers.
+ */
 export function onlyPublished(events: EventPublisher, which: PublishedEvents): EventPublisher {
   if (!which.publishStatuses && !which.publishPartnerAccounts) return events;
   return {

@@ -1,33 +1,36 @@
 /**
- * How long a message waits after a fault, and when it is given up: by the kind of fault, as `deadLettered` in
- * shared/domain/faults.ts has it. Other steps ask for delays of their own; `sendBack` makes all of them longer where a message
- * was received often.
+ * Decides how long a message waits after a fault and when it is given up. Both depend on the kind of fault
+ * (`deadLettered` in shared/domain/faults.ts). Other steps ask for their own delays; `sendBack` lengthens every delay
+ * for messages that were received often.
  */
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import type { FaultPolicy, PartnerError } from '../../shared/domain/faults.ts';
 import type { Delivery, Settlement } from '../../shared/ports/deliveries.ts';
 
 export interface RetrySettings {
-  /** How often an advert-specific fault is tried before its message is dead-lettered. */
+  /** Number of tries after which an advert-specific fault makes its message a dead letter. */
   readonly advertTries: number;
-  /** How old a message may grow over transient faults, ms. */
+  /** Age at which a message with a transient fault becomes a dead letter, ms. */
   readonly maxAgeMs: number;
-  /** A message received more often is given up. Default 300. */
+  /** A message with more receives is given up. Default 300. */
   readonly maxReceives?: number;
-  /** Waits for a known moment that are longer than this are spent outside the queue, ms. Default 60,000. */
+  /** If a message has to wait longer than this for a known moment, it is parked, ms. Default 60,000. */
   readonly longestHiddenMs?: number;
 }
 
 /**
- * After so many receives fan-out dead-letters a message by itself, with *owed* written. Far more than the delays below
- * allow in a day, so only deliveries that end without a decision (a crash, a timeout, a delay that could not be set) come
- * to it; far fewer than the receives after which SQS moves a message (maxReceiveCount).
+ * After this many receives, fan-out marks the row as *owed* and dead-letters the message. The delays below allow far
+ * fewer receives in a day, so only deliveries that end without a decision reach this limit (a crash, a timeout, a delay
+ * that could not be set). It is far below the number of receives after which SQS moves a message (maxReceiveCount).
  */
 export const defaultMaxReceives = 300;
-/** What waits for a known moment longer than this does not wait in the queue: a hidden message cannot be called back. */
+/**
+ * Messages that wait longer for a known moment are parked instead of hidden, because a hidden message cannot be made
+ * visible early.
+ */
 export const defaultLongestHiddenMs = 60_000;
 
-/** How often it has been attempted: `tries` over faults of the advert's own, `receives` whatever happened. */
+/** Attempts so far: `tries` counts advert-specific faults, `receives` counts all deliveries. */
 export interface Attempts {
   readonly tries: number;
   readonly receives: number;
@@ -36,11 +39,11 @@ export interface Attempts {
 interface RetryPolicy {
   readonly baseMs: number;
   readonly capMs: number;
-  /** Tries are counted in the advert's row, and decide; otherwise the message's receives and its age do. */
+  /** True: the tries, counted in the advert's row, decide. False: the message's receives and age decide. */
   readonly countsTries: boolean;
 }
 
-/** Five tries of an advert-specific fault end within two minutes; a transient one is retried less and less often. */
+/** Five tries for an advert-specific fault take less than two minutes; a transient fault is retried with growing delays. */
 const retryPolicies: Readonly<Record<FaultPolicy['deadLettered'], RetryPolicy>> = {
   // Retried only while its dead letter cannot be written.
   'at-once': { baseMs: 2_000, capMs: 16_000, countsTries: true },
@@ -50,7 +53,7 @@ const retryPolicies: Readonly<Record<FaultPolicy['deadLettered'], RetryPolicy>> 
 
 export const retryPolicyOf = ({ policy }: PartnerError): RetryPolicy => retryPolicies[policy.deadLettered];
 
-/** Whether the fault ends the message's life. */
+/** Whether the message becomes a dead letter because of this fault. */
 export function isGivenUp(
   { policy }: PartnerError,
   { tries }: Attempts,
@@ -72,34 +75,43 @@ export interface DelayOptions {
   readonly random: () => number;
 }
 
-/** How long to wait after a fault, ms. What the service asked for is a lower bound, up to `longestHiddenMs`. */
+/**
+ * Delay after a fault, ms. It is at least as long as the service asked for, but that minimum is capped at
+ * `longestHiddenMs`.
+ */
 export function delayAfter(
   fault: PartnerError,
   { tries, receives }: Attempts,
   { longestHiddenMs = defaultLongestHiddenMs, random }: DelayOptions,
 ): number {
   const { countsTries, ...backoff } = retryPolicyOf(fault);
-  // Half of it is certain, so that a fault does not use up its tries at once.
+  // Only half of the delay is random, so that the tries are not used up within a moment.
   const waitMs = backoffMs(countsTries ? tries : receives, { ...backoff, random: () => 0.5 + random() / 2 });
   // Planted fault: delay-does-not-grow
   return Math.max(waitMs, Math.min(fault.retryAfterMs ?? 0, longestHiddenMs));
 }
 
 /**
- * Receives that cost a message no delay of their own: nine messages of the same advert before it may each be tried five
- * times, and it goes back with each.
+ * The first 40 receives add no delay: up to nine earlier messages of the same advert may be tried five times each, and
+ * this message goes back with each try.
  */
 const freeReceives = 40;
-/** With these no message has more than 200 receives in a day, whatever sends it back (test: redelivery.test.ts). */
+/**
+ * With these values, no message has more than 200 receives in a day, whatever the reason for its delays (test:
+ * redelivery.test.ts).
+ */
 const receiveBackoff = { baseMs: 1_000, capMs: 900_000 };
 
-/** The shortest delay of a message that has been received so often, ms. */
+/** The minimum delay of a message after this many receives, ms. */
 export function minDelayMs(receives: number, random: () => number): number {
   if (receives <= freeReceives) return 0;
   return backoffMs(receives - freeReceives, { ...receiveBackoff, random: () => 0.85 + 0.15 * random() });
 }
 
-/** All of `deliveries` go back for `askedMs`, or longer where one was received often. */
+/**
+ * Sends all deliveries back to the queue with a delay of `askedMs`; a delivery that was received often gets a longer
+ * delay.
+ */
 export function sendBack(
   deliveries: readonly Delivery[],
   askedMs: number,

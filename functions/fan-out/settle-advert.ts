@@ -9,19 +9,19 @@ import { type AdvertDeps, firstRow, type Group, keyOf, maxConflicts, nextRow } f
 import { sendBack } from './redelivery.ts';
 
 type AttemptResult =
-  /** Somebody else wrote the row after it was read with this version, or removed it. */
+  /** Another process changed or removed the row after this attempt had read it with this version. */
   | { readonly kind: 'conflict'; readonly version: number }
-  /** The row has been written for a later delivery: this one has expired. */
+  /** The row was written for a later delivery, so this delivery has expired. */
   | { readonly kind: 'outdated' }
-  /** The service does not know the advert, which has to be confirmed after `delayMs`. */
+  /** The service does not know the advert; this must be confirmed by a second fetch after `delayMs`. */
   | { readonly kind: 'unconfirmed'; readonly delayMs: number }
   | { readonly kind: 'settled'; readonly outcome: Outcome };
 
-/** An expired delivery's message is with another worker already: a moment later it is settled. */
+/** Another worker already has the message of an expired delivery and will settle it within a moment. */
 const outdatedDelayMs = 1_000;
 
 /**
- * Brings one advert's history up to date and decides what becomes of its messages: they succeed or go back together.
+ * Brings one advert's history up to date and decides about its messages, which succeed or go back together.
  *
  * @throws {PartnerError} or whatever tables and bus throw
  */
@@ -49,7 +49,10 @@ export async function settleAdvert(
   throw new PartnerError('transient', 'no time left for this advert', { retryAfterMs: outdatedDelayMs });
 }
 
-/** Reads the row, publishes what is owed, fetches, writes, publishes: why in this order, says docs/decisions/0001-fan-out-protocol.md. */
+/**
+ * Reads the row, publishes an owed event, fetches, writes, publishes. docs/decisions/0001-fan-out-protocol.md explains
+ * this order.
+ */
 async function attempt(
   deps: AdvertDeps,
   group: Group,
@@ -58,7 +61,7 @@ async function attempt(
   const { histories, events, settings } = deps;
   const { message, position } = group[0];
   const key = keyOf(message);
-  // Always before the fetch: a status fetched earlier must not get a later sequence number.
+  // The row is always read before the fetch: a status fetched earlier must not get a later sequence number.
   // Planted faults: row-read-after-fetch, no-position-fence, own-mark-ignored, no-fetch-after-own-mark,
   // repeat-made-anew
   const row = (await histories.read(key)) ?? firstRow;
@@ -68,14 +71,14 @@ async function attempt(
   const ownMark = group.some((delivery) => delivery.message.key === row.by);
   if ((row.owed || ownMark) && row.envelope !== undefined) await events.publish(row.envelope);
 
-  // Also after the line above: the advert may have changed since the fetch that the mark stands for.
+  // Fetch also after publishing the stored event: the advert may have changed since the fetch for that event.
   // Planted faults: row-read-after-fetch, status-kept-over-conflict
   const observed = await observe(deps, message, fetchDeadlineMs);
   const write = (change: Partial<AdvertRow>) => histories.write(key, nextRow(row, position, change));
 
   if (row.sequence > 0 && observed.status === row.status) {
     const redelivered = group.some(({ receives }) => receives > 1);
-    // Leaves a trace of this delivery, so that a late worker of an earlier one conflicts.
+    // This write records the delivery's position, so that a late worker with an earlier delivery gets a conflict.
     // Planted fault: no-trace-of-unchanged
     if ((redelivered || row.owed || isTroubled(row)) && !(await write({}))) return conflictOver(row);
     return { kind: 'settled', outcome: ownMark ? outcomeOf(row.status) : 'unchanged' };
@@ -90,7 +93,7 @@ async function attempt(
     }
   }
 
-  // A number also for an event that is not published, and fields of the answer that the status came with.
+  // Every event gets a number, even if it is not published. The copied fields come from the same answer as the status.
   // Planted faults: only-published-counted, fields-of-first-answer
   const sequence = row.sequence + 1;
   const event = advertEvent(message, {
@@ -109,13 +112,13 @@ async function attempt(
 
 const conflictOver = ({ version }: AdvertRow): AttemptResult => ({ kind: 'conflict', version });
 
-/** A history that began again under the same generation would give its numbers a second time. */
+/** A history must not begin again within its generation, because it would assign its sequence numbers twice. */
 const historyRemoved = () =>
   new PartnerError('generation-over', 'the history of the partner account was removed meanwhile');
 
 const outcomeOf = (status: string | null): Outcome => (status === null ? 'unavailable' : 'events');
 
-/** Faults or a missing advert are noted in it: a fine answer clears them. */
+/** Whether the row records faults or a missing advert; a successful answer clears these fields. */
 const isTroubled = ({ tries, missingSince }: AdvertRow): boolean =>
   tries !== undefined || missingSince !== undefined;
 
@@ -133,7 +136,7 @@ async function observe(
   }
 }
 
-/** How long until an advert that the service does not know may be called unavailable. */
+/** Time until an advert that the service does not know may be published as unavailable. */
 function confirmationWait({ settings }: AdvertDeps, { missingSince }: AdvertRow, nowMs: number): number {
   const confirmMs = settings.confirmUnavailableSeconds * 1000;
   return missingSince === undefined ? confirmMs : Math.max(0, missingSince + confirmMs - nowMs);

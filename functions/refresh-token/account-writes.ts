@@ -1,5 +1,5 @@
 /**
- * What refresh-token writes about a partner account. Each takes the account as it was just read, so that
+ * Changes that refresh-token makes to the row of a partner account. Each function takes the row as just read, so that
  * `changeAccount` can apply it again after a conflict.
  */
 import type { StopReason } from '../../shared/contract/events.ts';
@@ -11,7 +11,7 @@ import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 import type { RefreshDeps } from './refresh-request.ts';
 
-/** Needs manual reauthorization, and owes the event that says so; once for each token version. */
+/** Stops the account until manual reauthorization, and adds the owed event; once for each token version. */
 export function stopped(
   account: PartnerAccount,
   reason: StopReason,
@@ -24,8 +24,8 @@ export function stopped(
 }
 
 /**
- * Goes on; owes the event that says so where one had told of the stop. Not with the version that died: such a write comes
- * again where it was carried out although its answer said otherwise.
+ * Ends the stop, and adds the owed event if an earlier event announced the stop. Does nothing for the version that was
+ * rejected: such a write is a retry of an earlier write that had succeeded although its answer was an error.
  */
 export function restored(account: PartnerAccount, tokenVersion: string, nowMs: number): PartnerAccount {
   if (account.stop?.tokenVersion === tokenVersion) return account;
@@ -34,7 +34,7 @@ export function restored(account: PartnerAccount, tokenVersion: string, nowMs: n
   return owing(rest, 'restored', { reason: 'connected-again', tokenVersion, observedAt: nowMs });
 }
 
-/** Has a newer token, which ends a stop; but a stop that a person asked for ends by `connect` alone. */
+/** Records a newer token, which ends a stop. A stop that a person asked for ends only with `connect`. */
 export function withToken(
   account: PartnerAccount,
   version: string,
@@ -46,11 +46,11 @@ export function withToken(
   return { ...restored(account, version, nowMs), token };
 }
 
-/** Whether the bus was told of a stop, and not yet that it is over. */
+/** Whether an event has announced the stop and no event has announced its end yet. */
 export const isUnanswered = (stop: PartnerAccount['stop']): boolean =>
   stop !== undefined && (stop.reason !== 'disconnected' || stop.unanswered === true);
 
-/** Owes the event of a change, until the bus has accepted it. */
+/** Adds the event of a change to the owed events, where it stays until the bus has accepted it. */
 function owing(
   account: PartnerAccount,
   kind: 'required' | 'restored',
@@ -61,7 +61,7 @@ function owing(
   return { ...account, owedEvents: [...owedEvents, envelope] };
 }
 
-/** Publishes the events that the account owes, oldest first. What the bus refuses stays owed until the next sweep. */
+/** Publishes the account's owed events, oldest first. An event that the bus refuses stays owed until the next sweep. */
 export async function publishOwedEvents(
   { accounts, events, observer }: Pick<RefreshDeps, 'accounts' | 'events' | 'observer'>,
   account: PartnerAccount,

@@ -5,10 +5,11 @@ import type { RefreshToken } from './refresh-token.ts';
 import type { SweepReport } from './sweep.ts';
 
 /**
- * Does what the event asks for: a refresh, or a sweep where it names no action, as the schedule's. The answer is data
- * without secrets. A function that did more than that would let drain and fan-out connect and forget partner accounts.
+ * Carries out the event's action: a refresh, or a sweep if the event names no action (as the schedule's event does).
+ * The answer contains no secrets. This function must not offer more actions: drain and fan-out may call it, and they
+ * must not be able to connect or forget partner accounts.
  *
- * @throws {ShapeError} for an event that is none of the contract, without a word of it
+ * @throws {ShapeError} for an event that does not match the contract; the error contains nothing of the event
  */
 export async function answerRefreshToken(
   stage: RefreshToken,

@@ -31,7 +31,7 @@ const stage = createRefreshToken({
   settings: { ...config, ...refreshLimits },
 });
 
-/** Sweeps on schedule, and refreshes a partner account's token when drain or fan-out ask for it; nothing else. */
+/** Sweeps on schedule, and refreshes a partner account's token on request of drain or fan-out; nothing else. */
 export const handler = withRuntime('refresh-token', (event: unknown, options) =>
   answerRefreshToken(stage, event, options),
 );

@@ -7,7 +7,7 @@ export interface LockDeps {
   readonly clock: Clock;
   readonly newId: () => string;
   readonly settings: {
-    /** Longer than the function's timeout, so that nobody else writes a token while this function may still do so. */
+    /** Longer than the function's timeout, so that no other process writes a token while this function may still do so. */
     readonly lockMs: number;
   };
 }
@@ -15,10 +15,10 @@ export interface LockDeps {
 export const busy = Symbol('busy');
 
 /**
- * Runs `work` as the only one that changes the partner account's tokens, over all functions and processes.
+ * Runs `work` under a lock, so that only one function or process at a time changes the partner account's tokens.
  *
- * @param work is given the holder's name, which stands in the account's row for as long as nobody else took the lock
- * @returns `busy` when somebody else is at it, or there is no such account
+ * @param work receives the holder's name, which stays in the account's row until another process takes the lock
+ * @returns `busy` when another process holds the lock, or there is no such account
  */
 export async function withRefreshLock<T>(
   deps: LockDeps,
@@ -43,7 +43,7 @@ export async function withRefreshLock<T>(
   }
 }
 
-/** Gives the lock back, if it is still that of `holder`. */
+/** Releases the lock if `holder` still has it. */
 export async function releaseRefreshLock(
   accounts: PartnerAccounts,
   name: string,

@@ -16,16 +16,16 @@ export interface RefreshDeps extends LockDeps {
   readonly settings: LockDeps['settings'] & { readonly requiredScope: string };
 }
 
-/** What the stage asks of itself, too. */
+/** A request for a refresh, with the reasons that only the sweep uses. */
 export interface TokenRefresh extends Omit<RefreshRequest, 'because'> {
   /**
-   * `unused`: nothing is wrong with the token, but its refresh token has to be used so that it lives on. `stopped`: it is
-   * dead, but somebody may have put another one into the secret by hand.
+   * `unused`: the token is valid, but its refresh token must be used so that it does not expire. `stopped`: the token
+   * was rejected, but someone may have written another one into the secret manually.
    */
   readonly because: Rejection | 'unused' | 'stopped';
 }
 
 export interface CallOptions {
-  /** Milliseconds since 1970: nothing is begun after it. */
+  /** Milliseconds since 1970: no work begins after this moment. */
   readonly deadlineMs: number;
 }

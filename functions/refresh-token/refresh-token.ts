@@ -1,7 +1,7 @@
 /**
- * The one place that refreshes tokens: on demand when drain or fan-out met a rejected one, and on schedule. One refresh
- * at a time for each partner account, over all functions and processes; the rules of partner-api.md §5.3 decide the
- * rest (docs/decisions/0003-tokens.md).
+ * The only code that refreshes tokens: on demand when drain or fan-out met a rejected token, and on schedule. Only one
+ * refresh at a time runs for each partner account, across all functions and processes. The other rules follow from
+ * partner-api.md §5.3 (docs/decisions/0003-tokens.md).
  */
 
 import { metrics } from '../../shared/contract/names.ts';
@@ -20,9 +20,9 @@ import { createTokenRequests } from './token-requests.ts';
 import { missingScopes, pairOf, warnOfOddAnswer } from './tokens.ts';
 
 const busyMs = 500;
-/** Short at first: the service may only be slow to tell its own parts of a new token. */
+/** The first pause is short: the service may only be slow to distribute a new token internally. */
 const pauseBackoff = { baseMs: 5_000, capMs: 3_600_000 };
-/** Nothing makes an access token of this answer; to ask at once would bring the same. */
+/** The answer contains no usable access token, and an immediate retry would get the same answer. */
 const brokenAnswer = 'token-answer-broken';
 const sameAnswer = 'token-rejected-again';
 
@@ -49,12 +49,13 @@ export function createRefreshToken(deps: RefreshDeps) {
       const newer = request.because === 'stopped' ? await storedVersion(name) : undefined;
       if (newer === undefined || newer === stop.tokenVersion) return { kind: 'stopped', reason: stop.reason };
     }
-    // The secret decides: after a crash between the two writes the account does not name its newest version.
+    // The secret is authoritative: after a crash between the two writes, the account's row does not name the newest
+    // version.
     if (account.token?.version !== rejectedVersion && (await storedVersion(name)) !== rejectedVersion) {
       return { kind: 'renewed' };
     }
     const pause = pauseOf(account, clock.now());
-    // A paused account is not polled, so its refresh token would die of the pause.
+    // A paused account is not polled, so its refresh token would expire during the pause.
     if (pause && request.because !== 'unused')
       return { kind: 'paused', untilMs: pause.until, reason: pause.reason };
 
@@ -66,14 +67,15 @@ export function createRefreshToken(deps: RefreshDeps) {
     const { partnerAccount: name, rejectedVersion, because } = request;
     const current = await vault.read(name);
     if (!current) return stopAccount(name, 'refresh-token-rejected', rejectedVersion);
-    // After a crash between the two writes, or an edit by hand, the account learns of the newest version now.
+    // After a crash between the two writes, or a manual edit of the secret, write the newest version into the account's
+    // row.
     const told = await changeAccount(accounts, name, (now) =>
       now.token?.version === current.version
         ? undefined
         : withToken(now, current.version, current.pair, clock.now()),
     );
     if (told) await publishOwedEvents(deps, told);
-    // Disconnected, or stopped, since it was looked at.
+    // The account was disconnected or stopped after it was read.
     const stop = told && stopOf(told);
     if (stop) return { kind: 'stopped', reason: stop.reason };
     if (current.version !== rejectedVersion) return { kind: 'renewed' };
@@ -82,21 +84,22 @@ export function createRefreshToken(deps: RefreshDeps) {
     const received = await requestTokens(grant, options).catch(asPartnerError);
     if (received instanceof Error) return refused(name, current.version, received);
 
-    // Stored before anything else is done with it; the verdicts on it come after.
+    // The pair is stored first; it is judged only afterwards.
     const pair = pairOf(received, current.pair) as TokenPair;
     // Planted fault: told-before-stored
     const version = await vault.write(name, pair);
     warnOfOddAnswer(received, name, observer);
     const isSame = pair.accessToken.equals(current.pair.accessToken);
     return judge(name, version, pair, {
-      // What has run out by our clock alone may come back with a moment left: the service has not rejected it.
+      // A token that has expired only by our clock may come back with a short time left, because the service has not
+      // rejected it.
       ...(because === 'token-rejected' && isSame ? { pauseFor: sameAnswer } : {}),
       ...(received.answer.access_token === undefined ? { pauseFor: brokenAnswer } : {}),
       keepsPause: because === 'unused' && isSame,
     });
   }
 
-  /** What the new pair is good for. */
+  /** Judges the new pair. */
   async function judge(
     name: string,
     version: string,
@@ -151,7 +154,7 @@ export function createRefreshToken(deps: RefreshDeps) {
 
   async function refused(name: string, version: string, fault: PartnerError): Promise<RefreshOutcome> {
     if (fault.code !== 'grant-rejected') return failed(name, fault);
-    // Believed only after a second look: somebody may have connected the account meanwhile.
+    // Read the secret again before accepting this: someone may have connected the account in the meantime.
     const again = await vault.read(name);
     // Planted fault: invalid-grant-believed
     if (again && again.version !== version) return { kind: 'renewed' };

@@ -1,4 +1,4 @@
-/** What refresh-token does on schedule, for all partner accounts. */
+/** The scheduled work of refresh-token, for all partner accounts. */
 import { metrics } from '../../shared/contract/names.ts';
 import type { RefreshOutcome } from '../../shared/contract/refresh-token.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
@@ -14,12 +14,12 @@ export interface SweepReport {
 
 const dayMs = 86_400_000;
 /**
- * A refresh token unused for a month dies (partner-api.md §5.3 rule 4). Where its access token lives longer than this,
- * or rests with a paused account, it is used all the same.
+ * A refresh token that is not used for a month expires (partner-api.md §5.3 rule 4). After this time it is used even if
+ * the access token is still valid or the account is paused.
  */
 const usedWithinMs = 7 * dayMs;
 const atOnce = 5;
-/** A refresh is begun only with this much time left. */
+/** A refresh begins only if at least this much time is left. */
 const minMs = 5_000;
 
 type Refresh = (request: TokenRefresh, options: CallOptions) => Promise<RefreshOutcome>;
@@ -28,7 +28,7 @@ type Refresh = (request: TokenRefresh, options: CallOptions) => Promise<RefreshO
 export function createSweep(deps: RefreshDeps, refresh: Refresh) {
   const { accounts, observer, clock } = deps;
 
-  /** Why the refresh token is to be used now, if it is. */
+  /** The reason to use the refresh token now; undefined if there is none. */
   function reasonFor({ token }: PartnerAccount): 'expired' | 'unused' | undefined {
     if (!token) return undefined;
     if (clock.now() - token.usedAt >= usedWithinMs) return 'unused';
@@ -45,9 +45,10 @@ export function createSweep(deps: RefreshDeps, refresh: Refresh) {
   }
 
   /**
-   * Publishes owed events, and uses every refresh token whose access token has expired or that was not used for a week,
-   * also a paused account's; the one unused longest comes first. A stopped account goes on where somebody has put another
-   * token into its secret. What there is no time for is left to the next sweep.
+   * Publishes owed events. Refreshes every account whose access token has expired or whose refresh token was not used
+   * for a week, including paused accounts; the refresh token that was unused for the longest time comes first. A
+   * stopped account continues if someone has written another token into its secret. Work that does not fit into the
+   * time is left to the next sweep.
    */
   return async function sweep(options: CallOptions): Promise<SweepReport> {
     const report = { refreshed: [] as string[], failed: [] as string[] };

@@ -1,4 +1,4 @@
-/** Token requests with the application's credentials, which may be replaced at any time. */
+/** Sends token requests with the application's credentials, which may be replaced at any time. */
 import type { Clock } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { Application, ApplicationSecret } from '../../shared/ports/application-secret.ts';
@@ -10,13 +10,13 @@ export interface TokenRequestDeps {
   readonly clock: Clock;
 }
 
-/** So that the tokens of a thousand partner accounts are refreshed with one reading of the secret. */
+/** Cached, so that the tokens of a thousand partner accounts are refreshed with one read of the secret. */
 const maxAgeMs = 5 * 60_000;
 
 /**
- * Asks the token endpoint in the application's name. Its credentials are kept for five minutes; when the service
- * rejects them they are read again at once, and the request is repeated if they have been replaced: so a rotation needs
- * no restart and leaves no gap.
+ * Sends requests to the token endpoint with the application's credentials, which are cached for five minutes. If the
+ * service rejects them, they are read again at once, and the request is repeated if they have changed. A rotation
+ * therefore needs no restart and causes no failure.
  */
 export function createTokenRequests({ application, endpoint, clock }: TokenRequestDeps) {
   let kept: { readonly credentials: Promise<Application>; readonly readAt: number } | undefined;
@@ -34,7 +34,10 @@ export function createTokenRequests({ application, endpoint, clock }: TokenReque
   const current = (): Promise<Application> =>
     kept && clock.now() - kept.readAt < maxAgeMs ? kept.credentials : read();
 
-  /** @throws {PartnerError} as the endpoint; `client-rejected` only for the credentials that are stored now */
+  /**
+   * @throws {PartnerError} as for the endpoint; `client-rejected` only if the service rejects the currently stored
+   * credentials
+   */
   return async (grant: Grant, options: { readonly deadlineMs: number }): Promise<ReceivedTokens> => {
     const used = await current();
     try {

@@ -4,14 +4,15 @@ import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ReceivedTokens } from '../../shared/ports/token-endpoint.ts';
 
-/** For an answer that does not say how long its token lives; if it is less, a 401 says so. */
+/** Assumed lifetime if the answer does not contain one; if the real lifetime is shorter, a 401 shows it. */
 const assumedLifetimeSeconds = 3600;
 
 /**
- * The pair that an answer brings. What it leaves out stays as it was (partner-api.md §5.3: the newest refresh token is
- * the one to keep). Expiry counts from before the request, so that it is never too late.
+ * Builds the token pair from an answer. Fields that the answer omits keep their previous values (partner-api.md §5.3:
+ * the newest refresh token is the one to keep). The expiry counts from before the request, so that it is never too
+ * late.
  *
- * @returns undefined when a token is neither in the answer nor before
+ * @returns undefined when a token is missing both in the answer and in the previous pair
  */
 export function pairOf(
   { answer, sentAt, receivedAt }: ReceivedTokens,
@@ -32,8 +33,8 @@ export function pairOf(
 }
 
 /**
- * Logs where the answer differs from what the document shows: fields that cannot be used, whose former value stays, and a
- * token type other than bearer. Never logs what is in them.
+ * Logs how the answer differs from the document: unusable fields, whose previous values are kept, and a token type
+ * other than bearer. Never logs the contents of fields.
  */
 export function warnOfOddAnswer(
   { answer, unusable = [] }: ReceivedTokens,
@@ -58,15 +59,15 @@ export function warnOfOddAnswer(
   });
 }
 
-/** Scopes in any order, separated by spaces or plus signs (§5.3), as one space-separated text. */
+/** Normalizes scopes, separated by spaces or plus signs (§5.3), to one string separated by spaces. */
 const normalScope = (scope: string): string => scopesOf(scope).join(' ');
 
 const scopesOf = (scope: string): string[] => scope.split(/[\s+]+/).filter((part) => part !== '');
 
-/** The scope of an answer; empty where it has none. */
+/** The scope of an answer; empty if it has none. */
 export const grantedScope = ({ answer }: ReceivedTokens): string => normalScope(answer.scope ?? '');
 
-/** Which of the required scopes were not granted. Where the service never named the scope, all count as granted. */
+/** The required scopes that were not granted. If the service never named the scope, all count as granted. */
 export function missingScopes(granted: string, required: string): string[] {
   if (granted === '') return [];
   const has = new Set(scopesOf(granted));
