@@ -1,6 +1,6 @@
 /**
- * An audit: compares what was published last of each advert with what the service says now, and can have what differs
- * published once more.
+ * An audit: compares the last published status of adverts with their current status at the service. It can also publish
+ * the adverts that differ again.
  */
 import { toInstant } from '../../shared/domain/clock.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
@@ -16,7 +16,7 @@ import { createPacedRequests, OutOfTimeError, type PacedRequests, sleepFor } fro
 import type { AuditPage, AuditSource } from './sources.ts';
 
 export interface AuditDeps {
-  /** For reading the feed. */
+  /** Dependencies for reading the feed. */
   readonly poll: UnreadDeps &
     Pick<PollDeps, 'reader' | 'newId'> & {
       readonly settings: Pick<PollDeps['settings'], 'maxRequestsPerSecond'>;
@@ -25,7 +25,7 @@ export interface AuditDeps {
   readonly histories: Pick<AdvertHistories, 'read'>;
   readonly adverts: AdvertReader;
   readonly isSettled: IsSettled;
-  /** Whether something takes messages from the queue now. */
+  /** Whether a consumer is currently taking messages from the queue. */
   readonly isDelivering: () => boolean;
   readonly onProgress?: (step: AuditStep) => void;
 }
@@ -34,20 +34,20 @@ export interface AuditStep {
   readonly checked: number;
   /** Differences found so far. */
   readonly found: number;
-  /** `service`: it asked for a pause, or fails. */
+  /** What the audit waits for. `service`: the service asked for a pause, or fails. */
   readonly waitsFor?: 'feed' | 'service';
-  /** How long it waits for the feed at least, until differences can be told from changes. */
+  /** Minimum remaining time of the wait for the feed, after which differences can be distinguished from new changes. */
   readonly leftMs?: number;
 }
 
 export interface AuditOptions {
-  /** Stops; the audit can be continued. */
+  /** Stops the audit, which can be continued later. */
   readonly signal: AbortSignal;
-  /** Sends what differs through the queue. Default: what differs is only told. */
+  /** Puts adverts that differ into the queue. Default: differences are only reported. */
   readonly repair?: ((advertIds: readonly string[]) => Promise<void>) | undefined;
-  /** Ms since 1970: what is not done by then is left to the next call. Default: it goes on to its end. */
+  /** Ms since 1970: work that is not done by then is left to the next call. Default: no deadline. */
   readonly deadlineMs?: number | undefined;
-  /** Differences found by the audit before, which an audit that begins keeps. Default: none. */
+  /** Differences found by the previous audit, with which a new audit begins. Default: none. */
   readonly keeps?: readonly Difference[];
 }
 
@@ -55,9 +55,9 @@ export interface AuditResult {
   readonly end:
     | 'done'
     | 'stopped'
-    /** The deadline came first. */
+    /** The deadline has passed. */
     | 'out-of-time'
-    /** So much differs, or is undecided, that the rest was not looked at. */
+    /** The audit ended early because too many adverts differ or are undecided. */
     | 'too-many'
     /** Another process runs an audit of the same partner account. */
     | 'taken-over'
@@ -65,19 +65,20 @@ export interface AuditResult {
   readonly progress: AuditProgress;
 }
 
-/** More is beyond what somebody looks at one by one, and beyond what a stored item holds. */
+/** Limit of findings: nobody checks more one by one, and a stored item has no room for more. */
 export const maxFindings = 1_000;
-/** With the page in hand below what a stored item holds, 400 KB. */
+/** Together with the current page, this many stay below DynamoDB's item limit of 400 KB. */
 const maxUndecided = 10_000;
-/** What a stopped audit had not stored is looked at again: so much at most. */
+/** Progress is stored at least this often: a continued audit repeats at most this much work. */
 const longestOpenMs = 10 * 60_000;
-/** One that was left alone for longer says little about how things are now: it begins anew. */
+/** An unfinished audit that is older than this is not continued, because its results are out of date; a new one begins. */
 const resumedWithinMs = 24 * 60 * 60_000;
 
 /**
  * Runs an audit, or continues an unfinished one of the same source.
  *
- * @throws {PartnerError} what the service answers about the partner account, or goes on answering; the audit can be continued
+ * @throws {PartnerError} a fault of the partner account, or a fault that persisted over all tries; the audit can be
+ * continued
  */
 export async function audit(
   deps: AuditDeps,
@@ -101,15 +102,15 @@ interface Run {
   readonly key: BackfillKey;
   readonly options: AuditOptions;
   readonly requests: PacedRequests;
-  /** No page is begun after it: what is in hand has the other half of the time. */
+  /** No page begins after this moment; the second half of the time is for finishing the current work. */
   readonly halfTimeMs: number;
-  /** False when another process has written since: it runs an audit, too. */
+  /** False when another process has written the progress, so that it runs an audit too. */
   isMine: boolean;
   progress: AuditProgress;
   version: number;
 }
 
-/** Looks that are not stored yet. */
+/** Results of looks that are not stored yet. */
 interface Batch {
   readonly candidates: Look[];
   readonly unreadable: string[];
@@ -132,7 +133,7 @@ async function begin(
     value.source === source.name &&
     now - Date.parse(value.updatedAt) < resumedWithinMs;
   const at = toInstant(now);
-  // What goes on without getting on is left alone as well: it does not become newer by that.
+  // `updatedAt` stays, so that an audit that is continued without progress expires as well.
   const progress: AuditProgress = goesOn
     ? value
     : {
@@ -152,7 +153,7 @@ async function begin(
   return Object.assign(run, { requests });
 }
 
-/** Looks at adverts, and again at those that differ, until both are done. */
+/** Looks at all adverts, and looks again at those that differ, until nothing is left. */
 async function walk(run: Run, source: AuditSource): Promise<AuditResult['end']> {
   const { deps, options, halfTimeMs } = run;
   const { clock, settings } = deps.poll;
@@ -174,9 +175,9 @@ async function walk(run: Run, source: AuditSource): Promise<AuditResult['end']> 
 }
 
 /**
- * Looks at page after page until something is to be stored.
+ * Looks at pages until there is something to store.
  *
- * @returns false when there is no feed to hold differences against
+ * @returns false when the feed is unknown, so that differences cannot be checked against it
  */
 async function lookAtSome(run: Run, source: AuditSource): Promise<boolean> {
   const { deps, key, options, progress, requests, halfTimeMs } = run;
@@ -279,7 +280,7 @@ function sorted({ standing }: Confirmed): Pick<AuditProgress, 'differing' | 'nev
   };
 }
 
-/** @param listed adverts that were sent through the queue, for the books */
+/** @param listed number of adverts put into the queue, for the books */
 async function store(run: Run, change: Partial<AuditProgress>, listed = 0): Promise<void> {
   const { deps, key, version } = run;
   const { open: _stored, ...progress } = run.progress;

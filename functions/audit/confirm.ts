@@ -1,5 +1,6 @@
 /**
- * Tells differences that stand from those that a live change explains. Why this is exact: docs/decisions/0021-audit.md.
+ * Separates real differences from those that a recent change explains. docs/decisions/0021-audit.md shows why this is
+ * exact.
  */
 import { advertsFeed } from '../../shared/contract/feeds.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
@@ -17,18 +18,18 @@ import { sleepFor } from './paced-requests.ts';
 export interface ConfirmDeps extends LookDeps {
   readonly poll: UnreadDeps & Pick<PollDeps, 'reader'>;
   readonly isSettled: IsSettled;
-  /** Whether it is worth while to wait for messages: something takes them from the queue now, and there is time. */
+  /** Whether waiting for messages makes sense: a consumer is taking them from the queue, and there is time. */
   readonly isDelivering: () => boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * Whether no message of the advert waits, neither in the queue nor parked. Where the queue cannot be looked at (SQS), only
- * an empty one says so.
+ * Whether no message of the advert waits, in the queue or parked. If the queue cannot be inspected (SQS), this is true
+ * only for an empty queue.
  */
 export type IsSettled = (partnerAccount: string, advertId: string) => Promise<boolean>;
 
-/** Where every queue can be looked at. */
+/** For bridges whose queue can be inspected. */
 export const settledBy =
   (messages: Pick<WaitingMessages, 'ofAdvert'>): IsSettled =>
   async (partnerAccount, advertId) =>
@@ -36,30 +37,30 @@ export const settledBy =
 
 export interface Confirmed {
   readonly equal: number;
-  /** Differences that no change explains. */
+  /** Differences that no recent change explains. */
   readonly standing: readonly Look[];
-  /** Differences that changes may explain which are not settled yet, and will not be. */
+  /** Differences that may come from changes whose messages are still unsettled, although the audit waited. */
   readonly undecided: readonly Look[];
-  /** To be looked at once more. */
+  /** Adverts to look at once more. */
   readonly open?: OpenLooks;
 }
 
 export const looksAtOnce = 10;
-/** An advert that has changed before each of so many looks changes all the time. */
+/** After this many rounds an advert that differs each time is undecided: it changes all the time. */
 const maxRounds = 4;
-/** Messages that are tried again wait for up to five minutes. */
+/** Longer than the delay of a retried message, which is up to five minutes. */
 const settledMs = 10 * 60_000;
 const settledLookMs = 2_000;
 
-/** From when on the feed lists every change that the looks may have seen, ms since 1970. */
+/** The moment from which the feed lists every change that the looks may have seen, ms since 1970. */
 // Planted fault: audit-does-not-wait
 export const dueAt = ({ lookedAt }: OpenLooks, { overlapSeconds }: UnreadDeps['settings']): number =>
   lookedAt + overlapSeconds * 1000;
 
 /**
- * Looks again at adverts that differ. To be called no earlier than {@link dueAt}.
+ * Looks again at adverts that differ. Call it no earlier than {@link dueAt}.
  *
- * @throws {PartnerError} what the service answered
+ * @throws {PartnerError} a fault of the service
  */
 export async function confirm(deps: ConfirmDeps, key: BackfillKey, before: OpenLooks): Promise<Confirmed> {
   // Planted fault: audit-before-settled
@@ -79,7 +80,7 @@ export async function confirm(deps: ConfirmDeps, key: BackfillKey, before: OpenL
     else looks.push(now ?? look);
   });
   const rounds = before.rounds + 1;
-  // Where the feed was not read since, another round would find the same.
+  // If the drain has not read the feed since, another round would have the same result.
   if (since === undefined || since === before.since || rounds === maxRounds)
     return { equal, standing, undecided: looks };
   const lookedAt = deps.poll.clock.now();
@@ -89,7 +90,7 @@ export async function confirm(deps: ConfirmDeps, key: BackfillKey, before: OpenL
   };
 }
 
-/** @returns the adverts of which messages wait to the end */
+/** @returns the adverts whose messages still wait at the end */
 async function untilSettled(
   { poll, isSettled, isDelivering, signal }: ConfirmDeps,
   partnerAccount: string,
@@ -107,7 +108,7 @@ async function untilSettled(
   }
 }
 
-/** Reads the feed beside the bridge, with a cursor of its own. @returns the adverts that it lists */
+/** Reads the feed independently of the drain, with its own cursor. @returns the listed adverts */
 async function changedSince(
   { poll, requests }: ConfirmDeps,
   { partnerAccount, generation }: BackfillKey,

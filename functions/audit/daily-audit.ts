@@ -1,4 +1,4 @@
-/** The audit without a person: a sample of every partner account a day, in as many runs as it takes. */
+/** The scheduled audit: one sample of every partner account per day, spread over as many runs as necessary. */
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
@@ -20,20 +20,20 @@ export interface DailyAuditDeps extends Omit<AuditDeps, 'isDelivering' | 'onProg
   readonly accounts: Pick<PartnerAccounts, 'list'>;
   readonly publishedAdverts: PublishedAdverts;
   readonly observer: Observer;
-  /** Adverts of each partner account that are compared a day. */
+  /** Number of adverts of each partner account that are compared per day. */
   readonly sample: number;
 }
 
 export interface DailyAuditOptions {
-  /** Ms since 1970: what is not done by then is left to the next run. */
+  /** Ms since 1970: work that is not done by then is left to the next run. */
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
 }
 
 const dayMs = 24 * 60 * 60_000;
-/** As many as are looked at side by side: so little is repeated when a run ends. */
+/** Page size: as many adverts as are looked at concurrently, so that little work is repeated when a run ends. */
 const pageSize = looksAtOnce;
-/** Differences looked at again in one run; the others have their turn in the next. */
+/** Maximum number of differences to look at again in one run; the next run continues with the others. */
 const maxRechecked = 100;
 const maxNamed = 20;
 
@@ -47,7 +47,7 @@ export function createDailyAudit(deps: DailyAuditDeps) {
     if (stored && state === 'done' && clock.now() - Date.parse(startedAt) < dayMs)
       return lookAgain(key, stored, options);
     const source = sampleSource(deps.publishedAdverts, key, deps.sample, pageSize);
-    // Whoever waits in a function is paid for it: what messages may explain is looked at again by the next run.
+    // Waiting in a Lambda function costs money, so differences that messages may explain are left to the next run.
     const isDelivering = () => false;
     const { end, progress } = await audit({ ...deps, isDelivering }, key, source, { ...options, keeps });
     if (end === 'done' || end === 'too-many') report(key.partnerAccount, progress);
@@ -70,7 +70,7 @@ export function createDailyAudit(deps: DailyAuditDeps) {
       );
   }
 
-  /** What was mended since counts no more, whoever mended it. */
+  /** Removes differences that have been corrected since. */
   async function lookAgain(
     key: BackfillKey,
     { value, version }: Versioned<AuditProgress>,
@@ -120,7 +120,7 @@ export function createDailyAudit(deps: DailyAuditDeps) {
   }
 
   return {
-    /** Goes on with today's audit of each partner account, one after another, and counts the differences that stand. */
+    /** Continues today's audit of each partner account, one after another, and counts the confirmed differences. */
     async run(options: DailyAuditOptions): Promise<{ readonly standing: number }> {
       let standing = 0;
       for (const account of await accounts.list(() => undefined)) {

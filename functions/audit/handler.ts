@@ -38,10 +38,10 @@ const audit = createDailyAudit({
   observer,
   sample: config.auditSample,
 });
-/** Nothing stops a run but its deadline. */
+/** Only the deadline stops a run. */
 const { signal } = new AbortController();
 
-/** Goes on with the audit of the day. */
+/** Continues the daily audit. */
 export const handler = withRuntime('audit', (_event: unknown, { deadlineMs }) =>
   audit.run({ deadlineMs, signal }),
 );

@@ -1,4 +1,4 @@
-/** One look at an advert: what was published last, and what the service says now. */
+/** One look at an advert: its last published status, and its current status at the service. */
 import { ShapeError } from '../../shared/contract/checks.ts';
 import { advertsFeed } from '../../shared/contract/feeds.ts';
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
@@ -18,7 +18,7 @@ export interface LookDeps {
   readonly requests: PacedRequests;
 }
 
-/** Asks the feed for what was recorded a moment ago, which is hardly anything. */
+/** A cheap probe of the service: asks the feed for changes since now, of which there are hardly any. */
 export const askFeed =
   ({ reader, clock }: { readonly reader: FeedReader; readonly clock: Clock }, key: BackfillKey) =>
   (deadlineMs: number) =>
@@ -29,9 +29,9 @@ export const askFeed =
     );
 
 /**
- * @param asksService false: only whether the advert was ever published
+ * @param asksService false: check only whether the advert was ever published
  * @returns undefined when the row of the advert, or the service's answer about it, cannot be read
- * @throws {PartnerError} for what is not this advert's own fault
+ * @throws {PartnerError} for a fault that does not concern only this advert
  */
 export async function lookAt(
   { histories, adverts, requests }: LookDeps,
@@ -57,7 +57,7 @@ export async function lookAt(
   } catch (error) {
     // Planted fault: audit-held-up-by-one
     if (error instanceof OneFailsError) return undefined;
-    // No time is left, or the audit is stopped: nothing is said about the advert.
+    // The time is over or the audit was stopped: this look has no result.
     if (!(error instanceof PartnerError)) throw error;
     if (error.code === 'not-found') return { ...look, actual: null };
     if (error.policy.blames === 'advert') return undefined;
@@ -65,12 +65,15 @@ export async function lookAt(
   }
 }
 
-/** Whether what was published is what the service says. An advert that neither has an event nor is known is so, too. */
+/**
+ * Whether the published status equals the service's. An advert without an event that the service does not know counts
+ * as equal.
+ */
 export function isEqual({ sequence, published, owed, actual }: Look): boolean {
   if (sequence === 0) return actual === null;
   return actual === undefined || (published === actual && !owed);
 }
 
-/** Whether nothing has changed between two looks, neither what was published nor what the service says. */
+/** Whether nothing has changed between two looks, neither the published status nor the service's. */
 export const isUnchanged = (one: Look, other: Look): boolean =>
   one.sequence === other.sequence && one.owed === other.owed && one.actual === other.actual;

@@ -2,46 +2,47 @@ import { backoffMs } from '../../shared/domain/backoff.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { asPartnerError, type FaultKind, PartnerError } from '../../shared/domain/faults.ts';
 
-/** Sends a request in its turn. @param send is given until when it may go on, ms since 1970 */
+/** Sends a request when its turn comes. @param send receives the deadline of the request, ms since 1970 */
 export type PacedRequests = <T>(send: (deadlineMs: number) => Promise<T>) => Promise<T>;
 
 export interface PaceOptions {
   readonly clock: Clock;
-  /** Of the whole bridge. Default 10. */
+  /** Request rate of the whole bridge. Default 10. */
   readonly maxRequestsPerSecond?: number | undefined;
   readonly signal: AbortSignal;
-  /** Ms since 1970: no request goes on after it. Default: there is no such moment. */
+  /** Ms since 1970: no request continues after this moment. Default: no deadline. */
   readonly deadlineMs?: number | undefined;
   /**
-   * Asked of the service where the tries of a request are used up and none was answered before: is it the service that
-   * fails? Else what was answered last is asked again.
+   * A request that shows whether the service answers at all. It is sent when all tries of a request have failed and no
+   * other request has succeeded yet; otherwise the last successful request is repeated for this purpose.
    */
   readonly probe: (deadlineMs: number) => Promise<unknown>;
-  /** Called when a request waits, for nothing of its own, and when it goes on. */
+  /** Called when a request begins to wait for the service, and when it continues. */
   readonly onWaiting?: (isWaiting: boolean) => void;
 }
 
-/** What a request waits for comes after the deadline. */
+/** The deadline comes before the end of a request's wait. */
 export class OutOfTimeError extends Error {
   override readonly name = 'OutOfTimeError';
   readonly code = 'out-of-time';
 }
 
-/** The tries of a request are used up while the service answers another: it is what this one asks for that fails. */
+/** All tries of a request failed although the service answers others: the fault lies in the requested advert. */
 export class OneFailsError extends PartnerError {}
 
-/** With its attempts, its token and its turns in the rate budget. */
+/** Time limit of a request, including its attempts, its token and its wait in the rate budget. */
 const requestMs = 60_000;
 const maxTries = 5;
 const backoff = { baseMs: 1_000, capMs: 60_000, random: () => 1 };
-/** The service asked all of the bridge to wait, however long: the audit waits with it. */
+/** Faults for which the whole bridge waits: the audit waits too, without a limit of tries. */
 const waits: readonly FaultKind[] = ['paused', 'rate-limited'];
 
 /**
- * Starts requests at half the rate of the bridge at most, so that polling and fetching keep the other half, and repeats
- * those that fail through no fault of their own.
+ * Starts requests at no more than half of the bridge's rate, so that polling and fetching keep the other half, and
+ * retries requests after retryable faults.
  *
- * @returns a function that throws the last {PartnerError} of a request, {OneFailsError} where it concerns no other, or {OutOfTimeError}
+ * @returns a function that throws the last {PartnerError} of a request, {OneFailsError} if only this request fails, or
+ * {OutOfTimeError}
  */
 export function createPacedRequests(options: PaceOptions): PacedRequests {
   const { clock, maxRequestsPerSecond = 10, signal, probe, onWaiting = () => undefined } = options;
@@ -63,7 +64,7 @@ export function createPacedRequests(options: PaceOptions): PacedRequests {
 
   const untilMs = (): number => Math.min(clock.now() + requestMs, deadlineMs);
 
-  /** The last request that was answered. */
+  /** The last request that succeeded. */
   let answered: ((deadlineMs: number) => Promise<unknown>) | undefined;
 
   async function isAnswering(): Promise<boolean> {
@@ -101,9 +102,9 @@ export function createPacedRequests(options: PaceOptions): PacedRequests {
 const sliceMs = 1_000;
 
 /**
- * Sleeps, a second at a time.
+ * Sleeps in slices of a second.
  *
- * @param onSlice told before each slice how much is left
+ * @param onSlice called before each slice with the remaining time
  * @throws the reason of `signal`, soon after it was aborted
  */
 export async function sleepFor(

@@ -1,4 +1,4 @@
-/** Which adverts an audit compares, page by page. */
+/** Sources of the adverts that an audit compares, page by page. */
 import { createHash } from 'node:crypto';
 import type { PublishedAdverts } from '../../shared/ports/advert-histories.ts';
 import type { AuditProgress } from '../../shared/ports/audits.ts';
@@ -7,11 +7,11 @@ import type { PacedRequests } from './paced-requests.ts';
 
 export interface AuditPage {
   readonly advertIds: readonly string[];
-  /** Where the next page begins. */
+  /** Position of the next page. */
   readonly next: string;
-  /** Only looked at for whether they were ever published: those that were are on other pages. */
+  /** Adverts that are checked only for whether they were ever published; those that were are on other pages. */
   readonly isListOnly?: true;
-  /** How many adverts were published in all, where the source has counted them. */
+  /** Total number of published adverts, if the source has counted them. */
   readonly population?: number;
 }
 
@@ -20,8 +20,8 @@ export interface AuditSource {
   readonly name: string;
   /**
    * @param position `next` of the page before; undefined: the first page
-   * @param audit a sample is drawn with its ID, so that an audit that goes on has the same one
-   * @param requests for what asks the service
+   * @param audit its ID determines the sample, so that a continued audit has the same sample
+   * @param requests for sources that send requests to the service
    * @returns undefined after the last page
    */
   page(
@@ -31,14 +31,14 @@ export interface AuditSource {
   ): Promise<AuditPage | undefined>;
 }
 
-/** Few enough that little is repeated where an audit goes on. */
+/** Small, so that a continued audit repeats little. */
 const idsAtOnce = 100;
 
 /**
- * Published adverts chosen at random, each set of `size` as likely as any other: those whose hash with the audit's own ID is
- * least. So the sample has not to be stored.
+ * A random sample of published adverts; every set of `size` adverts is equally likely. It consists of the adverts with
+ * the smallest hashes, computed together with the audit's ID, so the sample need not be stored.
  *
- * @param atOnce how many make a page
+ * @param atOnce adverts per page
  */
 export function sampleSource(
   published: PublishedAdverts,

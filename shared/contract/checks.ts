@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** IDs are digits only: also what keeps a hostile feed from reaching another path of the service. */
+/** IDs consist only of digits. This also prevents that a hostile feed injects another path of the service. */
 export const advertIdPattern = /^[0-9]{1,20}$/;
 
 /** A partner account's name is part of secret names, event IDs and message groups. */
@@ -21,7 +21,7 @@ export const status = v.pipe(
   v.string(),
   v.minLength(1, 'expected 1 to 256 characters'),
   v.maxLength(256, 'expected 1 to 256 characters'),
-  // Half a surrogate pair would not come back from every store as it went in.
+  // Not every store returns half a surrogate pair unchanged.
   v.check((text) => text.isWellFormed(), 'expected well-formed text'),
 );
 
@@ -36,8 +36,8 @@ export const instant = v.pipe(
 );
 
 /**
- * The form of a stored row, a message or a secret: absent is 1, the only one so far. What another form has to be is in
- * docs/decisions/0025-upgrades.md. Whoever meets a greater one than it knows leaves the thing alone.
+ * The form (shape version) of a stored row, a message or a secret; absent means 1, the only one so far. Code that meets
+ * a greater form than it knows must leave the data unchanged. Rules for a new form: docs/decisions/0025-upgrades.md.
  */
 const newestForm = 1;
 export const form = v.exactOptional(
@@ -50,10 +50,10 @@ export const form = v.exactOptional(
   ),
 );
 
-/** Of what has no other shape that is checked. */
+/** Schema for data of which only the form is checked. */
 export const ofKnownForm = v.looseObject({ form });
 
-/** Whether a newer bridge wrote it: then it is no fault of what is stored, and must stay as it is. */
+/** Whether a newer bridge wrote the data. Then the data is not damaged and must stay unchanged. */
 export const isOfNewerForm = ({ flaws }: ShapeError): boolean =>
   flaws.some(({ path }) => /(^|\.)form$/.test(path));
 
@@ -65,13 +65,13 @@ export const wholeNumber = (least: number) =>
   );
 
 export interface Flaw {
-  /** Where in the value, such as `data[3]`; empty for the value itself. */
+  /** Place in the value, such as `data[3]`; empty for the value itself. */
   readonly path: string;
-  /** What it should be. Never what was found: that may be a secret. */
+  /** What was expected. Never the actual value, which may be a secret. */
   readonly expected: string;
 }
 
-/** A value that crossed a boundary is not of the shape agreed. The message names places, never contents. */
+/** A value from outside does not have the expected shape. The message names places, never contents. */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError';
   readonly code = 'wrong-shape';
@@ -90,7 +90,7 @@ export class ShapeError extends Error {
 
 type Schema = v.GenericSchema<unknown, unknown>;
 
-/** The faults of `value` against `schema`: one for each place, of at most twenty places, and none of its contents. */
+/** The faults of `value` against `schema`: one per place, for at most twenty places, without any contents. */
 export function flawsOf(issues: readonly v.BaseIssue<unknown>[]): Flaw[] {
   const flaws = new Map<string, Flaw>();
   for (const issue of issues) {
@@ -101,7 +101,7 @@ export function flawsOf(issues: readonly v.BaseIssue<unknown>[]): Flaw[] {
   return [...flaws.values()];
 }
 
-// valibot's own messages quote what was received, so only custom ones (which begin with "expected") are kept.
+// valibot's own messages quote the received value, so only our messages (which begin with "expected") are kept.
 function saysExpected(issue: v.BaseIssue<unknown>): string {
   if (issue.message.startsWith('expected')) return issue.message;
   if (issue.received === 'undefined') return 'missing';
@@ -110,10 +110,10 @@ function saysExpected(issue: v.BaseIssue<unknown>): string {
 }
 
 /**
- * `value` checked against `schema`.
+ * Checks `value` against `schema` and returns it.
  *
- * @param place what the value is, for the message: `feed page`, `secret advert-bridge/application`
- * @throws {ShapeError} naming every place that is wrong
+ * @param place name of the value for the message: `feed page`, `secret advert-bridge/application`
+ * @throws {ShapeError} with every wrong place
  */
 export function checked<S extends Schema>(schema: S, value: unknown, place: string): v.InferOutput<S> {
   const result = v.safeParse(schema, value);
@@ -122,7 +122,7 @@ export function checked<S extends Schema>(schema: S, value: unknown, place: stri
 }
 
 /**
- * JSON text parsed, then checked against `schema`.
+ * Parses JSON text and checks it against `schema`.
  *
  * @throws {ShapeError} also for text that is not JSON
  */
@@ -131,19 +131,19 @@ export function checkedJson<S extends Schema>(schema: S, text: string, place: st
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's message quotes the text, which may hold a secret: so no cause either.
+    // The parser's error quotes the text, which may contain a secret, so it is not passed on as the cause.
     throw new ShapeError(place, [{ path: '', expected: 'expected JSON' }]);
   }
   return checked(schema, value, place);
 }
 
-/** Told of a stored row that cannot be read, which is then left out. */
+/** Called for a stored row that cannot be read; the row is then left out. */
 export type OnUnreadable = (error: ShapeError) => void;
 
 /**
- * The rows, each read by itself: one that cannot be read hides no other.
+ * Reads each row independently, so that an unreadable row does not hide the others.
  *
- * @param onUnreadable without it the first such row is thrown
+ * @param onUnreadable if absent, the first unreadable row throws
  * @throws {ShapeError}
  */
 export function readRows<R, T>(

@@ -1,4 +1,4 @@
-/** What operators ask the connect function for, at the command line, and what it answers. */
+/** Requests of the command line to the connect function, and its answers. */
 import * as v from 'valibot';
 import { instant, partnerAccountName } from './checks.ts';
 import { generation } from './events.ts';
@@ -11,11 +11,11 @@ const secret = v.pipe(v.string(), v.minLength(1, 'expected a non-empty string'))
 const redirectUri = v.pipe(v.string(), v.url('expected an absolute URL'));
 const connectOptions = {
   ...action('connect'),
-  /** Where reading of a new feed begins. Default: now by the service's clock, less the overlap. Ignored for a known one. */
+  /** Start of a new feed. Default: the current time by the service's clock, minus the overlap. Ignored for a known feed. */
   since: v.optional(instant),
-  /** For a known name: the same user is taken to have authorized. Default false: another user is refused. */
+  /** For a known name: assume that the same user has authorized. Default false: a different user is refused. */
   sameUser: v.optional(v.boolean()),
-  /** Begins a new generation: nothing of the user that a known name had is used any more. Default false. */
+  /** Begins a new generation: data of the name's previous user is no longer used. Default false. */
   newUser: v.optional(v.boolean()),
 };
 
@@ -27,20 +27,20 @@ export const connectEvent = v.variant('action', [
   v.object({ ...action('forget'), generation }),
   v.object({ action: v.literal('check') }),
 ]);
-/** As it is sent: a refresh token or a code in it is plain text. */
+/** The request as sent: a refresh token or a code in it is plain text. */
 export type ConnectEvent = v.InferInput<typeof connectEvent>;
 
-/** A partner account, connected. */
+/** The result of `connect`. */
 const connectedAccount = v.object({
   partnerAccount: v.string(),
   generation: v.number(),
   scope: v.string(),
   tokenExpiresAt: v.string(),
-  /** Reading begins anew: no cursor, no history. False: the name was known already, its cursor and generation stay. */
+  /** True: a new generation without cursor and history. False: the name was known, and its cursor and generation stay. */
   isNew: v.boolean(),
-  /** For a known name: why it could not be told whether the same user authorized; absent where it was told. */
+  /** For a known name: why the bridge could not check that the same user authorized; absent if it could. */
   userUnverified: v.exactOptional(v.string()),
-  /** What the first request for the feed brought. */
+  /** Result of the first request for the feed. */
   feed: v.variant('kind', [
     v.object({ kind: v.literal('read'), listed: v.number(), hasMore: v.boolean() }),
     v.object({ kind: v.literal('failed'), fault: v.string(), reason: v.string() }),
@@ -51,21 +51,24 @@ export type ConnectedAccount = Readonly<v.InferOutput<typeof connectedAccount>>;
 /** The service accepts the application's credentials. */
 const acceptedApplication = v.object({
   scope: v.string(),
-  /** How far the service's clock is ahead of the function's; absent where the service does not tell. */
+  /** How far the service's clock is ahead of the function's; absent if the service does not send its time. */
   clockOffSeconds: v.exactOptional(v.number()),
 });
 export type AcceptedApplication = v.InferOutput<typeof acceptedApplication>;
 
-/** What the connect function answers; one of each kind but `refused` for each action. */
+/** Answers of the connect function: one kind for each action, and `refused`. */
 export const connectAnswers = {
   authorize: v.object({ kind: v.literal('authorize'), url: v.string() }),
   connected: v.object({ kind: v.literal('connected'), ...connectedAccount.entries }),
   disconnected: v.object({ kind: v.literal('disconnected'), known: v.boolean() }),
-  /** The first half of forgetting is done: histories up to this generation may be removed. `null`: not a known name. */
+  /**
+   * The first half of forgetting is done, and histories up to this generation may be removed. `null`: the name is not
+   * known.
+   */
   forgetting: v.object({ kind: v.literal('forgetting'), generation: v.nullable(v.number()) }),
   forgotten: v.object({ kind: v.literal('forgotten') }),
   accepted: v.object({ kind: v.literal('accepted'), ...acceptedApplication.entries }),
-  /** `fault` is one of shared/domain/faults.ts, or `wrong-shape`; `reason` is for a person and holds no secret. */
+  /** `fault` is a kind from shared/domain/faults.ts, or `wrong-shape`; `reason` is for a person and contains no secret. */
   refused: v.object({ kind: v.literal('refused'), fault: v.string(), reason: v.string() }),
 } as const;
 export type ConnectAnswerKind = keyof typeof connectAnswers;

@@ -1,5 +1,5 @@
 /**
- * The environment of the functions: `infra` writes it, `shared/runtime/config.ts` alone reads it.
+ * The environment variables of the functions. `infra` writes them; only `shared/runtime/config.ts` reads them.
  */
 import * as v from 'valibot';
 import { eventSource } from './names.ts';
@@ -15,11 +15,14 @@ const common = {
   circuitSeconds: bridgeSettings.circuitSeconds,
   maxPauseSeconds: bridgeSettings.maxPauseSeconds,
   feedStateTable: filled,
-  /** What the bridge's fixed names begin with. A function that a deployment is just changing may not have it yet. */
+  /** Prefix of the bridge's fixed names. During a deployment, a function may not have this variable yet. */
   namePrefix: v.optional(filled, eventSource),
 } as const;
 
-/** What each function needs, and nothing else: settings, which `infra` passes on by their names, and names of resources. */
+/**
+ * Exactly the values that each function needs: settings, which `infra` passes on under their names, and names of
+ * resources.
+ */
 export const functionEnvironments = {
   drain: v.object({
     ...common,
@@ -54,7 +57,7 @@ export const functionEnvironments = {
     eventBusName: filled,
     /** Resource policy of partner accounts' secrets, as JSON: who may read them. */
     partnerSecretPolicy: filled,
-    /** ARN of the KMS key of these secrets; without it that of Secrets Manager. */
+    /** ARN of the KMS key of these secrets; if absent, Secrets Manager's own key is used. */
     partnerSecretKey: v.optional(filled),
   }),
   audit: v.object({
@@ -74,7 +77,7 @@ export type EnvironmentName = {
   [N in FunctionName]: keyof (typeof functionEnvironments)[N]['entries'];
 }[FunctionName];
 
-/** The environment variable of each value: `pollSeconds` is in `POLL_SECONDS`. */
+/** Name of the environment variable of a value: `pollSeconds` is in `POLL_SECONDS`. */
 export const environmentKeys = Object.fromEntries(
   Object.values(functionEnvironments)
     .flatMap(({ entries }) => Object.keys(entries))

@@ -1,51 +1,57 @@
 /**
- * The events on the bus: the product. It changes by addition only; a breaking change is a new detail type,
- * published beside the old one. Subscribers' view: docs/subscribe/guide.md.
+ * The events on the bus, which are the product. This contract changes only by additions; a breaking change is a new
+ * detail type, published in parallel with the old one. For subscribers: docs/subscribe/guide.md.
  */
 import * as v from 'valibot';
 import { advertId, instant, partnerAccountName, status, wholeNumber } from './checks.ts';
 import { detailTypes, eventSource } from './names.ts';
 
-/** Why the advert was looked at. */
+/** Why the advert was fetched. */
 export const causes = ['feed', 'backfill', 'resync', 'audit'] as const;
 export const cause = v.picklist(causes);
 export type Cause = v.InferOutput<typeof cause>;
 
 const version = v.pipe(v.string(), v.regex(/^1\.[0-9]+$/, 'expected a version 1.x'));
 
-/** Seconds since 1970 at which this history began; a forgotten and reconnected account gets a greater one. */
+/**
+ * Time at which this history began, in seconds since 1970; an account that is forgotten and connected again gets a
+ * greater one.
+ */
 export const generation = wholeNumber(1);
 
-/** Published open: a cause that is added later is no other shape. */
+/** Published as an open string: a new cause is not a breaking change. */
 const publishedCause = v.pipe(v.string(), v.minLength(1, 'expected a cause such as feed'));
 
 export const advertMetadata = v.object({
-  /** `<partnerAccount>/<generation>/<advertId>/<sequence>`: what subscribers dedupe on. */
+  /** `<partnerAccount>/<generation>/<advertId>/<sequence>`; subscribers deduplicate by it. */
   eventId: v.string(),
   schemaVersion: version,
   partnerAccount: partnerAccountName,
   generation,
-  /** 1, 2, 3 … for each advert and generation, without a hole in the end. */
+  /** 1, 2, 3 … for each advert and generation, without a gap once all events have arrived. */
   sequence: wholeNumber(1),
-  /** When the page that named the advert was received. */
+  /** When the page that listed the advert was received. */
   listedAt: instant,
-  /** When the answer with this status was received. */
+  /** When the service's answer with this status was received. */
   observedAt: instant,
   /** One of `causes`; more may be added. */
   cause: publishedCause,
-  /** The same for everything that came of one page of the feed. */
+  /** The same value for all events of one page of the feed. */
   correlationId: v.string(),
-  /** W3C Trace Context, by the setting `tracing`. One that is not valid is ignored: tracing must not cost an event. */
+  /**
+   * W3C Trace Context, with the setting `tracing`. An invalid value is ignored, because tracing must not cause the loss
+   * of an event.
+   */
   traceparent: v.optional(v.fallback(v.string(), '')),
 });
 
 export const previousStatus = v.nullable(status);
 
-/** By the setting `eventFields`. */
+/** Only with the setting `eventFields`. */
 export const copiedFields = {
-  /** Values of the advert by their paths. */
+  /** Values of the advert, by path. */
   fields: v.optional(v.record(v.string(), v.unknown())),
-  /** Paths whose values had no room, or cannot be copied as they are. */
+  /** Paths whose values did not fit, or cannot be copied exactly. */
   fieldsLeftOut: v.optional(v.array(v.string())),
 } as const;
 
@@ -63,11 +69,11 @@ const authorizationMetadata = v.object({
   schemaVersion: version,
   partnerAccount: partnerAccountName,
   generation,
-  /** When it was noticed. */
+  /** When the bridge noticed it. */
   observedAt: instant,
 });
 
-/** In words a program can compare; more may be added. */
+/** Fixed words that a program can compare; more may be added. */
 export const stopReasons = ['refresh-token-rejected', 'scope-insufficient', 'disconnected'] as const;
 export type StopReason = (typeof stopReasons)[number];
 
@@ -77,7 +83,7 @@ const statusChangedDetail = v.object({ metadata: advertMetadata, data: statusCha
 const unavailableDetail = v.object({ metadata: advertMetadata, data: unavailableData });
 const authorizationDetail = v.object({ metadata: authorizationMetadata, data: authorizationData });
 
-/** The objects inside events, by the names that code generators give their types. */
+/** The objects inside events, under the names that code generators use for their types. */
 export const parts = {
   AdvertMetadata: advertMetadata,
   AdvertStatusChangedDetail: statusChangedDetail,
@@ -99,16 +105,16 @@ export const envelopeOf = <const T extends string, const D extends v.GenericSche
     time: instant,
     resources: v.array(v.string()),
     detail,
-    // EventBridge adds these; what comes from a webhook or a file does not have them.
+    // EventBridge adds these fields; events from a webhook or a file do not have them.
     version: v.optional(v.string()),
     id: v.optional(v.string()),
     account: v.optional(v.string()),
     region: v.optional(v.string()),
-    /** Of an event that an archive replays. */
+    /** Set on an event that an archive replays. */
     'replay-name': v.optional(v.string()),
   });
 
-/** One schema for each detail type, of the whole envelope. */
+/** The schema of the whole envelope, for each detail type. */
 export const envelopes = {
   [detailTypes.statusChanged]: envelopeOf(detailTypes.statusChanged, statusChangedDetail),
   [detailTypes.unavailable]: envelopeOf(detailTypes.unavailable, unavailableDetail),

@@ -1,4 +1,4 @@
-/** The feeds of changed objects: all that tells one from another. What another one takes: "A feed" in CONTRIBUTING.md. */
+/** The feeds of changed objects, with everything in which they differ. How to add one: "A feed" in CONTRIBUTING.md. */
 import type * as v from 'valibot';
 import { detailTypes, orderDetailTypes } from './names.ts';
 import { advert } from './partner-service.ts';
@@ -9,26 +9,26 @@ export interface Feed {
   readonly path: string;
   /** Path of one of its objects. */
   pathOf(id: string): string;
-  /** What the service answers for one of its objects. */
+  /** Schema of the service's answer for one object. */
   readonly answer: v.GenericSchema<unknown, { readonly data: ObjectAnswer }>;
-  /** What an object is called, in `resources` of its events and in messages to people. */
+  /** Word for an object, in the `resources` of its events and in messages to people. */
   readonly object: string;
   /** Field of its events' data that holds the ID. */
   readonly idField: string;
   readonly detailTypes: { readonly statusChanged: string; readonly unavailable: string };
   /**
-   * Polled only where the setting `feeds` names it. That the service refuses it (401, 403) is a fault of this feed alone: it
-   * stops or pauses no partner account and opens no circuit, for the adverts would stand still with it.
+   * Polled only if the setting `feeds` lists it. If the service refuses this feed (401, 403), only this feed fails: no
+   * partner account is stopped or paused and no circuit opens, because that would also stop the adverts.
    */
   readonly isOptional: boolean;
   /**
-   * The object in keys of histories, message groups and event IDs, which all feeds of a partner account share: unlike any key
-   * of another feed, and never changed.
+   * The object's part in keys of histories, message groups and event IDs. All feeds of a partner account share these,
+   * so the key must differ from the keys of all other feeds, and must never change.
    */
   keyOf(id: string): string;
 }
 
-/** What the bridge needs of an object: which one it is, and its status. */
+/** The fields of an object that the bridge needs: its ID and its status. */
 interface ObjectAnswer {
   readonly id: number | string;
   readonly status: string;
@@ -48,8 +48,8 @@ export const advertsFeed: Feed = {
 };
 
 /**
- * Assumed, all of it: the service announces an orders feed that works like that of adverts, and shows nothing of it. Not for
- * production before the service has published it.
+ * All of this is assumed: the service has announced an orders feed that works like the adverts feed, but has not
+ * documented it. Not for production until the service has published it.
  *
  * @see partner-api.md §4.8
  */
@@ -57,7 +57,7 @@ const ordersFeed: Feed = {
   name: 'orders',
   path: '/api/partner/status/orders',
   pathOf: (orderId) => `/api/partner/orders/${orderId}`,
-  answer: advert, // Assumed to be of the same shape.
+  answer: advert, // Assumed to have the same shape.
   object: 'order',
   idField: 'orderId',
   detailTypes: orderDetailTypes,
@@ -70,16 +70,16 @@ export type FeedName = (typeof feedNames)[number];
 
 export const feeds: Readonly<Record<FeedName, Feed>> = { adverts: advertsFeed, orders: ordersFeed };
 
-/** What is polled where the setting `feeds` is not given. */
+/** The feeds that are polled without the setting `feeds`. */
 export const defaultFeeds: readonly FeedName[] = ['adverts'];
 
-/** @returns undefined for a feed that this bridge does not have: a newer one may have stored its state */
+/** @returns undefined for a feed that this version does not know: a newer version may have stored its state */
 export const feedNamed = (name: string): Feed | undefined =>
   Object.values(feeds).find((feed) => feed.name === name);
 
-/** The detail types of all that a bridge with these feeds publishes. */
+/** All detail types that a bridge with these feeds publishes. */
 export const detailTypesOf = (names: readonly FeedName[] = defaultFeeds): string[] =>
   names.flatMap((name) => Object.values(feeds[name].detailTypes));
 
-/** Page size asked for: the most that the service gives (partner-api.md §8). */
+/** Requested page size: the service's maximum (partner-api.md §8). */
 export const pageLimit = 1000;

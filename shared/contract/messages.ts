@@ -1,4 +1,4 @@
-/** What stands in the queue between drain and fan-out, and in the dead-letter queue. */
+/** The messages in the queue between drain and fan-out, and in the dead-letter queue. */
 import * as v from 'valibot';
 import {
   advertId,
@@ -15,38 +15,38 @@ import { feedNames } from './feeds.ts';
 import { traceparentPattern } from './traceparent.ts';
 
 /**
- * How often a queue hands a message out before it moves it to the dead letters by itself, without noting the event that
- * is owed, so it must never come to that. The most that SQS takes is 1,000.
+ * Number of receives after which a queue itself moves a message to the dead-letter queue. This must never happen,
+ * because the owed event would not be recorded. 1,000 is SQS's maximum.
  *
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html
  */
 export const maxReceiveCount = 1_000;
 
-/** One advert, or other object, that a page of a feed named. */
+/** One advert, or other object, that a page of a feed listed. */
 export const changedAdvert = v.object({
   form,
   /**
-   * `<readId>:<advertId>`, fresh for every page read, also its deduplication ID. Fan-out finds its own work again
-   * by it, so it stays the same when the message is delivered or redriven again (a message ID does not).
+   * `<readId>:<advertId>`, new for every page read; also the deduplication ID. Fan-out recognises its own writes by
+   * this key, so the key stays the same over redeliveries and redrives (a message ID does not).
    */
   key: v.pipe(v.string(), v.minLength(3), v.maxLength(128)),
   partnerAccount: partnerAccountName,
   generation,
   feed: v.picklist(feedNames, 'expected a feed that this bridge has'),
-  /** ID of the object that changed, whichever feed named it. */
+  /** ID of the changed object, of whichever feed. */
   advertId,
   listedAt: instant,
   cause,
   /** The readId of the page. */
   correlationId: v.string(),
-  /** Goes into the event as it is. One that is not valid is left out: tracing must not cost an event. */
+  /** Copied into the event. An invalid value is left out, because tracing must not cause the loss of an event. */
   traceparent: v.optional(v.fallback(v.optional(v.pipe(v.string(), v.regex(traceparentPattern))), undefined)),
 });
 export type ChangedAdvert = v.InferOutput<typeof changedAdvert>;
 
 /**
- * What a message was about as far as its body tells: for whoever looks at its dead letter, and for the order of an advert's
- * messages. So these fields stay what they are in every form.
+ * What a message is about, as far as its body can be read: for people who look at its dead letter, and for the order of
+ * an advert's messages. These fields must therefore stay the same in every form.
  */
 const subject = v.object({
   partnerAccount: v.fallback(v.nullable(partnerAccountName), null),
@@ -54,7 +54,10 @@ const subject = v.object({
 });
 export type Subject = v.InferOutput<typeof subject>;
 
-/** A body of the queue: a message, or why it is none. Another version of the bridge may have written it. */
+/**
+ * The body of a queue message: a valid message, or the reason why it is invalid. Another version of the bridge may have
+ * written it.
+ */
 export function messageIn(body: string): MessageRead {
   try {
     return { message: checkedJson(changedAdvert, body, 'message') };
@@ -76,24 +79,24 @@ function subjectOf(body: string): Subject {
   }
 }
 
-/** Why a message is here, for a person and for a redrive. */
+/** A dead letter: says for a person and for a redrive why the message was given up. */
 export const deadLetter = v.object({
   form,
   partnerAccount: v.nullable(partnerAccountName),
-  /** As it was listed: a malformed ID is here for being no ID, the first one of its page. At most 256 characters. */
+  /** The ID as listed; in a dead letter for malformed IDs, the first one of the page. At most 256 characters. */
   advertId: v.nullable(v.string()),
-  /** Which feed listed malformed IDs; absent: adverts. */
+  /** The feed that listed malformed IDs; absent: adverts. */
   feed: v.exactOptional(v.picklist(feedNames)),
-  /** How many malformed IDs of one page the letter stands for, and counts for in the books; absent: 1. */
+  /** Number of malformed IDs of one page that this dead letter represents, also in the books; absent: 1. */
   count: v.exactOptional(wholeNumber(1)),
   /** The kind of fault, such as `contract-broken` (see shared/domain/faults.ts), or `malformed-id`. */
   fault: v.string(),
-  /** In words, without secrets. */
+  /** The reason in words, without secrets. */
   reason: v.string(),
   at: instant,
   /** How often the message had been delivered. */
   receives: v.number(),
-  /** What a redrive sends again; `null` where there is nothing to send. */
+  /** The message that a redrive sends again; `null` if there is nothing to send. */
   message: v.nullable(changedAdvert),
 });
 export type DeadLetter = v.InferOutput<typeof deadLetter>;

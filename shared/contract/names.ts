@@ -1,17 +1,17 @@
 /**
- * Every name that somebody outside one file relies on: other teams, dashboards, the command line, the stack.
- * Nothing here may change without a release note; `infra`, `functions` and `cli` all import it from here.
+ * All names on which code or people outside one file rely: other teams, dashboards, the command line, the stack. A
+ * change here needs a release note. `infra`, `functions` and `cli` import the names from here.
  */
 
-/** Of the stack that this repository deploys, and of its bridge. */
+/** Name of the stack that this repository deploys, and of its bridge. */
 export const stackName = 'AdvertBridge';
 
 /** `source` of every event on the bus. */
 export const eventSource = 'advert-bridge';
 
 /**
- * What the fixed names of a bridge begin with, so that bridges in one AWS account and region share none: its own name. Bridges had
- * no name at first; `AdvertBridge` keeps the names of those.
+ * Prefix of a bridge's fixed names: the name of the bridge, so that bridges in the same AWS account and region do not
+ * share names. `AdvertBridge` keeps the prefix from the time when bridges had no name.
  */
 export const namePrefixOf = (bridgeName: string): string =>
   bridgeName === stackName ? eventSource : bridgeName;
@@ -24,7 +24,7 @@ export const detailTypes = {
   authorizationRestored: 'PartnerAuthorizationRestored',
 } as const;
 
-/** Of the orders feed, which is assumed: they may change until the service has published it. */
+/** Detail types of the orders feed, which is assumed: they may change until the service has published the feed. */
 export const orderDetailTypes = {
   statusChanged: 'OrderStatusChanged',
   unavailable: 'OrderUnavailable',
@@ -53,12 +53,12 @@ export const outputs = {
   refreshTokenScheduleName: 'RefreshTokenScheduleName',
   /** Only with the setting `auditSample`. */
   auditScheduleName: 'AuditScheduleName',
-  /** Of the bridge, which its fixed names carry. */
+  /** Name of the bridge, which is part of its fixed names. */
   bridgeName: 'BridgeName',
   partnerBaseUrl: 'PartnerBaseUrl',
-  /** Of Advert Bridge, as in package.json, when the stack was deployed. */
+  /** Version of Advert Bridge (package.json) with which the stack was deployed. */
   version: 'Version',
-  /** What to run after a deployment: the CDK prints the outputs at its end. */
+  /** The command to run after a deployment; the CDK prints it with the outputs. */
   doctor: 'Doctor',
 } as const;
 
@@ -73,10 +73,10 @@ export const secretNamesOf = (prefix: string): SecretNames => ({
   partnerAccountPrefix: `${prefix}/partner-accounts/`,
 });
 
-/** Of the bridge `AdvertBridge`; also what messages of an embedded bridge call its secrets. */
+/** Names of the secrets of the bridge `AdvertBridge`; messages of an embedded bridge use them too. */
 export const secretNames = secretNamesOf(eventSource);
 
-/** Whether `text`, a message, is about the secret of a bridge's application, or about those of partner accounts. */
+/** Whether the message `text` is about the secret of a bridge's application, or about those of partner accounts. */
 export const isAboutSecret = (text: string, secret: keyof SecretNames): boolean =>
   (secret === 'application' ? /\bsecret \S+\/application\b/ : /\bsecret \S+\/partner-accounts\//).test(text);
 
@@ -84,46 +84,46 @@ export const metricsNamespace = 'AdvertBridge';
 
 /** Metrics are for the bridge as a whole: one per partner account would cost $0.30 a month each. */
 export const metrics = {
-  /** Seconds since the feed that waited longest was last read to its end; once a drain run. */
+  /** Seconds since the feed that waited longest was last read to its end; emitted once per drain run. */
   feedLagSeconds: 'FeedLagSeconds',
-  /** Partner accounts that wait for a person; once a drain run, while there are any. */
+  /** Partner accounts that need manual reauthorization; emitted once per drain run, only when non-zero. */
   stoppedPartnerAccounts: 'StoppedPartnerAccounts',
   listed: 'Listed',
   events: 'Events',
   unchanged: 'Unchanged',
   coalesced: 'Coalesced',
   unavailable: 'Unavailable',
-  /** Of the two above, those of a change that was listed more than five minutes before ({@link lateAfterSeconds}). */
+  /** The part of the two counts above whose change was listed more than five minutes earlier ({@link lateAfterSeconds}). */
   lateEvents: 'LateEvents',
   deadLettered: 'DeadLettered',
-  /** Messages put aside, outside the queue, until their partner account may be polled again. */
+  /** Messages that were parked outside the queue until their partner account may be polled again. */
   parked: 'Parked',
-  /** Deliveries beyond the first of a message. */
+  /** Repeated deliveries of messages (all but the first). */
   redelivered: 'Redelivered',
-  /** Cursors that the service rejected, so that reading started over from a time. */
+  /** Cursors that the service rejected, so that the drain started over from a time. */
   cursorResets: 'CursorResets',
-  /** Faults that only a person can mend: wrong client secret, wrong base URL, a cursor that does not move. */
+  /** Faults that need manual action: wrong client secret, wrong base URL, a cursor that does not move. */
   needsAttention: 'NeedsAttention',
   /** The circuit opened: the service blocked this address. */
   circuitOpened: 'CircuitOpened',
   /** The service asked for a longer pause than `maxPauseSeconds`. */
   pauseCapped: 'PauseCapped',
-  /** Adverts found by the daily audit whose latest event does not say what the service says; each quarter of an hour. */
+  /** Adverts for which the daily audit found that the latest event differs from the service; emitted every 15 minutes. */
   auditDifferences: 'AuditDifferences',
 } as const;
 
 export type MetricName = (typeof metrics)[keyof typeof metrics];
 
 /**
- * A feed that was not read to its end for longer raises `NoSuccessfulDrain`, and `status` names it: five polls, at the
- * longest `pollSeconds`.
+ * If a feed was not read to its end for longer than this, `NoSuccessfulDrain` goes off and `status` reports the feed.
+ * The value is five polls at the longest `pollSeconds`.
  */
 export const maxLagSeconds = 300;
 
-/** An event later than this after the feed listed its change counts as late. */
+/** An event counts as late if it is published later than this after the feed listed its change. */
 export const lateAfterSeconds = 300;
 
-/** Alarm names are also the headings of docs/operate/runbook.md (a test keeps that). */
+/** Alarm names are also the headings of docs/operate/runbook.md (checked by a test). */
 export const alarms = {
   deadLetters: 'DeadLetters',
   noSuccessfulDrain: 'NoSuccessfulDrain',
@@ -135,9 +135,9 @@ export const alarms = {
   auditDifferences: 'AuditDifferences',
 } as const;
 
-/** What an alarm is called in a bridge, such as `FunctionErrors-FanOut`; undefined for one that is not of this bridge. */
+/** The name of an alarm within its bridge, such as `FunctionErrors-FanOut`; undefined for an alarm of another bridge. */
 export function alarmOfBridge(alarmName: string, bridgeName: string): string | undefined {
   const rest = alarmName.startsWith(`${bridgeName}-`) ? alarmName.slice(bridgeName.length + 1) : '';
-  // A bridge `Shop-2` beside `Shop` has other headings after `Shop-`.
+  // The alarms of a bridge `Shop-2` also begin with `Shop-`, but no known alarm name follows.
   return Object.values(alarms).some((heading) => `${rest}-`.startsWith(`${heading}-`)) ? rest : undefined;
 }

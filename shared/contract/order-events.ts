@@ -13,7 +13,7 @@ const unavailableData = v.object({ orderId: objectId, status: v.null(), previous
 const statusChangedDetail = v.object({ metadata: orderMetadata, data: statusChangedData });
 const unavailableDetail = v.object({ metadata: orderMetadata, data: unavailableData });
 
-/** The objects inside these events, by the names that code generators give their types. */
+/** The objects inside these events, under the names that code generators use for their types. */
 export const orderParts = {
   OrderMetadata: orderMetadata,
   OrderStatusChangedDetail: statusChangedDetail,
@@ -22,7 +22,7 @@ export const orderParts = {
   OrderUnavailableData: unavailableData,
 } as const;
 
-/** One schema for each detail type, of the whole envelope. */
+/** The schema of the whole envelope, for each detail type. */
 export const orderEnvelopes = {
   [orderDetailTypes.statusChanged]: envelopeOf(orderDetailTypes.statusChanged, statusChangedDetail),
   [orderDetailTypes.unavailable]: envelopeOf(orderDetailTypes.unavailable, unavailableDetail),

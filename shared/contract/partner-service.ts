@@ -1,12 +1,15 @@
 /**
- * What the partner service answers.
+ * Schemas of the partner service's answers.
  *
  * @see docs/partner-api.md
  */
 import * as v from 'valibot';
 import { status } from './checks.ts';
 
-/** It goes back in the request's line, of which servers take some 8 KB; and it is stored with each page. */
+/**
+ * The limit is needed because the cursor is stored with each page and sent in the request line, which servers limit to
+ * about 8 KB.
+ */
 const maxCursorBytes = 4_096;
 const cursor = v.pipe(
   v.string(),
@@ -15,7 +18,7 @@ const cursor = v.pipe(
   v.maxBytes(maxCursorBytes, `expected at most ${maxCursorBytes} bytes`),
 );
 
-/** Whether a stored cursor can be sent: it may have been edited by hand, or come from an older bridge. */
+/** Whether a stored cursor can be sent. It may have been edited manually, or written by an older bridge. */
 export const isCursor = (text: string): boolean => v.is(cursor, text);
 
 /**
@@ -29,7 +32,7 @@ export const feedPage = v.object({
 });
 export type FeedPage = v.InferOutput<typeof feedPage>;
 
-/** An advert, of which only what the bridge needs is checked. */
+/** An advert. Only the fields that the bridge needs are checked. */
 export const advert = v.object({
   data: v.object({
     id: v.union([v.pipe(v.number(), v.integer()), v.pipe(v.string(), v.digits())], 'expected an integer'),
@@ -43,18 +46,18 @@ const seconds = v.pipe(
     v.number(),
     v.pipe(v.string(), v.regex(/^\s*\d{1,10}(\.\d+)?\s*$/, 'expected seconds'), v.transform(Number)),
   ]),
-  // A token that the service returns again in its last second has 0 left.
+  // 0 is valid: the service may return a token again in its last second.
   v.minValue(0, 'expected 0 or more seconds'),
   v.maxValue(1e10),
 );
 
-/** What may stand in an HTTP header. */
+/** Characters that are allowed in an HTTP header. */
 const accessToken = v.pipe(
   v.string(),
   v.regex(/^[\x21-\x7e]{1,8192}$/, 'expected 1 to 8192 visible ASCII characters'),
 );
 
-/** Sent only inside JSON, so it may be any text that comes back from a store as it went in. */
+/** Sent only inside JSON, so it may be any text that every store returns unchanged. */
 const refreshToken = v.pipe(
   v.string(),
   v.maxLength(8192, 'expected 1 to 8192 characters'),
@@ -62,12 +65,18 @@ const refreshToken = v.pipe(
   v.check(fitsSecret, 'expected at most 16384 bytes in JSON'),
 );
 
-/** A secret of Secrets Manager has 64 KB, for both tokens and a scope, as JSON, where a character may take six bytes. */
+/**
+ * A secret in Secrets Manager has at most 64 KB for both tokens and a scope, as JSON, in which one character may take
+ * six bytes.
+ */
 function fitsSecret(text: string): boolean {
   return Buffer.byteLength(JSON.stringify(text)) <= 16_384;
 }
 
-/** RFC 6749 §3.3, with any number of spaces, for it is shown to people: nothing that a terminal would act upon. */
+/**
+ * RFC 6749 §3.3, with any number of spaces. The scope is shown to people, so it must not contain terminal control
+ * characters.
+ */
 const scope = v.pipe(
   v.string(),
   v.maxLength(1024, 'expected at most 1024 characters'),
@@ -75,8 +84,8 @@ const scope = v.pipe(
 );
 
 /**
- * An answer of the token endpoint. A fault in one field may not cost a new refresh token that stands beside it,
- * so each field that is missing or makes no sense is `undefined`: then what was before stays.
+ * An answer of the token endpoint. An invalid field must not cause the loss of a new refresh token in the same answer.
+ * So each missing or invalid field becomes `undefined`, and its previous value is kept.
  */
 export const tokenAnswer = v.object({
   access_token: v.fallback(v.optional(accessToken), undefined),
@@ -87,7 +96,7 @@ export const tokenAnswer = v.object({
 });
 export type TokenAnswer = v.InferOutput<typeof tokenAnswer>;
 
-/** What is wrong in a field that need not be there costs that field only: the code beside it still counts. */
+/** An invalid optional field is only left out, so that the error code in the same body still counts. */
 const text = v.fallback(v.optional(v.string()), undefined);
 const flaw = v.object({
   field: v.optional(v.string()),
@@ -106,8 +115,8 @@ const problem = v.object({
 export type Problem = v.InferOutput<typeof problem>;
 
 /**
- * The error bodies known for services of this kind; docs/partner-api.md shows only the code and the message. They are told
- * apart by shape, the first that fits wins.
+ * The error bodies known for services of this kind; docs/partner-api.md shows only the code and the message. They are
+ * distinguished by shape; the first match wins.
  */
 export const errorBodies = {
   /** `{"data":{"error":{…}}}` */

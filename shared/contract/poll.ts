@@ -1,8 +1,8 @@
-/** What an operator asks the drain function for, and what it answers. */
+/** The request of the command `poll` to the drain function, and its answer. */
 import * as v from 'valibot';
 import { partnerAccountName } from './checks.ts';
 
-/** Any other event, the schedule's for one, asks for what the schedule asks for. */
+/** Any other event is treated like the schedule's event. */
 export const pollEvent = v.object({
   action: v.literal('poll'),
   /** Default: every partner account that may be polled. */
@@ -15,14 +15,14 @@ export const pollAnswer = v.object({
     v.object({
       partnerAccount: v.string(),
       feed: v.string(),
-      /** See PollReport in functions/drain/poll-feed.ts. Open, for the function may be of another version. */
+      /** See PollReport in functions/drain/poll-feed.ts. An open string, because the function may have another version. */
       end: v.string(),
       pages: v.number(),
-      /** IDs that the pages named. */
+      /** Number of IDs on the pages. */
       listed: v.number(),
-      /** Who is reading the feed, where it was `held`. */
+      /** For `held`: the process that is reading the feed. */
       by: v.exactOptional(v.string()),
-      /** One of shared/domain/faults.ts, and what happened, where it ended in a `fault`. */
+      /** For `fault`: the kind of fault (shared/domain/faults.ts) and what happened. */
       fault: v.exactOptional(v.string()),
       reason: v.exactOptional(v.string()),
     }),
@@ -31,7 +31,7 @@ export const pollAnswer = v.object({
     v.object({
       partnerAccount: v.string(),
       reason: v.string(),
-      /** When it is polled again by itself; ISO 8601, absent where a person has to act. */
+      /** When the feed is polled again automatically; ISO 8601, absent if manual action is needed. */
       until: v.exactOptional(v.string()),
     }),
   ),

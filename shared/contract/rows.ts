@@ -1,11 +1,14 @@
-/** Stored rows, checked when they are read: a row edited by hand must not become an event, or stop everybody's round. */
+/**
+ * Schemas of stored rows. Rows are checked when read, because a manually edited row must not become an event or stop
+ * the round of all accounts.
+ */
 import * as v from 'valibot';
 import { form, partnerAccountName, status, wholeNumber } from './checks.ts';
 import { generation } from './events.ts';
 
-/** What messages call the row of a partner account: the place of its {@link ShapeError}. */
+/** Name of a partner account's row in messages: the place of its {@link ShapeError}. */
 export const accountPlace = (name: string | undefined): string => `partner account ${name}`;
-/** The same for a feed. @param feed none: what the places of all feeds of the account begin with */
+/** The same for a feed. @param feed if absent: the common prefix of the places of all the account's feeds */
 export const feedPlace = (partnerAccount: string, feed = ''): string =>
   `state of feed ${partnerAccount}/${feed}`;
 
@@ -13,7 +16,7 @@ const text = v.pipe(v.string(), v.minLength(1, 'expected some text'));
 /** Ms since 1970. */
 const moment = v.pipe(v.number(), v.finite('expected a time in milliseconds'));
 
-/** The history of one advert. See shared/ports/advert-histories.ts for what each field is for. */
+/** The history of one advert; the fields are described in shared/ports/advert-histories.ts. */
 export const advertRow = v.object({
   form,
   sequence: wholeNumber(0),
@@ -27,7 +30,7 @@ export const advertRow = v.object({
   version: wholeNumber(1),
 });
 
-/** Where reading one feed has come to. See shared/ports/feed-states.ts. Fields of a newer bridge stay. */
+/** How far one feed has been read; described in shared/ports/feed-states.ts. Fields that a newer bridge added are kept. */
 export const feedState = v.looseObject({
   form,
   partnerAccount: partnerAccountName,
@@ -46,7 +49,7 @@ export const feedState = v.looseObject({
   needsPerson: v.exactOptional(v.boolean()),
 });
 
-/** Somebody wants nothing to be asked of the service. See shared/domain/operator-pause.ts. */
+/** An operator's pause; described in shared/domain/operator-pause.ts. */
 const operatorPause = v.looseObject({
   who: text,
   since: moment,
@@ -54,7 +57,10 @@ const operatorPause = v.looseObject({
   reason: v.exactOptional(text),
 });
 
-/** What is known of a partner account apart from its secret. See shared/domain/partner-account.ts. Fields of a newer bridge stay. */
+/**
+ * A partner account without its secret; described in shared/domain/partner-account.ts. Fields that a newer bridge added
+ * are kept.
+ */
 export const partnerAccountRow = v.looseObject({
   form,
   name: partnerAccountName,

@@ -1,13 +1,13 @@
 /**
- * The two kinds of secret. What is read from them goes into a {@link Secret} at once, so that it prints as
- * `[redacted]` wherever it ends up.
+ * The two kinds of secret. Values read from them are wrapped into a {@link Secret} at once, so that they always print
+ * as `[redacted]`.
  */
 import * as v from 'valibot';
 import { form, instant } from './checks.ts';
 
 const filled = v.pipe(v.string(), v.trim(), v.minLength(1, 'expected a non-empty string'));
 
-/** Kept to the last character, as the service gave it; spaces belong to it. */
+/** Kept exactly as the service gave it, including spaces. */
 const exact = v.pipe(
   v.string(),
   v.check((text) => text.trim() !== '', 'expected a non-empty string'),
@@ -21,9 +21,9 @@ export const partnerAccountSecret = v.object({
   form,
   accessToken: filled,
   refreshToken: exact,
-  /** As granted, space separated. */
+  /** The granted scope, separated by spaces. */
   scope: v.string(),
-  /** By the clock of the bridge, from the arrival of the answer less the round trip. */
+  /** Expiry by the bridge's clock, counted from the arrival of the answer minus the round trip. */
   expiresAt: instant,
   /** When the service returned this pair. */
   obtainedAt: instant,

@@ -15,7 +15,7 @@ export const partnerBaseUrl = v.pipe(
 );
 
 function isBaseUrl(text: string): boolean {
-  // What a URL parser forgives would stand in every request.
+  // A URL parser accepts some malformed URLs, and the malformed text would be in every request.
   if (/[?#\s]/.test(text)) return false;
   const url = URL.parse(text);
   if (!url || url.username || url.password || url.search || url.hash) return false;
@@ -23,12 +23,12 @@ function isBaseUrl(text: string): boolean {
   return url.protocol === 'http:' && isLoopback(url.hostname);
 }
 
-/** Whether a host name of a URL is this machine. */
+/** Whether the host name of a URL is this machine. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
-/** A number in [least, most], given as such or as text. An empty text is a fault, not a zero. */
+/** A number in [least, most], given as a number or a string. An empty string is a fault, not a zero. */
 const numberBetween = (least: number, most: number, what: string) => {
   const expected = `expected ${what} from ${least} to ${most}`;
   return v.pipe(
@@ -53,7 +53,7 @@ const language = v.pipe(
 );
 
 const expectedBoolean = 'expected true or false';
-/** Given as such or as text. */
+/** Given as a boolean or a string. */
 const trueOrFalse = v.pipe(
   v.union([v.boolean(), v.picklist(['true', 'false'])], expectedBoolean),
   v.transform((given) => given === true || given === 'true'),
@@ -74,7 +74,10 @@ const list = <S extends v.GenericSchema<string, string>>(item: S, expected: stri
     v.array(item),
   );
 
-/** A list that a function gets as text, in its environment: an empty one could not be read there. */
+/**
+ * A list that a function receives as a string in its environment; it must not be empty, because an empty variable
+ * counts as missing.
+ */
 const filledList = (item: v.GenericSchema<string, string>, expected: string) =>
   v.pipe(list(item, expected), v.minLength(1, expected));
 
@@ -98,32 +101,40 @@ const feedList = v.pipe(
 
 /** Settings that every kind of bridge has. */
 export const bridgeSettings = {
-  /** How often the feed is asked, in seconds. Below 60 one scheduled run asks several times. */
+  /** Seconds between two polls of a feed. Below 60, one scheduled run polls several times. */
   pollSeconds: v.optional(wholeBetween(1, 60, 'whole seconds'), 60),
-  /** The rate budget of the whole bridge, all functions together. */
+  /** Request rate of the whole bridge, all functions together. */
   maxRequestsPerSecond: v.optional(numberBetween(0.1, 100_000, 'requests a second'), 10),
   /** Which feeds are polled. Default: adverts alone. */
   feeds: v.optional(feedList),
   requiredScope: v.optional(scope, 'v2 read write'),
   acceptLanguage: v.optional(language),
-  /** How far a new `since` lies before the moment it is derived from; must exceed the delay after which a
-   * change is visible in the feed (docs/partner-api.md). */
+  /**
+   * How far a new `since` lies before the moment from which it is computed; must exceed the delay after which a change
+   * is visible in the feed (docs/partner-api.md).
+   */
   overlapSeconds: v.optional(wholeBetween(10, 86_400, 'whole seconds'), 300),
-  /** How long after a "not found" an advert is looked at again before it is published as unavailable; 0: at once. */
+  /**
+   * After a "not found", how long to wait before fetching the advert again and publishing it as unavailable; 0: publish
+   * at once.
+   */
   confirmUnavailableSeconds: v.optional(wholeBetween(0, 900, 'whole seconds'), 30),
-  /** How long an address block is respected before one request tries again. */
+  /** How long the bridge sends nothing after the service has blocked its address; then one trial request follows. */
   circuitSeconds: v.optional(wholeBetween(1, 86_400, 'whole seconds'), 1800),
-  /** The longest pause that the service can ask for (429 or 503 with Retry-After); then one attempt asks again. */
+  /**
+   * The longest pause that the bridge accepts from the service (429 or 503 with Retry-After); after it, one request
+   * follows.
+   */
   maxPauseSeconds: v.optional(wholeBetween(1, 86_400, 'whole seconds'), 3600),
-  /** Paths in an advert whose values its events carry. */
+  /** Paths in an advert whose values are copied into its events. */
   eventFields: v.optional(fieldPaths),
-  /** Events are published only where an advert comes to one of these statuses or leaves one. */
+  /** Events are published only if an advert enters or leaves one of these statuses. */
   publishStatuses: v.optional(statuses),
   /** Events about adverts are published only for these partner accounts. */
   publishPartnerAccounts: v.optional(
     filledList(partnerAccountName, 'expected names of partner accounts separated by commas'),
   ),
-  /** How many adverts of each partner account are compared with the service a day; 0: none. */
+  /** How many adverts of each partner account are compared with the service per day; 0: none. */
   auditSample: v.optional(wholeBetween(0, 100_000, 'a whole number'), 0),
   /** Whether messages and events carry a `traceparent` (W3C Trace Context). */
   tracing: v.optional(trueOrFalse, false),
@@ -134,7 +145,7 @@ const tableName = v.pipe(v.string(), v.regex(/^[\w.-]{3,255}$/, 'expected the na
 /** Settings of a stack. */
 export const stackSettings = v.object({
   partnerBaseUrl,
-  /** A second bridge in an AWS account and region has another one, and another `busName`. */
+  /** A second bridge in the same AWS account and region needs a different one, and a different `busName`. */
   stackName: v.optional(
     v.pipe(
       v.string(),
@@ -156,14 +167,14 @@ export const stackSettings = v.object({
     ),
     'adverts',
   ),
-  /** AWS accounts whose teams may put rules of their own on the bus. */
+  /** AWS accounts whose teams may put their own rules on the bus. */
   subscriberAccounts: v.optional(
     v.pipe(
       list(
         v.pipe(v.string(), v.regex(/^\d{12}$/, 'expected 12-digit AWS account IDs')),
         'expected AWS account IDs separated by commas',
       ),
-      // The policy of a bus has 10 KB; two statements name each.
+      // The policy of a bus may have 10 KB, and it contains each account twice.
       v.maxLength(100, 'expected at most 100 AWS account IDs; organizationId is for more'),
     ),
     [],
@@ -171,11 +182,11 @@ export const stackSettings = v.object({
   organizationId: v.optional(
     v.pipe(v.string(), v.regex(/^o-[a-z0-9]{10,32}$/, 'expected an organization ID such as o-a1b2c3d4e5')),
   ),
-  /** Names of restored tables, in place of those that the stack makes. */
+  /** Names of restored tables that replace the stack's own tables. */
   feedStateTable: v.optional(tableName),
   advertStatusTable: v.optional(tableName),
   alarmEmail: v.optional(v.pipe(v.string(), v.email('expected an email address'))),
-  /** A topic that is there already, such as a pager's, gets every alarm and its end. */
+  /** An existing topic, such as a pager's, that receives every alarm and its end. */
   alarmTopicArn: v.optional(
     v.pipe(
       v.string(),
@@ -187,10 +198,10 @@ export const stackSettings = v.object({
   ),
   /** Whether the stack has a CloudWatch dashboard, for $3 a month. */
   dashboard: v.optional(trueOrFalse, false),
-  /** `emulator` leaves out the resource types that an emulator does not know. */
+  /** `emulator` omits resource types that an emulator does not support. */
   target: v.optional(v.picklist(['aws', 'emulator'], 'expected aws or emulator'), 'aws'),
 });
 export type StackSettings = v.InferOutput<typeof stackSettings>;
 
-/** What the use cases take from the settings, in every world. */
+/** The settings that the use cases need, in every kind of bridge. */
 export type BridgeSettings = v.InferOutput<v.ObjectSchema<typeof bridgeSettings, undefined>>;

@@ -1,4 +1,4 @@
-/** Keys of the two DynamoDB tables: `infra` makes them, `shared/aws` uses them. */
+/** Keys of the two DynamoDB tables: `infra` creates the tables, `shared/aws` uses them. */
 
 /**
  * Feed-state table: `pk` is the kind of item, `sk` its name.
@@ -18,5 +18,8 @@ export const feedStateTable = { partitionKey: 'pk', sortKey: 'sk' } as const;
 export const parkedMarks = 'parked';
 export const parkedMessagesOf = (partnerAccount: string): string => `${parkedMarks}/${partnerAccount}`;
 
-/** Advert-status table: `pk` is partner account `/` generation `/` advert (of another feed's object its key), as in the event ID. */
+/**
+ * Advert-status table: `pk` is partner account `/` generation `/` advert ID (or the key of another feed's object), as
+ * in the event ID.
+ */
 export const advertStatusTable = { partitionKey: 'pk' } as const;
