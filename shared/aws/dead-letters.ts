@@ -21,16 +21,12 @@ export function sendDeadLetters(
 
 const outgoing = ({ id, letter }: Addressed): Outgoing => ({
   key: id,
-  body: JSON.stringify(letter).replace(refusedBySqs, escaped),
+  body: JSON.stringify(letter),
   // Hashed, for a malformed ID may hold what SQS does not allow here.
   groupId: digest(letter.partnerAccount, letter.advertId),
   // Not the key of the message: a message that was redriven and failed again is another letter, not a repetition.
   deduplicationId: digest(id),
 });
-
-/** SQS refuses what XML 1.0 has no character for; JSON leaves these two as they are. @see API_SendMessageBatch */
-const refusedBySqs = /[\ufffe\uffff]/g;
-const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16)}`;
 
 const digest = (...parts: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex');

@@ -58,7 +58,8 @@ describe('snapshot of a stack', () => {
     const row = { sequence: 3, status: 'active', position: '', owed: false, version: 1 };
     const envelopes = Array.from({ length: 25 }, (_, index) => {
       const seen = {
-        status: 'aktiv ä',
+        // The last two are well-formed text that SQS takes only as escapes.
+        status: 'aktiv ä \ufffe\uffff',
         previousStatus: null,
         sequence: 3,
         observedAt: 1_763_640_000_123 + index,
