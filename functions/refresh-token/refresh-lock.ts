@@ -43,7 +43,7 @@ export async function withRefreshLock<T>(
   }
 }
 
-/** Releases the lock if `holder` still has it. */
+/** Releases the lock if `holder` still has it. Never rejects: a lock that cannot be released expires by itself. */
 export async function releaseRefreshLock(
   accounts: PartnerAccounts,
   name: string,
@@ -53,5 +53,5 @@ export async function releaseRefreshLock(
     if (now.refreshing?.holder !== holder) return undefined;
     const { refreshing: _refreshing, ...rest } = now;
     return rest;
-  });
+  }).catch(() => undefined);
 }

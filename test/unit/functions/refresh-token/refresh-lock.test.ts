@@ -13,7 +13,7 @@ describe('the lock of a refresh', () => {
     await accounts.write({ name: 'main', generation: 1, connectedAt }, 0);
     const lockedBy = (holder: string) => ({ accounts, clock, newId: () => holder, settings: { lockMs } });
     const held = async () => (await accounts.read('main'))?.value.refreshing;
-    return { clock, lockedBy, held };
+    return { clock, accounts, lockedBy, held };
   }
 
   it('is held, under the name that the work is told, until the work has ended', async () => {
@@ -36,6 +36,29 @@ describe('the lock of a refresh', () => {
 
     expect(await held()).toBeUndefined();
   });
+
+  it.each([
+    ['the result', async () => 'done', 'done'],
+    ['the error', () => Promise.reject('on purpose'), 'on purpose'],
+  ])(
+    'that cannot be given back runs out by itself, and %s of the work is passed on',
+    async (_what, work, outcome) => {
+      const { clock, accounts, lockedBy, held } = await make();
+      const giveBackFails: typeof accounts = {
+        ...accounts,
+        write: (account, expected) =>
+          account.refreshing ? accounts.write(account, expected) : Promise.reject(new Error('throttled')),
+      };
+
+      const ended = withRefreshLock({ ...lockedBy('first'), accounts: giveBackFails }, 'main', work);
+
+      expect(await ended.catch((error: unknown) => error)).toBe(outcome);
+      clock.advance(lockMs + 1);
+      expect(await withRefreshLock(lockedBy('second'), 'main', async () => (await held())?.holder)).toBe(
+        'second',
+      );
+    },
+  );
 
   it('is refused, without any work done, while somebody else holds it, and where there is no account', async () => {
     const { lockedBy, held } = await make();
