@@ -53,10 +53,11 @@ function valueAt(value: unknown, path: string): unknown {
 
 /**
  * Whether the value can be copied as it was sent: it has no more than so many levels, and no whole number beyond 2^53,
- * which JavaScript has rounded when it read the answer.
+ * which JavaScript has rounded when it read the answer, and no number that is infinite by then.
  */
 function isExact(value: unknown, levels: number): boolean {
-  if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value);
+  if (typeof value === 'number')
+    return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value));
   if (typeof value !== 'object' || value === null) return true;
   return levels > 0 && Object.values(value).every((inner) => isExact(inner, levels - 1));
 }

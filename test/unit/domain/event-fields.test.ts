@@ -64,6 +64,15 @@ describe('the fields of an event', () => {
     });
   });
 
+  it('name what holds a number that is beyond any of JavaScript, and would be published as null', () => {
+    expect(
+      copyFields(JSON.parse('{"price":1e400,"of":[-1e400],"fair":1.5}'), ['price', 'of', 'fair']),
+    ).toEqual({
+      fields: { fair: 1.5 },
+      fieldsLeftOut: ['price', 'of'],
+    });
+  });
+
   it('have at most 8 KB in all', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.stringMatching(/^[a-z]{1,5}$/), fc.jsonValue()), (odd) => {
