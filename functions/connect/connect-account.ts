@@ -18,6 +18,7 @@ import type { TokenVault } from '../../shared/ports/token-vault.ts';
 import { publishOwedEvents } from '../refresh-token/account-writes.ts';
 import { releaseRefreshLock } from '../refresh-token/refresh-lock.ts';
 import type { CallOptions, RefreshDeps } from '../refresh-token/refresh-request.ts';
+import { storePair } from '../refresh-token/store-pair.ts';
 import { createTokenRequests } from '../refresh-token/token-requests.ts';
 import { pairOf, warnOfOddAnswer } from '../refresh-token/tokens.ts';
 import { connectedElsewhere, createConnectedRow, type Lock } from './connected-row.ts';
@@ -50,7 +51,7 @@ interface Exchanged {
 }
 
 export function createConnectAccount(deps: ConnectAccountDeps) {
-  const { accounts, vault, feedStates, clock, newId, observer, settings } = deps;
+  const { accounts, feedStates, clock, newId, observer, settings } = deps;
   const row = createConnectedRow(deps);
   const { firstPage, verifyUser } = createUserVerification(deps);
   const requestTokens = createTokenRequests(deps);
@@ -119,7 +120,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     const isNew = !registered.includes(generation);
     const userUnverified = known && !isNew && !sameUser ? await verifyUser(known, look) : undefined;
     if (isAnew) await row.begin(lock, generation);
-    const version = await vault.write(name, pair);
+    const version = await storePair(deps, name, pair, { deadlineMs });
     const since = wanted ?? recently;
     // The drain derives the start of other enabled feeds from this one (functions/drain/begin-feeds.ts).
     const beginning = { since, resets: 0, resetsInARow: 0 } as const;

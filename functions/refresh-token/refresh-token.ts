@@ -15,6 +15,7 @@ import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 import { publishOwedEvents, stopped, withToken } from './account-writes.ts';
 import { busy, withRefreshLock } from './refresh-lock.ts';
 import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-request.ts';
+import { storePair } from './store-pair.ts';
 import { createSweep } from './sweep.ts';
 import { createTokenRequests } from './token-requests.ts';
 import { missingScopes, pairOf, warnOfOddAnswer } from './tokens.ts';
@@ -87,7 +88,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     // The pair is stored first; it is judged only afterwards.
     const pair = pairOf(received, current.pair) as TokenPair;
     // Planted fault: told-before-stored
-    const version = await vault.write(name, pair);
+    const version = await storePair(deps, name, pair, options);
     warnOfOddAnswer(received, name, observer);
     const isSame = pair.accessToken.equals(current.pair.accessToken);
     return judge(name, version, pair, {

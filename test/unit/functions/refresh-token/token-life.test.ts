@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createConnect } from '../../../../functions/connect/connect.ts';
 import { createRefreshToken } from '../../../../functions/refresh-token/refresh-token.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
@@ -43,6 +44,59 @@ describe('a crash between the answer and its storing', () => {
     expect(await world.refresh('expired')).toMatchObject({ kind: 'busy' });
     world.clock.advance(world.deps.settings.lockMs);
     expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
+  });
+});
+
+/** A vault whose next writes fail. */
+function failingVault<V extends { write(...args: never[]): Promise<string> }>(vault: V, failures: number): V {
+  let left = failures;
+  const write: V['write'] = (...args) => {
+    left -= 1;
+    return left >= 0 ? Promise.reject(new Error('throttled')) : vault.write(...args);
+  };
+  return { ...vault, write };
+}
+
+describe('a pair that cannot be stored at first', () => {
+  it('is stored soon after, for the service may not give it again', async () => {
+    const world = await createTokenWorld();
+    const { clock, deps, state, sandbox } = world;
+    clock.advance(dayMs);
+    const stage = createRefreshToken({ ...deps, vault: failingVault(state.vault, 3) });
+    const rejectedVersion = (await world.account())?.token?.version ?? '';
+
+    const outcome = await stage.refresh(
+      { partnerAccount: 'main', rejectedVersion, because: 'expired' },
+      world.options(),
+    );
+
+    expect(outcome).toEqual({ kind: 'renewed' });
+    expect(sandbox.control.journal.list().filter(({ endpoint }) => endpoint === 'token')).toHaveLength(2);
+  });
+
+  it('is stored soon after when a partner account is connected by a code, which works once', async () => {
+    const { deps, state, sandbox, options } = await createTokenWorld();
+    const connect = createConnect({ ...deps, vault: failingVault(state.vault, 3) });
+    const code = new Secret(sandbox.control.issueCode());
+
+    expect(await connect.connect({ partnerAccount: 'shop', code }, options())).toMatchObject({ isNew: true });
+  });
+
+  it('is given up in time for others, and after the deadline', async () => {
+    const world = await createTokenWorld();
+    const { clock, deps, state } = world;
+    clock.advance(dayMs);
+    const stage = createRefreshToken({ ...deps, vault: failingVault(state.vault, 1_000) });
+    const rejectedVersion = (await world.account())?.token?.version ?? '';
+    const begun = clock.now();
+
+    const outcome = await stage.refresh(
+      { partnerAccount: 'main', rejectedVersion, because: 'expired' },
+      world.options(),
+    );
+
+    expect(outcome).toMatchObject({ kind: 'failed', fault: 'transient' });
+    expect(clock.now() - begun).toBeLessThanOrEqual(15_000);
   });
 });
 

@@ -1,0 +1,33 @@
+import { backoffMs } from '../../shared/domain/backoff.ts';
+import type { Clock } from '../../shared/domain/clock.ts';
+import type { TokenPair } from '../../shared/domain/token-pair.ts';
+import type { TokenVault } from '../../shared/ports/token-vault.ts';
+import type { CallOptions } from './refresh-request.ts';
+
+/** Longer than a store is throttled or locked for; other partner accounts of a sweep have the rest of its time. */
+const longestMs = 15_000;
+const backoff = { baseMs: 500, capMs: 4_000, random: () => 1 };
+
+/**
+ * Stores a pair that the service has given, and is not bound to give again: a code works once, and only that the latest refresh
+ * token comes back on the day of its rotation is shown (partner-api.md §5.3). So a write that fails is tried again.
+ *
+ * @returns the version
+ */
+export async function storePair(
+  { vault, clock }: { readonly vault: Pick<TokenVault, 'write'>; readonly clock: Clock },
+  partnerAccount: string,
+  pair: TokenPair,
+  { deadlineMs }: CallOptions,
+): Promise<string> {
+  const untilMs = Math.min(deadlineMs, clock.now() + longestMs);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await vault.write(partnerAccount, pair);
+    } catch (error) {
+      const waitMs = backoffMs(attempt, backoff);
+      if (clock.now() + waitMs > untilMs) throw error;
+      await clock.sleep(waitMs);
+    }
+  }
+}
