@@ -30,6 +30,12 @@ def test_keeps_fields_that_it_does_not_know() -> None:
     assert event.raw["detail"]["data"]["price"] == 12.5
 
 
+@pytest.mark.parametrize("body", ["[" * 200_000, "1" * 5_000, "{" * 5_000, ""])
+def test_refuses_what_no_parser_takes(body: str) -> None:
+    with pytest.raises(RefusedEventError, match="expected JSON"):
+        parse_body(body)
+
+
 def test_passes_the_traceparent_on_as_it_came() -> None:
     event = parse_body(body_of("accepted: a traceparent that is not valid"))
     assert event.raw["detail"]["metadata"]["traceparent"] == "nonsense"

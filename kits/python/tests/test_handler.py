@@ -72,6 +72,19 @@ def test_raises_when_the_table_is_missing(dynamodb: Any) -> None:
         handle(batch(body(1), body(2)), None)
 
 
+def test_counts_a_busy_advert_as_no_error(positions: DynamoDbPositions, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    answers: list[dict[str, list[dict[str, str]]]] = []
+    handle = event_handler(positions, {"AdvertStatusChanged": print})
+
+    def meanwhile(_: AdvertEvent) -> None:
+        answers.append(handle(batch(body(3)), None))
+
+    event_handler(positions, {"AdvertStatusChanged": meanwhile})(batch(body(2)), None)
+    assert answers == [failed("message-1")]
+    assert [record.levelno for record in caplog.records] == [logging.INFO]
+
+
 def test_hands_on_authorization_events_and_skips_what_has_no_function(positions: DynamoDbPositions) -> None:
     seen: list[str] = []
     on = {"PartnerAuthorizationRequired": lambda event: seen.append(event.reason)}

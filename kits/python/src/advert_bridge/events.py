@@ -147,6 +147,6 @@ def parse_body(body: str) -> AdvertEvent | AuthorizationEvent:
     """The body of an SQS message that an EventBridge rule sent. Raises RefusedEventError."""
     try:
         value = json.loads(body)
-    except ValueError:  # The parser's message quotes the text, so it stays out of the error.
+    except (ValueError, RecursionError):  # The parser's message quotes the text, so it stays out of the error.
         raise _refuse("expected JSON") from None
     return parse_event(value)

@@ -18,7 +18,8 @@ def event_handler(
 
     What fails goes back to the queue, with later events of the same advert; other adverts go on, and each failure is
     logged with its message ID. An event without a function counts as applied. When every record failed, the last error
-    is raised, so that the function's error metric sees it. Set ReportBatchItemFailures on the event source mapping.
+    is raised, so that the function's error metric sees it; that another worker has an advert is no failure. Set
+    ReportBatchItemFailures on the event source mapping.
     """
     if not on or not set(on) <= set(DETAIL_TYPES):
         raise ValueError(f"on: expected functions for {', '.join(DETAIL_TYPES)}")
@@ -51,7 +52,7 @@ def event_handler(
             except Exception as error:
                 fail(message_id, error)
                 failed_adverts.add(getattr(event, "advert_key", ""))
-        causes = [error for error in errors.values() if error]
+        causes = [error for error in errors.values() if error and not isinstance(error, AdvertBusyError)]
         if causes and len(errors) == len(batch["Records"]):
             raise causes[-1]
         return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in errors]}
