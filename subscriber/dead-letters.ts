@@ -1,5 +1,6 @@
+import * as v from 'valibot';
 import type { Refusal } from './arrivals.ts';
-import { checkOptions, functions, text } from './options.ts';
+import { checkOptions, hasFunctions, text } from './options.ts';
 
 interface SendMessageInput {
   QueueUrl: string;
@@ -23,7 +24,10 @@ export function sendToDeadLetters(options: {
   readonly queueUrl: string | undefined;
 }): (refusal: Refusal) => Promise<void> {
   checkOptions('sendToDeadLetters', options, {
-    sqs: functions(['sendMessage'], 'a client with sendMessage, such as new SQS()'),
+    sqs: v.custom(
+      (value) => hasFunctions(value, 'sendMessage'),
+      'expected a client with sendMessage, such as new SQS()',
+    ),
     queueUrl: text('the URL of your dead-letter queue'),
   });
   const { sqs, queueUrl = '' } = options;

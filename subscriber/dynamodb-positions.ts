@@ -1,4 +1,5 @@
-import { checkOptions, functions, text } from './options.ts';
+import * as v from 'valibot';
+import { checkOptions, hasFunctions, text } from './options.ts';
 import { comparePositions, type Position } from './position.ts';
 import type { PositionStore } from './position-store.ts';
 
@@ -52,8 +53,6 @@ const isNewer =
   '(attribute_not_exists(#generation) OR #generation < :generation OR (#generation = :generation AND #sequence < :sequence))';
 const isFree = '(attribute_not_exists(#owner) OR #until <= :now OR #owner = :owner)';
 
-const optionalText = (value: unknown) => (value === undefined ? undefined : text('a text')(value));
-
 /**
  * A position store in DynamoDB. One item for each advert: `generation` and `sequence` as far as applied, `claimOwner` and
  * `claimUntil` (ms since 1970) while a worker applies its events. Two writes for each event; its function needs
@@ -65,13 +64,13 @@ const optionalText = (value: unknown) => (value === undefined ? undefined : text
  */
 export function createDynamoDbPositions(options: DynamoDbPositionsOptions): PositionStore {
   checkOptions('createDynamoDbPositions', options, {
-    dynamodb: functions(
-      ['updateItem', 'getItem'],
-      'a client with updateItem and getItem, such as new DynamoDB()',
+    dynamodb: v.custom(
+      (value) => hasFunctions(value, 'updateItem', 'getItem'),
+      'expected a client with updateItem and getItem, such as new DynamoDB()',
     ),
     tableName: text('the name of a table'),
-    partitionKey: optionalText,
-    keyPrefix: (value) => (value === '' ? undefined : optionalText(value)),
+    partitionKey: v.optional(text('a text')),
+    keyPrefix: v.optional(v.string('expected a text')),
   });
   const { dynamodb, tableName = '', partitionKey = 'pk', keyPrefix = '' } = options;
   const keyOf = (key: string) => ({ [partitionKey]: { S: `${keyPrefix}${key}` } });

@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import type { AdvertEvent } from '../shared/contract/events.ts';
 import { detailTypes } from '../shared/contract/names.ts';
 import type { Arrival } from './arrivals.ts';
@@ -9,7 +10,7 @@ import {
   type Invocation,
   type LambdaContext,
 } from './invocation.ts';
-import { checkOptions, optionalNumberFrom } from './options.ts';
+import { checkOptions, hasFunctions, optionalNumberFrom } from './options.ts';
 import type { BridgeEvent } from './parse.ts';
 import type { Comparison } from './position.ts';
 import { type Tracing, withSpan } from './tracing.ts';
@@ -34,20 +35,23 @@ export interface EventHandlerOptions extends HandlerOptions {
 const known: readonly string[] = Object.values(detailTypes);
 const expectations = {
   ...handlerExpectations,
-  on: (value: unknown) => {
-    const entries = Object.entries(value ?? {});
-    const isRight = entries.every(
-      ([type, apply]) => known.includes(type) && (apply === undefined || typeof apply === 'function'),
-    );
-    return isRight && entries.some(([, apply]) => apply)
-      ? undefined
-      : `expected functions for ${known.join(', ')}`;
-  },
+  on: v.custom(
+    (value) => {
+      const entries = Object.entries(value ?? {});
+      const isRight = entries.every(
+        ([type, apply]) => known.includes(type) && (apply === undefined || typeof apply === 'function'),
+      );
+      return isRight && entries.some(([, apply]) => apply);
+    },
+    `expected functions for ${known.join(', ')}`,
+  ),
   maxConcurrentAdverts: optionalNumberFrom(1),
-  tracing: (value: unknown) =>
-    value === undefined || typeof (value as Tracing | null)?.api?.trace?.getTracer === 'function'
-      ? undefined
-      : 'expected { api } with what `@opentelemetry/api` exports',
+  tracing: v.optional(
+    v.custom(
+      (value) => hasFunctions((value as Tracing | null)?.api?.trace, 'getTracer'),
+      'expected { api } with what `@opentelemetry/api` exports',
+    ),
+  ),
 };
 
 /**

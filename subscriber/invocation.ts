@@ -1,8 +1,9 @@
+import * as v from 'valibot';
 import type { AdvertEvent } from '../shared/contract/events.ts';
 import { type Arrival, type Arrivals, arrivalsIn, type Refusal } from './arrivals.ts';
 import { AdvertBusyError, claimAdvert, type HeldAdvert, isToApply } from './claims.ts';
 import { callSafely, type Failure, Failures } from './failures.ts';
-import { functions, optionalFunction, optionalNumberFrom } from './options.ts';
+import { hasFunctions, optionalFunction, optionalNumberFrom } from './options.ts';
 import type { BridgeEvent } from './parse.ts';
 import type { Comparison } from './position.ts';
 import type { Positions } from './position-store.ts';
@@ -32,13 +33,10 @@ export interface HandlerOptions {
 }
 
 export const handlerExpectations = {
-  positions: (value: unknown) =>
-    value === 'own-write'
-      ? undefined
-      : functions(
-          ['claim', 'confirm', 'release'],
-          "'own-write' or a position store: createDynamoDbPositions makes one",
-        )(value),
+  positions: v.custom(
+    (value) => value === 'own-write' || hasFunctions(value, 'claim', 'confirm', 'release'),
+    "expected 'own-write' or a position store: createDynamoDbPositions makes one",
+  ),
   onRefused: optionalFunction,
   onError: optionalFunction,
   onSkipped: optionalFunction,

@@ -1,49 +1,29 @@
-/**
- * What an object must have, by its places: the functions named, a text that is not empty, or whatever a function of the
- * value says is wrong with it.
- */
-type Expectation = (value: unknown) => string | undefined;
+import * as v from 'valibot';
+import { flawsOf } from '../shared/contract/checks.ts';
 
-export const functions =
-  (names: readonly string[], what: string): Expectation =>
-  (value) => {
-    const object = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
-    return names.every((name) => typeof object[name] === 'function') ? undefined : `expected ${what}`;
-  };
+export const hasFunctions = (value: unknown, ...names: readonly string[]): boolean =>
+  names.every((name) => typeof (value as Record<string, unknown> | null | undefined)?.[name] === 'function');
 
-export const text =
-  (what: string): Expectation =>
-  (value) =>
-    typeof value === 'string' && value !== '' ? undefined : `expected ${what}`;
+export const text = (what: string) => v.pipe(v.string(`expected ${what}`), v.nonEmpty(`expected ${what}`));
 
-export const optionalFunction: Expectation = (value) =>
-  value === undefined || typeof value === 'function' ? undefined : 'expected a function';
+export const optionalFunction = v.optional(v.function('expected a function'));
 
-export const optionalNumberFrom =
-  (least: number): Expectation =>
-  (value) =>
-    value === undefined || (Number.isSafeInteger(value) && Number(value) >= least)
-      ? undefined
-      : `expected a whole number from ${least}`;
+export function optionalNumberFrom(least: number) {
+  const expected = `expected a whole number from ${least}`;
+  return v.optional(v.pipe(v.number(expected), v.safeInteger(expected), v.minValue(least, expected)));
+}
 
 /**
  * Checks options when they are given, so that a deploy with a missing environment variable fails at once.
  *
  * @throws {TypeError} naming every fault
  */
-export function checkOptions(
-  name: string,
-  options: unknown,
-  expectations: Readonly<Record<string, Expectation>>,
-): void {
-  const given = (typeof options === 'object' && options !== null ? options : {}) as Record<string, unknown>;
-  const unknown = Object.keys(given).filter((key) => !Object.hasOwn(expectations, key));
-  const faults = [
-    ...Object.entries(expectations).flatMap(([key, expect]) => {
-      const fault = expect(given[key]);
-      return fault ? [`${key}: ${fault}`] : [];
-    }),
-    ...unknown.map((key) => `${key}: expected no such option`),
-  ];
+export function checkOptions(name: string, options: unknown, expected: v.ObjectEntries): void {
+  const given = (options ?? {}) as Readonly<Record<string, unknown>>;
+  // A missing option is named like a wrong one, by what it should be.
+  const known = Object.fromEntries(Object.keys(expected).map((key) => [key, given[key]]));
+  const schema = v.objectWithRest(expected, v.never('expected no such option'));
+  const { issues = [] } = v.safeParse(schema, { ...given, ...known });
+  const faults = flawsOf(issues).map((flaw) => `${flaw.path}: ${flaw.expected}`);
   if (faults.length > 0) throw new TypeError(`${name} was given wrong options.\n  ${faults.join('\n  ')}`);
 }
