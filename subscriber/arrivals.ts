@@ -1,6 +1,7 @@
+import * as v from 'valibot';
 import type { AdvertEvent, AuthorizationEvent } from '../shared/contract/events.ts';
-import type { RefusedEventError } from './errors.ts';
-import { type BridgeEvent, parseLambdaEvent, type SqsRecord } from './parse.ts';
+import { RefusedEventError } from './errors.ts';
+import { type BridgeEvent, parseEvent, parseSqsRecord, partsOf, type SqsRecord } from './parse.ts';
 import { advertKeyOf } from './position.ts';
 
 /** One event that came, and the message that it came in. */
@@ -28,27 +29,34 @@ export interface Arrivals {
   readonly authorizations: readonly Arrival<AuthorizationEvent>[];
 }
 
+const batch = v.object({
+  Records: v.array(v.custom<SqsRecord>((record) => typeof record === 'object' && record !== null)),
+});
+
+/**
+ * Takes a batch of SQS records, or one event where the function is itself the target of a rule. One record that is no event
+ * spoils no other.
+ */
 export function arrivalsIn(input: unknown): Arrivals {
-  const parsed = parseLambdaEvent(input);
+  const records = v.is(batch, input) ? input.Records : undefined;
   const refusals: Refusal[] = [];
   const adverts = new Map<string, Arrival<AdvertEvent>[]>();
   const authorizations: Arrival<AuthorizationEvent>[] = [];
-  for (const each of parsed) {
-    const messageId = messageIdOf(each.record);
-    if ('error' in each) {
-      const body = bodyOf(each.record) ?? JSON.stringify(input) ?? '';
-      refusals.push({ error: each.error, body, messageId });
-    } else if (isOfAdvert(each.event)) {
-      const key = advertKeyOf(each.event);
-      adverts.set(key, [...(adverts.get(key) ?? []), { event: each.event, messageId }]);
-    } else authorizations.push({ event: each.event, messageId });
+
+  for (const record of records ?? [undefined]) {
+    const { messageId, body } = record ? partsOf(record) : {};
+    try {
+      const event = record ? parseSqsRecord(record) : parseEvent(input);
+      if (isOfAdvert(event)) {
+        const key = advertKeyOf(event);
+        adverts.set(key, [...(adverts.get(key) ?? []), { event, messageId }]);
+      } else authorizations.push({ event, messageId });
+    } catch (error) {
+      if (!(error instanceof RefusedEventError)) throw error;
+      refusals.push({ error, body: body ?? JSON.stringify(input) ?? '', messageId });
+    }
   }
-  return { count: parsed.length, refusals, adverts: [...adverts.values()], authorizations };
+  return { count: records?.length ?? 1, refusals, adverts: [...adverts.values()], authorizations };
 }
 
 const isOfAdvert = (event: BridgeEvent): event is AdvertEvent => 'sequence' in event.detail.metadata;
-
-const messageIdOf = (record: SqsRecord | undefined): string | undefined =>
-  record && ('messageId' in record ? record.messageId : 'MessageId' in record ? record.MessageId : undefined);
-const bodyOf = (record: SqsRecord | undefined): string | undefined =>
-  record && ('body' in record ? record.body : 'Body' in record ? record.Body : undefined);

@@ -2,12 +2,7 @@ import * as v from 'valibot';
 import { flawsOf, ShapeError } from '../shared/contract/checks.ts';
 import { type Envelope, envelopes } from '../shared/contract/events.ts';
 import { eventSource, schemaVersion } from '../shared/contract/names.ts';
-import {
-  NotAnEventError,
-  RefusedEventError,
-  UnknownDetailTypeError,
-  UnsupportedVersionError,
-} from './errors.ts';
+import { NotAnEventError, UnknownDetailTypeError, UnsupportedVersionError } from './errors.ts';
 
 /** Any event of the bridge; `event['detail-type']` tells which. */
 export type BridgeEvent = Envelope;
@@ -16,11 +11,6 @@ export type BridgeEvent = Envelope;
 export type SqsRecord =
   | { readonly body: string; readonly messageId?: string }
   | { readonly Body?: string | undefined; readonly MessageId?: string | undefined };
-
-/** One record: its event, or why it is not an event. */
-export type Parsed =
-  | { readonly event: BridgeEvent; readonly record?: SqsRecord }
-  | { readonly error: RefusedEventError; readonly record?: SqsRecord };
 
 const supportedMajor = schemaVersion.split('.')[0] as string;
 
@@ -76,35 +66,20 @@ export function parseBody(body: string): BridgeEvent {
  * @throws {RefusedEventError} as {@link parseBody}
  */
 export function parseSqsRecord(record: SqsRecord): BridgeEvent {
-  const body = 'body' in record ? record.body : 'Body' in record ? record.Body : undefined;
+  const { body } = partsOf(record);
   if (typeof body !== 'string') throw new NotAnEventError('expected an SQS record with a body');
   return parseBody(body);
 }
 
-/**
- * What a Lambda function was called with: a batch of SQS records, or one event where the function is itself the
- * target of a rule. One record that is no event spoils no other: each comes with its event or its error.
- */
-export function parseLambdaEvent(input: unknown): Parsed[] {
-  if (isBatch(input))
-    return input.Records.map((record) => ({ ...parsed(() => parseSqsRecord(record)), record }));
-  return [parsed(() => parseEvent(input))];
-}
-
-const isBatch = (input: unknown): input is { Records: SqsRecord[] } =>
-  typeof input === 'object' &&
-  input !== null &&
-  'Records' in input &&
-  Array.isArray(input.Records) &&
-  input.Records.every((record) => typeof record === 'object' && record !== null);
-
-function parsed(parse: () => BridgeEvent): { event: BridgeEvent } | { error: RefusedEventError } {
-  try {
-    return { event: parse() };
-  } catch (error) {
-    if (error instanceof RefusedEventError) return { error };
-    throw error;
-  }
+/** Body and message ID of a record, whichever way they are written. */
+export function partsOf(record: SqsRecord) {
+  const {
+    Body,
+    MessageId,
+    body = Body,
+    messageId = MessageId,
+  } = record as Partial<Record<'body' | 'messageId' | 'Body' | 'MessageId', string>>;
+  return { body, messageId };
 }
 
 function fits<S extends v.GenericSchema<unknown, unknown>>(schema: S, value: unknown): v.InferOutput<S> {

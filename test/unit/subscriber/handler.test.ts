@@ -171,11 +171,20 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
     expect(await lambda(aLambdaEvent(['nonsense']))).toEqual(failed('message-1'));
   });
 
-  it('fails where a rule calls it with what is no event', async () => {
+  it('takes an empty batch', async () => {
     const { lambda } = subscriber();
 
-    await expect(lambda({ hello: 'world' })).rejects.toThrow(NotAnEventError);
+    expect(await lambda({ Records: [] })).toEqual(failed());
   });
+
+  it.each([{ hello: 'world' }, undefined, {}, { Records: 'x' }, { Records: [null] }])(
+    'fails where a rule calls it with %j',
+    async (input) => {
+      const { lambda } = subscriber();
+
+      await expect(lambda(input)).rejects.toThrow(NotAnEventError);
+    },
+  );
 
   it('gives back the events of an advert that another worker is at, until its claim runs out', async () => {
     let now = 0;

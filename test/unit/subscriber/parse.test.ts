@@ -7,7 +7,6 @@ import {
   UnknownDetailTypeError,
   UnsupportedVersionError,
 } from '../../../subscriber/index.ts';
-import { parseLambdaEvent } from '../../../subscriber/parse.ts';
 import {
   anAdvertStatusChanged,
   anAdvertUnavailable,
@@ -154,32 +153,5 @@ describe('parseBody and parseSqsRecord', () => {
     expect(thrownBy(() => parseSqsRecord({}))).toMatchObject({
       reason: 'expected an SQS record with a body',
     });
-  });
-});
-
-describe('parseLambdaEvent', () => {
-  it('takes a batch, and one bad record spoils no other', () => {
-    const good = anAdvertStatusChanged();
-    const records = [anSqsRecord(good, 'a'), anSqsRecord('nonsense', 'b'), anSqsRecord(good, 'c')];
-
-    const parsed = parseLambdaEvent({ Records: records });
-
-    expect(parsed).toEqual([
-      { event: good, record: records[0] },
-      { error: expect.any(NotAnEventError), record: records[1] },
-      { event: good, record: records[2] },
-    ]);
-  });
-
-  it('takes the event of a rule whose target is the function', () => {
-    expect(parseLambdaEvent(anAdvertUnavailable())).toEqual([{ event: anAdvertUnavailable() }]);
-  });
-
-  it('takes an empty batch', () => {
-    expect(parseLambdaEvent({ Records: [] })).toEqual([]);
-  });
-
-  it.each([undefined, {}, { Records: 'x' }, { Records: [null] }])('finds no event in %j', (input) => {
-    expect(parseLambdaEvent(input)).toEqual([{ error: expect.any(NotAnEventError) }]);
   });
 });
