@@ -10,7 +10,6 @@ import { patternsOf, type SubscriptionPattern } from './subscription-pattern.ts'
 import {
   type AdvertSubscriptionProps,
   checkedBus,
-  filterOf,
   isBus,
   type SubscriptionTarget,
 } from './subscription-props.ts';
@@ -57,7 +56,7 @@ export class AdvertSubscription extends Construct {
   constructor(scope: Construct, id: string, props: AdvertSubscriptionProps) {
     super(scope, id);
     const bus = checkedBus(this, props);
-    const patterns = patternsOf(filterOf(props));
+    const patterns = patternsOf(props);
     const safe = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true };
     this.deadLetters = new Queue(this, 'DeadLetters', { ...safe, retentionPeriod: longestRetention });
     if (props.target === undefined) {

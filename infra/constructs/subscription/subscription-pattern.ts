@@ -96,7 +96,9 @@ export function contradictionsOf(filter: AdvertFilter): string[] {
   return [...new Set(faults)];
 }
 
-function longestList(filter: AdvertFilter): string {
-  const lists = Object.entries(filter).map(([name, list]) => [name, JSON.stringify(list).length] as const);
-  return lists.sort(([, a], [, b]) => b - a)[0]?.[0] ?? 'filter';
+function longestList({ partnerAccounts = [], statuses = [], advertIds = [] }: AdvertFilter): string {
+  const lengths = Object.entries({ partnerAccounts, statuses, advertIds }).map(
+    ([name, list]) => [name, JSON.stringify(list).length] as const,
+  );
+  return lengths.sort(([, a], [, b]) => b - a)[0]?.[0] ?? 'filter';
 }

@@ -138,8 +138,7 @@ export function checkedBus(scope: Construct, props: AdvertSubscriptionProps): Br
   // What is not of its shape cannot be weighed against the rest.
   const isFine = (...names: string[]) =>
     ![...faults.keys()].some((path) => names.includes(path.split('.')[0] ?? ''));
-  if (isFine('partnerAccounts', 'statuses', 'advertIds', 'detailTypes'))
-    all.push(...contradictionsOf(filterOf(props)));
+  if (isFine('partnerAccounts', 'statuses', 'advertIds', 'detailTypes')) all.push(...contradictionsOf(props));
   if (isFine('target')) all.push(...targetFaults(scope, props));
   if (isFine('consumer', 'visibilityTimeout')) all.push(...consumerFaults(props));
   const bus = isFine('bus', 'busArn') ? bridgeBusOf(scope, props) : undefined;
@@ -150,18 +149,6 @@ export function checkedBus(scope: Construct, props: AdvertSubscriptionProps): Br
   if (all.length > 0 || !bus || 'fault' in bus) throw new SubscriptionError(scope.node.path, all);
   return bus;
 }
-
-export const filterOf = ({
-  partnerAccounts,
-  statuses,
-  advertIds,
-  detailTypes: types,
-}: AdvertFilter): AdvertFilter => ({
-  ...(partnerAccounts && { partnerAccounts }),
-  ...(statuses && { statuses }),
-  ...(advertIds && { advertIds }),
-  ...(types && { detailTypes: types }),
-});
 
 function targetFaults(scope: Construct, { target, ...props }: AdvertSubscriptionProps): string[] {
   if (target === undefined) return [];
