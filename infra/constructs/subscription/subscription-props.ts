@@ -54,6 +54,12 @@ export class SubscriptionError extends Error {
   }
 }
 
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+const has = (value: unknown, property: string): boolean => isObject(value) && property in value;
+export const isBus = (value: unknown): value is IEventBus => has(value, 'eventBusArn');
+export const isQueue = (value: unknown): value is IQueue => has(value, 'queueArn');
+export const isFunction = (value: unknown): value is IFunction => has(value, 'functionArn');
+
 const listOf = <S extends v.GenericSchema<unknown, unknown>>(item: S, what: string) =>
   v.optional(
     v.pipe(
@@ -79,12 +85,23 @@ const shape = v.strictObject({
     'detail types',
   ),
   target: v.optional(
-    v.custom<SubscriptionTarget>(isTarget, 'expected a queue, function, state machine or event bus'),
+    v.custom<SubscriptionTarget>(
+      (value) => isQueue(value) || isFunction(value) || isBus(value) || has(value, 'stateMachineArn'),
+      'expected a queue, function, state machine or event bus',
+    ),
   ),
   consumer: v.optional(
-    v.custom<LambdaFunction>(isOwnFunction, 'expected a Lambda function that is made in this app'),
+    v.custom<LambdaFunction>(
+      (value) => isFunction(value) && 'addEnvironment' in value,
+      'expected a Lambda function that is made in this app',
+    ),
   ),
-  positions: v.optional(v.custom<ITable | 'own-write'>(isPositions, "expected a table, or 'own-write'")),
+  positions: v.optional(
+    v.custom<ITable | 'own-write'>(
+      (value) => value === 'own-write' || has(value, 'tableArn'),
+      "expected a table, or 'own-write'",
+    ),
+  ),
   visibilityTimeout: v.optional(
     v.custom<Duration>(isVisibility, 'expected a Duration from 1 second to 12 hours'),
   ),
@@ -98,28 +115,6 @@ const shape = v.strictObject({
   ),
 });
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-export function isBus(value: unknown): value is IEventBus {
-  return isObject(value) && 'eventBusArn' in value;
-}
-export function isQueue(value: unknown): value is IQueue {
-  return isObject(value) && 'queueArn' in value;
-}
-export function isFunction(value: unknown): value is IFunction {
-  return isObject(value) && 'functionArn' in value;
-}
-function isOwnFunction(value: unknown): boolean {
-  return isFunction(value) && 'addEnvironment' in value;
-}
-function isPositions(value: unknown): boolean {
-  return value === 'own-write' || (isObject(value) && 'tableArn' in value);
-}
-function isStateMachine(value: unknown): value is IStateMachine {
-  return isObject(value) && 'stateMachineArn' in value;
-}
-function isTarget(value: unknown): boolean {
-  return isBus(value) || isQueue(value) || isFunction(value) || isStateMachine(value);
-}
 function isVisibility(value: unknown): boolean {
   if (!isObject(value) || !('toSeconds' in value) || typeof value.toSeconds !== 'function') return false;
   const seconds: unknown = value.toSeconds();
