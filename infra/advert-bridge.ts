@@ -23,6 +23,7 @@ import { LogQueries } from './constructs/monitoring/log-queries.ts';
 import { bridgeMetric } from './constructs/monitoring/metrics.ts';
 import { withSecurityGroup } from './constructs/network.ts';
 import { ownPackage } from './constructs/own-package.ts';
+import type { Parts } from './constructs/parts.ts';
 import type { AdvertBridgeProps } from './constructs/props/advert-bridge-props.ts';
 import { checkedConfig } from './constructs/props/bridge-config.ts';
 import { RefreshToken } from './constructs/refresh-token.ts';
@@ -99,15 +100,15 @@ export class AdvertBridge extends Construct {
     const { bus } = new EventBus(this, 'Events', settings);
     new SchemaRegistry(this, 'Schemas', settings);
     const refreshToken = new RefreshToken(this, 'RefreshToken', { settings, feedState, bus });
-    const shared = { settings, feedState, changedAdverts, refreshToken: refreshToken.function };
-    const fanOut = new FanOut(this, 'FanOut', { ...shared, timeout: fanOutTimeout, bus });
+    const shared = { settings, feedState, changedAdverts, bus, refreshToken: refreshToken.function };
+    const fanOut = new FanOut(this, 'FanOut', { ...shared, timeout: fanOutTimeout });
     const { advertStatus } = fanOut;
-    const connect = new Connect(this, 'Connect', { settings, feedState, advertStatus, bus });
+    const parts: Parts = { ...shared, advertStatus };
+    const connect = new Connect(this, 'Connect', parts);
     refreshToken.application.readableBy(refreshToken.function, connect.function);
-    const drain = new Drain(this, 'Drain', shared);
-    const catchUp = new CatchUp(this, 'CatchUp', { ...shared, advertStatus, drain: drain.function });
-    const audit =
-      settings.auditSample > 0 ? new Audit(this, 'Audit', { ...shared, advertStatus }) : undefined;
+    const drain = new Drain(this, 'Drain', parts);
+    const catchUp = new CatchUp(this, 'CatchUp', { ...parts, drain: drain.function });
+    const audit = settings.auditSample > 0 ? new Audit(this, 'Audit', parts) : undefined;
     const functions = {
       drain: drain.function,
       'fan-out': fanOut.function,

@@ -1,23 +1,13 @@
 import { Stack, Validations } from 'aws-cdk-lib';
-import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { AccountRootPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { BridgeFunction } from './bridge-function.ts';
-import type { ChangedAdverts } from './changed-adverts.ts';
 import { usesKey } from './encryption.ts';
 import { type Grantee, wildcardFinding } from './grantee.ts';
 import { rateBudget, readsAndRenewsTokens, sendsDeadLetters, usesFeedState } from './grants.ts';
 import { tokenReaderPathOf } from './partner-secrets.ts';
+import type { Parts } from './parts.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
-
-export interface CatchUpProps {
-  readonly settings: BridgeConfig;
-  readonly feedState: ITable;
-  readonly advertStatus: ITable;
-  readonly changedAdverts: ChangedAdverts;
-  readonly drain: BridgeFunction;
-  readonly refreshToken: BridgeFunction;
-}
 
 /**
  * The role for people who run `backfill`, `resync` and `audit` (cli/targets/stack/catch-up.ts). They ask the partner service
@@ -28,7 +18,7 @@ export class CatchUp extends Construct implements Grantee {
   readonly role: Role;
   readonly settings: BridgeConfig;
 
-  constructor(scope: Construct, id: string, props: CatchUpProps) {
+  constructor(scope: Construct, id: string, props: Omit<Parts, 'bus'> & { readonly drain: BridgeFunction }) {
     super(scope, id);
     this.settings = props.settings;
     const { feedState, advertStatus, changedAdverts, drain, refreshToken } = props;

@@ -1,18 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
-import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
-import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { Construct } from 'constructs';
 import { BridgeFunction } from './bridge-function.ts';
 import { publishesOn, rateBudget, usesFeedState } from './grants.ts';
 import { connectsPartnerSecrets } from './partner-secrets.ts';
-import type { BridgeConfig } from './props/bridge-config.ts';
-
-export interface ConnectProps {
-  readonly settings: BridgeConfig;
-  readonly feedState: ITable;
-  readonly advertStatus: ITable;
-  readonly bus: IEventBus;
-}
+import type { Parts } from './parts.ts';
 
 /** Below the lease of the refresh lock, two minutes, as for refresh-token: both write tokens under it. */
 const timeout = Duration.minutes(1);
@@ -24,8 +15,9 @@ const timeout = Duration.minutes(1);
 export class Connect extends Construct {
   readonly function: BridgeFunction;
 
-  constructor(scope: Construct, id: string, { settings, feedState, advertStatus, bus }: ConnectProps) {
+  constructor(scope: Construct, id: string, props: Omit<Parts, 'changedAdverts' | 'refreshToken'>) {
     super(scope, id);
+    const { settings, feedState, advertStatus, bus } = props;
     this.function = new BridgeFunction(this, 'Handler', {
       name: 'connect',
       description: 'Connects, disconnects and forgets partner accounts, for the command line',

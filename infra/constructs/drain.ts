@@ -1,19 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
-import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
 import { BridgeFunction } from './bridge-function.ts';
-import type { ChangedAdverts } from './changed-adverts.ts';
 import { rateBudget, readsAndRenewsTokens, sendsDeadLetters, usesFeedState } from './grants.ts';
 import { tokenReaderPathOf } from './partner-secrets.ts';
-import type { BridgeConfig } from './props/bridge-config.ts';
+import type { Parts } from './parts.ts';
 import { Schedule } from './schedule.ts';
-
-export interface DrainProps {
-  readonly settings: BridgeConfig;
-  readonly feedState: ITable;
-  readonly changedAdverts: ChangedAdverts;
-  readonly refreshToken: BridgeFunction;
-}
 
 /** EventBridge Scheduler's shortest interval; with `pollSeconds` below 60 one run polls several times. */
 const every = Duration.minutes(1);
@@ -29,7 +20,7 @@ export class Drain extends Construct {
   readonly function: BridgeFunction;
   readonly schedule: Schedule;
 
-  constructor(scope: Construct, id: string, props: DrainProps) {
+  constructor(scope: Construct, id: string, props: Omit<Parts, 'advertStatus' | 'bus'>) {
     super(scope, id);
     const { settings, feedState, changedAdverts, refreshToken } = props;
     // A feed that was switched on is registered for the partner accounts that are connected already.

@@ -1,6 +1,5 @@
 import type { Duration } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
-import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import { advertStatusTable } from '../../shared/contract/tables.ts';
@@ -9,15 +8,11 @@ import type { ChangedAdverts } from './changed-adverts.ts';
 import { durableTable } from './durable-table.ts';
 import { publishesOn, rateBudget, readsAndRenewsTokens, sendsDeadLetters, usesFeedState } from './grants.ts';
 import { tokenReaderPathOf } from './partner-secrets.ts';
+import type { Parts } from './parts.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
-export interface FanOutProps {
-  readonly settings: BridgeConfig;
+export interface FanOutProps extends Omit<Parts, 'advertStatus'> {
   readonly timeout: Duration;
-  readonly feedState: ITable;
-  readonly changedAdverts: ChangedAdverts;
-  readonly refreshToken: BridgeFunction;
-  readonly bus: IEventBus;
 }
 
 /** The most that SQS hands over of a FIFO queue. */

@@ -1,19 +1,11 @@
 import { Duration } from 'aws-cdk-lib';
-import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
-import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import { Construct } from 'constructs';
 import { ApplicationSecret } from './application-secret.ts';
 import { BridgeFunction } from './bridge-function.ts';
 import { publishesOn, rateBudget, usesFeedState } from './grants.ts';
 import { refreshesPartnerSecrets, tokenReaderPathOf } from './partner-secrets.ts';
-import type { BridgeConfig } from './props/bridge-config.ts';
+import type { Parts } from './parts.ts';
 import { Schedule } from './schedule.ts';
-
-export interface RefreshTokenProps {
-  readonly settings: BridgeConfig;
-  readonly feedState: ITable;
-  readonly bus: IEventBus;
-}
 
 /** Drain and fan-out have tokens refreshed when they meet expired ones; this finds the others well before they are lost. */
 const every = Duration.minutes(15);
@@ -26,8 +18,9 @@ export class RefreshToken extends Construct {
   readonly schedule: Schedule;
   readonly application: ApplicationSecret;
 
-  constructor(scope: Construct, id: string, { settings, feedState, bus }: RefreshTokenProps) {
+  constructor(scope: Construct, id: string, props: Pick<Parts, 'settings' | 'feedState' | 'bus'>) {
     super(scope, id);
+    const { settings, feedState, bus } = props;
     this.function = new BridgeFunction(this, 'Keeper', {
       name: 'refreshToken',
       description: 'Refreshes the tokens of partner accounts',

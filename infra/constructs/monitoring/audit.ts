@@ -1,20 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
-import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
 import { BridgeFunction } from '../bridge-function.ts';
-import type { ChangedAdverts } from '../changed-adverts.ts';
 import { rateBudget, readsAndRenewsTokens, usesFeedState } from '../grants.ts';
 import { tokenReaderPathOf } from '../partner-secrets.ts';
-import type { BridgeConfig } from '../props/bridge-config.ts';
+import type { Parts } from '../parts.ts';
 import { Schedule } from '../schedule.ts';
-
-export interface AuditProps {
-  readonly settings: BridgeConfig;
-  readonly feedState: ITable;
-  readonly advertStatus: ITable;
-  readonly changedAdverts: ChangedAdverts;
-  readonly refreshToken: BridgeFunction;
-}
 
 /** An audit takes two or three runs: what differs is looked at again when the feed lists every change that may explain it. */
 const every = Duration.minutes(15);
@@ -29,7 +19,7 @@ export class Audit extends Construct {
   readonly function: BridgeFunction;
   readonly schedule: Schedule;
 
-  constructor(scope: Construct, id: string, props: AuditProps) {
+  constructor(scope: Construct, id: string, props: Omit<Parts, 'bus'>) {
     super(scope, id);
     const { settings, feedState, advertStatus, changedAdverts, refreshToken } = props;
     this.function = new BridgeFunction(this, 'Comparer', {

@@ -1,0 +1,15 @@
+import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
+import type { IEventBus } from 'aws-cdk-lib/aws-events';
+import type { BridgeFunction } from './bridge-function.ts';
+import type { ChangedAdverts } from './changed-adverts.ts';
+import type { BridgeConfig } from './props/bridge-config.ts';
+
+/** What the stages of a bridge have in common. */
+export interface Parts {
+  readonly settings: BridgeConfig;
+  readonly feedState: ITable;
+  readonly advertStatus: ITable;
+  readonly changedAdverts: ChangedAdverts;
+  readonly refreshToken: BridgeFunction;
+  readonly bus: IEventBus;
+}
