@@ -18,11 +18,11 @@ export class EventBus extends Construct {
     settings: Pick<BridgeConfig, 'bus' | 'busName' | 'feeds' | 'subscriberAccounts' | 'organizationId'>,
   ) {
     super(scope, id);
-    // Nothing is made on a bus that is somebody else's.
-    this.bus = settings.bus ?? this.#made(settings);
-  }
-
-  #made(settings: ConstructorParameters<typeof EventBus>[2]): IEventBus {
+    if (settings.bus) {
+      // Nothing is made on a bus that is somebody else's.
+      this.bus = settings.bus;
+      return;
+    }
     const bus = new Bus(this, 'Bus', {
       eventBusName: settings.busName,
       description: 'Status changes of adverts at the partner service',
@@ -33,6 +33,6 @@ export class EventBus extends Construct {
       retention: archivedFor,
     });
     new SubscriberPolicy(this, 'Subscribers', { ...settings, bus });
-    return bus;
+    this.bus = bus;
   }
 }

@@ -6,7 +6,6 @@ import {
   type Conditions,
   type IPrincipal,
   PolicyStatement,
-  type PolicyStatementProps,
 } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { detailTypesOf } from '../../shared/contract/feeds.ts';
@@ -53,43 +52,30 @@ const managing = [
  * @see https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoneventbridge.html
  */
 export class SubscriberPolicy extends Construct {
-  readonly #ofBridge: Conditions;
-
   constructor(scope: Construct, id: string, props: SubscriberPolicyProps) {
     super(scope, id);
     const { bus, feeds, subscriberAccounts, organizationId } = props;
-    this.#ofBridge = bridgeEvents(feeds);
-    const accounts = [...new Set(subscriberAccounts)].map((account) => new AccountPrincipal(account));
-    if (accounts.length > 0) this.#allow(bus, 'Accounts', accounts, {});
-    if (organizationId !== undefined) {
-      const members = { StringEquals: { 'aws:PrincipalOrgID': organizationId } };
-      this.#allow(bus, 'Organization', [new AnyPrincipal()], members);
-    }
-  }
-
-  #allow(bus: IEventBus, who: string, principals: IPrincipal[], conditions: Conditions): void {
-    const own = { StringEqualsIfExists: ownRules };
     const { partition, region, account } = Stack.of(this);
     const resources = [`arn:${partition}:events:${region}:${account}:rule/${bus.eventBusName}/*`];
-    this.#statement(bus, `${who}MakeRules`, {
-      actions: ['events:PutRule'],
-      principals,
-      resources,
-      conditions: { ...conditions, ...own, ...this.#ofBridge },
-    });
-    this.#statement(bus, `${who}ManageRules`, {
-      actions: managing,
-      principals,
-      resources,
-      conditions: { ...conditions, ...own },
-    });
-  }
+    const allow = (sid: string, actions: string[], principals: IPrincipal[], conditions: Conditions) => {
+      const own = { StringEqualsIfExists: ownRules };
+      const props = { sid, actions, principals, resources, conditions: { ...conditions, ...own } };
+      new CfnEventBusPolicy(this, sid, {
+        eventBusName: bus.eventBusName,
+        statementId: sid,
+        statement: new PolicyStatement(props).toStatementJson(),
+      });
+    };
+    const allowRules = (who: string, principals: IPrincipal[], conditions: Conditions) => {
+      allow(`${who}MakeRules`, ['events:PutRule'], principals, { ...conditions, ...bridgeEvents(feeds) });
+      allow(`${who}ManageRules`, managing, principals, conditions);
+    };
 
-  #statement(bus: IEventBus, statementId: string, statement: PolicyStatementProps): void {
-    new CfnEventBusPolicy(this, statementId, {
-      eventBusName: bus.eventBusName,
-      statementId,
-      statement: new PolicyStatement({ sid: statementId, ...statement }).toStatementJson(),
-    });
+    const accounts = [...new Set(subscriberAccounts)].map((id) => new AccountPrincipal(id));
+    if (accounts.length > 0) allowRules('Accounts', accounts, {});
+    if (organizationId !== undefined) {
+      const members = { StringEquals: { 'aws:PrincipalOrgID': organizationId } };
+      allowRules('Organization', [new AnyPrincipal()], members);
+    }
   }
 }
