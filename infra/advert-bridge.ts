@@ -9,6 +9,7 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type MetricName, metrics, outputs } from '../shared/contract/names.ts';
 import { feedStateTable } from '../shared/contract/tables.ts';
+import { applicationSecret } from './constructs/application-secret.ts';
 import { CatchUp } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
 import { Connect } from './constructs/connect.ts';
@@ -105,7 +106,7 @@ export class AdvertBridge extends Construct {
     const { advertStatus } = fanOut;
     const parts: Parts = { ...shared, advertStatus };
     const connect = new Connect(this, 'Connect', parts);
-    refreshToken.application.readableBy(refreshToken.function, connect.function);
+    applicationSecret(refreshToken, settings, [refreshToken.function, connect.function]);
     const drain = new Drain(this, 'Drain', parts);
     const catchUp = new CatchUp(this, 'CatchUp', { ...parts, drain: drain.function });
     const audit = settings.auditSample > 0 ? new Audit(this, 'Audit', parts) : undefined;
@@ -170,13 +171,7 @@ export class AdvertBridge extends Construct {
   }
 
   /** The outputs that the command line finds the bridge by. Each is named by the bridge's place in its stack: two do not collide. */
-  #tell(
-    values: Pick<
-      Record<OutputKey, string>,
-      'partnerBaseUrl' | 'drainScheduleName' | 'refreshTokenScheduleName'
-    > &
-      Partial<Pick<Record<OutputKey, string>, 'auditFunctionName' | 'auditScheduleName'>>,
-  ): void {
+  #tell(values: Partial<Record<OutputKey, string>>): void {
     const { stackName } = Stack.of(this);
     const places = this.node.scopes.slice(Stack.of(this).node.scopes.length).map(({ node }) => node.id);
     const path = places.filter((id) => id !== 'Default').join('');

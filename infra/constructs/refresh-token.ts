@@ -1,6 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
-import { ApplicationSecret } from './application-secret.ts';
 import { BridgeFunction } from './bridge-function.ts';
 import { publishesOn, rateBudget, usesFeedState } from './grants.ts';
 import { refreshesPartnerSecrets, tokenReaderPathOf } from './partner-secrets.ts';
@@ -16,7 +15,6 @@ const timeout = Duration.minutes(1);
 export class RefreshToken extends Construct {
   readonly function: BridgeFunction;
   readonly schedule: Schedule;
-  readonly application: ApplicationSecret;
 
   constructor(scope: Construct, id: string, props: Pick<Parts, 'settings' | 'feedState' | 'bus'>) {
     super(scope, id);
@@ -31,7 +29,6 @@ export class RefreshToken extends Construct {
     });
     usesFeedState(this.function, feedState, { ...rateBudget, account: ['GetItem', 'PutItem', 'Query'] });
     refreshesPartnerSecrets(this.function);
-    this.application = new ApplicationSecret(this, settings);
     publishesOn(this.function, bus);
     this.schedule = new Schedule(this, 'EveryQuarter', {
       description: 'Refreshes tokens that have run out',
