@@ -29,3 +29,13 @@ export const accountsBeside = (
   accounts.list((error) => {
     if (error.place === accountPlace(name)) throw error;
   });
+
+/** @throws {UsageError} for a NAME that is given and that the bridge does not know */
+export async function requireKnown(
+  accounts: Pick<PartnerAccounts, 'list'>,
+  name: string | undefined,
+): Promise<void> {
+  if (name === undefined) return;
+  const known = await accountsBeside(accounts, name);
+  if (!known.some((account) => account.name === name)) throw unknownAccount(known);
+}

@@ -39,10 +39,8 @@ export const feedOption = option(
   feedName,
 );
 
-export const optionalText = v.optional(v.string());
-
 /** An option with any text as its value. */
-export const text = (value: string, help: string) => option(value, help, optionalText);
+export const text = (value: string, help: string) => option(value, help, v.optional(v.string()));
 
 /** An option with a whole number as its value, without a default. */
 export const optionalNumber = (help: string, least: number, most: number) =>
@@ -54,6 +52,9 @@ export const number = (help: string, least: number, most: number, standard: numb
 
 /** The argument of a command for one partner account. */
 export const nameArgument = { syntax: '<NAME>', help: 'the partner account', schema: partnerAccountName };
+
+/** The argument of a command for one partner account or all. */
+export const optionalName = (help: string) => ({ syntax: '[NAME]', help, schema: v.optional(v.string()) });
 
 export const schemasOf = <O extends OptionSpecs>(options: O): Schemas<O> =>
   Object.fromEntries(Object.entries(options).map(([name, { schema }]) => [name, schema])) as Schemas<O>;

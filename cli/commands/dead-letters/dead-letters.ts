@@ -3,7 +3,7 @@ import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { type AddCommand, defineCommand } from '../../shared/command.ts';
 import { confirm, requireTerminal } from '../../shared/confirm.ts';
 import { exitCodes } from '../../shared/io.ts';
-import { flag, optionalText } from '../../shared/options.ts';
+import { flag, optionalName } from '../../shared/options.ts';
 import { deadLetters } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
 import type { LetterChoice, LetterOutcome } from '../../targets/ports/stored-letters.ts';
@@ -30,7 +30,7 @@ const addList = defineCommand(
     description:
       'Lists the dead letters with advert, partner account, fault, reason and time. Changes nothing.',
     more: more.list,
-    argument: { syntax: '[NAME]', help: 'only those of this partner account', schema: optionalText },
+    argument: optionalName('only those of this partner account'),
   },
   async ({ target, argument: name, answer }) => {
     const found = await withBridge(target, deadLetters, async (bridge) =>

@@ -1,4 +1,4 @@
-import { accountsBeside, unknownAccount } from '../../../operations/unknown-account.ts';
+import { accountsBeside, requireKnown, unknownAccount } from '../../../operations/unknown-account.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { confirm, requireTerminal } from '../../shared/confirm.ts';
 import { exitCodes } from '../../shared/io.ts';
@@ -25,8 +25,7 @@ export const addDisconnect = defineCommand(
     const asks = forget && !yes;
     if (asks) requireTerminal(io, '--forget');
     await withBridge(target, disconnections, async ({ accounts, disconnect }) => {
-      const known = await accountsBeside(accounts, name);
-      if (!known.some((account) => account.name === name)) throw unknownAccount(known);
+      await requireKnown(accounts, name);
       if (asks) await confirm(io, forgetQuestion(name));
       if (!(await disconnect(name, { forget }))) throw unknownAccount(await accountsBeside(accounts, name));
     });

@@ -3,7 +3,7 @@ import { shownPause } from '../../../operations/account-status.ts';
 import { pause } from '../../../operations/pause.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
-import { durationOption, option, optionalText } from '../../shared/options.ts';
+import { durationOption, option, optionalName } from '../../shared/options.ts';
 import { pauses } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
 import { more, pausedLines } from './text.ts';
@@ -18,7 +18,7 @@ export const addPause = defineCommand(
       'Asks nothing of the partner service for NAME, or without NAME for any partner account. Tokens are kept alive, and ' +
       'what waits is published after the pause.',
     more,
-    argument: { syntax: '[NAME]', help: 'only this partner account', schema: optionalText },
+    argument: optionalName('only this partner account'),
     options: {
       for: option(
         'DURATION',

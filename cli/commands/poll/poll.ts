@@ -1,8 +1,8 @@
-import { accountsBeside, unknownAccount } from '../../../operations/unknown-account.ts';
+import { requireKnown } from '../../../operations/unknown-account.ts';
 import type { PollAnswer } from '../../../shared/contract/poll.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { type ExitCode, exitCodes } from '../../shared/io.ts';
-import { optionalText } from '../../shared/options.ts';
+import { optionalName } from '../../shared/options.ts';
 import { polls } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
 import { more, pollLines } from './text.ts';
@@ -13,12 +13,11 @@ export const addPoll = defineCommand(
     summary: 'ask the feed now',
     description: 'Asks the feed of NAME, or of every partner account, now instead of at the next poll.',
     more,
-    argument: { syntax: '[NAME]', help: 'only this partner account', schema: optionalText },
+    argument: optionalName('only this partner account'),
   },
   async ({ target, argument: name, answer }) => {
     const { found, isDelivering } = await withBridge(target, polls, async (bridge) => {
-      const known = await accountsBeside(bridge.accounts, name);
-      if (name !== undefined && !known.some((account) => account.name === name)) throw unknownAccount(known);
+      await requireKnown(bridge.accounts, name);
       return { found: await bridge.poll(name), isDelivering: bridge.isDelivering() };
     });
     answer(found, ...pollLines(target, name, found, isDelivering));

@@ -3,7 +3,7 @@ import { resume } from '../../../operations/pause.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
-import { flag, optionalText } from '../../shared/options.ts';
+import { flag, optionalName } from '../../shared/options.ts';
 import { pauses } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
 import { more, resumedLines } from './text.ts';
@@ -14,7 +14,7 @@ export const addResume = defineCommand(
     summary: 'end a pause',
     description: 'Ends what `pause` began, of NAME, or without NAME of the whole bridge.',
     more,
-    argument: { syntax: '[NAME]', help: 'only this partner account', schema: optionalText },
+    argument: optionalName('only this partner account'),
     options: { early: flag('end also a pause that the service asked for, and an open circuit') },
   },
   async ({ target, argument: name, options: { early }, report }) => {

@@ -1,10 +1,9 @@
 import * as v from 'valibot';
 import { UsageError } from '../../../operations/errors.ts';
 import type { SnapshotOptions } from '../../../operations/snapshot.ts';
-import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, type Io } from '../../shared/io.ts';
-import { option, text } from '../../shared/options.ts';
+import { option, optionalName, text } from '../../shared/options.ts';
 import { withProgress } from '../../shared/progress.ts';
 import type { LocalTarget, StackTarget } from '../../shared/target.ts';
 import { withLocal, withStack } from '../../targets/open.ts';
@@ -18,11 +17,7 @@ export const addSnapshot = defineCommand(
     summary: "send every advert's latest event to one subscriber",
     description: "Sends every advert's latest event, as it was recorded, to one subscriber and no other.",
     more,
-    argument: {
-      syntax: '[NAME]',
-      help: 'only adverts of this partner account',
-      schema: v.optional(partnerAccountName),
-    },
+    argument: optionalName('only adverts of this partner account'),
     options: {
       to: text('QUEUE|BUS', 'URL or ARN of an SQS queue, or ARN of an event bus (required for a stack)'),
       webhook: option('URL', 'the webhook of a subscriber (with --local)', v.optional(webhookUrl)),

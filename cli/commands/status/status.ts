@@ -4,7 +4,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { systemClock } from '../../../shared/domain/clock.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
-import { flag, optionalText } from '../../shared/options.ts';
+import { flag, optionalName } from '../../shared/options.ts';
 import { type AuditedPorts, statusPorts } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
 import { withDailyAudits } from './daily-audits.ts';
@@ -19,7 +19,7 @@ export const addStatus = defineCommand(
       'Shows lag, last success, token expiry, stops, books, the queue, dead letters, and what AWS runs; for each cause that needs a ' +
       'person a sentence with the command that mends it.',
     more,
-    argument: { syntax: '[NAME]', help: 'only this partner account', schema: optionalText },
+    argument: optionalName('only this partner account'),
     options: { watch: flag('again every five seconds, until Ctrl-C') },
   },
   ({ io, target, argument: name, options, json, answer }) =>
