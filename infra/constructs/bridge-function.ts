@@ -1,5 +1,5 @@
-import { type Duration, Validations } from 'aws-cdk-lib';
-import { type IRole, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { Duration } from 'aws-cdk-lib';
+import { type IRole, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   ApplicationLogLevel,
   Architecture,
@@ -8,15 +8,14 @@ import {
   Runtime,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
-import { Construct } from 'constructs';
+import type { Construct } from 'constructs';
 import {
   type EnvironmentName,
   environmentKeys,
   type FunctionName,
   functionEnvironments,
 } from '../../shared/contract/environment.ts';
-import { usesKey } from './encryption.ts';
-import type { Grantee } from './grantee.ts';
+import { Grantee } from './grantee.ts';
 import { handlerCode, type Stage } from './handler-code.ts';
 import { usesNetwork } from './network.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
@@ -37,7 +36,7 @@ export interface BridgeFunctionProps {
  * (shared/contract/environment.ts) and may write its own logs. Every resource comes by `knows`, the variable that names it,
  * and `may`, the grant, side by side; grants.ts has the pairs that several functions need.
  */
-export class BridgeFunction extends Construct implements Grantee {
+export class BridgeFunction extends Grantee {
   readonly function: LambdaFunction;
   readonly settings: BridgeConfig;
   readonly role: IRole;
@@ -53,18 +52,14 @@ export class BridgeFunction extends Construct implements Grantee {
       removalPolicy: settings.logRemovalPolicy,
     });
     // A role of our own: the one that CDK makes has AWS's managed policy, which may write to every log group.
-    const role = new Role(this, 'Role', {
+    this.role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
       ...(rolePath && { path: rolePath }),
     });
-    role.addToPolicy(
-      new PolicyStatement({
-        sid: 'Logs',
-        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-        resources: [this.logGroup.logGroupArn],
-      }),
-    );
-    this.role = role;
+    this.may('Logs', {
+      actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+      resources: [this.logGroup.logGroupArn],
+    });
     this.timeout = timeout;
     const { reservedConcurrency, vpc, vpcSubnets, securityGroups } = settings;
     this.function = new LambdaFunction(this, 'Function', {
@@ -76,7 +71,7 @@ export class BridgeFunction extends Construct implements Grantee {
       // Enough: the functions mostly wait for HTTP, and twice the memory is twice the price of waiting.
       memorySize: 256,
       timeout,
-      role,
+      role: this.role,
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
@@ -85,22 +80,12 @@ export class BridgeFunction extends Construct implements Grantee {
       ...(vpc && { vpc, vpcSubnets, securityGroups }),
     });
     if (vpc) usesNetwork(this);
-    usesKey(this);
+    this.usesKey();
   }
 
   /** Gives the function the name of a resource in its environment. */
   knows(key: EnvironmentName, value: string): this {
     this.function.addEnvironment(environmentKeys[key], value);
-    return this;
-  }
-
-  may(...[sid, statement]: Parameters<Grantee['may']>): this {
-    this.function.addToRolePolicy(new PolicyStatement({ sid, ...statement }));
-    return this;
-  }
-
-  acknowledges(id: string, reason: string): this {
-    Validations.of(this.role).acknowledge({ id, reason });
     return this;
   }
 }

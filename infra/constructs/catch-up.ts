@@ -1,9 +1,8 @@
-import { Stack, Validations } from 'aws-cdk-lib';
-import { AccountRootPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
-import { Construct } from 'constructs';
+import { Stack } from 'aws-cdk-lib';
+import { AccountRootPrincipal, Role } from 'aws-cdk-lib/aws-iam';
+import type { Construct } from 'constructs';
 import type { BridgeFunction } from './bridge-function.ts';
-import { usesKey } from './encryption.ts';
-import { type Grantee, wildcardFinding } from './grantee.ts';
+import { Grantee, wildcardFinding } from './grantee.ts';
 import { rateBudget, readsAndRenewsTokens, sendsDeadLetters, usesFeedState } from './grants.ts';
 import { tokenReaderPathOf } from './partner-secrets.ts';
 import type { Parts } from './parts.ts';
@@ -14,7 +13,7 @@ import type { BridgeConfig } from './props/bridge-config.ts';
  * themselves, so they read tokens, which the secrets deny to every role outside the path of token readers. It may do what
  * these commands do and nothing else. Who of this AWS account may assume it is for the account's own policies to say.
  */
-export class CatchUp extends Construct implements Grantee {
+export class CatchUp extends Grantee {
   readonly role: Role;
   readonly settings: BridgeConfig;
 
@@ -50,21 +49,11 @@ export class CatchUp extends Construct implements Grantee {
       resources: [changedAdverts.queue.queueArn],
     });
     sendsDeadLetters(this, changedAdverts.deadLetters);
-    usesKey(this);
+    this.usesKey();
   }
 
   /** The commands take every name from the stack's outputs. */
   knows(): this {
-    return this;
-  }
-
-  may(...[sid, statement]: Parameters<Grantee['may']>): this {
-    this.role.addToPolicy(new PolicyStatement({ sid, ...statement }));
-    return this;
-  }
-
-  acknowledges(id: string, reason: string): this {
-    Validations.of(this.role).acknowledge({ id, reason });
     return this;
   }
 

@@ -1,19 +1,41 @@
-import { Stack } from 'aws-cdk-lib';
-import type { PolicyStatementProps } from 'aws-cdk-lib/aws-iam';
-import type { IConstruct } from 'constructs';
+import { Stack, Validations } from 'aws-cdk-lib';
+import { type IRole, PolicyStatement, type PolicyStatementProps } from 'aws-cdk-lib/aws-iam';
+import { Construct, type IConstruct } from 'constructs';
 import type { EnvironmentName } from '../../shared/contract/environment.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
 /** Whoever is granted something: a function, or a role for people. */
-export interface Grantee extends IConstruct {
+export abstract class Grantee extends Construct {
+  abstract readonly role: IRole;
   /** Of the bridge that it belongs to. */
-  readonly settings: BridgeConfig;
+  abstract readonly settings: BridgeConfig;
+
   /** Is told the name of a resource. */
-  knows(key: EnvironmentName, value: string): this;
+  abstract knows(key: EnvironmentName, value: string): this;
+
   /** Is granted one statement; `sid` says what for. */
-  may(sid: string, statement: Omit<PolicyStatementProps, 'sid' | 'effect'>): this;
+  may(sid: string, statement: Omit<PolicyStatementProps, 'sid' | 'effect'>): this {
+    this.role.addToPrincipalPolicy(new PolicyStatement({ sid, ...statement }));
+    return this;
+  }
+
   /** Accepts a finding of cdk-nag about the grants, with the reason. */
-  acknowledges(id: string, reason: string): this;
+  acknowledges(id: string, reason: string): this {
+    Validations.of(this.role).acknowledge({ id, reason });
+    return this;
+  }
+
+  /**
+   * Lets it use the key of what the bridge stores, where it has one. The services ask KMS in its name: DynamoDB and SQS to
+   * read and write, Secrets Manager with each value.
+   *
+   * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
+   */
+  protected usesKey(): void {
+    const { encryptionKey } = this.settings;
+    if (!encryptionKey) return;
+    this.may('Key', { actions: ['kms:Decrypt', 'kms:GenerateDataKey'], resources: [encryptionKey.keyArn] });
+  }
 }
 
 /** How cdk-nag names a grant on `resource`, which has a wildcard; in somebody's stack parts of its ARN may be known. */

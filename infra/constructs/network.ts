@@ -1,5 +1,5 @@
 import { Peer, Port, SecurityGroup } from 'aws-cdk-lib/aws-ec2';
-import { Effect, type IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { type Grantee, wildcardFinding } from './grantee.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
@@ -26,7 +26,7 @@ export function withSecurityGroup(scope: Construct, config: BridgeConfig): Bridg
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html#configuration-vpc-permissions
  */
-export function usesNetwork(user: Grantee & { readonly role: IRole }): void {
+export function usesNetwork(user: Grantee): void {
   const grant = {
     actions: [
       'CreateNetworkInterface',
