@@ -41,7 +41,6 @@ export class BridgeFunction extends Grantee {
   readonly settings: BridgeConfig;
   readonly role: IRole;
   readonly logGroup: LogGroup;
-  readonly timeout: Duration;
 
   constructor(scope: Construct, id: string, props: BridgeFunctionProps) {
     super(scope, id);
@@ -60,7 +59,6 @@ export class BridgeFunction extends Grantee {
       actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
       resources: [this.logGroup.logGroupArn],
     });
-    this.timeout = timeout;
     const { reservedConcurrency, vpc, vpcSubnets, securityGroups } = settings;
     this.function = new LambdaFunction(this, 'Function', {
       description,
