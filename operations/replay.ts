@@ -11,6 +11,7 @@ import {
 } from '@aws-sdk/client-eventbridge';
 import { eventBridgeClient } from '../shared/aws/clients.ts';
 import { systemClock, toInstant } from '../shared/domain/clock.ts';
+import { allPages, pagesOf } from './all-pages.ts';
 import { CommandError, UsageError } from './errors.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
@@ -110,10 +111,10 @@ async function archiveOf(
   eventBusArn: string,
   named: string | undefined,
 ): Promise<Archive> {
-  const all = await everyPage(async (NextToken) => {
-    const page = await client.send(new ListArchivesCommand({ EventSourceArn: eventBusArn, NextToken }));
-    return { items: page.Archives, next: page.NextToken };
-  });
+  const pages = pagesOf((NextToken) =>
+    client.send(new ListArchivesCommand({ EventSourceArn: eventBusArn, NextToken })),
+  );
+  const all = await allPages(pages, ({ Archives }) => Archives);
   const names = all.map(({ ArchiveName }) => ArchiveName).join(', ');
   const [found, ...others] =
     named === undefined ? all : all.filter(({ ArchiveName }) => ArchiveName === named);
@@ -131,10 +132,8 @@ async function archiveOf(
 
 async function ruleOf(client: EventBridgeClient, EventBusName: string, rule: string): Promise<string> {
   if (ruleArn.test(rule)) return rule;
-  const rules = await everyPage(async (NextToken) => {
-    const page = await client.send(new ListRulesCommand({ EventBusName, NextToken }));
-    return { items: page.Rules, next: page.NextToken };
-  });
+  const pages = pagesOf((NextToken) => client.send(new ListRulesCommand({ EventBusName, NextToken })));
+  const rules = await allPages(pages, ({ Rules }) => Rules);
   const found = rules.find(({ Name }) => Name === rule);
   if (found?.Arn && found.State !== 'DISABLED') return found.Arn;
   if (found) {
@@ -147,19 +146,6 @@ async function ruleOf(client: EventBridgeClient, EventBusName: string, rule: str
     `there is no rule of that name on bus ${EventBusName}. Its rules: ${names.join(', ') || 'none'}. Give a rule of ` +
       'another AWS account by its ARN',
   );
-}
-
-async function everyPage<T>(
-  pageAfter: (token: string | undefined) => Promise<{ items: T[] | undefined; next: string | undefined }>,
-): Promise<T[]> {
-  const all: T[] = [];
-  let token: string | undefined;
-  do {
-    const { items = [], next } = await pageAfter(token);
-    all.push(...items);
-    token = next;
-  } while (token);
-  return all;
 }
 
 function warningOf({ RetentionDays = 0, CreationTime }: Archive, fromMs: number): string | undefined {

@@ -5,6 +5,7 @@ import {
   type Stack,
 } from '@aws-sdk/client-cloudformation';
 import { outputs } from '../shared/contract/names.ts';
+import { allPages } from './all-pages.ts';
 import { CommandError } from './errors.ts';
 import { type StackPlace, textOfPlace } from './stack-place.ts';
 
@@ -85,16 +86,15 @@ export interface BridgeList {
 export async function listBridges(): Promise<BridgeList> {
   const client = cloudFormation();
   try {
-    const bridges: ListedBridge[] = [];
-    for await (const { Stacks = [] } of paginateDescribeStacks({ client }, {})) {
-      for (const found of Stacks) {
-        const all = bridgesIn(found);
-        for (const { bridgeName, version = null, partnerBaseUrl = null } of all) {
-          const place = { stack: found.StackName ?? '', ...(all.length > 1 && { bridge: bridgeName }) };
-          bridges.push({ ...place, version, partnerBaseUrl, status: found.StackStatus ?? 'unknown' });
-        }
-      }
-    }
+    const stacks = await allPages(paginateDescribeStacks({ client }, {}), ({ Stacks }) => Stacks);
+    const bridges = stacks.flatMap((found): ListedBridge[] => {
+      const { StackName: stack = '', StackStatus: status = 'unknown' } = found;
+      const all = bridgesIn(found);
+      return all.map(({ bridgeName, version = null, partnerBaseUrl = null }) => {
+        const place = { stack, ...(all.length > 1 && { bridge: bridgeName }) };
+        return { ...place, version, partnerBaseUrl, status };
+      });
+    });
     return { region: await client.config.region(), bridges };
   } finally {
     client.destroy();

@@ -3,6 +3,7 @@ import { CloudWatchClient, GetMetricDataCommand, paginateDescribeAlarms } from '
 import { type LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
 import { alarmOfBridge } from '../shared/contract/names.ts';
+import { allPages } from './all-pages.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
 export interface StackState {
@@ -115,18 +116,13 @@ async function mappingState(client: LambdaClient, functionName: string) {
 
 /** @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_DescribeAlarms.html */
 async function raisedAlarms(client: CloudWatchClient, bridge: string): Promise<RaisedAlarm[]> {
-  const raised: RaisedAlarm[] = [];
-  for await (const { MetricAlarms = [] } of paginateDescribeAlarms(
-    { client },
-    { AlarmNamePrefix: `${bridge}-`, StateValue: 'ALARM' },
-  )) {
-    for (const { AlarmName = '', AlarmDescription = '', StateUpdatedTimestamp } of MetricAlarms) {
-      const name = alarmOfBridge(AlarmName, bridge);
-      const since = StateUpdatedTimestamp?.toISOString() ?? null;
-      if (name !== undefined) raised.push({ name, says: AlarmDescription, since });
-    }
-  }
-  return raised;
+  const asked = { AlarmNamePrefix: `${bridge}-`, StateValue: 'ALARM' } as const;
+  const found = await allPages(paginateDescribeAlarms({ client }, asked), ({ MetricAlarms }) => MetricAlarms);
+  return found.flatMap(({ AlarmName = '', AlarmDescription: says = '', StateUpdatedTimestamp }) => {
+    const name = alarmOfBridge(AlarmName, bridge);
+    const since = StateUpdatedTimestamp?.toISOString() ?? null;
+    return name === undefined ? [] : [{ name, says, since }];
+  });
 }
 
 /** SQS shows nobody its oldest message; the metric costs nothing, and is a minute or two old. */

@@ -1,5 +1,6 @@
 import { DescribeAlarmsCommand, type MetricAlarm } from '@aws-sdk/client-cloudwatch';
 import { paginateListSubscriptionsByTopic, type Subscription } from '@aws-sdk/client-sns';
+import { allPages } from '../../../../operations/all-pages.ts';
 import { type Check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
 import { quoted } from '../../../shared/target.ts';
 import { type Facts, once } from './facts.ts';
@@ -41,19 +42,15 @@ export function alarmChecks({ target, clients, resources }: Facts): Check[] {
         }
         const topics = [...actions].filter((arn) => arn.split(':')[2] === 'sns');
         const findings = await Promise.all(
-          topics.map(async (arn) => topicFinding(arn, await subscribersOf(arn))),
+          topics.map(async (TopicArn) => {
+            const pages = paginateListSubscriptionsByTopic({ client: clients.sns }, { TopicArn });
+            return topicFinding(TopicArn, await allPages(pages, ({ Subscriptions }) => Subscriptions));
+          }),
         );
         return together('somebody is told of each', findings);
       },
     },
   ];
-
-  async function subscribersOf(TopicArn: string): Promise<Subscription[]> {
-    const all: Subscription[] = [];
-    const pages = paginateListSubscriptionsByTopic({ client: clients.sns }, { TopicArn });
-    for await (const { Subscriptions = [] } of pages) all.push(...Subscriptions);
-    return all;
-  }
 }
 
 function alarmFinding(stack: string, name: string, alarm: MetricAlarm | undefined): Finding {

@@ -6,6 +6,7 @@ import {
   ListTargetsByRuleCommand,
   type Rule,
 } from '@aws-sdk/client-eventbridge';
+import { allPages, pagesOf } from '../../../../operations/all-pages.ts';
 import { type Check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
 import { forEachConcurrent } from '../../../../shared/domain/for-each-concurrent.ts';
 import type { Facts } from './facts.ts';
@@ -60,13 +61,8 @@ export const busChecks = ({ clients: { events }, bridge }: Facts): Check[] => [
 
 /** Those of the archive are left out: AWS manages them itself. */
 async function rulesOf(events: EventBridgeClient, EventBusName: string): Promise<Rule[]> {
-  const all: Rule[] = [];
-  let NextToken: string | undefined;
-  do {
-    const page = await events.send(new ListRulesCommand({ EventBusName, NextToken }));
-    all.push(...(page.Rules ?? []));
-    NextToken = page.NextToken;
-  } while (NextToken);
+  const pages = pagesOf((NextToken) => events.send(new ListRulesCommand({ EventBusName, NextToken })));
+  const all = await allPages(pages, ({ Rules }) => Rules);
   return all.filter(({ ManagedBy, Name }) => !ManagedBy && !Name?.startsWith('Events-Archive-'));
 }
 

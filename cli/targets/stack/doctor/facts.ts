@@ -1,12 +1,9 @@
-import {
-  CloudFormationClient,
-  paginateListStackResources,
-  type StackResourceSummary,
-} from '@aws-sdk/client-cloudformation';
+import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
 import { CloudWatchClient } from '@aws-sdk/client-cloudwatch';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SNSClient } from '@aws-sdk/client-sns';
 import { STSClient } from '@aws-sdk/client-sts';
+import { allPages } from '../../../../operations/all-pages.ts';
 import { SkippedError } from '../../../../operations/doctor.ts';
 import { eventBridgeClient } from '../../../../shared/aws/clients.ts';
 import { alarmOfBridge } from '../../../../shared/contract/names.ts';
@@ -60,9 +57,8 @@ export function readFacts(target: StackTarget, place: Place, onClose: (close: ()
 
   const listed = once(async () => {
     const { outputs, name } = await bridge();
-    const all: StackResourceSummary[] = [];
     const pages = paginateListStackResources({ client: clients.cloudFormation }, { StackName: target.stack });
-    for await (const page of pages) all.push(...(page.StackResourceSummaries ?? []));
+    const all = await allPages(pages, ({ StackResourceSummaries }) => StackResourceSummaries);
     // Somebody's stack has more than the bridge.
     const own: readonly (string | undefined)[] = [
       ...[outputs.feedStateTableName, outputs.advertStatusTableName],

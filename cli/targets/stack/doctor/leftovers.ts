@@ -1,5 +1,6 @@
-import { type DynamoDBClient, paginateListTables } from '@aws-sdk/client-dynamodb';
-import { paginateListQueues, type SQSClient } from '@aws-sdk/client-sqs';
+import { paginateListTables } from '@aws-sdk/client-dynamodb';
+import { paginateListQueues } from '@aws-sdk/client-sqs';
+import { allPages } from '../../../../operations/all-pages.ts';
 import { type Check, type Finding, together, warning } from '../../../../operations/doctor.ts';
 import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
 import { commandFor, type StackTarget } from '../../../shared/target.ts';
@@ -12,12 +13,17 @@ export const leftoversCheck = ({ target, bridge, resources }: Facts): Check => (
   async look() {
     const opened = await bridge();
     const { clients, feedStateTable } = opened;
-    const prefix = `${target.stack}-`;
     const [ownTables, ownQueues, tables, queues, accounts, secrets] = await Promise.all([
       resources('AWS::DynamoDB::Table'),
       resources('AWS::SQS::Queue'),
-      tablesOf(clients.dynamoDb, prefix),
-      queuesOf(clients.sqs, prefix),
+      allPages(paginateListTables({ client: clients.dynamoDb }, {}), ({ TableNames }) => TableNames),
+      allPages(
+        paginateListQueues(
+          { client: clients.sqs },
+          { QueueNamePrefix: `${target.stack}-`, MaxResults: 1000 },
+        ),
+        ({ QueueUrls }) => QueueUrls,
+      ),
       createPartnerAccounts(feedStateTable).list(() => undefined),
       partnerSecrets(opened),
     ]);
@@ -59,20 +65,3 @@ const secretLeft = (target: StackTarget, account: string, secret: string): Findi
     `secret ${secret} is of no partner account that the stack knows`,
     `\`${commandFor(target, `connect ${account}`)}\` takes it over; if nobody needs it: \`aws secretsmanager delete-secret --secret-id ${secret}\``,
   );
-
-async function tablesOf(client: DynamoDBClient, prefix: string): Promise<string[]> {
-  const all: string[] = [];
-  for await (const { TableNames = [] } of paginateListTables({ client }, {})) all.push(...TableNames);
-  return all.filter((name) => name.startsWith(prefix));
-}
-
-async function queuesOf(client: SQSClient, QueueNamePrefix: string): Promise<string[]> {
-  const all: string[] = [];
-  for await (const { QueueUrls = [] } of paginateListQueues(
-    { client },
-    { QueueNamePrefix, MaxResults: 1000 },
-  )) {
-    all.push(...QueueUrls);
-  }
-  return all;
-}

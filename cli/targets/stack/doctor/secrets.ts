@@ -4,6 +4,7 @@ import {
   ResourceNotFoundException,
   type SecretListEntry,
 } from '@aws-sdk/client-secrets-manager';
+import { allPages } from '../../../../operations/all-pages.ts';
 import { type Check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
 import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
 import { type PartnerAccount, stopOf } from '../../../../shared/domain/partner-account.ts';
@@ -64,14 +65,14 @@ export async function partnerSecrets({
   clients,
   secretNames: { partnerAccountPrefix: prefix },
 }: Pick<StackBridge, 'clients' | 'secretNames'>): Promise<Map<string, SecretListEntry>> {
-  const found = new Map<string, SecretListEntry>();
   const asked = { Filters: [{ Key: 'name' as const, Values: [prefix] }], IncludePlannedDeletion: true };
-  for await (const { SecretList = [] } of paginateListSecrets({ client: clients.secrets }, asked)) {
-    for (const secret of SecretList) {
-      if (secret.Name?.startsWith(prefix)) found.set(secret.Name.slice(prefix.length), secret);
-    }
-  }
-  return found;
+  const pages = paginateListSecrets({ client: clients.secrets }, asked);
+  const found = await allPages(pages, ({ SecretList }) => SecretList);
+  return new Map(
+    found.flatMap((secret) =>
+      secret.Name?.startsWith(prefix) ? [[secret.Name.slice(prefix.length), secret]] : [],
+    ),
+  );
 }
 
 function tokenFinding(

@@ -1,0 +1,21 @@
+/** What all pages of an answer of AWS have. @param pages such as a paginator of the SDK gives */
+export async function allPages<Page, Item>(
+  pages: AsyncIterable<Page>,
+  itemsOf: (page: Page) => readonly Item[] | undefined,
+): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const page of pages) all.push(...(itemsOf(page) ?? []));
+  return all;
+}
+
+/** A paginator for what the SDK has none for, as of EventBridge. */
+export async function* pagesOf<Page extends { readonly NextToken?: string | undefined }>(
+  ask: (NextToken: string | undefined) => Promise<Page>,
+): AsyncGenerator<Page> {
+  let next: string | undefined;
+  do {
+    const page = await ask(next);
+    yield page;
+    next = page.NextToken;
+  } while (next);
+}
