@@ -35,6 +35,15 @@ export class SkippedError extends Error {
   readonly code = 'skipped';
 }
 
+/** For what several checks need: made when the first of them asks. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
 /** How many findings are told in full where one check looks at many things. */
 const maxTold = 10;
 

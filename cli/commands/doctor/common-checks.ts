@@ -5,6 +5,7 @@ import {
   type Finding,
   fault,
   ok,
+  once,
   SkippedError,
   together,
   warning,
@@ -25,20 +26,14 @@ const maxOffSeconds = 60;
 
 export function commonChecks({ status, askService }: Examined, target: Target): Check[] {
   /** One request for both checks that need it. */
-  let asked: Promise<AcceptedApplication> | undefined;
-  const ask = () => {
-    asked ??= unlessPaused();
-    return asked;
-  };
-
-  async function unlessPaused(): Promise<AcceptedApplication> {
+  const ask = once(async () => {
     const { pausedUntil, circuit, paused } = await status();
     // After an open circuit the next request is a trial, whose outcome changes what the bridge does.
     if (pausedUntil !== null || circuit || paused) {
       throw new SkippedError('nothing is asked of the service now: see pause');
     }
     return askService();
-  }
+  });
 
   return [
     {

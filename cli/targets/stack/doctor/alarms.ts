@@ -1,16 +1,24 @@
 import { DescribeAlarmsCommand, type MetricAlarm } from '@aws-sdk/client-cloudwatch';
 import { paginateListSubscriptionsByTopic, type Subscription } from '@aws-sdk/client-sns';
 import { allPages } from '../../../../operations/all-pages.ts';
-import { type Check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
+import {
+  type Check,
+  type Finding,
+  fault,
+  ok,
+  once,
+  together,
+  warning,
+} from '../../../../operations/doctor.ts';
 import { quoted } from '../../../shared/target.ts';
-import { type Facts, once } from './facts.ts';
+import type { Facts } from './facts.ts';
 
 /** As many as one request may name. */
 const alarmsAtOnce = 100;
 
 export function alarmChecks({ target, clients, resources }: Facts): Check[] {
   const expected = once(async () =>
-    (await resources('AWS::CloudWatch::Alarm')).map(({ physicalId }) => physicalId),
+    (await resources('AWS::CloudWatch::Alarm')).map(({ PhysicalResourceId = '' }) => PhysicalResourceId),
   );
   const found = once(async () => {
     const AlarmNames = (await expected()).slice(0, alarmsAtOnce);

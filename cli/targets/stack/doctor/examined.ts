@@ -1,3 +1,4 @@
+import { once } from '../../../../operations/doctor.ts';
 import { readStatus } from '../../../../operations/status.ts';
 import type { Place } from '../../../shared/explain.ts';
 import type { StackTarget } from '../../../shared/target.ts';
@@ -6,7 +7,7 @@ import { stackApplications } from '../connections.ts';
 import { stackStatusPorts } from '../status.ts';
 import { alarmChecks } from './alarms.ts';
 import { busChecks } from './bus.ts';
-import { once, readFacts } from './facts.ts';
+import { readFacts } from './facts.ts';
 import { functionChecks } from './functions.ts';
 import { identityChecks } from './identity.ts';
 import { leftoversCheck } from './leftovers.ts';

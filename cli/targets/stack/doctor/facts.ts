@@ -1,10 +1,14 @@
-import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
+import {
+  CloudFormationClient,
+  paginateListStackResources,
+  type StackResourceSummary,
+} from '@aws-sdk/client-cloudformation';
 import { CloudWatchClient } from '@aws-sdk/client-cloudwatch';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
 import { SNSClient } from '@aws-sdk/client-sns';
 import { STSClient } from '@aws-sdk/client-sts';
 import { allPages } from '../../../../operations/all-pages.ts';
-import { SkippedError } from '../../../../operations/doctor.ts';
+import { once, SkippedError } from '../../../../operations/doctor.ts';
 import { eventBridgeClient } from '../../../../shared/aws/clients.ts';
 import { alarmOfBridge } from '../../../../shared/contract/names.ts';
 import type { Place } from '../../../shared/explain.ts';
@@ -20,13 +24,7 @@ export interface Facts {
   /** @throws {SkippedError} where the stack cannot be used */
   readonly bridge: () => Promise<StackBridge>;
   /** The bridge's resources of a CloudFormation type: tables, queues or alarms. @throws {SkippedError} likewise */
-  readonly resources: (type: string) => Promise<readonly Resource[]>;
-}
-
-export interface Resource {
-  readonly logicalId: string;
-  /** As AWS knows it: a name, a URL or an ARN, by its type. */
-  readonly physicalId: string;
+  readonly resources: (type: string) => Promise<readonly StackResourceSummary[]>;
 }
 
 const defaults = {
@@ -74,20 +72,6 @@ export function readFacts(target: StackTarget, place: Place, onClose: (close: ()
     clients,
     opened,
     bridge,
-    resources: async (type) =>
-      (await listed())
-        .filter(({ ResourceType }) => ResourceType === type)
-        .map(({ LogicalResourceId: logicalId = '', PhysicalResourceId: physicalId = '' }) => ({
-          logicalId,
-          physicalId,
-        })),
-  };
-}
-
-export function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make();
-    return made;
+    resources: async (type) => (await listed()).filter(({ ResourceType }) => ResourceType === type),
   };
 }

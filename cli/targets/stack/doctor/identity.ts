@@ -1,8 +1,8 @@
 import { DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
-import { type Check, fault, ok, SkippedError, warning } from '../../../../operations/doctor.ts';
+import { type Check, fault, ok, once, SkippedError, warning } from '../../../../operations/doctor.ts';
 import packageJson from '../../../../package.json' with { type: 'json' };
-import { type Facts, once } from './facts.ts';
+import type { Facts } from './facts.ts';
 
 export function identityChecks({ target, clients, opened, bridge }: Facts): Check[] {
   const identified = once(() => clients.sts.send(new GetCallerIdentityCommand({})));

@@ -1,10 +1,11 @@
+import type { StackResourceSummary } from '@aws-sdk/client-cloudformation';
 import { paginateListTables } from '@aws-sdk/client-dynamodb';
 import { paginateListQueues } from '@aws-sdk/client-sqs';
 import { allPages } from '../../../../operations/all-pages.ts';
 import { type Check, type Finding, together, warning } from '../../../../operations/doctor.ts';
 import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
 import { commandFor, type StackTarget } from '../../../shared/target.ts';
-import type { Facts, Resource } from './facts.ts';
+import type { Facts } from './facts.ts';
 import { partnerSecrets } from './secrets.ts';
 
 /** Tables, queues and secrets outlive a stack (`cdk destroy` keeps them), and a new stack of the same name makes new ones. */
@@ -38,9 +39,9 @@ export const leftoversCheck = ({ target, bridge, resources }: Facts): Check => (
 });
 
 /** Names that CloudFormation gives: stack, logical ID, something random. Another stack may begin with the same letters. */
-function left(stack: string, own: readonly Resource[], places: readonly string[]): string[] {
-  const names = own.map(({ physicalId }) => nameOf(physicalId));
-  const madeLike = own.map(({ logicalId }) => `${stack}-${logicalId}-`);
+function left(stack: string, own: readonly StackResourceSummary[], places: readonly string[]): string[] {
+  const names = own.map(({ PhysicalResourceId = '' }) => nameOf(PhysicalResourceId));
+  const madeLike = own.map(({ LogicalResourceId }) => `${stack}-${LogicalResourceId}-`);
   return places.filter(
     (place) => !names.includes(nameOf(place)) && madeLike.some((start) => nameOf(place).startsWith(start)),
   );
