@@ -1,5 +1,6 @@
 /** The commands that the connect function of a stack carries out. */
 import * as v from 'valibot';
+import type { HandedIn } from '../../../functions/connect/grant.ts';
 import { CommandError } from '../../../operations/errors.ts';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
@@ -15,7 +16,7 @@ import {
 import { type FaultKind, faultKinds, PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { explainShape } from '../../shared/explain.ts';
-import type { Applications, Connections, Credential, Disconnections } from '../ports/connections.ts';
+import type { Applications, Connections, Disconnections } from '../ports/connections.ts';
 import type { StackBridge } from './bridge.ts';
 import { stackLetters } from './stored-letters.ts';
 
@@ -66,7 +67,7 @@ export function stackDisconnections(bridge: StackBridge): Disconnections {
   };
 }
 
-const revealed = (credential: Credential) =>
+const revealed = (credential: HandedIn) =>
   'code' in credential
     ? { code: credential.code.reveal(), redirectUri: credential.redirectUri }
     : { refreshToken: credential.refreshToken.reveal() };
