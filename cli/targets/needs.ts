@@ -1,6 +1,7 @@
 /** What commands need of a bridge: each is loaded by itself, for the kind of bridge that is meant. */
 import type { HistoryPorts } from '../../operations/history/read-history.ts';
 import type { StatusPorts } from '../../operations/status.ts';
+import type { StoredLetters } from '../../operations/stored-letters.ts';
 import type { BridgeSettings } from '../../shared/contract/settings.ts';
 import type { Audits } from '../../shared/ports/audits.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
@@ -9,7 +10,6 @@ import type { Auditing } from './ports/auditing.ts';
 import type { CatchUp } from './ports/catch-up.ts';
 import type { Applications, Connections, Disconnections } from './ports/connections.ts';
 import type { Pauses, Polls } from './ports/pauses.ts';
-import type { StoredLetters } from './ports/stored-letters.ts';
 import type { EventTail } from './ports/tail.ts';
 
 export const applications: Need<Applications> = {

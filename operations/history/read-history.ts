@@ -10,6 +10,7 @@ import type { BudgetStore } from '../../shared/ports/budget-store.ts';
 import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/ports/feed-states.ts';
 import type { WaitingMessage, WaitingMessages } from '../../shared/ports/parked-messages.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import type { StoredLetter, StoredLetters } from '../stored-letters.ts';
 import { accountsBeside, unknownAccount } from '../unknown-account.ts';
 import type { LogLine } from './advert-log.ts';
 import { answerOf, type HistoryOutcome, type Known, type ObjectEvent, type Waiting } from './answer.ts';
@@ -21,23 +22,13 @@ export interface HistoryPorts {
   readonly budgetStore: Pick<BudgetStore, 'read'>;
   readonly advertHistories: Pick<AdvertHistories, 'read'>;
   readonly waitingMessages: WaitingMessages;
-  /** Dead letters of a partner account. */
-  readonly letters: {
-    list(choice: {
-      readonly partnerAccount: string;
-    }): Promise<{ readonly letters: readonly KnownLetter[]; readonly unseen?: number }>;
-  };
+  readonly letters: Pick<StoredLetters, 'list'>;
   /** By the settings: which events are published at all. */
   readonly publishedEvents: () => Promise<PublishedEvents>;
   /** Whether a run is at work now; absent where the bridge runs by itself. */
   readonly isAtWork?: () => boolean;
   /** Where the queue cannot be looked at. */
   readonly hiddenQueue?: HiddenQueue;
-}
-
-interface KnownLetter {
-  readonly id: string;
-  readonly letter: DeadLetter;
 }
 
 /** As printed by `history --json`; times are ISO 8601 in UTC. */
@@ -78,7 +69,7 @@ export async function readHistory(
   const { generation } = account;
   // In the order in which a message moves on: one that does so meanwhile is seen twice rather than not at all.
   const visible = await ports.waitingMessages.ofAdvert(partnerAccount, advertId, feed);
-  const { letters, unseen = 0 } = await ports.letters.list({ partnerAccount });
+  const { letters, unseen } = await ports.letters.list({ partnerAccount });
   const key = { partnerAccount, generation, feed, advertId };
   const [row, feedStates, budget, published] = await Promise.all([
     ports.advertHistories.read(key),
@@ -131,7 +122,7 @@ function shownWaiting({ message, place, receives, until }: WaitingMessage): Wait
 
 /** What was given up after the latest event: a later one carries what an earlier letter would have told. */
 function givenUp(
-  letters: readonly KnownLetter[],
+  letters: readonly StoredLetter[],
   generation: number,
   latest: ObjectEvent | undefined,
 ): DeadLetter[] {
@@ -145,7 +136,7 @@ function givenUp(
 }
 
 /** Whether the bus has accepted the latest event; null when that is not certain. */
-function isOnBus(known: Known, letters: readonly KnownLetter[]): boolean | null {
+function isOnBus(known: Known, letters: readonly StoredLetter[]): boolean | null {
   const { row, latest, waiting, published } = known;
   if (!row || !latest) return null;
   if (!isPublished(latest, published)) return false;

@@ -1,12 +1,12 @@
 /** Which dead letters a command line means. */
 
 import { UsageError } from '../../../operations/errors.ts';
+import type { LetterChoice } from '../../../operations/stored-letters.ts';
 import { accountsBeside, unknownAccount } from '../../../operations/unknown-account.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import { checkedOptions } from '../../shared/options.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import type { LettersAndAccounts } from '../../targets/needs.ts';
-import type { LetterChoice } from '../../targets/ports/stored-letters.ts';
 
 /** The number of a row in an embedded bridge, or an SQS MessageId. */
 const idPattern = /^([1-9]\d{0,14}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;

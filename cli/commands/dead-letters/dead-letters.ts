@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
+import type { LetterChoice, LetterOutcome } from '../../../operations/stored-letters.ts';
 import { type AddCommand, defineCommand } from '../../shared/command.ts';
 import { confirm, requireTerminal } from '../../shared/confirm.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { flag, optionalName } from '../../shared/options.ts';
 import { deadLetters } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
-import type { LetterChoice, LetterOutcome } from '../../targets/ports/stored-letters.ts';
 import { chooseLetters, idsOf } from './choice.ts';
 import { lettersText, letterText, more, redrivenLines, unknownLettersText, wereText } from './text.ts';
 

@@ -1,13 +1,14 @@
 /** Dead letters for a person. Text that came from the feed is made printable first. */
-import { printableLine as printable } from '../../../shared/domain/text/printable.ts';
-import { commandFor, type Target } from '../../shared/target.ts';
-import { count } from '../../shared/wording.ts';
+
 import type {
   LetterChoice,
   LetterList,
   LetterOutcome,
   StoredLetter,
-} from '../../targets/ports/stored-letters.ts';
+} from '../../../operations/stored-letters.ts';
+import { printableLine as printable } from '../../../shared/domain/text/printable.ts';
+import { commandFor, type Target } from '../../shared/target.ts';
+import { count } from '../../shared/wording.ts';
 
 /** Help below the options, of `dead-letters` and of each of its commands. */
 export const more = {

@@ -1,9 +1,9 @@
 /** What `application`, `connect` and `disconnect` ask of a bridge, whichever kind it is. */
 import type { ConnectRequest } from '../../../functions/connect/connect-account.ts';
+import type { StoredLetters } from '../../../operations/stored-letters.ts';
 import type { AcceptedApplication, ConnectedAccount } from '../../../shared/contract/connect.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
 import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts';
-import type { StoredLetters } from './stored-letters.ts';
 
 export interface Applications {
   /** @param application.baseUrl for an embedded bridge alone: a stack has it as a setting */

@@ -32,6 +32,7 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
     letters: {
       list: async ({ partnerAccount }: { readonly partnerAccount: string }) => ({
         letters: await state.deadLetters.list({ partnerAccount, ...withoutLimit }),
+        unseen: 0,
       }),
     },
     publishedEvents: async () => plan.publishedEvents,

@@ -58,7 +58,10 @@ function historyOf({
     advertHistories: { read: async () => row },
     waitingMessages: { seesQueue: true, ofAdvert: async () => waiting },
     letters: {
-      list: async () => ({ letters: letters.map((one, index) => ({ id: String(index), letter: one })) }),
+      list: async () => ({
+        letters: letters.map((one, index) => ({ id: String(index), letter: one })),
+        unseen: 0,
+      }),
     },
     publishedEvents: async () => published,
     ...(hiddenQueue && { hiddenQueue }),

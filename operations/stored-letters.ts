@@ -1,4 +1,4 @@
-import type { DeadLetter } from '../../../shared/contract/messages.ts';
+import type { DeadLetter } from '../shared/contract/messages.ts';
 
 /** The dead letters of a bridge, whichever kind it is. Every method may be called again with the same letters. */
 export interface StoredLetters {
