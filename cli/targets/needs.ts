@@ -6,8 +6,7 @@ import type { BridgeSettings } from '../../shared/contract/settings.ts';
 import type { Audits } from '../../shared/ports/audits.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import type { Need } from './open.ts';
-import type { Auditing } from './ports/auditing.ts';
-import type { CatchUp } from './ports/catch-up.ts';
+import type { Auditing, CatchUp } from './ports/catch-up.ts';
 import type { Applications, Connections, Disconnections } from './ports/connections.ts';
 import type { Pauses, Polls } from './ports/pauses.ts';
 import type { EventTail } from './ports/tail.ts';
@@ -79,6 +78,6 @@ export const catchUp: Need<CatchUp> = {
 
 /** @param settings of an embedded bridge alone: a stack has its own */
 export const auditing = (settings: Partial<BridgeSettings>): Need<Auditing> => ({
-  local: async (bridge) => (await import('./local/auditing.ts')).localAuditing(bridge, settings),
-  stack: async (bridge) => (await import('./stack/auditing.ts')).stackAuditing(bridge),
+  local: async (bridge) => (await import('./local/catch-up.ts')).localAuditing(bridge, settings),
+  stack: async (bridge) => (await import('./stack/catch-up.ts')).stackAuditing(bridge),
 });

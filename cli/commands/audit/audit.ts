@@ -15,7 +15,7 @@ import { withProgress } from '../../shared/progress.ts';
 import { connectedAccount } from '../../targets/connected-account.ts';
 import { auditing } from '../../targets/needs.ts';
 import { withBridge } from '../../targets/open.ts';
-import type { Auditing } from '../../targets/ports/auditing.ts';
+import type { Auditing } from '../../targets/ports/catch-up.ts';
 import { fileSource, listSource } from '../backfill/advert-sources.ts';
 import { pagingOptions } from '../backfill/paging-options.ts';
 import { defaultSample, endedLines, findingLines, hintText, more, progressText } from './text.ts';

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { noSubscriberYet } from '../../../embedded/connect.ts';
 import { createLocalPartner } from '../../../embedded/partner.ts';
+import { settledBy } from '../../../functions/audit/confirm.ts';
 import type { BridgeSettings } from '../../../shared/contract/settings.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
 import { isRunning } from '../../../shared/sqlite/file/run-lock.ts';
 import { silentObserver } from '../../shared/silent-observer.ts';
-import { type CatchUp, concurrency } from '../ports/catch-up.ts';
+import { type Auditing, type CatchUp, concurrency } from '../ports/catch-up.ts';
 import { baseUrlOf, type LocalBridge, settingsWith } from './bridge.ts';
 import { readRunSettings } from './run-settings.ts';
 
@@ -50,5 +51,18 @@ export async function localCatchUp(
       },
     },
     isDelivering: () => isRunning(target.dir),
+  };
+}
+
+/** Auditing the embedded state, in the same way. */
+export async function localAuditing(
+  bridge: LocalBridge,
+  settings: Partial<BridgeSettings>,
+): Promise<Auditing> {
+  const { audits, advertHistories, publishedAdverts, waitingMessages } = bridge.state;
+  return {
+    ...(await localCatchUp(bridge, settings)),
+    ...{ audits, publishedAdverts, histories: advertHistories },
+    isSettled: settledBy(waitingMessages),
   };
 }

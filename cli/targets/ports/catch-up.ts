@@ -1,5 +1,7 @@
+import type { AuditDeps } from '../../../functions/audit/audit.ts';
 import type { PollDeps } from '../../../functions/drain/poll-feed.ts';
 import type { AdvertLister } from '../../../shared/partner-api/readers.ts';
+import type { PublishedAdverts } from '../../../shared/ports/advert-histories.ts';
 import type { AdvertReader } from '../../../shared/ports/advert-reader.ts';
 import type { Backfills } from '../../../shared/ports/backfills.ts';
 import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts';
@@ -17,4 +19,9 @@ export interface CatchUp {
   readonly adverts: AdvertReader;
   /** Whether something takes messages from the queue now. */
   readonly isDelivering: () => boolean;
+}
+
+/** What `audit` asks of it besides. */
+export interface Auditing extends CatchUp, Pick<AuditDeps, 'audits' | 'histories' | 'isSettled'> {
+  readonly publishedAdverts: PublishedAdverts;
 }

@@ -1,12 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { neededOutput } from '../../../operations/stack-outputs.ts';
+import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
+import { createAudits } from '../../../shared/aws/audits.ts';
 import { createBackfills } from '../../../shared/aws/backfills.ts';
 import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
+import { createSettledAdverts } from '../../../shared/aws/parking/settled-adverts.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
+import { createPublishedAdverts } from '../../../shared/aws/published-adverts.ts';
 import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts';
 import { createTokenReader } from '../../../shared/aws/token-vault.ts';
 import { secretNamesOf } from '../../../shared/contract/names.ts';
@@ -16,7 +20,7 @@ import { createPartnerService } from '../../../shared/partner-api/partner-servic
 import { functionConfig } from '../../../shared/runtime/config.ts';
 import { drainLimits } from '../../../shared/runtime/limits.ts';
 import { silentObserver } from '../../shared/silent-observer.ts';
-import { type CatchUp, concurrency } from '../ports/catch-up.ts';
+import { type Auditing, type CatchUp, concurrency } from '../ports/catch-up.ts';
 import type { StackBridge } from './bridge.ts';
 
 /** Catching up on a stack, with the settings that its drain has and within its rate budget. */
@@ -66,5 +70,18 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
       },
     },
     isDelivering: () => true,
+  };
+}
+
+/** Auditing a stack, with the same role. */
+export async function stackAuditing(bridge: StackBridge): Promise<Auditing> {
+  const { feedStateTable, advertStatusTable } = bridge;
+  const catchUp = await stackCatchUp(bridge);
+  return {
+    ...catchUp,
+    audits: createAudits(feedStateTable),
+    histories: createAdvertHistories(advertStatusTable),
+    publishedAdverts: createPublishedAdverts(advertStatusTable),
+    isSettled: createSettledAdverts(feedStateTable, catchUp.poll.queue),
   };
 }
