@@ -94,26 +94,11 @@ function queueTarget(client: SQSClient, url: string, bus: string): SnapshotTarge
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/ref/overiew-event-structure.html
  */
-function asDelivered(
-  event: { 'detail-type': string; detail: { metadata: { eventId: string } } } & Record<string, unknown>,
-  bus: string,
-): string {
+function asDelivered(event: { detail: { metadata: { eventId: string } } }, bus: string): string {
   const [, , , region, account] = bus.split(':');
   const hash = digest(event.detail.metadata.eventId);
   const id = [8, 4, 4, 4, 12].map((length, part) => hash.slice(part * 12, part * 12 + length)).join('-');
-  const { source, 'detail-type': detailType, time, resources, detail } = event;
-  const parts = {
-    version: '0',
-    id,
-    'detail-type': detailType,
-    source,
-    account,
-    time,
-    region,
-    resources,
-    detail,
-  };
-  return JSON.stringify(parts);
+  return JSON.stringify({ version: '0', id, account, region, ...event });
 }
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
