@@ -28,13 +28,11 @@ export interface BackfillOptions {
   readonly restart: boolean;
 }
 
-export type BackfillResult = { readonly progress: BackfillProgress } & (
-  | { readonly end: 'done' | 'stopped' | 'paused' }
-  /** Another process continues it, or has begun anew. */
-  | { readonly end: 'taken-over' }
-  /** An unfinished backfill has another source. */
-  | { readonly end: 'other-source' }
-);
+export interface BackfillResult {
+  readonly progress: BackfillProgress;
+  /** `taken-over`: another process continues it, or has begun anew; `other-source`: an unfinished backfill has another one. */
+  readonly end: 'done' | 'stopped' | 'paused' | 'taken-over' | 'other-source';
+}
 
 /** So many conflicts in a row with `--pause` or another process are no accident. */
 const maxConflicts = 10;
