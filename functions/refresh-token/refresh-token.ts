@@ -26,6 +26,14 @@ const pauseBackoff = { baseMs: 5_000, capMs: 3_600_000 };
 /** The answer contains no usable access token, and an immediate retry would get the same answer. */
 const brokenAnswer = 'token-answer-broken';
 const sameAnswer = 'token-rejected-again';
+/**
+ * A token may arrive in its last seconds (partner-api.md §5.3, refresh_token rule 2), and the next one is new. When that is no
+ * better, asking on would use up the secret: Secrets Manager stores about 100 versions of it a day.
+ *
+ * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutSecretValue.html
+ */
+const spentMs = 5_000;
+const isSpent = ({ expiresAt, obtainedAt }: TokenPair): boolean => expiresAt - obtainedAt < spentMs;
 
 export function createRefreshToken(deps: RefreshDeps) {
   const { accounts, vault, observer, clock, settings } = deps;
@@ -91,11 +99,14 @@ export function createRefreshToken(deps: RefreshDeps) {
     const version = await storePair(deps, name, pair, options);
     warnOfOddAnswer(received, name, observer);
     const isSame = pair.accessToken.equals(current.pair.accessToken);
+    const hasRunOutAgain = isSpent(pair) && isSpent(current.pair);
     return judge(name, version, pair, {
       // A token that has expired only by our clock may come back with a short time left, because the service has not
       // rejected it.
-      ...(because === 'token-rejected' && isSame ? { pauseFor: sameAnswer } : {}),
-      ...(received.answer.access_token === undefined ? { pauseFor: brokenAnswer } : {}),
+      ...((because === 'token-rejected' || hasRunOutAgain) && isSame ? { pauseFor: sameAnswer } : {}),
+      ...(received.answer.access_token === undefined || (hasRunOutAgain && !isSame)
+        ? { pauseFor: brokenAnswer }
+        : {}),
       keepsPause: because === 'unused' && isSame,
     });
   }

@@ -64,6 +64,31 @@ describe('an answer of the token endpoint', () => {
     expect(await answered({ body: { ...right, ...change } })).toMatchObject({ ...fresh, lifetimeMs });
   });
 
+  it.each([
+    ['a new token', (times: number) => `access-2-${times}`, 'token-answer-broken', 1],
+    ['the same one', () => 'access-2', 'token-rejected-again', 0],
+  ])(
+    'with no time left in it twice in a row, and %s, pauses the account: each answer is a version of its secret',
+    async (_which, tokenOf, reason, attention) => {
+      const spent = { ...right, expires_in: 0 };
+      service.next({ body: spent });
+      expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
+
+      for (const pauses of [1, 2]) {
+        service.next({ body: { ...spent, access_token: tokenOf(pauses) } });
+        expect(await world.refresh('expired')).toMatchObject({ kind: 'paused', reason });
+        expect((await world.account())?.pause).toMatchObject({ reason, attempts: pauses });
+        expect(await world.refresh('expired')).toMatchObject({ kind: 'paused', reason });
+        world.clock.advance(hourMs);
+      }
+
+      expect(world.observer.counted(metrics.needsAttention)).toBe(2 * attention);
+      service.next({ body: { ...right, access_token: 'access-4' } });
+      expect(await world.refresh('expired')).toEqual({ kind: 'renewed' });
+      expect((await world.account())?.pause).toBeUndefined();
+    },
+  );
+
   it.each(['write read v2', 'write+v2+read', ' v2  read write '])(
     'may name its scopes as %j',
     async (scope) => {
