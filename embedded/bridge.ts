@@ -1,9 +1,10 @@
 /**
- * The embedded bridge: the use cases of the Lambdas in one process, with the state file in the place of the AWS services.
+ * The embedded bridge runs the use cases of the Lambda functions in one process, with a state file instead of the AWS
+ * services.
  *
- * The poller reads the feeds (poller.ts) and puts what they list into the queue; the workers (workers.ts) take it from
- * there, fetch each advert and publish its event to standard output or to the outbox (publishers.ts), from where it is
- * sent to the webhooks (webhooks/delivery.ts). Here the parts are put together and run.
+ * The poller reads the feeds and puts the listed adverts into the queue (poller.ts). The workers take them from the
+ * queue, fetch each advert and publish its event (workers.ts): to standard output, or to the outbox (publishers.ts),
+ * from which it is sent to the webhooks (webhooks/delivery.ts). This file creates the parts and runs them.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { settledBy } from '../functions/audit/confirm.ts';
@@ -29,38 +30,49 @@ export interface EmbeddedBridgeOptions {
   readonly state: EmbeddedState;
   readonly baseUrl: string;
   readonly settings: BridgeSettings;
-  /** Connections to the partner service, and adverts fetched at the same time. */
+  /** Number of connections to the partner service, and of adverts fetched concurrently. */
   readonly concurrency: number;
   readonly events: EventPublisher;
   readonly observer: Observer;
-  /** Ends the run: what is in hand is finished first, and no further request is sent. */
+  /** Aborting ends the run: work already started is finished, and no further request is sent. */
   readonly signal: AbortSignal;
-  /** Ends the run also when every feed is up to date and the queue is empty. */
+  /** The run also ends when every feed is up to date and the queue is empty. */
   readonly untilIdle: boolean;
-  /** Attempts at an advert that the service answers with a fault of that advert, before its message is dead-lettered. Default 5. */
+  /**
+   * Number of attempts when the service answers with an advert-specific fault, before the message is dead-lettered.
+   * Default 5.
+   */
   readonly advertTries?: number;
 }
 
 export interface RunResult {
-  /** Why a feed could not be read; only of a run until idle. */
+  /** Why a feed could not be read; only set for a run until idle. */
   readonly fault?: PartnerError;
-  /** Whether a person has to act: there are dead letters, or a partner account is stopped, or paused by an operator. */
+  /**
+   * Whether a person has to act: there are dead letters, or a partner account is stopped, or paused by an operator.
+   */
   readonly needsPerson: boolean;
 }
 
 const maxAgeMs = 24 * 60 * 60_000;
-/** Longer than on AWS: room for all three attempts of the client, 10 s each. No batch waits, for each advert is handled by itself. */
+/**
+ * Longer than on AWS, so that all three attempts of the client fit, 10 s each. No batch has to wait, because each
+ * advert is handled separately.
+ */
 const fetchMs = 30_000;
 const leaseMs = 90_000;
 const maxWaiting = 20_000;
 const feedsAtOnce = 10;
 const sweepMs = 60_000;
-/** Parked messages are released more often than by the rounds of polls: a run until idle waits for those of a short pause. */
+/** More frequent than the polling rounds, because a run until idle waits for the messages of a short pause. */
 const releaseMs = 5_000;
-/** As often as on a stack (infra/constructs/monitoring/audit.ts). */
+/** The same interval as in a stack (infra/constructs/monitoring/audit.ts). */
 const auditMs = 15 * 60_000;
 
-/** Runs the bridge until `signal` is aborted, or until idle. The caller holds the run lock (shared/sqlite/file/run-lock.ts). */
+/**
+ * Runs the bridge until `signal` is aborted, or until idle. The caller must hold the run lock
+ * (shared/sqlite/file/run-lock.ts).
+ */
 export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise<RunResult> {
   const { state, baseUrl, settings, concurrency, observer, signal, untilIdle } = options;
   const events = createNotingPublisher(options.events, state.recentEvents);
@@ -82,7 +94,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     events,
     bridgePausedUntil,
     settings: {
-      // Messages are dated by the clock of this process.
+      // This process's own clock dates the messages.
       clockSkewMs: 0,
       advertTries,
       maxAgeMs,
@@ -131,7 +143,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     repeat(releaseMs, (deadlineMs) => drain.release(deadlineMs)),
   ];
   const poller = { drain, clock, observer, pollSeconds: settings.pollSeconds };
-  // A run until idle ends before a difference could be told from a change.
+  // A run until idle would end before the audit can distinguish a difference from a change.
   if (settings.auditSample > 0 && !untilIdle) {
     const audit = createDailyAudit({
       ...{ accounts, observer, adverts: partner, sample: settings.auditSample },

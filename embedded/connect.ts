@@ -13,13 +13,13 @@ export interface LocalConnectOptions {
   readonly baseUrl: string;
   readonly settings: BridgeSettings;
   readonly observer: Observer;
-  /** Connections kept open. Default 1. */
+  /** Number of connections kept open. Default 1. */
   readonly concurrency?: number;
 }
 
 /**
- * Authorizing, connecting and disconnecting on the embedded state; events about it stay owed until the bridge runs, for
- * only `run` has somebody to give them to. Call `close` when done.
+ * Authorizes, connects and disconnects partner accounts in the embedded state. Their events stay owed until the
+ * bridge runs, because only `run` has subscribers. Call `close` when done.
  */
 export function createLocalConnect({ state, ...options }: LocalConnectOptions) {
   const { settings, observer } = options;
@@ -29,7 +29,7 @@ export function createLocalConnect({ state, ...options }: LocalConnectOptions) {
     events: noSubscriberYet,
     observer,
     clock: systemClock,
-    clockSkewMs: 0, // All of it runs on this machine.
+    clockSkewMs: 0, // All processes use the clock of this machine.
     newId: () => `connect-${randomUUID()}`,
     settings: { ...settings, lockMs: refreshLockMs },
   });

@@ -1,7 +1,7 @@
 /**
- * The state of a dry run: what it reads is the folder's, what it writes stays in memory. Only what the partner service
- * would not give again is stored: a refreshed token pair, and while it is being refreshed the lock that keeps others from
- * doing the same.
+ * The state of a dry run: reads come from the folder, writes stay in memory. Only what the partner service would not
+ * return again is stored: a refreshed token pair, and, during the refresh, the lock that keeps other processes from
+ * refreshing too.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { historyKeyOf } from '../shared/domain/history-key.ts';
@@ -15,7 +15,7 @@ import { stateFileIn } from '../shared/sqlite/file/state-file.ts';
 import { createStore } from '../shared/sqlite/file/store.ts';
 import { type EmbeddedState, stateOver } from '../shared/sqlite/state.ts';
 
-/** All that a run goes by, apart from the histories, of which there may be a million: they are read one by one. */
+/** Everything that a run needs, except the histories: there may be a million, so they are read one by one. */
 const copied = [
   'documents',
   'partner_accounts',
@@ -28,7 +28,7 @@ const copied = [
 ];
 
 /**
- * @param real the state of `dir`; the caller holds the run lock, and closes it
+ * @param real the state of `dir`; the caller holds the run lock, and closes the state
  * @throws {StateError}
  */
 export function createDryState(real: EmbeddedState, dir: string): EmbeddedState {
@@ -53,7 +53,7 @@ function copyOf(file: string): DatabaseSync {
   return db;
 }
 
-/** Rows that were written are kept in memory. */
+/** Keeps written rows in memory. */
 function unwrittenHistories(real: AdvertHistories): AdvertHistories {
   const written = new Map<string, AdvertRow>();
   return {
@@ -73,11 +73,12 @@ function unwrittenHistories(real: AdvertHistories): AdvertHistories {
 }
 
 /**
- * Accounts as the dry run has them, with the refresh lock of the folder's. The row does not learn of a new pair: the next
- * run finds it in the vault, as after a crash between the two writes, and tells then what it has to tell.
+ * The dry run's accounts, with the refresh lock stored in the folder. The folder's rows do not learn of a new token
+ * pair: the next run finds it in the vault, as after a crash between the two writes, and then publishes the necessary
+ * events.
  */
 function lockedAccounts(real: PartnerAccounts, copy: PartnerAccounts): PartnerAccounts {
-  /** None of one that somebody has forgotten meanwhile, or given to another user. */
+  /** Empty when the account was forgotten or given to another user in the meantime. */
   async function current(account: PartnerAccount): Promise<PartnerAccount[]> {
     const stored = (await real.read(account.name))?.value;
     if (stored?.generation !== account.generation) return [];

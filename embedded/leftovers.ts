@@ -5,7 +5,10 @@ import type { EmbeddedState } from '../shared/sqlite/state.ts';
 
 type State = Pick<EmbeddedState, 'partnerAccounts' | 'feedStates' | 'queue' | 'bookKeeper' | 'budgetStore'>;
 
-/** How many messages wait for partner accounts that are stopped, or that an operator has paused: a run does not wait for them. */
+/**
+ * Number of messages that a run does not wait for: those of partner accounts that are stopped or paused by an
+ * operator.
+ */
 export async function messagesForPerson(
   { partnerAccounts, queue, budgetStore }: State,
   nowMs: number,
@@ -22,8 +25,8 @@ export async function messagesForPerson(
 }
 
 /**
- * Whether a person has to act: because of a dead letter, a pause that an operator wants, a stopped partner account, or one
- * whose row, or feed's row, is unreadable.
+ * Whether a person has to act: because of a dead letter, an operator's pause, a stopped partner account, or one whose
+ * row, or feed's row, is unreadable.
  */
 export async function needsPerson(
   { partnerAccounts, feedStates, bookKeeper, budgetStore }: State,

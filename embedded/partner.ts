@@ -11,13 +11,13 @@ export const refreshLockMs = 90_000;
 export interface LocalPartnerOptions extends Omit<LimitedClientOptions, 'budgetStore' | 'settings'> {
   readonly state: EmbeddedState;
   readonly settings: BridgeSettings;
-  /** Where events about partner accounts go. */
+  /** Publishes the events about partner accounts. */
   readonly events: EventPublisher;
-  /** Names the holder of a refresh lock: one of the run's own is freed by the next run. */
+  /** Creates the name of a refresh lock's holder; the next run releases locks left by an earlier run. */
   readonly newId: () => string;
 }
 
-/** The partner service on the embedded state, with tokens refreshed by this process. */
+/** The partner service with the embedded state; this process refreshes the tokens. */
 export function createLocalPartner({ state, events, newId, ...options }: LocalPartnerOptions) {
   const { settings, observer, clock = systemClock, random = Math.random } = options;
   const partner = createPartnerService({

@@ -11,12 +11,12 @@ export interface PollerDeps {
   readonly pollSeconds: number;
 }
 
-/** No round takes longer; the next one goes on from the cursor. */
+/** Time limit of a round; the next round continues from the cursor. */
 const roundMs = 10 * 60_000;
 
 /**
- * Begins a round of polls every `pollSeconds` until `signal` is aborted. It does not wait for the round before, which may
- * be held up by one feed: that feed is still leased by it, and all others are polled when they are due.
+ * Starts a round of polls every `pollSeconds` until `signal` is aborted. It does not wait for the previous round,
+ * which one feed may delay: that feed is still leased by the earlier round, and all others are polled on time.
  */
 export async function pollForEver(
   { drain, clock, observer, pollSeconds }: PollerDeps,
@@ -36,19 +36,19 @@ export async function pollForEver(
   await Promise.all(rounds);
 }
 
-/** A queue that is too full to read on is looked at again after this. */
+/** Delay before checking again a queue that is too full to continue reading. */
 const backlogLookMs = 200;
-/** Rounds in a row that may end in a fault before it is taken for a lasting one. */
+/** Number of consecutive failed rounds before the fault counts as lasting. */
 const maxFailedRounds = 4;
 const failedRoundMs = 1_000;
-/** A feed or partner account that is paused for longer is not waited for. */
+/** A run does not wait for a feed or partner account that is paused for longer. */
 const longestPauseMs = 60_000;
 
 /**
- * Polls until every feed is up to date and the queue is empty. A feed that cannot be read keeps no other from being read
- * and delivered: the run ends with its fault.
+ * Polls until every feed is up to date and the queue is empty. A feed that cannot be read does not stop the others
+ * from being read and delivered: the run ends with its fault.
  *
- * @returns the fault that is left, if there is one
+ * @returns the remaining fault, if there is one
  */
 export async function pollUntilIdle(
   deps: PollerDeps & QueueWatchDeps,
@@ -67,7 +67,7 @@ export async function pollUntilIdle(
     } else if (lasting) {
       return (await queue.untilEmpty(signal, Number.POSITIVE_INFINITY)) === 'stopped' ? undefined : lasting;
     } else if (fault) {
-      // Asked for the warning that it logs.
+      // Called for the warning that it logs.
       await queue.isPaused();
       await clock.sleep(fault.retryAfterMs ?? failedRoundMs * failedRounds, signal);
     } else {
@@ -79,22 +79,25 @@ export async function pollUntilIdle(
   return undefined;
 }
 
-/** Ends by itself: waiting is enough. */
+/** Whether waiting is enough to end the fault. */
 const isPause = ({ code }: PartnerError): boolean =>
   code === 'paused' || code === 'rate-limited' || code === 'account-paused';
 
-/** A pause that the service asked for is waited out, however long. */
+/**
+ * Whether the run must not wait for the fault to end. It waits for any pause that the service asked for, however
+ * long.
+ */
 const isLasting = ({ policy, code, retryAfterMs = 0 }: PartnerError): boolean =>
   policy.needsAttention || (code !== 'paused' && code !== 'rate-limited' && retryAfterMs > longestPauseMs);
 
-/** Met by the feed of adverts, these stop the partner account; another feed stops nothing. */
+/** In the adverts feed, these faults stop the partner account; in another feed they stop nothing. */
 const stopping: readonly string[] = ['account-stopped', 'scope-insufficient', 'grant-rejected'];
 
-/** A stop is reported by itself, and so is an operator's pause. */
+/** A stop and an operator's pause are reported separately. */
 const isReportedElsewhere = (feed: string, { code }: PartnerError): boolean =>
   code === 'operator-paused' || (feed === 'adverts' && stopping.includes(code));
 
-/** Why feeds of partner accounts that are not stopped were not read to their end, each with the account's name. */
+/** Why feeds of partner accounts that are not stopped were not read to their end; each message names the account. */
 function faultsOf({ polls, paused }: DrainReport, nowMs: number): PartnerError[] {
   const failed = polls.flatMap((poll) =>
     poll.end === 'fault' && !isReportedElsewhere(poll.feed, poll.fault)

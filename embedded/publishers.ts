@@ -7,10 +7,10 @@ import type { RecentEvents } from '../shared/sqlite/recent-events.ts';
 const outputClosed = (cause: unknown): Error => new Error('standard output is closed', { cause });
 
 /**
- * Publishes on a stream, one event a line. An event is accepted when the stream has taken its line; lines of one turn of the
- * event loop are one write.
+ * Publishes to a stream, one event per line. An event is accepted when the stream has accepted its line; lines of one
+ * turn of the event loop are combined into one write.
  *
- * @param onClosed called once when the reader is gone
+ * @param onClosed called once when the reader has closed the stream
  */
 export function createLinePublisher(output: Writable, onClosed: () => void): EventPublisher {
   let lines: string[] = [];
@@ -46,8 +46,8 @@ export function createLinePublisher(output: Writable, onClosed: () => void): Eve
 }
 
 /**
- * Publishes by storing each event in the outbox for every webhook. webhooks/delivery.ts sends it from there, so that a
- * subscriber that is down delays nobody else.
+ * Publishes by storing each event in the outbox for every webhook. webhooks/delivery.ts sends it from there, so that
+ * an unavailable subscriber delays no other.
  */
 export function createOutboxPublisher(
   outbox: Pick<Outbox, 'add'>,
@@ -63,8 +63,8 @@ export function createOutboxPublisher(
 }
 
 /**
- * Notes for `tail` what `events` has accepted. Nobody waits for that, nor is anything published again for it: it is
- * committed together with what comes next.
+ * Records the accepted events for `tail`. Nobody waits for these records, and a failed one does not cause another
+ * publish: they are committed together with the next transaction.
  */
 export const createNotingPublisher = (
   events: EventPublisher,
@@ -76,7 +76,7 @@ export const createNotingPublisher = (
   },
 });
 
-/** Publishes with each in turn; an event that one refuses is not given to those after it. */
+/** Publishes to each publisher in turn; an event that one rejects is not passed to the following ones. */
 export const publishWithAll = (publishers: readonly EventPublisher[]): EventPublisher => ({
   async publish(envelope) {
     for (const publisher of publishers) await publisher.publish(envelope);

@@ -7,23 +7,26 @@ export interface QueueWatchDeps {
   readonly clock: Clock;
   readonly observer: Observer;
   readonly bookKeeper: Pick<BookKeeper, 'queue'>;
-  /** Until when the service asked the whole bridge not to send anything, ms since 1970. */
+  /** Until when the service asked the whole bridge to send nothing, ms since 1970. */
   readonly pausedUntil: () => Promise<number>;
-  /** Messages of partner accounts that are stopped, or that an operator has paused: the queue counts as empty without them. */
+  /**
+   * Number of messages of stopped partner accounts, or of those paused by an operator: they do not count when
+   * checking for an empty queue.
+   */
   readonly waitingForPerson: () => Promise<number>;
 }
 
 const lookMs = 20;
-/** Messages that come back again and again, while no other is settled, are left to a person after this. */
+/** After this time without any progress, messages that fail again and again are left to a person. */
 const stuckMs = 120_000;
 
-/** Watches for a run until idle whether the queue becomes empty. */
+/** Checks, for a run until idle, whether the queue becomes empty. */
 export function createQueueWatch(deps: QueueWatchDeps) {
   const { clock, observer, bookKeeper, pausedUntil, waitingForPerson } = deps;
   let last = { left: -1, at: clock.now() };
   let warnedOf = 0;
 
-  /** Whether the service has asked for a pause that is not over; each is logged once. */
+  /** Whether a pause that the service asked for is in force; each pause is logged once. */
   async function isPaused(): Promise<boolean> {
     const until = await pausedUntil();
     if (until <= clock.now()) return false;
@@ -32,7 +35,7 @@ export function createQueueWatch(deps: QueueWatchDeps) {
     return true;
   }
 
-  /** Waits until the queue is empty, or a moment has come, or the messages that are left fail again and again. */
+  /** Waits until the queue is empty, `untilMs` is reached, or the remaining messages fail again and again. */
   async function untilEmpty(
     signal: AbortSignal,
     untilMs: number,

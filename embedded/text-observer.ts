@@ -6,7 +6,9 @@ import type { Fields, Observer } from '../shared/ports/observer.ts';
 const levels = ['info', 'warn', 'error'] as const;
 export type Level = (typeof levels)[number];
 
-/** Logs one line each: time, level, message, fields. Metrics are left out: `status` shows the books of an embedded bridge. */
+/**
+ * Logs one line each: time, level, message, fields. Ignores metrics: `status` shows the books of an embedded bridge.
+ */
 export function createTextObserver(output: Writable, least: Level): Observer {
   const at =
     (level: Level) =>
@@ -24,7 +26,7 @@ const textOf = (fields: Fields): string =>
     .map(([name, value]) => ` ${name}=${plain(value)}`)
     .join('');
 
-/** Errors by their message: a stack trace does not help a person who runs the bridge. */
+/** Shows errors by their message: a stack trace does not help a person who runs the bridge. */
 function plain(value: unknown): string {
   if (value instanceof Error) return JSON.stringify(value.message);
   return typeof value === 'string' && /^[\w./:-]+$/.test(value) ? value : JSON.stringify(value);

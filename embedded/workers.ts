@@ -10,31 +10,35 @@ export interface WorkerDeps {
   readonly fanOut: Pick<FanOut, 'handleAdvert'>;
   readonly clock: Clock;
   readonly observer: Observer;
-  /** Connections to the partner service. */
+  /** Number of connections to the partner service. */
   readonly concurrency: number;
 }
 
 export interface Workers {
-  /** Looks into the queue at once: something was sent. */
+  /** Checks the queue immediately, because something was sent. */
   wake(): void;
-  /** Takes no more messages; resolves when those in hand are settled. */
+  /** Takes no more messages; resolves when the messages being handled are settled. */
   stop(): Promise<void>;
 }
 
-/** How long a message may be in hand. Longer than any work on it; what a dead process had in hand is free at once. */
+/**
+ * How long a message may be handled: longer than any work on it takes. The messages of a dead process are released on
+ * the next start.
+ */
 const visibilityMs = 15 * 60_000;
 const handleMs = 60_000;
-/** How often the queue is looked at for messages whose delay is over. */
+/** How often to check the queue for messages whose delay has ended. */
 const idleLookMs = 200;
 const maxPerAdvert = 10;
 const firstSettleWaitMs = 100;
 const maxSettleWaitMs = 5_000;
 
 /**
- * Takes messages from the queue and has the fan-out handle them, each advert by itself: a slow advert delays no other.
+ * Takes messages from the queue and passes them to the fan-out, each advert separately, so that a slow advert delays
+ * no other.
  *
- * Twice as many adverts are in hand as there are connections, so that the connections stay busy while the other half
- * waits for the disk or the subscriber.
+ * The number of adverts handled at a time is twice the number of connections, so that the connections stay busy while
+ * other adverts wait for the disk or the subscriber.
  */
 export function startWorkers(deps: WorkerDeps): Workers {
   const { inbox, settler, fanOut, clock, observer, concurrency } = deps;
@@ -43,12 +47,13 @@ export function startWorkers(deps: WorkerDeps): Workers {
   let inHand = 0;
   let wakeUp = new AbortController();
 
-  // With a reason, for without one each abort makes an error with a stack trace.
+  // With a reason, because an abort without one creates an error with a stack trace each time.
   const wake = () => wakeUp.abort('woken');
 
   async function work(group: DeliveryGroup): Promise<void> {
     const settlements = await fanOut.handleAdvert(group, { deadlineMs: clock.now() + handleMs });
-    // Tried until it works, for an unsettled message blocks its advert. After a stop the next run handles it again.
+    // Repeated until it succeeds, because an unsettled message blocks its advert. After a stop, the next run handles
+    // it again.
     for (let waitMs = firstSettleWaitMs; ; waitMs = Math.min(2 * waitMs, maxSettleWaitMs)) {
       try {
         return await settler.settle(settlements);
@@ -65,7 +70,7 @@ export function startWorkers(deps: WorkerDeps): Workers {
     const maxGroups = maxInHand - inHand;
     if (maxGroups === 0) return false;
     const deliveries = await inbox.receive({ maxGroups, maxPerGroup: maxPerAdvert, visibilityMs });
-    // Stopped meanwhile: the next run finds them.
+    // Stopped in the meantime: the next run receives these messages.
     if (stopping.signal.aborted) return false;
     for (const group of byAdvert(deliveries)) {
       inHand += 1;

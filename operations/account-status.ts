@@ -1,4 +1,4 @@
-/** How one partner account is doing, from its row and its feeds' rows. */
+/** The status of one partner account, from its row and its feeds' rows. */
 import { feedMissingMs } from '../functions/drain/due-feeds.ts';
 import { maxLagSeconds } from '../shared/contract/names.ts';
 import type { Books } from '../shared/domain/books.ts';
@@ -22,7 +22,7 @@ export function accountStatus(
   const whereabouts = stateOf(account, feeds, nowMs);
   const lastSuccess = oldestSuccess(feeds, nowMs);
   const behindSince = feeds.length === 0 ? null : (lastSuccess ?? Date.parse(account.connectedAt));
-  // By the clock of the machine that read the feed, which may be ahead of this one's.
+  // Not negative: the clock of the machine that read the feed may be ahead of this one.
   const lagSeconds = behindSince === null ? null : Math.max(0, nowMs - behindSince) / 1000;
   const causes = attentionOf(account, { ...whereabouts, lagSeconds }, feeds, nowMs);
   // A feed whose row cannot be read is not missing.
@@ -83,16 +83,19 @@ const tokenFaults: readonly string[] = [
   'token-rejected',
 ] satisfies FaultKind[];
 
-/** Whether the fault concerns a token that was replaced since: so it is between `connect` and the next poll. */
+/** Whether the fault concerns a token that has been replaced since, as between `connect` and the next poll. */
 const isOutdated = ({ faultKind, lastPolled = 0 }: FeedState, account: PartnerAccount): boolean =>
-  // An operator's pause is shown for itself, as long as it lasts.
+  // An operator's pause is shown separately while it lasts.
   faultKind === 'operator-paused' ||
   (!stopOf(account) &&
     account.token !== undefined &&
     tokenFaults.includes(faultKind ?? '') &&
     account.token.usedAt >= lastPolled);
 
-/** What somebody has to handle, the most urgent first. A disconnected account was disconnected on purpose. */
+/**
+ * What a person has to handle, the most urgent first. A disconnected account needs nothing: it was disconnected on
+ * purpose.
+ */
 function attentionOf(
   account: PartnerAccount,
   { state, lagSeconds }: Pick<AccountStatus, 'state' | 'lagSeconds'>,
@@ -110,16 +113,17 @@ function attentionOf(
   if (state === 'polling') {
     for (const { needsPerson, faultKind = 'unknown' } of feeds) if (needsPerson) causes.push(faultKind);
   }
-  // Where something else is known to be wrong, that is why.
+  // Any other known problem already explains the lag.
   if (state === 'polling' && causes.length === 0 && (lagSeconds ?? 0) > maxLagSeconds) causes.push('lagging');
   if (isDying(account, nowMs)) causes.push('refresh-token-dying');
   return [...new Set(causes)];
 }
 
 /**
- * How a feed beside adverts is doing. What it needs counts only while it is polled: switched off, its row stays as it was.
+ * The status of an optional feed. Its problems count only while it is polled: the row of a disabled feed stays
+ * unchanged.
  *
- * @param adverts the account's feed of adverts, which is always polled
+ * @param adverts the account's adverts feed, which is always polled
  */
 export function feedStatus(
   account: PartnerAccount,
@@ -139,7 +143,7 @@ export function feedStatus(
   };
 }
 
-/** What an operator wants; without an end it lasts until `resume`. */
+/** An operator's pause; without an end it lasts until `resume`. */
 export interface ShownPause {
   readonly who: string;
   readonly since: string;
@@ -147,7 +151,7 @@ export interface ShownPause {
   readonly reason: string | null;
 }
 
-/** A feed beside adverts; see {@link AccountStatus} for what its figures are. */
+/** An optional feed; {@link AccountStatus} describes its fields. */
 export interface FeedStatus
   extends Pick<
     AccountStatus,
@@ -156,33 +160,33 @@ export interface FeedStatus
   readonly feed: string;
 }
 
-/** Lag, success, resets, reason and books are those of its adverts. */
+/** Lag, success, resets, reason and books are those of the adverts feed. */
 export interface AccountStatus {
   readonly name: string;
   readonly generation: number;
   readonly state: 'polling' | 'paused' | 'stopped';
-  /** Why it is paused or stopped, or what went wrong with the last poll; null when all is well. */
+  /** Why it is paused or stopped, or what went wrong with the last poll; null if there is no problem. */
   readonly reason: string | null;
-  /** Somebody wants nothing to be asked of the service for it. */
+  /** An operator's pause: no requests for this account. */
   readonly paused: ShownPause | null;
-  /** Seconds since the feed was last read to its end, or since `connect`; null where there is no feed. */
+  /** Seconds since the feed was last read to its end, or since `connect`; null without a feed. */
   readonly lagSeconds: number | null;
   readonly lastSuccess: string | null;
   readonly tokenExpiresAt: string | null;
-  /** When the refresh token expires unless it is used before; each use adds a month. */
+  /** When the refresh token expires unless it is used earlier; each use adds a month. */
   readonly refreshTokenExpiresAt: string | null;
-  /** Something other than dead letters is left for a person: {@link attention} has a cause. */
+  /** A person has to act for a reason other than dead letters: {@link attention} has an entry. */
   readonly needsPerson: boolean;
   /**
-   * What somebody has to handle: a stop's reason, a kind of fault, or one of `feed-stuck` (its cursor), `feed-missing`
-   * (there is no feed of its generation), `other-feed` (one of `feeds`), `lagging` (as the alarm NoSuccessfulDrain) and `refresh-token-dying`. A new cause
-   * is not a breaking change.
+   * What a person has to handle: a stop's reason, a kind of fault, or one of `feed-stuck` (its cursor),
+   * `feed-missing` (there is no feed of its generation), `other-feed` (one of `feeds`), `lagging` (as the alarm
+   * NoSuccessfulDrain) and `refresh-token-dying`. A new cause is not a breaking change.
    */
   readonly attention: readonly string[];
   readonly cursorResets: number;
   readonly books: Omit<Books, 'redelivered'>;
-  /** Its other feeds; absent where there are none. */
+  /** The optional feeds; absent if there are none. */
   readonly feeds?: readonly FeedStatus[];
-  /** For a stack alone, which counts outcomes per delivery: how many deliveries were repeated. */
+  /** Number of repeated deliveries; only for a stack, which counts outcomes per delivery. */
   readonly redelivered?: number;
 }

@@ -1,6 +1,7 @@
 /**
- * A backfill: sends every advert of a list once through the queue and the fan-out, like a change that the feed named. An
- * advert that was never seen gets its first event, one whose status differs its next one, any other none.
+ * A backfill sends every advert of a list once through the queue and the fan-out, as if the feed had listed it. An
+ * advert without an event gets its first event, an advert whose status differs gets its next event, and any other
+ * gets none.
  */
 import { type EnqueueDeps, enqueuePage } from '../functions/drain/enqueue-page.ts';
 import { idsOf } from '../functions/drain/page-ids.ts';
@@ -12,9 +13,12 @@ export interface BackfillDeps extends EnqueueDeps {
   readonly backfills: Backfills;
   readonly clock: Clock;
   readonly settings: {
-    /** Nothing is added while more messages of the partner account wait: changes of the feed wait behind them. */
+    /**
+     * Nothing is added while more messages of the partner account wait, because changes from the feed wait behind
+     * them.
+     */
     readonly maxWaiting: number;
-    /** Pause before the queue is looked at again. */
+    /** Delay before the queue is checked again. */
     readonly lookMs: number;
   };
   /** Called at each step. */
@@ -24,25 +28,28 @@ export interface BackfillDeps extends EnqueueDeps {
 export interface BackfillOptions {
   /** Stops after the current page; the backfill can be continued later. */
   readonly signal: AbortSignal;
-  /** Abandons an unfinished backfill and begins anew. */
+  /** Abandons an unfinished backfill and starts a new one. */
   readonly restart: boolean;
 }
 
 export interface BackfillResult {
   readonly progress: BackfillProgress;
-  /** `taken-over`: another process continues it, or has begun anew; `other-source`: an unfinished backfill has another one. */
+  /**
+   * `taken-over`: another process has continued this backfill, or has started a new one. `other-source`: the unfinished
+   * backfill has another source.
+   */
   readonly end: 'done' | 'stopped' | 'paused' | 'taken-over' | 'other-source';
 }
 
-/** So many conflicts in a row with `--pause` or another process are no accident. */
+/** More consecutive conflicts with `--pause` or another process cannot be a coincidence. */
 const maxConflicts = 10;
 
 /**
  * Runs a backfill, or continues an unfinished one of the same source. A page's IDs go to the queue first, then the
- * progress is stored: after a crash in between the page is sent again, and its adverts are found unchanged.
+ * progress is stored: after a crash in between, the page is sent again and its adverts are found unchanged.
  *
- * @throws {PartnerError} what the source throws, or `transient` when the queue did not accept everything; the backfill can
- * be continued
+ * @throws {PartnerError} the errors of the source, or `transient` when the queue did not accept everything; the
+ * backfill can be continued
  */
 export async function backfill(
   deps: BackfillDeps,
@@ -62,7 +69,7 @@ export async function backfill(
     if ((await queue.depth(key.partnerAccount)) > settings.maxWaiting) {
       onProgress(run.progress, true);
       await clock.sleep(settings.lookMs, signal);
-      // Somebody may pause it while it waits.
+      // The backfill may be paused while it waits.
       const stored = await deps.backfills.read(key);
       if (stored && stored.version !== run.version) return endOf(stored.value, run.progress);
       continue;
@@ -72,7 +79,7 @@ export async function backfill(
     const ids = found.ids.filter((id) => !seen.has(id));
     for (const id of ids) seen.add(id);
     if (ids.length > 0) {
-      // Malformed entries are no dead letters: the list does not say that they changed.
+      // Malformed entries are not dead-lettered, because the list does not say that they changed.
       const listed = { ...found, ids, malformed: 0 };
       await enqueuePage(deps, { ...key, feed: 'adverts' }, listed, {
         receivedAt: clock.now(),
@@ -127,7 +134,7 @@ async function begin(
   throw new Error('too many others write the progress of this backfill');
 }
 
-/** Stores the progress. After a conflict the page is counted all the same, for it is in the queue. */
+/** Stores the progress. The page is counted even after a conflict, because it is in the queue. */
 async function store(run: Run, next: BackfillProgress, listed: number): Promise<BackfillResult | undefined> {
   const { backfills } = run.deps;
   if (await backfills.write(run.key, next, run.version, listed)) {
@@ -140,11 +147,11 @@ async function store(run: Run, next: BackfillProgress, listed: number): Promise<
     if (!stored) break;
     const { value, version } = stored;
     const isOurs = value.id === run.progress.id && value.position === run.progress.position;
-    // A pause keeps the position of the page that was just sent; another process's own progress stays as it is.
+    // A pause keeps the position of the page that was just sent; the progress of another process stays unchanged.
     const merged = isOurs ? { ...next, state: next.state === 'done' ? next.state : value.state } : value;
     if (!(await backfills.write(run.key, merged, version, listed))) continue;
     if (!isOurs || merged.state !== 'running') return endOf(merged, next);
-    // Another process has begun to go on from the same place, and steps back when it finds this one ahead.
+    // Another process has started to continue from the same position; it stops when it sees that this one is ahead.
     run.progress = merged;
     run.version = version + 1;
     return undefined;

@@ -1,9 +1,9 @@
-/** Checks of a bridge, run side by side. A check looks and changes nothing; one that fails itself is a result, too. */
+/** Checks of a bridge, run concurrently. A check changes nothing; a check that fails itself also gives a result. */
 import { type Clock, systemClock } from '../shared/domain/clock.ts';
 
 export interface Check {
   readonly name: string;
-  /** What it throws becomes a fault, but for {@link SkippedError}. */
+  /** Its errors become a fault, except {@link SkippedError}. */
   look(): Promise<Finding>;
 }
 
@@ -12,7 +12,7 @@ export type Finding =
   | {
       readonly result: 'warning' | 'fault';
       readonly says: string;
-      /** The command or setting that mends it. */
+      /** The command or setting that fixes it. */
       readonly mend: string;
     };
 
@@ -21,7 +21,7 @@ export interface CheckResult {
   readonly name: string;
   readonly result: Finding['result'];
   readonly says: string;
-  /** Null where there is nothing to mend. */
+  /** Null if there is nothing to fix. */
   readonly mend: string | null;
 }
 
@@ -29,13 +29,13 @@ export const ok = (says: string): Finding => ({ result: 'ok', says });
 export const warning = (says: string, mend: string): Finding => ({ result: 'warning', says, mend });
 export const fault = (says: string, mend: string): Finding => ({ result: 'fault', says, mend });
 
-/** There is nothing to look at, or something else has to be mended first: the message says which. */
+/** There is nothing to check, or something else must be fixed first: the message says which. */
 export class SkippedError extends Error {
   override readonly name = 'SkippedError';
   readonly code = 'skipped';
 }
 
-/** For what several checks need: made when the first of them asks. */
+/** Returns a function that calls `make` once, on its first call, for a value that several checks share. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
@@ -44,13 +44,13 @@ export function once<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** How many findings are told in full where one check looks at many things. */
+/** Maximum number of findings shown in full when one check examines many things. */
 const maxTold = 10;
 
 /**
- * The findings of one check about several things: as bad as the worst of them.
+ * Combines the findings of one check about several things: the result is the worst of them.
  *
- * @param fine said where there is no finding
+ * @param fine message if there are no findings
  */
 export function together(fine: string, findings: readonly Finding[]): Finding {
   const bad = findings.filter((finding) => 'mend' in finding);
@@ -63,14 +63,14 @@ export function together(fine: string, findings: readonly Finding[]): Finding {
 }
 
 export interface Examination {
-  /** A finding for what a check threw; undefined for what nobody foresaw. */
+  /** Returns a finding for an error of a check; undefined for an unexpected error. */
   readonly explain: (error: unknown) => Finding | undefined;
-  /** For each check. Default: 30,000. */
+  /** Time limit per check. Default: 30,000. */
   readonly limitMs?: number;
   readonly clock?: Clock;
 }
 
-/** Runs the checks side by side. Never rejects; the results are in the order of the checks. */
+/** Runs the checks concurrently. Never rejects; the results are in the order of the checks. */
 export function examine(checks: readonly Check[], examination: Examination): Promise<CheckResult[]> {
   return Promise.all(
     checks.map(async (check) => {

@@ -1,7 +1,9 @@
 import { PartnerError } from '../shared/domain/faults.ts';
 import type { AdvertSource } from '../shared/ports/backfills.ts';
 
-/** The pages of `source`; one that is the page before once more throws `contract-broken`, or it would never end. */
+/**
+ * The pages of `source`. A page equal to the previous one throws `contract-broken`, because the list would never end.
+ */
 export function neverTheSame(source: AdvertSource): AdvertSource {
   let before: readonly unknown[] = [];
   return {

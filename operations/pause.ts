@@ -1,4 +1,4 @@
-/** An operator wants nothing to be asked of the partner service for a while, and ends that again. */
+/** Begins and ends an operator's pause, during which no requests are sent to the partner service. */
 import { type OperatorPause, operatorPauseOf } from '../shared/domain/operator-pause.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { BudgetStore } from '../shared/ports/budget-store.ts';
@@ -11,11 +11,11 @@ export interface PausePorts {
 }
 
 /**
- * Stores the pause, in place of one that is there. Drain and fan-out see it within 5 seconds, and park what they are given
- * meanwhile.
+ * Stores the pause, replacing an existing one. Drain and fan-out see it within 5 seconds, and park the messages that
+ * they receive during it.
  *
- * @param name of a partner account; undefined: for the whole bridge
- * @throws {UsageError} for a name that is not known
+ * @param name name of a partner account; undefined: pauses the whole bridge
+ * @throws {UsageError} for an unknown name
  */
 export async function pause(
   { accounts, budgetStore }: PausePorts,
@@ -27,25 +27,28 @@ export async function pause(
 }
 
 export interface ResumeOptions {
-  /** Ends also what the service asked for: its pause and an open circuit, and the pause of the account's own tokens. */
+  /** Also ends the service's pause, an open circuit, and a pause because of the account's own tokens. */
   readonly early: boolean;
 }
 
-/** What stood and is ended. */
+/** What was in force and has been ended. */
 export interface Resumed {
   readonly ended: OperatorPause | undefined;
-  /** Until when the service had asked the whole bridge to wait, ms since 1970; undefined: not ended, or there was none. */
+  /**
+   * Until when the service had asked the whole bridge to wait, ms since 1970; undefined: not ended, or there was no
+   * pause.
+   */
   readonly servicePauseUntil: number | undefined;
   readonly circuitEnded: boolean;
-  /** The whole bridge is paused still, although the partner account is not. */
+  /** A pause of the whole bridge that is still in force, although the partner account's has ended. */
   readonly bridgePause: OperatorPause | undefined;
 }
 
 /**
- * Ends the pause. The next run of the drain puts back what waited.
+ * Ends the pause. The next run of the drain releases the parked messages.
  *
- * @param name of a partner account; undefined: of the whole bridge, which leaves the pauses of single accounts
- * @throws {UsageError} for a name that is not known
+ * @param name name of a partner account; undefined: the whole bridge, which keeps pauses of single accounts
+ * @throws {UsageError} for an unknown name
  */
 export async function resume(
   { accounts, budgetStore }: PausePorts,

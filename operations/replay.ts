@@ -1,4 +1,4 @@
-/** Replays of the bus's archive. Loads the AWS SDK, so it is imported only when it is meant. */
+/** Replays of the bus's archive. Loads the AWS SDK, so import it only when needed. */
 import { randomBytes } from 'node:crypto';
 import {
   type Archive,
@@ -20,15 +20,15 @@ export interface ReplayRequest {
   readonly toMs: number;
   /** Name or ARN of the subscriber's rule; `every`: all rules on the bus. */
   readonly rule: string | { readonly every: true };
-  /** Which archive, where the bus has several. */
+  /** Name of the archive, if the bus has several. */
   readonly archive: string | undefined;
 }
 
 export interface ReplayProgress {
-  /** As EventBridge names it: `STARTING`, `RUNNING`, `COMPLETED` … */
+  /** The state as EventBridge names it: `STARTING`, `RUNNING`, `COMPLETED` … */
   readonly state: string;
   readonly isOver: boolean;
-  /** Time of the event that was replayed last. */
+  /** Time of the last replayed event. */
   readonly lastReplayed?: string | undefined;
 }
 
@@ -78,7 +78,7 @@ export function openReplays({ eventBusArn, eventBusName }: StackOutputs) {
     /**
      * Follows a replay to its end.
      *
-     * @returns undefined when `signal` was aborted before: the replay goes on
+     * @returns undefined when `signal` was aborted first: the replay continues
      * @throws {CommandError} when it failed or was cancelled
      */
     async untilEnded(name: string, signal: AbortSignal, onProgress: (progress: ReplayProgress) => void) {
@@ -95,7 +95,7 @@ export function openReplays({ eventBusArn, eventBusName }: StackOutputs) {
       }
     },
 
-    /** Ends a replay that is not over. @returns how it was before */
+    /** Cancels a replay unless it has ended. @returns its previous progress */
     async cancel(name: string): Promise<ReplayProgress> {
       const progress = await describe(name);
       if (!progress.isOver) await client.send(new CancelReplayCommand({ ReplayName: name }));

@@ -1,15 +1,15 @@
-/** Reads a feed again from a time on, as the drain reads it. */
+/** Reads a feed again from a given time, in the same way as the drain. */
 import { type PollDeps, pollFeed } from '../functions/drain/poll-feed.ts';
 import { unreadSince } from '../functions/drain/unread-since.ts';
 import { type FeedName, feeds } from '../shared/contract/feeds.ts';
 import { CommandError } from './errors.ts';
 
 export interface ResyncOptions {
-  /** Which feed is read. Default: adverts. */
+  /** The feed to read. Default: adverts. */
   readonly feed?: FeedName | undefined;
-  /** Ends it after the current page. */
+  /** Stops after the current page. */
   readonly signal: AbortSignal;
-  /** Told of each step. @param waitsFor what holds the next page up */
+  /** Called at each step. @param waitsFor what delays the next page */
   readonly onProgress: (listed: number, waitsFor: 'feed' | 'queue' | undefined) => void;
 }
 
@@ -21,18 +21,19 @@ export interface Resynced {
   readonly finished: boolean;
 }
 
-/** The bridge may be reading at this moment: its turn ends soon, a dead process's lease after a minute and a half. */
+/** The bridge may be reading right now: its turn ends soon, and a dead process's lease after a minute and a half. */
 const maxHeldMs = 120_000;
 const heldLookMs = 500;
 const backlogLookMs = 2_000;
 const pollMs = 10 * 60_000;
 
 /**
- * Reads the feed of a partner account again from `requested`, or from where its unread part begins if that is earlier.
+ * Reads the feed of a partner account again from `requested`, or from the start of its unread part if that is
+ * earlier.
  *
  * @param requested ISO 8601 with time zone
- * @throws {PartnerError} what the service answered; nothing has changed unless a page was accepted before
- * @throws {CommandError} when the feed is not known, or the bridge does not stop reading it
+ * @throws {PartnerError} the service's answer; nothing has changed unless a page was accepted before
+ * @throws {CommandError} when the feed is unknown, or the bridge does not stop reading it
  */
 export async function resync(
   poll: PollDeps,
@@ -41,7 +42,8 @@ export async function resync(
   { feed = 'adverts', signal, onProgress }: ResyncOptions,
 ): Promise<Resynced> {
   const { clock } = poll;
-  // The page with the new `since` replaces the cursor, so that what was not read before it would be lost.
+  // The first page replaces the cursor: without this, changes that were still unread before `requested` would be
+  // lost.
   const unread = await unreadSince(poll, partnerAccount, feed);
   if (unread === undefined) throw unknownFeed(partnerAccount, feed);
   const since = Date.parse(unread) < Date.parse(requested) ? unread : requested;
@@ -49,7 +51,7 @@ export async function resync(
   let isBegun = false;
   let heldSince: number | undefined;
   while (!signal.aborted) {
-    // After its first page a resync continues from the cursor that the page brought.
+    // After its first page, a resync continues from that page's cursor.
     const report = await pollFeed(poll, feeds[feed], partnerAccount, {
       deadlineMs: clock.now() + pollMs,
       signal,

@@ -1,4 +1,4 @@
-/** Where a snapshot goes: one queue or one bus of a subscriber. */
+/** The destination of a snapshot: one queue or one bus of a subscriber. */
 import { createHash } from 'node:crypto';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { GetQueueUrlCommand, SQSClient } from '@aws-sdk/client-sqs';
@@ -8,7 +8,7 @@ import { UsageError } from './errors.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
 export interface SnapshotTarget {
-  /** Sends recorded events as they are. @returns how many were not accepted */
+  /** Sends recorded events unchanged. @returns how many were not accepted */
   send(envelopes: readonly string[]): Promise<number>;
   close(): void;
 }
@@ -17,7 +17,7 @@ const queueArn = /^arn:[a-z-]+:sqs:([a-z0-9-]+):(\d{12}):([A-Za-z0-9_-]{1,80}(?:
 const busArn = /^arn:[a-z-]+:events:([a-z0-9-]+):(\d{12}):event-bus\/([A-Za-z0-9._/-]{1,256})$/;
 const queueUrl = /^https?:\/\/[^/]+\/\d{12}\/[A-Za-z0-9_-]{1,80}(\.fifo)?$/;
 
-/** @throws {UsageError} when `to` is no queue and no bus */
+/** @throws {UsageError} when `to` is neither a queue nor a bus */
 export function checkedTarget(to = ''): string {
   if ([queueArn, busArn, queueUrl].some((pattern) => pattern.test(to))) return to;
   throw new UsageError(
@@ -56,7 +56,7 @@ function busTarget(to: string, region: string, { eventBusArn }: StackOutputs): S
       const sent = await Promise.allSettled(envelopes.map((envelope) => publisher.publish(envelope)));
       const refused = sent.filter((each) => each.status === 'rejected');
       const [first] = refused;
-      // What the call itself met, such as a denial, says more than a count.
+      // The error of the call itself, such as a denial, is more informative than a count.
       if (first?.reason instanceof RefusedEventError && first.reason.cause) throw first.reason.cause;
       return refused.length;
     },
@@ -89,8 +89,8 @@ function queueTarget(client: SQSClient, url: string, bus: string): SnapshotTarge
 }
 
 /**
- * The event as EventBridge would have put it into the queue. Its `id` is derived from the `eventId`, so that a repeated
- * snapshot sends the same.
+ * The event as EventBridge would have put it into the queue. Its `id` is derived from the `eventId`, so that a
+ * repeated snapshot sends the same text.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/ref/overiew-event-structure.html
  */

@@ -1,4 +1,4 @@
-/** Sends every advert's latest event, as it was recorded, to one subscriber. */
+/** Sends the latest event of every advert, as it was recorded, to one subscriber. */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { Table } from '../shared/aws/dynamodb/conditional-write.ts';
@@ -13,21 +13,21 @@ import type { StackOutputs } from './stack-outputs.ts';
 import { accountsBeside, unknownAccount } from './unknown-account.ts';
 
 export interface SnapshotOptions {
-  /** Only this partner account's. */
+  /** Sends only the events of this partner account. Undefined: all accounts. */
   readonly name: string | undefined;
   readonly signal: AbortSignal;
-  /** Told how many events were sent so far. */
+  /** Called with the number of events sent so far. */
   readonly onSent: (sent: number) => void;
 }
 
-/** A stack, as far as a snapshot reads it. */
+/** The parts of a stack that a snapshot reads. */
 export interface SnapshotSource {
   readonly outputs: StackOutputs;
   readonly feedStateTable: Table;
   readonly advertStatusTable: Table;
 }
 
-/** The current generation of each partner account meant: events of earlier generations are not sent. */
+/** The current generation of each selected partner account: events of earlier generations are not sent. */
 async function generationsOf(
   accounts: Pick<PartnerAccounts, 'list'>,
   name: string | undefined,
@@ -40,7 +40,7 @@ async function generationsOf(
 }
 
 /**
- * Sends from a stack to a queue or bus. May be repeated: the events are the same.
+ * Sends a stack's events to a queue or bus. Can be repeated: it sends the same events.
  *
  * @returns how many were sent
  */
@@ -71,7 +71,7 @@ export async function snapshotStack(
   }
 }
 
-/** Writes from an embedded bridge to standard output, one event a line. @returns how many were written */
+/** Writes an embedded bridge's events to standard output, one event per line. @returns how many were written */
 export async function snapshotToLines(
   state: EmbeddedState,
   output: Writable,
@@ -95,7 +95,7 @@ export async function snapshotToLines(
   return sent;
 }
 
-/** Puts the events into the outbox of a webhook, from where a run sends them. @returns how many were put there */
+/** Puts the events into the outbox of a webhook, from which a run sends them. @returns how many were put there */
 export async function snapshotToOutbox(
   state: EmbeddedState,
   webhook: string,

@@ -10,7 +10,7 @@ import { CommandError } from './errors.ts';
 import { type StackPlace, textOfPlace } from './stack-place.ts';
 
 type OutputKey = keyof typeof outputs;
-/** Outputs that came after the first version, or with a setting: not every stack has them. */
+/** Outputs that later versions added, or that depend on a setting: not every stack has them. */
 const laterOutputs = [
   'auditFunctionName',
   'auditScheduleName',
@@ -29,8 +29,8 @@ export type StackOutputs = Readonly<
 >;
 
 /**
- * The names of the bridge's resources, from the outputs of its stack. Those that only a later version's stack has may be undefined; a
- * command that needs one takes it with {@link neededOutput}.
+ * The names of the bridge's resources, from the outputs of its stack. Outputs that later versions added may be
+ * undefined; a command that needs one uses {@link neededOutput}.
  *
  * @throws {CommandError} when there is no such stack or bridge, or when there are several and none is named
  * @see https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
@@ -39,7 +39,7 @@ export async function readStackOutputs({ stack, bridge }: StackPlace): Promise<S
   const client = cloudFormation();
   try {
     const { Stacks } = await client.send(new DescribeStacksCommand({ StackName: stack })).catch((cause) => {
-      // CloudFormation names a missing stack only in the message.
+      // CloudFormation reports a missing stack only in the text of the message.
       if (cause instanceof Error && cause.name === 'ValidationError' && /not exist/.test(cause.message)) {
         return { Stacks: [] };
       }
@@ -70,10 +70,10 @@ export async function readStackOutputs({ stack, bridge }: StackPlace): Promise<S
 }
 
 export interface ListedBridge extends StackPlace {
-  /** Of Advert Bridge; null where an earlier version deployed the stack. */
+  /** Version of Advert Bridge; null when an earlier version deployed the stack. */
   readonly version: string | null;
   readonly partnerBaseUrl: string | null;
-  /** Of the stack, as CloudFormation calls it: `CREATE_COMPLETE`. */
+  /** Status of the stack, as CloudFormation names it: `CREATE_COMPLETE`. */
   readonly status: string;
 }
 
@@ -82,7 +82,7 @@ export interface BridgeList {
   readonly bridges: readonly ListedBridge[];
 }
 
-/** Every bridge of the AWS account and region, by the outputs of the stacks there. */
+/** Every bridge of the AWS account and region, found through the outputs of the stacks. */
 export async function listBridges(): Promise<BridgeList> {
   const client = cloudFormation();
   try {
@@ -109,10 +109,14 @@ const cloudFormation = () =>
 
 type GivenOutputs = Partial<Record<OutputKey, string>>;
 
-/** In a stack that has more than the bridge, its outputs begin with its place there: infra/advert-bridge.ts. */
+/**
+ * If the stack contains more than the bridge, its outputs begin with the bridge's construct path:
+ * infra/advert-bridge.ts.
+ */
 function bridgesIn(stack: Stack): GivenOutputs[] {
   const keys = (stack.Outputs ?? []).map(({ OutputKey = '' }) => OutputKey);
-  // The name came later than other outputs; a stack of its own has them without a place.
+  // Older versions have no `bridgeName` output, and a dedicated stack's outputs have no prefix: so the empty prefix
+  // is always tried.
   const places = keys
     .filter((key) => key.endsWith(outputs.bridgeName))
     .map((key) => key.slice(0, -outputs.bridgeName.length));

@@ -1,11 +1,11 @@
-/** A deployed bridge, and where it stands. */
+/** Identifies a deployed bridge. */
 export interface StackPlace {
   /** Name of the CloudFormation stack. */
   readonly stack: string;
-  /** Name of the bridge, where the stack has several. */
+  /** Name of the bridge, if the stack has several. */
   readonly bridge?: string | undefined;
 }
 
-/** As `--stack` takes it. */
+/** In the format of `--stack`. */
 export const textOfPlace = ({ stack, bridge }: StackPlace): string =>
   bridge === undefined ? stack : `${stack}/${bridge}`;

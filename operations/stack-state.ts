@@ -1,4 +1,6 @@
-/** What AWS runs around the bridge of a stack: whether its schedules, its event source mapping and its alarms are as they should be. */
+/**
+ * The state of AWS resources around the bridge of a stack: its schedules, its event source mapping and its alarms.
+ */
 import { CloudWatchClient, GetMetricDataCommand, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
 import { type LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
 import { GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
@@ -7,25 +9,30 @@ import { allPages } from './all-pages.ts';
 import type { StackOutputs } from './stack-outputs.ts';
 
 export interface StackState {
-  /** `enabled`, or what else: `drain disabled`, `unknown`. */
+  /** `enabled`, or what differs: `drain disabled`, `unknown`. */
   readonly schedule: string;
-  /** Names of the schedules that are there and not enabled. */
+  /** Names of the schedules that exist and are not enabled. */
   readonly schedulesOff: readonly string[];
-  /** Of fan-out's event source mapping: `enabled`, `disabled`, `missing`, `unknown`, or while it changes `enabling` and such. */
+  /**
+   * State of fan-out's event source mapping: `enabled`, `disabled`, `missing`, `unknown`, or while it changes
+   * `enabling` and similar.
+   */
   readonly mapping: string;
   readonly mappingId: string | null;
-  /** The alarms that are in state ALARM; null where they cannot be looked at. */
+  /** The alarms in state ALARM; null if they cannot be read. */
   readonly alarms: readonly RaisedAlarm[] | null;
-  /** Age of the oldest message in the queue as SQS measured it last, in the last ten minutes; null where it did not. */
+  /**
+   * Age of the oldest message in the queue, SQS's last measurement of the last ten minutes; null if there is none.
+   */
   readonly oldestMessageSeconds: number | null;
-  /** What could not be looked at, and why. */
+  /** What could not be read, and why. */
   readonly unseen: readonly string[];
 }
 
 export interface RaisedAlarm {
   /** Without the bridge's name. */
   readonly name: string;
-  /** What the alarm says of itself, the place in the runbook included. */
+  /** The description of the alarm, including the section in the runbook. */
   readonly says: string;
   readonly since: string | null;
 }
@@ -40,7 +47,7 @@ export interface StackPlaces {
 const unknown = 'unknown';
 const missing = 'missing';
 
-/** Looks at everything side by side. What AWS does not show is in `unseen`, and hides nothing else. */
+/** Reads everything concurrently. What AWS refuses to show is listed in `unseen`, and does not affect the rest. */
 export async function readStackState(
   { bridge, outputs, lambda }: StackPlaces,
   nowMs: number,
@@ -125,7 +132,9 @@ async function raisedAlarms(client: CloudWatchClient, bridge: string): Promise<R
   });
 }
 
-/** SQS shows nobody its oldest message; the metric costs nothing, and is a minute or two old. */
+/**
+ * The SQS API does not return the oldest message; reading the metric costs nothing, and it is a minute or two old.
+ */
 async function oldestMessage(
   client: CloudWatchClient,
   queueUrl: string,

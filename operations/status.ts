@@ -25,21 +25,21 @@ export interface StatusPorts {
   readonly feedStates: Pick<FeedStates, 'list'>;
   readonly bookKeeper: BookKeeper;
   readonly budgetStore: Pick<BudgetStore, 'read'>;
-  /** Of a stack alone. */
+  /** Only for a stack. */
   readonly stack?: {
-    /** The version that is deployed; undefined where an earlier one does not tell. */
+    /** The deployed version; undefined if an earlier version does not report it. */
     readonly version: string | undefined;
     read(nowMs: number): Promise<StackState>;
   };
 }
 
-/** Books read at the same time: there may be a thousand partner accounts. */
+/** Number of books read concurrently: there may be a thousand partner accounts. */
 const booksAtOnce = 25;
 
 /**
- * How the bridge is doing, whichever kind it is. A stored row that cannot be read is left out, and told of.
+ * The status of a bridge of any kind. A stored row that cannot be read is left out and reported.
  *
- * @param only this partner account; default: all, by name
+ * @param only only this partner account; default: all, sorted by name
  */
 export async function readStatus(ports: StatusPorts, nowMs: number, only?: string): Promise<Status> {
   const unreadable: string[] = [];
@@ -121,7 +121,7 @@ function shownStack(stack: StackState | undefined): ShownStack {
   return shown;
 }
 
-/** What somebody has to handle of the bridge as a whole, the most urgent first. */
+/** What a person has to handle for the whole bridge, the most urgent first. */
 function attentionOf(status: Omit<Status, 'attention'>): string[] {
   const {
     circuit,
@@ -135,12 +135,12 @@ function attentionOf(status: Omit<Status, 'attention'>): string[] {
   } = status;
   const causes: Record<string, boolean> = {
     circuit,
-    // `unknown` is among what was not seen.
+    // `unknown` is already reported in `unseen`.
     schedule: !['enabled', 'unknown'].includes(schedule),
     mapping: ['disabled', 'disabling', 'missing'].includes(mapping),
     'unreadable-row': unreadable.length > 0,
     'dead-letters': queue.deadLetters > 0,
-    // Shown for itself, with the command that ends it.
+    // Also shown separately, with the command that ends it.
     'operator-paused': paused !== null,
     alarm: (alarms?.length ?? 0) > 0,
     unseen: (unseen?.length ?? 0) > 0,
@@ -148,35 +148,40 @@ function attentionOf(status: Omit<Status, 'attention'>): string[] {
   return Object.keys(causes).filter((cause) => causes[cause]);
 }
 
-/** Whether something is left for a person. */
+/** Whether a person has to act. */
 export function needsPerson({ attention, partnerAccounts }: Status): boolean {
   return attention.length > 0 || partnerAccounts.some((account) => account.needsPerson);
 }
 
 type ShownStack = Partial<Omit<StackState, 'oldestMessageSeconds'>>;
 
-/** As printed by `status --json`; times are ISO 8601 in UTC, absent ones null. What AWS runs is there for a stack alone. */
+/**
+ * As printed by `status --json`; times are ISO 8601 in UTC, or null. The state of AWS resources is present only for a
+ * stack.
+ */
 export interface Status extends ShownStack {
   readonly partnerAccounts: readonly AccountStatus[];
   readonly queue: { readonly waiting: number; readonly deadLetters: number };
-  /** For how long the oldest change waits, in the queue or parked; null when none does, or nobody knows. */
+  /**
+   * How long the oldest change has been waiting, in the queue or parked; null when none waits, or this is unknown.
+   */
   readonly oldestWaitingSeconds: number | null;
   /** When the drain last polled a feed. */
   readonly lastDrain: string | null;
-  /** How far ahead the slots of the rate budget are taken: a new request waits so long. */
+  /** How far ahead the slots of the rate budget are reserved: a new request waits this long. */
   readonly budget: { readonly reservedSeconds: number };
   /** The whole bridge sends nothing until then: the service asked for it, or the circuit is open. */
   readonly pausedUntil: string | null;
   readonly pauseReason: PauseReason | null;
-  /** The service seems to block this address: after the pause single requests go through, as trials. */
+  /** The service seems to block this address: after the pause, single trial requests are sent. */
   readonly circuit: boolean;
-  /** Somebody wants nothing to be asked of the service, for any partner account. */
+  /** An operator's pause of the whole bridge. */
   readonly paused: ShownPause | null;
-  /** Stored rows that cannot be read, each with what is wrong; what they are about is not polled. */
+  /** Stored rows that cannot be read, each with the reason; what they describe is not polled. */
   readonly unreadable: readonly string[];
   /**
-   * What somebody has to handle of the bridge as a whole: `circuit`, `schedule`, `mapping`, `unreadable-row`, `dead-letters`,
-   * `alarm`, `unseen`. A new cause is not a breaking change.
+   * What a person has to handle for the whole bridge: `circuit`, `schedule`, `mapping`, `unreadable-row`,
+   * `dead-letters`, `alarm`, `unseen`. A new cause is not a breaking change.
    */
   readonly attention: readonly string[];
 }

@@ -5,7 +5,10 @@ import { UsageError } from './errors.ts';
 
 const maxNames = 20;
 
-/** For a NAME that the bridge does not know. The message does not repeat it: it may be a secret in the wrong place. */
+/**
+ * The error for an unknown NAME. Its message does not repeat the name, which may be a secret given in the wrong
+ * place.
+ */
 export function unknownAccount(known: readonly { readonly name: string }[]): UsageError {
   if (known.length === 0) return new UsageError('no such partner account: none is connected');
   const more = known.length > maxNames ? ` and ${known.length - maxNames} more` : '';

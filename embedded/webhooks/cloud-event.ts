@@ -1,7 +1,7 @@
 import type { Envelope } from '../../shared/contract/events.ts';
 
 /**
- * An event in the structured mode of CloudEvents: `source` and `id` are the same for every copy of it.
+ * An event in the structured mode of CloudEvents. `source` and `id` are the same for every copy of an event.
  *
  * @param envelope JSON of the whole event
  * @see https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/bindings/http-protocol-binding.md

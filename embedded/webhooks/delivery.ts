@@ -14,49 +14,52 @@ export interface DeliveryDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly observer: Observer;
-  /** Events sent to one webhook at a time, each of another advert. */
+  /** Number of events sent to one webhook concurrently, each of a different advert. */
   readonly concurrency: number;
-  /** How long an event is kept for its webhook before it is given up. */
+  /** How long delivery of an event is attempted before the event is discarded. */
   readonly retentionMs: number;
   readonly send?: typeof sendToWebhook;
 }
 
 export interface Webhook {
   readonly url: string;
-  /** As it was stored when the run began. */
+  /** As stored when the run began. */
   readonly signing: Signing;
 }
 
 export interface WebhookDelivery {
   readonly url: string;
-  /** Looks into the outbox at once: something was stored. */
+  /** Checks the outbox immediately, because something was stored. */
   wake(): void;
-  /** Why nothing arrives; undefined when the last attempt was accepted. */
+  /** Why deliveries fail; undefined when the last attempt succeeded. */
   trouble(): Trouble | undefined;
-  /** Sends nothing more; resolves when the attempts under way have ended. */
+  /** Starts no more attempts; resolves when the current ones have ended. */
   stop(): Promise<void>;
 }
 
 export interface Trouble {
   readonly reason: string;
-  /** Since when nothing has arrived, ms since 1970. */
+  /** Since when deliveries have failed, ms since 1970. */
   readonly since: number;
-  /** The subscriber wants no more events: nothing more is sent in this run. */
+  /** The subscriber wants no more events: this run sends nothing more. */
   readonly gone: boolean;
 }
 
-/** Between two attempts at one event: from about a second to a quarter of an hour. */
+/** Delay between two attempts for one event: from about a second to a quarter of an hour. */
 const eventBackoff = { baseMs: 2_000, capMs: 15 * 60_000 };
-/** After failed attempts in a row, for the whole subscriber: short, so that it gets its events soon after it is back. */
+/**
+ * Delay for the whole subscriber after consecutive failures: short, so that it soon gets its events after it
+ * recovers.
+ */
 const subscriberBackoff = { baseMs: 1_000, capMs: 60_000 };
-/** Full jitter may come to nothing. */
+/** Minimum delay, because full jitter may yield almost zero. */
 const minimumWaitMs = 500;
-/** How often old events are given up, and events that another process stored are found. */
+/** Maximum interval for discarding old events, and for finding events that another process stored. */
 const longestLookMs = 5_000;
 
 /**
- * Sends the events that the outbox holds for one webhook. Those of one advert are sent one after the other, each when the
- * one before has arrived; adverts do not wait for one another. An event that fails is sent again until its retention ends.
+ * Sends the events in the outbox of one webhook. Events of one advert are sent in order, each after the previous one
+ * has arrived; adverts do not wait for one another. A failed event is sent again until its retention ends.
  */
 export function startDelivery({ url, signing: atBegin }: Webhook, deps: DeliveryDeps): WebhookDelivery {
   const { outbox, clock, random, observer, concurrency, retentionMs, send = sendToWebhook } = deps;
@@ -71,7 +74,7 @@ export function startDelivery({ url, signing: atBegin }: Webhook, deps: Delivery
   const wake = () => wakeUp.abort();
 
   async function deliver({ number, eventId, envelope, attempts }: Outgoing): Promise<void> {
-    // Read each time: a new secret or format counts without a restart.
+    // Read for each attempt, so that a new secret or format takes effect without a restart.
     const { secrets, format } = outbox.signing(url) ?? atBegin;
     const body = format === 'cloudevents' ? cloudEventOf(envelope) : envelope;
     const headers = {
@@ -91,7 +94,7 @@ export function startDelivery({ url, signing: atBegin }: Webhook, deps: Delivery
   }
 
   function noteSuccess(): void {
-    // An attempt that was under way when another was answered with 410.
+    // This attempt was under way when another one was answered with 410.
     if (trouble?.gone) return;
     if (trouble) observer.info('the webhook takes events again', { webhook });
     trouble = undefined;
@@ -120,7 +123,7 @@ export function startDelivery({ url, signing: atBegin }: Webhook, deps: Delivery
 
   function sendDue(): void {
     if (trouble?.gone || clock.now() < pausedUntil) return;
-    // While nothing arrives, one attempt is enough to find out whether it does again.
+    // While deliveries fail, one attempt at a time is enough to detect a recovery.
     const room = (trouble ? 1 : concurrency) - inHand.size;
     if (room <= 0) return;
     const due = outbox.due(url, inHand.size + room).filter(({ number }) => !inHand.has(number));
@@ -152,13 +155,13 @@ export function startDelivery({ url, signing: atBegin }: Webhook, deps: Delivery
   function waitMs(): number {
     if (trouble?.gone || inHand.size >= concurrency) return longestLookMs;
     const due = Math.max(outbox.nextDue(url) ?? Number.POSITIVE_INFINITY, pausedUntil);
-    // An event that is due and being sent wakes this loop when it ends.
+    // When the event that is being sent is done, it wakes this loop.
     if (inHand.size > 0 && due <= clock.now()) return longestLookMs;
     return Math.min(longestLookMs, Math.max(0, due - clock.now()));
   }
 
   async function run(): Promise<void> {
-    // Where that cannot be written, postponed events wait.
+    // If this write fails, postponed events stay postponed.
     await outbox.makeAllDue(url).catch(() => undefined);
     while (!stopping.signal.aborted) {
       wakeUp = new AbortController();
@@ -187,7 +190,7 @@ export function startDelivery({ url, signing: atBegin }: Webhook, deps: Delivery
   };
 }
 
-/** A URL as it may stand in a log: its query may contain a secret. */
+/** The URL in a form safe for logs, because its query may contain a secret. */
 export function shownUrl(url: string): string {
   const { origin, pathname, search } = new URL(url);
   return `${origin}${pathname}${search === '' ? '' : '?…'}`;

@@ -7,9 +7,9 @@ export type Attempt =
   | { readonly kind: 'gone'; readonly reason: string }
   | {
       readonly kind: 'failed';
-      /** In words, without any text of the subscriber's. */
+      /** In words, without any text from the subscriber. */
       readonly reason: string;
-      /** `subscriber`: any other event would fail, too. */
+      /** `subscriber`: any other event would fail too. */
       readonly blames: 'subscriber' | 'event';
       readonly retryAfterMs?: number;
     };
@@ -21,12 +21,12 @@ export interface WebhookRequest {
   readonly nowMs: number;
 }
 
-/** From connecting to the last byte of the answer. */
+/** From connecting until the last byte of the answer. */
 const attemptTimeoutMs = 15_000;
-/** Only the status of an answer counts; a longer one is not read to its end, and its connection is closed. */
+/** Only the status of an answer matters: a longer answer is not read completely, and its connection is closed. */
 const maxAnswerBytes = 16_384;
 
-/** Sends one event; never rejects. Redirects are not followed, for the operator decides who gets the events. */
+/** Sends one event; never rejects. Redirects are not followed, because the operator decides where events are sent. */
 export async function sendToWebhook({ url, headers, body, nowMs }: WebhookRequest): Promise<Attempt> {
   const timeout = AbortSignal.timeout(attemptTimeoutMs);
   try {
@@ -45,7 +45,7 @@ export async function sendToWebhook({ url, headers, body, nowMs }: WebhookReques
   }
 }
 
-/** So that the connection can be used again. */
+/** Reads the answer to its end, so that the connection can be reused. */
 async function readToEnd({ body }: Response): Promise<void> {
   let bytes = 0;
   for await (const chunk of body ?? []) {
@@ -66,7 +66,7 @@ function attemptOf({ status, ok, headers }: Response, nowMs: number): Attempt {
   return {
     kind: 'failed',
     reason: `it answered ${status}${meaningOf(status)}`,
-    // A wrong address or secret is wrong for all events; any other 4xx is about this event.
+    // A wrong address or secret affects all events; any other 4xx is about this event.
     blames: status >= 500 || blamesSubscriber.has(status) || status < 400 ? 'subscriber' : 'event',
     ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
   };
@@ -86,7 +86,7 @@ function meaningOf(status: number): string {
   return '';
 }
 
-/** By the codes of Node and OpenSSL, which `fetch` gives as the cause. */
+/** By error code of Node and OpenSSL, which `fetch` provides as the cause. */
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing is listening there',
   ECONNRESET: 'it broke the connection',
@@ -106,7 +106,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 function reasonOf(error: unknown): string {
   const cause = (error as { cause?: { code?: string; errors?: { code?: string }[] } }).cause;
-  // A name with several addresses fails with one error for each.
+  // A host name with several addresses fails with one error for each.
   const code = cause?.code ?? cause?.errors?.[0]?.code;
   if (code?.startsWith('HPE_')) return 'its answer is not HTTP';
   return (

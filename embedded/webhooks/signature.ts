@@ -1,4 +1,7 @@
-/** The signature by which a subscriber knows that the bridge sent an event, and to it. @see https://www.standardwebhooks.com */
+/**
+ * The signature that proves to a subscriber that the bridge sent the event to it. @see
+ * https://www.standardwebhooks.com
+ */
 import { createHmac } from 'node:crypto';
 import { Secret } from '../../shared/domain/secret.ts';
 
@@ -7,15 +10,15 @@ const minBytes = 24;
 const maxBytes = 64;
 
 /**
- * A webhook's secret as it is stored: `whsec_` and 24 to 64 random bytes in Base64.
+ * Normalizes a webhook's secret to its stored form: `whsec_` and 24 to 64 random bytes in Base64.
  *
- * @param given the same, with or without the prefix
+ * @param given the secret, with or without the prefix
  * @returns undefined for anything else
  */
 export function webhookSecret(given: Secret): Secret | undefined {
   const text = given.reveal().replace(new RegExp(`^${prefix}`), '');
   const key = Buffer.from(text, 'base64');
-  // Buffer skips characters that are not Base64, so the text is compared with what it made of it.
+  // Buffer ignores characters that are not Base64, so its result is encoded again and compared with the input.
   const isBase64 = key.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '');
   if (!isBase64 || key.length < minBytes || key.length > maxBytes) return undefined;
   return new Secret(prefix + key.toString('base64'));
@@ -24,7 +27,7 @@ export function webhookSecret(given: Secret): Secret | undefined {
 /**
  * The headers of one attempt to send an event.
  *
- * @param secrets as {@link webhookSecret} returns them; two while the subscriber changes from one to the other
+ * @param secrets as {@link webhookSecret} returns them; two while the subscriber changes its secret
  */
 export function signedHeaders(secrets: readonly Secret[], id: string, body: string, nowMs: number) {
   const timestamp = String(Math.floor(nowMs / 1000));

@@ -3,7 +3,10 @@ import type { PollDeps } from '../../functions/drain/poll-feed.ts';
 import { advertsFeed } from '../../shared/contract/feeds.ts';
 import type { BackfillKey } from '../../shared/ports/backfills.ts';
 
-/** Sends adverts as if the feed had named them: fan-out gives each its next event, after all that waits for it, or finds it unchanged. */
+/**
+ * Queues adverts as if the feed had listed them: after their waiting messages, fan-out publishes the next event of
+ * each, or finds it unchanged.
+ */
 export const repairBy = (poll: PollDeps, key: BackfillKey) => async (ids: readonly string[]) => {
   const found = { ids, repeated: 0, malformed: 0, malformedShown: [] };
   const origin = { receivedAt: poll.clock.now(), cause: 'audit' } as const;

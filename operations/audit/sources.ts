@@ -1,11 +1,11 @@
-/** Which adverts an audit compares for a person, page by page; a sample is in functions/audit/sources.ts. */
+/** Which adverts an audit started by a person compares, page by page; functions/audit/sources.ts has the sample. */
 import type { AuditSource } from '../../functions/audit/sources.ts';
 import { idsOf } from '../../functions/drain/page-ids.ts';
 import type { PublishedAdverts } from '../../shared/ports/advert-histories.ts';
 import type { AdvertSource, BackfillKey } from '../../shared/ports/backfills.ts';
 import { neverTheSame } from '../list-pages.ts';
 
-/** Every published advert, then the service's list, for those that were never published. */
+/** Every published advert, then the service's list, to find adverts that were never published. */
 export function fullSource(
   published: PublishedAdverts,
   history: BackfillKey,

@@ -1,8 +1,8 @@
-/** What the progress of an audit says about all adverts, and what is left for a person. */
+/** What an audit's progress says about all adverts, and what is left for a person. */
 import { upperBound } from '../../shared/domain/clopper-pearson.ts';
 import type { AuditProgress } from '../../shared/ports/audits.ts';
 
-/** At most this share is wrong, with this confidence. */
+/** At most the share `mostWrong` is wrong, with this confidence. */
 export interface Bound {
   readonly confidence: number;
   readonly mostWrong: number;
@@ -11,9 +11,9 @@ export interface Bound {
 const confidence = 0.95;
 
 /**
- * What is not decided counts as wrong, so that the bound holds whatever becomes of it.
+ * Undecided adverts count as wrong, so that the bound holds whatever their result is.
  *
- * @returns null when the adverts were chosen by a person: they say nothing about the others
+ * @returns null when a person chose the adverts: they say nothing about the others
  */
 export function boundOf(progress: AuditProgress): Bound | null {
   const { source, checked, equal, population = Number.POSITIVE_INFINITY } = progress;
@@ -26,6 +26,6 @@ export function boundOf(progress: AuditProgress): Bound | null {
     : null;
 }
 
-/** How many adverts differ, or may differ, and were not repaired. */
+/** Number of adverts that differ, or may differ, and were not repaired. */
 export const leftOver = ({ differing, neverPublished, undecided, repaired }: AuditProgress): number =>
   differing.length + neverPublished.length + undecided.length - repaired;

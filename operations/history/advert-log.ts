@@ -1,7 +1,9 @@
-/** What the functions' logs tell of one advert: the lines that name it, and those of the pages that named it. */
+/**
+ * What the functions' logs say about one advert: the lines that name it, and those about the pages that listed it.
+ */
 import { toInstant } from '../../shared/domain/clock.ts';
 
-/** A line as a function wrote it. */
+/** A line as a function logged it. */
 export interface RawLine {
   /** Ms since 1970. */
   readonly atMs: number;
@@ -9,7 +11,7 @@ export interface RawLine {
   readonly text: string;
 }
 
-/** Lines since `fromMs` (ms since 1970) that have one of the words in quotes. */
+/** Reads log lines since `fromMs` (ms since 1970) that contain one of the words in quotes. */
 export type ReadLog = (search: {
   readonly words: readonly string[];
   readonly fromMs: number;
@@ -20,13 +22,13 @@ export interface LogLine {
   readonly from: RawLine['from'];
   readonly level: string;
   readonly message: string;
-  /** The page that named the advert. */
+  /** Identifies the page that listed the advert. */
   readonly correlationId: string;
-  /** Of the partner account when it read the page; only the line of the page as a whole has it. */
+  /** Generation of the partner account when the page was read; only in the line about the whole page. */
   readonly generation?: number;
-  /** What became of the message: an outcome, `retry`, `park`, `dead-letter` or `forgotten`. */
+  /** Result of the message: an outcome, `retry`, `park`, `dead-letter` or `forgotten`. */
   readonly became?: string;
-  /** How often it had been delivered. */
+  /** How often the message had been delivered. */
   readonly receives?: number;
   readonly fault?: string;
   readonly reason?: string;
@@ -34,16 +36,16 @@ export interface LogLine {
 
 interface Advert {
   readonly partnerAccount: string;
-  /** As the log names it, unlike the objects of other feeds: `objectKeyOf` (shared/domain/history-key.ts). */
+  /** Key of the object in the log, unique across all feeds: `objectKeyOf` (shared/domain/history-key.ts). */
   readonly advertId: string;
 }
 
-/** Pages that are looked for: the newest. */
+/** Maximum number of pages to search for, the newest ones. */
 const maxPages = 20;
 const isPlain = (id: string): boolean => /^[\w-]{1,64}$/.test(id);
 
 /**
- * @param pages correlation IDs that are known already
+ * @param pages correlation IDs that are already known
  * @returns oldest first
  */
 export async function readAdvertLog(
@@ -63,7 +65,7 @@ export async function readAdvertLog(
   );
 }
 
-/** The last that the log tells of each message, by the page that named it. */
+/** The last log line about each message, by the page that listed it. */
 export const lastOfEach = (log: readonly LogLine[]): ReadonlyMap<string, LogLine> =>
   new Map(log.filter(({ became }) => became !== undefined).map((line) => [line.correlationId, line]));
 
@@ -86,7 +88,7 @@ const commonOf = ({ atMs, from }: RawLine, { level, message }: Fields) => ({
   ...{ level: textOf(level), message: textOf(message) },
 });
 
-/** A line about the advert alone, or its part in the line of a batch (functions/fan-out/batch-log.ts). */
+/** A line about the advert alone, or the advert's part in the line of a batch (functions/fan-out/batch-log.ts). */
 function linesOf(line: RawLine, { partnerAccount, advertId }: Advert): LogLine[] {
   const fields = fieldsOf(line);
   const common = commonOf(line, fields);
@@ -114,7 +116,7 @@ function linesOf(line: RawLine, { partnerAccount, advertId }: Advert): LogLine[]
   ];
 }
 
-/** What the drain says of a page as a whole. */
+/** The drain's line about a whole page. */
 function lineOfPage(line: RawLine, { partnerAccount }: Advert): LogLine[] {
   const fields = fieldsOf(line);
   if (line.from !== 'drain' || fields.partnerAccount !== partnerAccount || fields.advertId !== undefined)

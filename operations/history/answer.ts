@@ -1,4 +1,4 @@
-/** The sentence that `history` ends with. */
+/** The sentence at the end of the output of `history`. */
 import type { AdvertEvent } from '../../shared/contract/events.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import type { OrderEvent } from '../../shared/contract/order-events.ts';
@@ -13,21 +13,21 @@ import type { AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { FeedState } from '../../shared/ports/feed-states.ts';
 import type { LogLine } from './advert-log.ts';
 
-/** How it stands with an advert. */
+/** The state of an advert. */
 export type HistoryOutcome =
-  /** Its latest event is on the bus, and nothing of it waits. */
+  /** Its latest event is on the bus, and no message of it waits. */
   | 'published'
-  /** Its latest event is recorded, and kept off the bus by a setting. */
+  /** Its latest event is recorded, and a setting keeps it from being published. */
   | 'kept-off'
   /** Its latest event is recorded, and the bus may not have accepted it. */
   | 'not-accepted'
   | 'waits-in-queue'
-  /** The service said that it does not know the advert, and is asked once more before an event says so. */
+  /** The service answered that it does not know the advert, and is asked again before an event is published. */
   | 'unconfirmed'
   /** A message waits outside the queue, for a person or the end of a pause. */
   | 'parked'
   | 'dead-lettered'
-  /** It has no event, and somebody dropped its dead letter. */
+  /** It has no event, and a person has deleted its dead letter. */
   | 'dropped'
   | 'not-listed';
 
@@ -36,43 +36,43 @@ export interface Waiting {
   readonly place: 'queue' | 'parked';
   readonly key: string;
   readonly listedAt: string;
-  /** null where only the log tells of the message. */
+  /** null when the message is known only from the log. */
   readonly cause: string | null;
-  /** The page that named the advert. */
+  /** Identifies the page that listed the advert. */
   readonly correlationId: string;
   readonly receives: number;
-  /** Put off until then; null where it is not, or that is not known. */
+  /** The message is delayed until then; null if it is not delayed, or this is not known. */
   readonly until: string | null;
 }
 
 /** An event of an advert, or of another feed's object. */
 export type ObjectEvent = AdvertEvent | OrderEvent;
 
-/** What is known of the advert, for the answer. */
+/** The known facts about the advert, from which the answer is composed. */
 export interface Known {
   readonly account: PartnerAccount;
   readonly feed: FeedState | undefined;
   readonly budget: BudgetState;
   readonly row: AdvertRow | undefined;
   readonly latest: ObjectEvent | undefined;
-  /** Of the current generation; oldest first. */
+  /** Messages of the current generation; oldest first. */
   readonly waiting: readonly Waiting[];
-  /** Of the current generation, younger than the latest event; newest first. */
+  /** Dead letters of the current generation, later than the latest event; newest first. */
   readonly givenUp: readonly DeadLetter[];
   readonly published: PublishedEvents;
-  /** About how many messages the queue holds, of all adverts; absent where the queue can be looked at. */
+  /** Approximate number of messages in the queue, of all adverts; absent if the queue can be inspected. */
   readonly queued?: number;
-  /** The last that the log tells of each message, by the page that named it. */
+  /** The last log line about each message, by the page that listed it. */
   readonly lastLogged?: ReadonlyMap<string, LogLine>;
-  /** What it is called: advert, or order. */
+  /** Name of the object: advert, or order. */
   readonly object: string;
   readonly advertId: string;
-  /** Whether somebody polls and publishes now. */
+  /** Whether a run polls and publishes now. */
   readonly isAtWork: boolean;
   readonly nowMs: number;
 }
 
-/** Why an event of the advert came or did not, in one sentence. */
+/** Explains in one sentence why the advert has an event or has none. */
 export function answerOf(known: Known, outcome: HistoryOutcome): string {
   const { account, object, row } = known;
   const advert = capital(known);
@@ -125,7 +125,7 @@ const nothingText = ({ object, queued = 0 }: Known): string =>
     ? `nothing of the ${object} waits`
     : `nothing of the ${object} is known to wait (${hiddenText(queued)})`;
 
-/** How far the feed has been read, and why it is not read on. */
+/** How far the feed has been read, and why it is not read further. */
 function readText(known: Known): string {
   const success = successOf(known);
   const read =
@@ -150,7 +150,7 @@ function successOf({ feed, nowMs }: Known): string | undefined {
   return success === undefined ? undefined : toInstant(success);
 }
 
-/** Where the log tells of it. */
+/** Mentions a later listing that the log shows as unchanged. */
 function unchangedText({ latest, lastLogged = new Map() }: Known): string {
   const since = latest?.detail.metadata.observedAt ?? '';
   const last: LogLine | undefined = [...lastLogged.values()].findLast(
@@ -169,7 +169,7 @@ function unreadText(known: Known): string {
   return because === undefined ? '' : `; what changed after that is not known, because ${because}`;
 }
 
-/** What keeps the bridge from asking anything for the partner account now. */
+/** What currently stops requests for the partner account. */
 function hindrance({ account, budget, isAtWork, nowMs }: Known): string | undefined {
   const stop = stopOf(account);
   if (stop) return `partner account ${account.name} has been stopped since ${stop.at} (${stop.reason})`;
@@ -214,7 +214,7 @@ function waitText(known: Known): string {
 
 const timesText = (times: number): string => (times === 1 ? 'once' : `${times} times`);
 
-/** What is to come of the message that waits. */
+/** What will happen to the waiting message. */
 function followsText({ object, latest }: Known): string {
   if (!latest) return '; its first event follows';
   const { metadata, data } = latest.detail;

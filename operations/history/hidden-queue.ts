@@ -1,28 +1,28 @@
-/** What can be said of messages in a queue that nobody can look at (SQS shows one only to who receives it). */
+/** Finds messages in a queue that cannot be inspected (SQS shows a message only to a receiver). */
 import { type HistoryOwner, objectKeyOf } from '../../shared/domain/history-key.ts';
 import { type LogLine, lastOfEach, type ReadLog, readAdvertLog } from './advert-log.ts';
 import type { ObjectEvent, Waiting } from './answer.ts';
 
 export interface HiddenQueue {
-  /** About how many messages it holds, of all adverts. */
+  /** Approximate number of messages in the queue, of all adverts. */
   readonly length: () => Promise<number>;
   readonly readLog: ReadLog;
 }
 
-/** Fan-out gives up what has been in the queue for longer, and notes then that its event is owed. */
+/** Fan-out dead-letters messages that are older, and then marks their event as owed. */
 export const dayMs = 86_400_000;
-/** As long as the functions' logs are kept. */
+/** The retention of the functions' logs. */
 const logsKeptMs = 31 * dayMs;
-/** Before the moment of a page by the service's clock: the functions' own may differ. */
+/** How far the functions' clocks may be behind the service's clock, which dates a page. */
 const skewMs = 60_000;
 
-/** What the log and the queue's length tell of messages that nobody can look at. */
+/** What the logs and the length of the queue say about messages in a queue that cannot be inspected. */
 export async function lookBehind(
   hiddenQueue: HiddenQueue | undefined,
   owner: Pick<HistoryOwner, 'partnerAccount' | 'feed' | 'advertId'>,
   found: {
     readonly latest: ObjectEvent | undefined;
-    /** Of the partner account, s since 1970: what was listed before belongs to a history that is over. */
+    /** Generation of the partner account, s since 1970: earlier listings belong to a history that has ended. */
     readonly generation: number;
     /** Messages that are known to be elsewhere. */
     readonly placed: readonly { readonly correlationId: string }[];
@@ -45,7 +45,9 @@ export async function lookBehind(
     ({ became, correlationId }) => became === 'retry' && !elsewhere.has(correlationId),
   );
   const waiting = length === 0 ? [] : goesOn.map((line) => loggedWaiting(line, log, owner.advertId));
-  /** By the line of its page. A page of which the queue did not accept everything has none: then by its time. */
+  /**
+   * Decided by the line of the page. A page that the queue did not accept completely has none: then its time decides.
+   */
   const isOfGeneration = ({ correlationId, listedAt }: Waiting) => {
     const page = log.find((line) => line.correlationId === correlationId && line.generation !== undefined);
     return page ? page.generation === generation : Date.parse(listedAt) >= generation * 1000;
@@ -53,13 +55,13 @@ export async function lookBehind(
   return { length, log, lastLogged, waiting: waiting.filter(isOfGeneration) };
 }
 
-/** A message that was sent back to the queue, as far as the log tells of it. */
+/** A message that was sent back to the queue, as far as the log shows it. */
 function loggedWaiting(
   { correlationId, receives = 1 }: LogLine,
   log: readonly LogLine[],
   advertId: string,
 ): Waiting {
-  // The drain's own line about the page, or else the first that is logged of the message.
+  // The time of the drain's line about the page, or else of the first log line about the message.
   const listedAt = log.find((line) => line.correlationId === correlationId)?.at ?? '';
   const key = `${correlationId}:${advertId}`;
   return { place: 'queue', key, listedAt, cause: null, correlationId, receives, until: null };

@@ -1,4 +1,4 @@
-/** Why an event of one advert came, or did not: all that the bridge knows of the advert, and what follows from it. */
+/** Explains why an advert has an event or has none, from everything that the bridge knows about the advert. */
 import { type FeedName, feeds as feedValues } from '../../shared/contract/feeds.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
@@ -23,11 +23,11 @@ export interface HistoryPorts {
   readonly advertHistories: Pick<AdvertHistories, 'read'>;
   readonly waitingMessages: WaitingMessages;
   readonly letters: Pick<StoredLetters, 'list'>;
-  /** By the settings: which events are published at all. */
+  /** The settings that limit which events are published. */
   readonly publishedEvents: () => Promise<PublishedEvents>;
-  /** Whether a run is at work now; absent where the bridge runs by itself. */
+  /** Whether a run is active now; absent for a bridge on AWS, which runs by itself. */
   readonly isAtWork?: () => boolean;
-  /** Where the queue cannot be looked at. */
+  /** Set if the queue cannot be inspected. */
   readonly hiddenQueue?: HiddenQueue;
 }
 
@@ -35,15 +35,15 @@ export interface HistoryPorts {
 export interface AdvertHistory {
   readonly partnerAccount: string;
   readonly feed: FeedName;
-  /** Of another feed than that of adverts: of its object, such as an order. */
+  /** ID of the advert, or of another feed's object, such as an order. */
   readonly advertId: string;
-  /** The latest event that was recorded, whole; null when there is none. */
+  /** The complete latest event as recorded; null when there is none. */
   readonly latest: ObjectEvent | null;
-  /** Whether the bus has accepted it; null when that is not certain, and when there is none. */
+  /** Whether the bus has accepted it; null when this is uncertain, and when there is no event. */
   readonly latestPublished: boolean | null;
   readonly waiting: readonly Waiting[];
   readonly deadLetters: readonly ({ readonly id: string } & DeadLetter)[];
-  /** Of a stack alone: what its functions have logged of the advert, oldest first. */
+  /** What the functions have logged about the advert, oldest first; only for a stack. */
   readonly log?: readonly LogLine[];
   readonly outcome: HistoryOutcome;
   /** One sentence. */
@@ -51,9 +51,9 @@ export interface AdvertHistory {
 }
 
 /**
- * Reads what the bridge knows of one advert and says how it stands with it. Changes nothing.
+ * Reads what the bridge knows about one advert and summarizes its state. Changes nothing.
  *
- * @throws {UsageError} for a partner account that is not known
+ * @throws {UsageError} for an unknown partner account
  */
 export async function readHistory(
   ports: HistoryPorts,
@@ -67,7 +67,7 @@ export async function readHistory(
   const account = (await ports.partnerAccounts.read(partnerAccount))?.value;
   if (!account) throw unknownAccount(await accountsBeside(ports.partnerAccounts, partnerAccount));
   const { generation } = account;
-  // In the order in which a message moves on: one that does so meanwhile is seen twice rather than not at all.
+  // Read in the order in which a message moves: if it moves in the meantime, it is seen twice rather than not at all.
   const visible = await ports.waitingMessages.ofAdvert(partnerAccount, advertId, feed);
   const { letters, unseen } = await ports.letters.list({ partnerAccount });
   const key = { partnerAccount, generation, feed, advertId };
@@ -120,7 +120,7 @@ function shownWaiting({ message, place, receives, until }: WaitingMessage): Wait
   return { place, key, listedAt, cause, correlationId, receives, until: shownUntil };
 }
 
-/** What was given up after the latest event: a later one carries what an earlier letter would have told. */
+/** Dead letters later than the latest event: a later event makes earlier dead letters irrelevant. */
 function givenUp(
   letters: readonly StoredLetter[],
   generation: number,
@@ -135,26 +135,26 @@ function givenUp(
     .sort((a, b) => (a.at > b.at ? -1 : 1));
 }
 
-/** Whether the bus has accepted the latest event; null when that is not certain. */
+/** Whether the bus has accepted the latest event; null when this is uncertain. */
 function isOnBus(known: Known, letters: readonly StoredLetter[]): boolean | null {
   const { row, latest, waiting, published } = known;
   if (!row || !latest) return null;
   if (!isPublished(latest, published)) return false;
-  // The event is published after its row is written, and before its message is done.
+  // The event is published after its row is written, and before its message is settled.
   const unsettled = [...waiting.map(({ key }) => key), ...letters.map(({ letter }) => letter.message?.key)];
   // Planted fault: history-trusts-the-row
   if (row.owed || unsettled.includes(row.by)) return null;
   return isDone(known, row, latest) ? true : null;
 }
 
-/** Whether the message of the latest event has left a queue that cannot be looked at. */
+/** Whether the message of the latest event has left a queue that cannot be inspected. */
 function isDone({ queued = 0, lastLogged, nowMs }: Known, row: AdvertRow, latest: ObjectEvent): boolean {
   const { correlationId, observedAt } = latest.detail.metadata;
-  // Fan-out gives up what is older than a day, and notes then that the event is owed.
+  // Fan-out dead-letters messages older than a day, and then marks their event as owed.
   if (queued === 0 || nowMs - Date.parse(observedAt) > dayMs) return true;
   const last = lastLogged?.get(correlationId);
   if (last === undefined || last.at < observedAt) return false;
-  // It may have been parked, and come back for the event. And an expired delivery tells nothing of the one that followed.
+  // A parked message may come back for the event, and an expired delivery says nothing about the next one.
   return last.became !== 'park' && (last.receives ?? 1) >= receiveCountOf(row.position);
 }
 
