@@ -28,11 +28,12 @@ interface Route {
 }
 
 const routes: readonly Route[] = [
-  // The advert first, for it is requested most. Any single segment, digits or not, is taken for an ID.
+  // The advert comes first because it is requested most often. Any single path segment, digits or not, counts as an
+  // ID.
   { pattern: /^\/api\/partner\/adverts\/([^/]+)$/, methods: { GET: 'advert' } },
   { pattern: /^\/api\/partner\/status\/adverts$/, methods: { GET: 'feed' } },
   { pattern: /^\/api\/partner\/adverts$/, methods: { GET: 'adverts', POST: 'create-advert' } },
-  // Assumed: the document announces an orders feed, and shows nothing of it.
+  // Assumed: the document announces an orders feed, but does not describe it.
   { pattern: /^\/api\/partner\/orders\/([^/]+)$/, methods: { GET: 'order' } },
   { pattern: /^\/api\/partner\/status\/orders$/, methods: { GET: 'order-feed' } },
   { pattern: /^\/api\/partner\/threads$/, methods: { GET: 'threads' } },
@@ -41,14 +42,14 @@ const routes: readonly Route[] = [
 ];
 
 export interface Target {
-  /** Null: the path is unknown, or known with other methods. */
+  /** Null: the path is unknown, or supports only other methods. */
   readonly endpoint: EndpointName | null;
   readonly advertId: string | null;
-  /** The methods that a known path has. */
+  /** The supported methods of a known path. */
   readonly methods: readonly string[];
 }
 
-/** Finds the endpoint that a request is for. */
+/** Finds the endpoint of a request. */
 export function findTarget(method: string, path: string): Target {
   for (const { pattern, methods } of routes) {
     const match = pattern.exec(path);
@@ -59,7 +60,7 @@ export function findTarget(method: string, path: string): Target {
 }
 
 /**
- * Answers a request by the rules of the document.
+ * Answers a request according to the document.
  * @see partner-api.md §4
  */
 export function answerRequest(world: World, request: ServiceRequest, target: Target): Answer {
@@ -78,7 +79,7 @@ export function answerRequest(world: World, request: ServiceRequest, target: Tar
   return handler(world, admitted, request);
 }
 
-/** Assumed: an unknown path is answered by the web server before the service, so not in the service's error shape. */
+/** Assumed: the web server answers an unknown path before the service does, so not in the service's error shape. */
 function notServed(world: World, target: Target): Answer {
   if (target.methods.length === 0) {
     const body = '<html><head><title>404 Not Found</title></head><body><h1>404 Not Found</h1></body></html>';

@@ -10,8 +10,8 @@ import { fingerprint } from './state/tokens.ts';
 import type { World } from './state/world.ts';
 
 /**
- * Handles a request of the service: journal, faults, answer, latency, in this order.
- * @param onFault called with errors of the sandbox itself, which answer 500
+ * Handles a request to the service: journal, faults, answer, latency, in this order.
+ * @param onFault called with errors of the sandbox itself, which it answers with 500
  */
 export function createServiceListener(
   world: World,
@@ -59,7 +59,7 @@ interface Exchange {
   readonly rawQuery: string;
   readonly target: Target;
   readonly entry: JournalEntry;
-  /** Runs a step, and answers 500 when it fails. */
+  /** Runs a step, and answers 500 if it throws. */
   readonly guard: (step: () => void) => void;
 }
 
@@ -117,7 +117,7 @@ function realAnswer(world: World, request: ServiceRequest, target: Target, bodyT
   return answerRequest(world, request, target);
 }
 
-/** Notes whose token request it is, for the journal and for faults of one user. */
+/** Records whose token request it is, for the journal and for faults limited to one user. */
 function noteTokenRequest(world: World, entry: JournalEntry, body: string): void {
   const fields = jsonObject(body);
   if (typeof fields?.grant_type === 'string') entry.grantType = fields.grant_type;

@@ -22,9 +22,9 @@ export interface SandboxUser {
 export interface SandboxOptions {
   /** Default 0: any free port. */
   readonly port?: number;
-  /** Where time comes from. Default: the machine. */
+  /** Source of time. Default: the system clock. */
   readonly clock?: Clock;
-  /** Default: unpredictable; with `seededRandom(n)` all tokens, statuses and random changes repeat. */
+  /** Default: unpredictable. With `seededRandom(n)`, all tokens, statuses and random changes are reproducible. */
   readonly random?: Random;
   /** Default: one user, `main`. */
   readonly users?: readonly SandboxUser[];
@@ -38,34 +38,34 @@ export interface SandboxOptions {
   readonly callbackUrls?: readonly string[];
   /** Default `v2 read write`. */
   readonly allowedScope?: string;
-  /** Adverts that each user has before the feed begins; they are in the feed once they change. Default 20. */
+  /** Number of adverts of each user before the feed begins; the feed lists them only once they change. Default 20. */
   readonly adverts?: number;
-  /** IDs of all users count up from here. Default 1001; may exceed 2^53. */
+  /** First advert ID; the IDs of all users count up from here. Default 1001; may exceed 2^53. */
   readonly firstAdvertId?: number | bigint | string;
-  /** How long after it was recorded a change appears in the feed. Default 3000. */
+  /** Delay between recording a change and showing it in the feed, ms. Default 3000. */
   readonly visibilityDelayMs?: number;
-  /** Delay of every answer. Default 0. */
+  /** Delay of every answer, ms. Default 0. */
   readonly latencyMs?: number;
   /** Default 86400. */
   readonly accessTokenLifetimeSeconds?: number;
-  /** How far back the feed goes. Default null: to the beginning. */
+  /** How far back the feed reaches. Default null: to the beginning. */
   readonly retentionSeconds?: number | null;
   readonly assumptions?: AssumptionOverrides;
-  /** Journal entries kept. Default 100,000. */
+  /** Maximum number of journal entries. Default 100,000. */
   readonly journalLimit?: number;
-  /** Called with errors of the sandbox itself, which answer 500. Default: writes them to standard error. */
+  /** Called with errors of the sandbox itself, which it answers with 500. Default: writes them to standard error. */
   readonly onFault?: (error: unknown) => void;
 }
 
 export interface Sandbox {
-  /** The base_url of the document, without a slash at the end. */
+  /** The base_url of the document, without a trailing slash. */
   readonly url: string;
   readonly port: number;
   readonly application: Application;
-  /** The users it started with, and a refresh token of each. */
+  /** The initial users, with one refresh token each. */
   readonly users: readonly { readonly name: string; readonly refreshToken: string }[];
   readonly control: SandboxControl;
-  /** Stops and cuts every connection, kept-alive and hanging ones too. */
+  /** Stops the sandbox and closes every connection, including idle and hanging ones. */
   close(): Promise<void>;
 }
 
@@ -73,7 +73,7 @@ export interface Sandbox {
  * Starts the sandbox partner service on 127.0.0.1.
  * @throws the listening error of `node:net`, for example EADDRINUSE
  * @throws {RangeError} for impossible options, such as a scope beyond the allowed one
- * @see docs/partner-api.md, and assumptions.ts for what is not known of the service
+ * @see docs/partner-api.md, and assumptions.ts for what is unknown about the service
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const world = createWorld(

@@ -1,9 +1,9 @@
 /**
- * What other teams can import, one report for each entry point of the package: etc/NAME.api.md. A change of the reports is a
- * change of the public API, and is reviewed as one.
+ * Writes the public API of each entry point of the package into a report: etc/NAME.api.md. A changed report is a
+ * changed public API, and is reviewed as such.
  *
- *     npm run api-report                writes them
- *     npm run api-report -- --check     writes nothing; fails when a report is not what it would write
+ *     npm run api-report                writes the reports
+ *     npm run api-report -- --check     writes nothing; fails when a report is out of date
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 const { values: options } = parseArgs({ options: { check: { type: 'boolean' } } });
 const repository = join(import.meta.dirname, '..');
 const inRepository = (path: string) => join(repository, path);
-// Below package.json: API Extractor looks upwards from its configuration for the package that it reports on.
+// Below package.json, because API Extractor looks for the package in the folders above its configuration.
 const work = inRepository('dist/api-report');
 const entryPoints = {
   contract: 'shared/contract/index.ts',
@@ -22,7 +22,7 @@ const entryPoints = {
   cdk: 'infra/cdk.ts',
 };
 
-/** @returns whether the program ended with 0 */
+/** @returns whether the program exited with 0 */
 function run(program: string, ...args: string[]): boolean {
   const { status } = spawnSync(process.execPath, [inRepository(`node_modules/${program}`), ...args], {
     cwd: repository,
@@ -42,7 +42,7 @@ function report(name: string, entryPoint: string): boolean {
       compiler: { tsconfigFilePath: inRepository('tsconfig.package.json') },
       apiReport: {
         enabled: true,
-        // Types that are part of a signature without being exported themselves.
+        // Includes types that are part of a signature but not exported themselves.
         includeForgottenExports: true,
         reportFileName: `${name}.api.md`,
         reportFolder: inRepository('etc'),

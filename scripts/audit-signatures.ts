@@ -1,7 +1,7 @@
 /**
- * Checks that each installed package is signed by the registry that it came from (`npm audit signatures`). Where the registry
- * or its keys cannot be reached, as offline or behind a mirror, there is nothing to check with: that is said, and is no
- * failure.
+ * Checks that each installed package is signed by the registry that it came from (`npm audit signatures`). If the
+ * registry or its keys cannot be reached, for example offline or behind a mirror, the script reports that it could
+ * not check and does not fail.
  *
  *     npm run signatures
  *
@@ -21,7 +21,7 @@ export interface Verdict {
   readonly says: string;
 }
 
-/** @param stdout what `npm audit signatures --json` wrote; empty when it was ended */
+/** @param stdout output of `npm audit signatures --json`; empty when the process was terminated */
 export function verdictOf(stdout: string): Verdict {
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), answer), stdout);
   if (!parsed.success) return { kind: 'left out', says: 'npm gave no answer' };

@@ -1,6 +1,6 @@
 import packageJson from '../package.json' with { type: 'json' };
 
-/** Options of Node with which `npm run bridge` starts the command line: what starts it otherwise has the same heap. */
+/** The Node options of `npm run bridge`, so that other ways to start the command line use the same heap limits. */
 export const bridgeFlags: readonly string[] = packageJson.scripts.bridge
   .split(' ')
   .filter((word) => word.startsWith('--'));

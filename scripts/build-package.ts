@@ -1,8 +1,10 @@
 /**
- * Builds what `npm pack` takes. `dist` is the package: the library as ES modules and as CommonJS, with types, one file for each
- * module; the handlers of the functions, for the construct (bundle-handlers.ts); and the command line as a bundle, for Node runs no
- * TypeScript inside node_modules, with the licences of what is in it and a bill of materials (sbom.ts). `dist/kit` is a second
- * package, the subscriber's kit (kit-package.ts). `npm pack` runs it by itself.
+ * Builds the content of the two packages for `npm pack`, which runs this script.
+ *
+ * `dist` is the main package. It contains the library as ES modules and as CommonJS, with types, one file per module;
+ * the handlers of the functions, for the construct (bundle-handlers.ts); and the command line as a bundle, because
+ * Node runs no TypeScript inside node_modules, with the licences of its packages and a bill of materials (sbom.ts).
+ * `dist/kit` is the second package, the subscriber's kit (kit-package.ts).
  *
  *     node scripts/build-package.ts
  */
@@ -24,8 +26,8 @@ const { metafile } = await build({
   entryPoints: ['cli/main.ts'],
   outfile: 'dist/cli/main.cjs',
   bundle: true,
-  // One file, and not ES modules: those load slower, one by one, and an `import` of a module of Node's reads all that it
-  // exports. What a command does not need is in the file and is not run.
+  // One CommonJS file: ES modules load more slowly, one by one, and an `import` of a Node module evaluates all of its
+  // exports. Code that a command does not need stays in the file without being run.
   format: 'cjs',
   platform: 'node',
   target: 'node20',
@@ -40,13 +42,16 @@ const handlers: Metafile['outputs'] = {};
 for (const stage of stages) {
   Object.assign(handlers, (await writeHandler(stage, inRepository(`dist/handlers/${stage}`))).outputs);
 }
-// Beside them: what is in a handler's own folder is deployed.
+// Next to the handlers' folders, because everything inside a handler's folder is deployed.
 writeFileSync(inRepository('dist/handlers/THIRD-PARTY-LICENSES.txt'), licensesOf({ outputs: handlers }));
 await writeSbom();
 await compile('tsconfig.kit.json', kitFolder);
 writeKitPackage(repository);
 
-/** `folder`/esm by the compiler; `folder`/cjs is the same modules for `require`, at the same depth, so that both find files alike. */
+/**
+ * Compiles `folder`/esm; `folder`/cjs contains the same modules for `require`, at the same depth, so that both find
+ * files at the same relative paths.
+ */
 async function compile(tsconfig: string, folder: string): Promise<void> {
   rmSync(inRepository(folder), { recursive: true, force: true });
   execFileSync(process.execPath, [inRepository('node_modules/typescript/bin/tsc'), '-p', tsconfig], {
@@ -70,7 +75,8 @@ async function compile(tsconfig: string, folder: string): Promise<void> {
     recursive: true,
     filter: (path) => path.endsWith('.d.ts') || statSync(path).isDirectory(),
   });
-  // Where modules in the repository find package.json above them, compiled ones find what they read in it.
+  // Modules in the repository read package.json from a parent folder; compiled modules find a copy of the fields they
+  // need here.
   const { version, repository: source } = JSON.parse(readFileSync(inRepository('package.json'), 'utf8'));
   for (const [place, type] of [
     [esm, 'module'],
@@ -83,7 +89,7 @@ async function compile(tsconfig: string, folder: string): Promise<void> {
   }
 }
 
-/** The licence of each package that is inside the bundle, as all of them ask for. */
+/** The licence of each package inside the bundle, as every one of these licences requires. */
 function licensesOf(bundle: Pick<Metafile, 'outputs'>): string {
   return bundledPackages(bundle, repository)
     .map(({ folder, name, version, license }) => {

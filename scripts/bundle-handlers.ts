@@ -1,7 +1,7 @@
 /**
- * Bundles the handlers of the Lambda functions: one file each, with its source map and the licences of what is in it. `cdk synth`
- * runs it in the repository, and the build of the package (build-package.ts) puts what it makes into the package: the same bytes,
- * whatever the folder.
+ * Bundles the handlers of the Lambda functions: one file each, with its source map and the licences of its packages.
+ * `cdk synth` runs it in the repository, and the package build (build-package.ts) includes its output. The output has
+ * the same bytes in every folder.
  *
  *     node scripts/bundle-handlers.ts STAGE FOLDER
  */
@@ -13,7 +13,10 @@ const repository = join(import.meta.dirname, '..');
 export const stages = ['drain', 'fan-out', 'refresh-token', 'connect', 'audit'] as const;
 type Stage = (typeof stages)[number];
 
-/** Of its whole package.json an AWS client uses the version, for its `User-Agent`: the rest is 2 KB for each client. */
+/**
+ * An AWS client uses only the version from its package.json, for its `User-Agent`: this omits the other 2 KB per
+ * client.
+ */
 const clientVersions: Plugin = {
   name: 'versions of the AWS clients',
   setup({ onLoad }) {
@@ -29,7 +32,7 @@ export const bundleHandler = (stage: Stage) =>
   build({
     absWorkingDir: repository,
     entryPoints: [`functions/${stage}/handler.ts`],
-    // Not written there: a source map names the sources relative to this.
+    // Not written here; source maps name the sources relative to this path.
     outfile: `dist/handlers/${stage}/index.mjs`,
     write: false,
     metafile: true,
@@ -42,10 +45,10 @@ export const bundleHandler = (stage: Stage) =>
     minify: true,
     sourcemap: true,
     sourcesContent: false,
-    // Licences go into a file beside the bundle, where they are not loaded with every cold start.
+    // Licences go into a separate file, which is not loaded on every cold start.
     legalComments: 'external',
     alias: {
-      // In Lambda credentials are in the environment: the chain of all other sources is 90 KB that never runs.
+      // In Lambda, credentials are in the environment: the chain of all other sources is 90 KB that never runs.
       '@aws-sdk/credential-provider-node': './shared/aws/bundling/lambda-credentials.ts',
       // DynamoDB's endpoint discovery is off: its cache is another 7 KB.
       '@aws-sdk/endpoint-cache': './shared/aws/bundling/no-endpoint-cache.ts',
@@ -56,7 +59,7 @@ export const bundleHandler = (stage: Stage) =>
     logLevel: 'warning',
   });
 
-/** @returns what is in it */
+/** @returns the metadata of the bundle's content */
 export async function writeHandler(stage: Stage, folder: string): Promise<Metafile> {
   const { outputFiles, metafile } = await bundleHandler(stage);
   mkdirSync(folder, { recursive: true });

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
 
 export interface BundledPackage {
-  /** Relative to the repository. */
+  /** Path relative to the repository. */
   readonly folder: string;
   readonly name: string;
   readonly version: string;
   readonly license?: string;
 }
 
-/** The npm packages that esbuild put into a bundle, by folder: one name may be there in two versions. */
+/** The npm packages in a bundle of esbuild, by folder, because a package may occur in two versions. */
 export function bundledPackages(
   { outputs }: Pick<Metafile, 'outputs'>,
   repository: string,

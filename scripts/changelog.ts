@@ -1,13 +1,13 @@
 const unreleased = /^## Unreleased\n([\s\S]*?)(?=^## |$(?![\s\S]))/m;
 
-/** What CHANGELOG.md says under Unreleased; empty when there is nothing yet. */
+/** The text of CHANGELOG.md under Unreleased; empty when there is none yet. */
 export const unreleasedOf = (changelog: string): string => unreleased.exec(changelog)?.[1]?.trim() ?? '';
 
 /**
- * CHANGELOG.md with what is under Unreleased as a release, and an empty section for what comes next.
+ * CHANGELOG.md with the text under Unreleased turned into a release, and a new empty section Unreleased.
  *
  * @param date such as `2026-11-22`
- * @throws when nothing is under Unreleased
+ * @throws when there is nothing under Unreleased
  */
 export function releasedChangelog(changelog: string, version: string, date: string): string {
   const news = unreleasedOf(changelog);

@@ -1,4 +1,7 @@
-/** `npm run arrows`: which folder imports from which, from those that import most to those that import nothing. */
+/**
+ * `npm run arrows`: prints which folder imports from which, from the folders that import most to those that import
+ * nothing.
+ */
 import { folderArrows, folderAt, readImportGraph } from './import-graph.ts';
 
 const depth = Number(process.argv[2] ?? 2);
@@ -7,7 +10,7 @@ const product = [...graph].filter(([file]) => !/^(test|bench|examples|scripts)\/
 const arrows = folderArrows(new Map(product), folderAt(depth));
 const folders = new Set(product.map(([file]) => folderAt(depth)(file)));
 
-/** A folder stands above all that it imports from. */
+/** The height of a folder is greater than that of every folder that it imports from. */
 const heights = new Map<string, number>();
 function heightOf(folder: string): number {
   const known = heights.get(folder);

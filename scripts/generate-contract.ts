@@ -1,11 +1,12 @@
 /**
- * Writes the published contract from the valibot schemas: `docs/schemas/<DetailType>.schema.json`, `AdvertBridgeEvent.schema.json` for any of them,
- * `docs/asyncapi.json` and the test vectors `docs/subscribe/vectors.json`.
+ * Writes the published contract from the valibot schemas: `docs/schemas/<DetailType>.schema.json`,
+ * `AdvertBridgeEvent.schema.json` for all of them, `docs/asyncapi.json` and the test vectors
+ * `docs/subscribe/vectors.json`.
  *
- *     npm run generate                  writes them
- *     npm run generate -- --check       writes nothing; fails when a committed file is not what it would write, and when
- *                                       the contract does more than add to the released one
- *     npm run generate -- --release     writes them, and makes them the released ones (docs/schemas/released)
+ *     npm run generate                  writes the files
+ *     npm run generate -- --check       writes nothing; fails when a committed file is out of date, or when the contract
+ *                                       does not only add to the released one
+ *     npm run generate -- --release     writes the files, and also as the released contract (docs/schemas/released)
  */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -25,7 +26,7 @@ const schemas = join(docs, 'schemas');
 const released = join(schemas, 'released');
 const fileName = (detailType: string) => `${detailType}.schema.json`;
 
-/** What is released and held to; assumed detail types are written beside it. */
+/** The detail types that a release guarantees; assumed ones are written in addition. */
 const releasable = eventDetailTypes.filter((detailType) => !isAssumed(detailType));
 const schemasOf = (detailTypes: readonly EventDetailType[]) =>
   Object.fromEntries(detailTypes.map((detailType) => [detailType, schemaOf(detailType)]));
@@ -53,7 +54,7 @@ interface ReleasedVersion {
   readonly detailTypes: readonly string[];
 }
 
-/** With the schemas that are there: of one that is missing, what is removed would not be noticed. */
+/** Includes only existing schemas: removals in a missing schema would go unnoticed, so `missing` is reported. */
 function releasedContract(): { contract: Contract; missing: string[] } | undefined {
   const text = read(join(released, 'version.json'));
   if (text === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Which file of the repository imports which, and what that means for its folders. */
+/** Which file of the repository imports which, and the resulting dependencies between folders. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -17,7 +17,7 @@ export const rooms = [
   'examples',
 ];
 
-/** What each file imports: paths from the root of the repository; packages by the name that stands in the import. */
+/** The imports of each file: paths relative to the repository root; packages by the name in the import. */
 export type ImportGraph = ReadonlyMap<string, readonly string[]>;
 
 const importPattern =
@@ -40,7 +40,10 @@ function importsOf(file: string): string[] {
   );
 }
 
-/** `a -> b` for each pair of folders in which a file of `a` imports one of `b`; `folderOf` says what counts as one. */
+/**
+ * Maps folder `a` to folder `b` for each file of `a` that imports one of `b`; `folderOf` returns the folder of a
+ * file.
+ */
 export function folderArrows(
   graph: ImportGraph,
   folderOf: (file: string) => string,
@@ -57,7 +60,7 @@ export function folderArrows(
   return arrows;
 }
 
-/** Every circle of a graph, as the nodes on it in the order of their arrows; empty where there is none. */
+/** Every cycle of a graph, as its nodes in the direction of the edges; empty if there is none. */
 export function circles(nodes: Iterable<string>, next: (node: string) => Iterable<string>): string[][] {
   const found: string[][] = [];
   const done = new Set<string>();
@@ -78,7 +81,7 @@ export function circles(nodes: Iterable<string>, next: (node: string) => Iterabl
   return found;
 }
 
-/** The folder of a file, at most `depth` names deep. */
+/** The folder of a file, limited to its first `depth` path segments. */
 export const folderAt =
   (depth: number) =>
   (file: string): string =>

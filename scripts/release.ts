@@ -1,6 +1,7 @@
 /**
- * Makes a release from main: version, changelog, released contract, tarballs with bill of materials and checksums, tag, and what
- * later releases are tested over. Without --execute it changes nothing and says what it would do.
+ * Creates a release from main: version, changelog, released contract, tarballs with bill of materials and checksums,
+ * tag, and the state that later releases are tested with. Without --execute it changes nothing and prints what it
+ * would do.
  *
  *     npm run release -- 0.2.0
  *     npm run release -- 0.2.0 --execute
@@ -26,12 +27,12 @@ import { maxKb } from './size-budgets.ts';
 
 interface Check {
   readonly what: string;
-  /** What is wrong; undefined when nothing is. */
+  /** What is wrong; undefined if nothing is. */
   readonly fault: string | undefined;
 }
 interface Step {
   readonly name: string;
-  /** For a person, before it is done and in a dry run: one line each. */
+  /** One line each, printed before the step runs and in a dry run. */
   readonly does: readonly string[];
   run(): void;
 }
@@ -63,7 +64,7 @@ const tag = `v${version}`;
 const folder = `release/${version}`;
 const tarballs = [`advert-bridge-${version}.tgz`, `${kitName}-${version}.tgz`] as const;
 const sbom = `advert-bridge-${version}.sbom.cdx.json`;
-/** Where the version stands beside package.json and package-lock.json. */
+/** Files that contain the version, in addition to package.json and package-lock.json. */
 const versioned: readonly (readonly [string, RegExp])[] = [
   ['shared/partner-api/requests.ts', /(?<=clientVersion = ')[^']+/],
   ['kits/python/pyproject.toml', /(?<=^version = ")[^"]+/m],
@@ -125,7 +126,7 @@ function pack(): void {
   }
 }
 
-/** What this release stores and deploys, which each later one is tested over. */
+/** Saves the state that this release stores and deploys; each later release is tested with it. */
 function keepState(): void {
   run(process.execPath, 'test/released/make.ts');
   const releases = JSON.parse(read('test/released/releases.json'));
@@ -145,7 +146,7 @@ function keepState(): void {
 }
 
 const registry: string | undefined = manifest.publishConfig?.registry;
-/** npmjs.org takes a proof of where a package was built from these alone, and only from a public repository. */
+/** npmjs.org accepts a provenance statement only from these CI systems, and only from a public repository. */
 const hasProvenance =
   registry === 'https://registry.npmjs.org/' &&
   Boolean(process.env.ACTIONS_ID_TOKEN_REQUEST_URL ?? process.env.SIGSTORE_ID_TOKEN);
@@ -235,7 +236,7 @@ else {
       work();
     } catch (error) {
       console.log(`FAULT  ${name}: ${error instanceof Error ? error.message : error}`);
-      // Everything was committed before, so what git does not know came from here.
+      // Everything was committed before, so all files unknown to git come from this run.
       const back = `git tag --delete ${tag}; git reset --hard ${before}; git clean --force -d`;
       console.log(name === 'publish' ? publishRest : `To go back: ${back}`);
       process.exit(1);

@@ -1,7 +1,8 @@
 /**
- * The software bill of materials: every npm package whose code is in what this repository ships, as CycloneDX JSON in
- * `dist/sbom.cdx.json`. `npm sbom` lists what package-lock.json names, with hashes and licences; the bundles say which of
- * it ships. The build of the package makes it (build-package.ts); it is never committed. Needs no network.
+ * Creates the software bill of materials: every npm package whose code this repository ships, as CycloneDX JSON in
+ * `dist/sbom.cdx.json`. `npm sbom` lists the packages of package-lock.json, with hashes and licences; the bundles
+ * show which of them are shipped. The package build creates it (build-package.ts); it is never committed. Needs no
+ * network.
  *
  *     npm run sbom
  *
@@ -29,10 +30,13 @@ interface Sbom {
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
 }
 
-/** Where a package ships: in the command line's file, in the Lambda functions, or installed beside the package by npm. */
+/**
+ * Where a package is shipped: in the command line's file, in the Lambda functions, or installed as a dependency by
+ * npm.
+ */
 type Place = 'command line' | 'functions' | 'dependency';
 
-/** `name@version` of what is in the command line's bundle. */
+/** `name@version` of the packages in the command line's bundle. */
 async function inCommandLine(): Promise<string[]> {
   const { metafile } = await build({
     absWorkingDir: repository,
@@ -69,7 +73,7 @@ async function shippedPackages(): Promise<ReadonlyMap<string, readonly Place[]>>
   return places;
 }
 
-/** Writes the bill of materials. @throws when something ships that package-lock.json does not name */
+/** Writes the bill of materials. @throws when a shipped package is missing from package-lock.json */
 export async function writeSbom(): Promise<void> {
   const args = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--offline'];
   const listed: Sbom = JSON.parse(
@@ -79,7 +83,7 @@ export async function writeSbom(): Promise<void> {
   const components = listed.components.flatMap((component) => {
     const places = shipped.get(component['bom-ref']);
     if (!places) return [];
-    // npm's own properties say how this repository uses it; what matters outside is where it is.
+    // npm's own properties describe how this repository uses the package; users need to know where it is shipped.
     const properties = places.map((value) => ({ name: 'advert-bridge:in', value }));
     return [{ ...component, scope: 'required', properties }];
   });
@@ -87,7 +91,7 @@ export async function writeSbom(): Promise<void> {
   const unlisted = [...shipped.keys()].filter((ref) => !listedRefs.has(ref));
   if (unlisted.length > 0) throw new Error(`not in package-lock.json: ${unlisted.join(', ')}`);
   const own = listed.metadata.component;
-  // npm takes the folder's name.
+  // npm uses the folder's name.
   const component = { ...own, name: own['bom-ref'].replace(/@[^@]+$/, '') };
   const sbom = {
     ...listed,

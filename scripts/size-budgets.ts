@@ -1,10 +1,12 @@
-/** In KB of 1,000 bytes. A check fails above them; what needs more is a decision, not an accident. */
+/**
+ * In KB of 1,000 bytes. A check fails above these limits, so that exceeding one is a decision and not an accident.
+ */
 export const maxKb = {
-  /** A Lambda bundle: its size is paid with each cold start. The largest, fan-out, has 449. */
+  /** A Lambda bundle, whose size affects each cold start. The largest, fan-out, has 449. */
   bundle: 450,
   /**
-   * The tarball that `npm pack` makes, compressed. It has 2,275: 770 are the command line, the library and the pages, 610 the
-   * Lambda functions ready-made for the construct, 840 the source maps that make their stack traces readable.
+   * The tarball of `npm pack`, compressed. It has 2,275: 770 for the command line, the library and the pages, 610 for
+   * the prebuilt Lambda functions of the construct, 840 for the source maps that make their stack traces readable.
    */
   package: 2400,
   /** The tarball of the subscriber's kit, compressed. It has 66. */

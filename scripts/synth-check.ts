@@ -1,7 +1,7 @@
 /**
- * Synthesizes the stack as it is for AWS, for AWS with every option, and for the emulator, and fails on anything that the
- * CDK has to say about it: errors, warnings, findings of cdk-nag. Also fails when a Lambda bundle is above its size budget
- * (size-budgets.ts). Where cfn-lint is installed (pip install cfn-lint), it checks the templates too.
+ * Synthesizes the stack for AWS, for AWS with every option, and for the emulator, and fails on any message of the
+ * CDK: errors, warnings, findings of cdk-nag. Also fails when a Lambda bundle exceeds its size budget
+ * (size-budgets.ts). If cfn-lint is installed (pip install cfn-lint), it checks the templates too.
  *
  *     node scripts/synth-check.ts
  */
@@ -26,7 +26,7 @@ const worlds: Record<string, readonly string[]> = {
   ],
   emulator: ['target=emulator'],
 };
-/** What the CDK, and npm under it, say when all is well. */
+/** Normal output of the CDK and of npm. */
 const harmless = /^(Bundling asset .*|npm warn .*|\s*)$/;
 
 function run(file: string, ...args: string[]): { status: number | null; said: string } | undefined {
@@ -36,7 +36,7 @@ function run(file: string, ...args: string[]): { status: number | null; said: st
   return { status, said: said.join('\n') };
 }
 
-/** The Lambda bundles that a synth left in `folder`, with those that are too large in `said`. */
+/** Sizes of the Lambda bundles that a synth wrote to `folder`; `said` names those that are too large. */
 function bundleSizes(folder: string): { status: number; said: string } {
   const bundles = globSync(`${folder}/asset.*/index.mjs`).map((file) => ({
     kb: Math.round(statSync(file).size / 1000),

@@ -6,8 +6,8 @@ import { covers } from '../state/scope.ts';
 import type { World } from '../state/world.ts';
 
 /**
- * Checks a request to /api/partner: Authorization first, then Version, then scope (the order is assumed, and so are the
- * answers).
+ * Checks a request to /api/partner: Authorization first, then Version, then scope (both the order and the answers are
+ * assumed).
  * @returns the user's account, or the refusal: 401 `invalid_token`, 400 `validation_error`, 403 `insufficient_scope`
  * @see partner-api.md §4, §5.1, §9
  */
@@ -33,7 +33,7 @@ export function admit(world: World, request: ServiceRequest): PartnerAccount | A
   return account ?? refuse(401, 'invalid_token', 'The user of this access token is not known.');
 }
 
-/** @returns the refusal when the header Version is missing or names a version that is not served */
+/** @returns the refusal when the header Version is missing or names an unsupported version */
 export function checkVersion(world: World, request: ServiceRequest): Answer | undefined {
   const { acceptedVersions, errorShapes } = world.settings.assumptions;
   const { version } = request.headers;

@@ -22,7 +22,7 @@ export function serveAdvert(world: World, account: PartnerAccount, request: Serv
 }
 
 /**
- * GET /api/partner/adverts: the user's adverts, inactive ones too, in pages. Paging and shape are assumed.
+ * GET /api/partner/adverts: the user's adverts, including inactive ones, in pages. Paging and shape are assumed.
  * @see partner-api.md §4.2
  */
 export function serveAdverts(world: World, account: PartnerAccount, request: ServiceRequest): Answer {
@@ -45,8 +45,8 @@ export function serveAdverts(world: World, account: PartnerAccount, request: Ser
 }
 
 /**
- * POST /api/partner/adverts: creates an advert from any JSON object; its `title` and `price` are used. Fields and
- * answer are assumed.
+ * POST /api/partner/adverts: creates an advert from any JSON object, of which only `title` and `price` are used.
+ * Fields and answer are assumed.
  * @see partner-api.md §4.4
  */
 export function createAdvert(world: World, account: PartnerAccount, request: ServiceRequest): Answer {
@@ -65,12 +65,15 @@ export function createAdvert(world: World, account: PartnerAccount, request: Ser
   return { status: answerStatus, body: `{"data":${advertJson(advert)}}` };
 }
 
-/** GET /api/partner/threads: always empty, for nobody writes to the sandbox's users. Shape assumed. @see partner-api.md §4.5 */
+/**
+ * GET /api/partner/threads: always empty, because nobody writes to the sandbox's users. Shape assumed. @see
+ * partner-api.md §4.5
+ */
 export function serveThreads(): Answer {
   return json(200, { data: [] });
 }
 
-/** Not by JSON.stringify: an ID is a number on the wire, and JavaScript has no exact numbers beyond 2^53. */
+/** Does not use JSON.stringify: an ID is a number in the answer, and JavaScript has no exact integers beyond 2^53. */
 function advertJson({ id, status, title, price }: Advert): string {
   return `{"id":${id},"status":${JSON.stringify(status)},"title":${JSON.stringify(title)},"price":${price}}`;
 }

@@ -10,7 +10,7 @@ const defaultLimit = 100;
 const maximumLimit = 1000;
 
 /**
- * GET /api/partner/status/adverts: a page of the change feed.
+ * GET /api/partner/status/adverts: one page of the change feed.
  * @returns 200 `{data, hasMore, nextCursor}`, or 400 `validation_error` whose message names the parameter
  * @see partner-api.md §2.1, §4.1, §7, §8
  */
@@ -38,7 +38,7 @@ export function serveFeed(world: World, account: PartnerAccount, request: Servic
     cursor === undefined
       ? { position: account.positionAfter(sinceMs), serial: 0 }
       : world.cursors.decode(binding, withoutEnding(cursor, cursorEnding(world)));
-  // A cursor stays valid until a change that it has not passed is no longer kept.
+  // A cursor is valid until the retention deletes a change that it has not passed.
   if (bookmark === undefined || (account.changedAtMs(bookmark.position) ?? oldestMs) < oldestMs) {
     return rejectedCursor(world);
   }
@@ -52,7 +52,7 @@ export function serveFeed(world: World, account: PartnerAccount, request: Servic
   if (settings.assumptions.cursorChangesOnEmptyPage) world.cursorSerial += 1;
   const nextCursor =
     world.cursors.encode(binding, { position: end, serial: world.cursorSerial }) + cursorEnding(world);
-  // Without JSON.stringify for speed: only an ID that was made malformed on purpose needs escaping.
+  // Built without JSON.stringify for speed: only a deliberately malformed ID needs escaping.
   const data = ids.map((id) => (/^\d+$/.test(id) ? `"${id}"` : JSON.stringify(id))).join(',');
   return {
     status: 200,

@@ -1,7 +1,7 @@
 import { defined, required } from '../http/input.ts';
 import type { ControlRoute } from './control-route.ts';
 
-/** Users, adverts and the changes of the feed. */
+/** Control endpoints for users, adverts and the changes of the feed. */
 export const advertRoutes: readonly ControlRoute[] = [
   {
     method: 'GET',

@@ -10,12 +10,12 @@ import { serviceRoutes } from './service-routes.ts';
 
 const prefix = '/_sandbox';
 
-/** In the order in which the index lists them. */
+/** In the order of the index. */
 export const controlRoutes: readonly ControlRoute[] = [...advertRoutes, ...serviceRoutes];
 
 /**
- * The control over HTTP, for other processes and for people with curl: JSON in, JSON out; 400 with `error` says what
- * was wrong with a request. GET /_sandbox/ lists the endpoints with an example each.
+ * The control interface over HTTP, for other processes and for people with curl: JSON in, JSON out; an answer of 400
+ * has the reason in `error`. GET /_sandbox/ lists the endpoints, each with an example.
  */
 export function createControlListener(control: SandboxControl, writer: AnswerWriter): RequestListener {
   const routes = controlRoutes.map((route) => ({ route, pattern: patternOf(route.path) }));

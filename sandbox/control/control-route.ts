@@ -1,7 +1,7 @@
 import type { Input } from '../http/input.ts';
 import type { SandboxControl } from './control.ts';
 
-/** One request to the control. */
+/** One request to the control interface. */
 export interface ControlCall {
   readonly control: SandboxControl;
   readonly input: Input;
@@ -15,7 +15,7 @@ export interface ControlRoute {
   /** Below /_sandbox. */
   readonly path: string;
   readonly does: string;
-  /** An example of the body, with every field that is allowed unless `fields` lists them. */
+  /** An example of the body, with every allowed field unless `fields` lists them. */
   readonly body?: Readonly<Record<string, unknown>>;
   readonly fields?: readonly string[];
   readonly run: (call: ControlCall) => unknown;

@@ -9,21 +9,21 @@ import { pick, type Random } from '../state/random.ts';
 import { covers } from '../state/scope.ts';
 import { accountOf, addAdvert, type Settings, type World } from '../state/world.ts';
 
-/** An advert as it is in the service, whatever the feed has shown of it. */
+/** An advert's real state in the service, regardless of what the feed has shown. */
 export interface AdvertTruth {
   readonly id: string;
   readonly user: string;
   /** Null: removed. */
   readonly status: string | null;
-  /** Oldest first; the last entry is the present status. */
+  /** Oldest first; the last entry is the current status. */
   readonly history: readonly HistoryEntry[];
 }
 
 export interface UserTruth {
   readonly name: string;
-  /** Adverts not removed. */
+  /** Number of adverts that are not removed. */
   readonly adverts: number;
-  /** Entries of the feed, visible or not yet. */
+  /** Number of feed entries, including those not visible yet. */
   readonly changes: number;
 }
 
@@ -31,7 +31,7 @@ export interface SettingsPatch extends Partial<Omit<Settings, 'assumptions'>> {
   readonly assumptions?: AssumptionOverrides;
 }
 
-/** Everything that can be done to a running sandbox other than by the service's own requests. `user` is the first one by default. */
+/** Controls a running sandbox, beyond the service's own requests. `user` defaults to the first user. */
 export interface SandboxControl {
   readonly clock: SandboxClock;
   readonly journal: Journal;
@@ -43,20 +43,26 @@ export interface SandboxControl {
 
   /** @param status default: a random one. @returns the new IDs; each creation is a change in the feed */
   createAdverts(count: number, options?: { user?: string; status?: string }): string[];
-  /** One change in the feed, also when the advert has that status already. @throws {RangeError} unknown or removed */
+  /**
+   * Makes one change in the feed, even if the advert already has this status. @throws {RangeError} unknown or removed
+   * advert
+   */
   setStatus(advertId: string, status: string): void;
-  /** The service no longer knows the advert. One change in the feed. */
+  /** Removes an advert, so that the service no longer knows it. Makes one change in the feed. */
   remove(advertId: string): void;
-  /** Brings a removed advert back, by default with its last status. One change in the feed. */
+  /** Restores a removed advert, by default with its last status. Makes one change in the feed. */
   restore(advertId: string, status?: string): void;
-  /** Changes random adverts to random other statuses, `count` times. @returns the IDs in order, repeats included */
+  /** Changes random adverts to random other statuses, `count` times. @returns the IDs in order, including repeats */
   changeRandomly(count: number, options?: { user?: string; random?: Random }): string[];
-  /** Puts any string into the feed as an ID, to see what a client does with it. */
+  /** Puts any string into the feed as an ID, to test how a client handles it. */
   listRaw(id: string, user?: string): void;
   advert(advertId: string): AdvertTruth | undefined;
-  /** Every advert, removed ones included. @param user default: all users */
+  /** Every advert, including removed ones. @param user default: all users */
   truth(user?: string): AdvertTruth[];
-  /** Gives an order a status, a new one too; null removes it. One change in the orders feed, which is assumed. */
+  /**
+   * Sets the status of an order, creating the order if needed; null removes it. Makes one change in the (assumed)
+   * orders feed.
+   */
   setOrder(orderId: string, status: string | null, user?: string): AdvertTruth;
   /** Number of feed entries. @param user default: all users */
   changeCount(user?: string): number;
@@ -64,25 +70,27 @@ export interface SandboxControl {
   settings(): Readonly<Settings>;
   change(patch: SettingsPatch): void;
 
-  /** Forgets every cursor handed out so far. @param user default: all users */
+  /** Invalidates every cursor issued so far. @param user default: all users */
   invalidateCursors(user?: string): void;
   /** @param user default: all users and client tokens. @returns how many tokens expired */
   expireAccessTokens(user?: string): number;
-  /** Withdraws what the user granted: refresh tokens give invalid_grant, access tokens 401. @returns how many grants */
+  /**
+   * Revokes the user's grants: refresh tokens answer invalid_grant, access tokens 401. @returns the number of grants
+   */
   revoke(user?: string): number;
-  /** Every access and refresh token ever issued, valid or not. */
+  /** Every access and refresh token issued so far, valid or not. */
   issuedTokens(): string[];
-  /** A refresh token as a fresh authorization of the user would give it. */
+  /** A refresh token as issued by a new authorization of the user. */
   issueRefreshToken(user?: string, scope?: string): string;
-  /** A one-time code as the consent page would give it. */
+  /** A one-time code as issued by the consent page. */
   issueCode(options?: { user?: string; scope?: string; redirectUri?: string }): string;
-  /** Replaces the application's secret; the old one is refused from now on, grants stay. */
+  /** Replaces the application's secret: the old one is rejected from now on, but grants stay valid. */
   replaceClientSecret(clientSecret: string): void;
-  /** Who answers on the consent page. */
+  /** Sets who answers on the consent page: a person, or the sandbox. */
   setConsent(mode: ConsentMode): void;
 }
 
-/** The control over a world. Every method throws a RangeError for a user or advert that does not exist. */
+/** Creates the control interface of a world. Every method throws a RangeError for an unknown user or advert. */
 export function createControl(world: World): SandboxControl {
   const { clock, random, settings, accounts } = world;
   const account = (user?: string): PartnerAccount =>

@@ -6,7 +6,7 @@ import type { FaultAction } from '../state/faults.ts';
 const defaultHugeBytes = 64 * 1024 * 1024;
 const chunk = Buffer.alloc(64 * 1024, 'a');
 
-/** The answer that a fault gives instead of the real one; undefined for faults that send no whole answer. */
+/** The answer that a fault sends instead of the real one; undefined for faults that send no complete answer. */
 export function standInFor(fault: FaultAction): Answer | undefined {
   switch (fault.kind) {
     case 'status': {
@@ -29,12 +29,12 @@ export function standInFor(fault: FaultAction): Answer | undefined {
   }
 }
 
-/** Whether the request is carried out although its answer does not arrive whole. */
+/** Whether the request is processed although its answer does not arrive completely or on time. */
 export function isCarriedOut(fault: FaultAction): boolean {
   return fault.kind === 'lost-answer' || fault.kind === 'cut-off' || fault.kind === 'delay';
 }
 
-/** Plays a fault that sends no whole answer. @param answer of a request that was carried out */
+/** Plays a fault that sends no complete answer. @param answer answer to a request that was processed */
 export function playOnWire(
   fault: FaultAction,
   response: ServerResponse,
@@ -59,7 +59,7 @@ export function playOnWire(
 function sendHalf(response: ServerResponse, writer: AnswerWriter, answer: Answer): void {
   const body = Buffer.from(answer.body);
   response.writeHead(answer.status, writer.head(answer, body.length));
-  // Destroyed in the callback: before that, the half would be lost together with the connection.
+  // Destroyed in the callback: otherwise this half of the answer would be lost together with the connection.
   response.write(body.subarray(0, body.length >> 1), () => response.destroy());
 }
 

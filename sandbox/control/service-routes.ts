@@ -3,7 +3,7 @@ import type { ConsentMode } from '../state/consent.ts';
 import type { SandboxControl, SettingsPatch } from './control.ts';
 import type { ControlRoute } from './control-route.ts';
 
-/** Clock, journal, faults, settings, cursors, tokens and consent. */
+/** Control endpoints for clock, journal, faults, settings, cursors, tokens and consent. */
 export const serviceRoutes: readonly ControlRoute[] = [
   { method: 'GET', path: '/clock', does: "the service's clock", run: ({ control }) => clockState(control) },
   {

@@ -7,12 +7,12 @@ export interface ServiceError {
   readonly code: string;
   /** For people. */
   readonly message: string;
-  /** The parameter or header at fault. */
+  /** The invalid parameter or header. */
   readonly field?: string;
 }
 
 /**
- * Writes an error in one of the shapes known from services of this kind.
+ * Writes an error in one of the shapes that are known from services of this kind.
  * @see partner-api.md §7, which shows only `validation_error` and its `message`
  */
 export function errorAnswer(shape: ErrorShape, error: ServiceError): Answer {

@@ -1,24 +1,24 @@
 import { endpointNames, type Fault, faultKinds } from '../state/faults.ts';
 
-/** The fields of a control request. */
+/** The fields of a request to the control interface. */
 export class Input {
   readonly #fields: Record<string, unknown>;
 
-  /** @throws {RangeError} naming a field that is not known, which is most likely a typing error */
+  /** @throws {RangeError} for an unknown field, which is most likely a typing error */
   constructor(fields: Record<string, unknown>, known: readonly string[]) {
     const stray = Object.keys(fields).find((name) => !known.includes(name));
     if (stray !== undefined) throw new RangeError(`there is no field named ${stray}`);
     this.#fields = fields;
   }
 
-  /** @throws {RangeError} when it is given and no string */
+  /** @throws {RangeError} when it is given and not a string */
   text(name: string): string | undefined {
     const value = this.any(name);
     if (value !== undefined && typeof value !== 'string') throw new RangeError(`${name} is not a string`);
     return value;
   }
 
-  /** @throws {RangeError} when it is given and no whole number from 0 to 10 million */
+  /** @throws {RangeError} when it is given and not a whole number from 0 to 10 million */
   count(name: string): number | undefined {
     const value = this.number(name);
     if (value !== undefined && !(Number.isInteger(value) && value >= 0 && value <= 10_000_000)) {
@@ -27,7 +27,7 @@ export class Input {
     return value;
   }
 
-  /** @throws {RangeError} when it is given and no finite number */
+  /** @throws {RangeError} when it is given and not a finite number */
   number(name: string): number | undefined {
     const value = this.any(name);
     if (value === undefined) return undefined;
@@ -53,7 +53,7 @@ export function required<T>(name: string, value: T | undefined): T {
   return value;
 }
 
-/** A number in the query. @throws {RangeError} when it is given and no whole number */
+/** Reads a number from the query. @throws {RangeError} when it is given and not a whole number */
 export function queryCount(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
@@ -61,14 +61,14 @@ export function queryCount(query: URLSearchParams, name: string): number | undef
   return Number(text);
 }
 
-/** Leaves out what is undefined, so that defaults apply. */
+/** Removes undefined fields, so that defaults apply. */
 export function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;
   };
 }
 
-/** The fields a fault can have. */
+/** The possible fields of a fault. */
 export const faultFields = [
   'kind',
   'status',
@@ -85,7 +85,7 @@ export const faultFields = [
   'probability',
 ];
 
-/** Reads a fault to inject. @throws {RangeError} naming the field at fault */
+/** Reads a fault to inject. @throws {RangeError} naming the invalid field */
 export function readFault(input: Input): Fault {
   const kind = oneOf('kind', faultKinds, required('kind', input.text('kind')));
   const endpoint = input.text('endpoint');

@@ -10,9 +10,9 @@ export interface ServiceRequest {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly endpoint: EndpointName | null;
-  /** The ID in the path of an advert, as it was sent. */
+  /** The ID in the path of an advert, as sent. */
   readonly advertId: string | null;
-  /** The token sent, if the service ever issued it. */
+  /** The token that was sent, if the service ever issued it. */
   readonly accessToken: AccessToken | undefined;
 }
 
@@ -22,7 +22,7 @@ export function single(query: URLSearchParams, name: string): string | undefined
   return values.length > 1 ? null : values[0];
 }
 
-/** @returns the object in a JSON body, or undefined when it is none */
+/** @returns the object in a JSON body, or undefined if the body is not an object */
 export function jsonObject(body: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(body);

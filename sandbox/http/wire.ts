@@ -4,7 +4,7 @@ import type { Clock } from '../state/clock.ts';
 
 const maxBodyBytes = 1_000_000;
 
-/** Writes answers with a Date of the service's own clock. */
+/** Writes answers with a Date header from the service's own clock. */
 export interface AnswerWriter {
   head(answer: Answer, bodyBytes: number): Record<string, string | number>;
   send(response: ServerResponse, answer: Answer): void;
@@ -36,7 +36,7 @@ export function createAnswerWriter(clock: Clock): AnswerWriter {
   };
 }
 
-/** @param done gets the body, or undefined when it is longer than the service reads (1 MB) or breaks off */
+/** @param done receives the body, or undefined when it is longer than the service reads (1 MB) or incomplete */
 export function readBody(request: IncomingMessage, done: (body: string | undefined) => void): void {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -7,8 +7,8 @@ import { consentPage, errorPage } from './consent-page.ts';
 import { isBasedOnCallback, withParameters } from './redirect-uri.ts';
 
 /**
- * GET /oauth/authorize/: the consent page, or the redirect at once where the sandbox answers for the user;
- * POST: the user's decision. A wrong client_id or redirect_uri gets an error page, for a redirect would take the person
+ * GET /oauth/authorize/: the consent page, or an immediate redirect if the sandbox answers for the user. POST: the
+ * user's decision. A wrong client_id or redirect_uri gets an error page, because a redirect would send the person
  * wherever the author of the link wants.
  * @see partner-api.md §4.7, §5.3
  */
@@ -32,7 +32,7 @@ export function serveAuthorize(world: World, request: ServiceRequest): Answer {
   return html(200, consentPage(application, consent.open(pending), asked));
 }
 
-/** @returns a text for the person when the address to send them back to cannot be trusted */
+/** @returns an error text for the person if the address to redirect to cannot be trusted */
 function readRequest(world: World, query: URLSearchParams): PendingConsent | string {
   const { application, settings } = world;
   const repeated = [...new Set(query.keys())].find((name) => query.getAll(name).length > 1);
@@ -56,7 +56,7 @@ function readRequest(world: World, query: URLSearchParams): PendingConsent | str
   };
 }
 
-/** Errors that are sent to the application (assumed, as in RFC 6749 §4.1.2.1). */
+/** Errors that are sent to the application by redirect (assumed, as in RFC 6749 §4.1.2.1). */
 function refuse(world: World, query: URLSearchParams, pending: PendingConsent): Answer | undefined {
   if (query.get('response_type') !== 'code') return sendBack(pending, { error: 'unsupported_response_type' });
   if (!covers(world.application.allowedScope, pending.scope))

@@ -8,15 +8,15 @@ const scopeMeanings: Readonly<Record<string, string>> = {
 
 interface Asked {
   readonly scopes: readonly string[];
-  /** Users that the person can log in as; a choice is shown when there are several. */
+  /** Users that the person can log in as; the page offers a choice if there are several. */
   readonly users: readonly string[];
-  /** Its host is shown, for that is where the code goes. */
+  /** The page shows its host, because the code is sent there. */
   readonly redirectUri: string;
 }
 
 /**
  * The page that asks a person for consent.
- * @param requestId returns with the form, and stands for everything that the application asked for
+ * @param requestId identifies the application's request; the form sends it back
  * @see partner-api.md §5.3, authorization_code rule 5
  */
 export function consentPage(
@@ -45,7 +45,7 @@ ${userChoice(users)}
   );
 }
 
-/** The page for a request that cannot be sent back to the application. @param message plain text */
+/** The page for a request that cannot be redirected to the application. @param message plain text */
 export function errorPage(message: string): string {
   return page('Something is wrong', `<h1>This link does not work</h1><p>${escapeHtml(message)}</p>`);
 }

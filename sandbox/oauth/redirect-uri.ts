@@ -1,8 +1,8 @@
 import type { Application } from '../state/world.ts';
 
 /**
- * Whether a redirect_uri is based on a registered Callback URL: the same origin, the same path or one below it, any
- * query. "Based on" is all that the document says, so the exact rule is assumed.
+ * Whether a redirect_uri is based on a registered Callback URL: the same origin, and the same path or one below it,
+ * with any query. The document says only "based on", so the exact rule is assumed.
  * @see partner-api.md §5.3, authorization_code rules 1 and 4
  */
 export function isBasedOnCallback(
@@ -10,7 +10,7 @@ export function isBasedOnCallback(
   redirectUri: string,
   loopbackPortMayDiffer: boolean,
 ): boolean {
-  // Printable ASCII only: a URL parser drops line breaks that a Location header would carry on.
+  // Printable ASCII only: a URL parser ignores line breaks, but they would reach the Location header.
   if (!/^[\x21-\x7e]+$/.test(redirectUri) || /#|&&|\\/.test(redirectUri)) return false;
   const asked = URL.parse(redirectUri);
   if (asked === null || asked.username !== '' || asked.password !== '') return false;
@@ -25,7 +25,7 @@ export function isBasedOnCallback(
   });
 }
 
-/** Adds parameters to a redirect_uri, which may have some of its own. */
+/** Adds parameters to a redirect_uri, which may already have some. */
 export function withParameters(redirectUri: string, parameters: Record<string, string | undefined>): string {
   const added = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) added.append(name, value);

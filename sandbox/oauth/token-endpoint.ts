@@ -5,7 +5,7 @@ import { covers, scopeNames } from '../state/scope.ts';
 import type { Grant } from '../state/tokens.ts';
 import type { World } from '../state/world.ts';
 
-/** Thrown and caught in this module; its status and code are answered. */
+/** Thrown and caught only in this module; the answer contains its status and code. */
 class RefusedError extends Error {
   readonly status: number;
   readonly code: string;
@@ -56,7 +56,7 @@ function grantFor(world: World, grantType: string, fields: Record<string, unknow
 }
 
 function exchangeCode(world: World, fields: Record<string, unknown>): Grant {
-  // The scope is checked first: a typing error in it should not use up the one-time code.
+  // Checks the scope first, so that a typing error in it does not use up the one-time code.
   const scope = optional(fields, 'scope');
   if (scope !== undefined) askedScope(fields, world.application.allowedScope);
   const issued = world.consent.takeCode(required(fields, 'code'));
@@ -94,7 +94,7 @@ function checkClient(world: World, fields: Record<string, unknown>): void {
   }
 }
 
-/** The scope asked for; by default all that is allowed. */
+/** The requested scope; by default the whole allowed scope. */
 function askedScope(fields: Record<string, unknown>, allowed: string): string {
   const scope = optional(fields, 'scope');
   if (scope === undefined) return allowed;

@@ -1,4 +1,4 @@
-/** A handler's answer; the server adds Date, Content-Length and, unless it has a content type, application/json. */
+/** A handler's answer. The server adds Date, Content-Length and, by default, the content type application/json. */
 export interface Answer {
   readonly status: number;
   readonly body: string;
@@ -18,7 +18,7 @@ export function html(status: number, body: string): Answer {
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-store',
       'referrer-policy': 'no-referrer',
-      // No form-action: browsers apply it to the redirect that follows, which leads to the application.
+      // Has no form-action: browsers would apply it to the redirect after the form, which leads to the application.
       'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
     },
   };

@@ -1,15 +1,18 @@
 /**
- * Everything the sandbox does that partner-api.md does not show, in one place. Each setting can be switched, at the
- * start or while the sandbox runs, so that a client can be tried against the other readings of the document.
+ * Everything that the sandbox does and that partner-api.md does not describe, in one place. Each setting can be
+ * changed, at the start or while the sandbox runs, to test a client against other interpretations of the document.
  *
- * Assumed as well, and to be changed by injecting a fault (faults.ts) where another answer is wanted: Authorization is
- * checked before Version, Version before scope, scope before parameters; a missing or invalid access token answers 401
- * `invalid_token`, too small a scope and a client token 403 `insufficient_scope`; an unknown path answers 404 with HTML,
- * a wrong method 405; a repeated parameter is refused; the token endpoint's codes are those of RFC 6749
- * §5.2, with 401 for `invalid_client`; "based on a Callback URL" is the same origin and the same path or one below; a
- * new authorization leaves the user's earlier grants alone; the adverts that a user starts with are not in the feed;
- * the orders feed (§4.8) is at /api/partner/status/orders, an order at /api/partner/orders/{id}, and both work like those of
- * adverts.
+ * Further assumptions, without a setting; to get another answer, inject a fault (faults.ts):
+ * - Authorization is checked before Version, Version before scope, scope before parameters.
+ * - A missing or invalid access token answers 401 `invalid_token`; an insufficient scope and a client token answer
+ *   403 `insufficient_scope`.
+ * - An unknown path answers 404 with HTML, a wrong method 405; a repeated parameter is rejected.
+ * - The token endpoint's codes are those of RFC 6749 §5.2, with 401 for `invalid_client`.
+ * - "Based on a Callback URL" means the same origin and the same path or one below.
+ * - A new authorization leaves the user's earlier grants valid.
+ * - The adverts that a user starts with are not in the feed.
+ * - The orders feed (§4.8) is at /api/partner/status/orders, an order at /api/partner/orders/{id}, and both work like
+ *   the paths of adverts.
  */
 
 /** The error bodies known from services of this kind; `none` is an empty body. */
@@ -35,19 +38,19 @@ export interface Assumptions {
     /** Every error of the token endpoint. */
     readonly token: ErrorShape;
   };
-  /** Assumed (§7: status not shown). A body that is a string is sent as it is, anything else as JSON. */
+  /** Assumed (§7: status not shown). A body that is a string is sent unchanged, anything else as JSON. */
   readonly cursorRejection: { readonly status: number; readonly body: unknown };
-  /** Assumed (§8): a limit below 1 or not a whole number is refused, or read as the default of 100. */
+  /** Assumed (§8): a limit below 1 or not a whole number is rejected, or treated as the default of 100. */
   readonly badLimit: 'rejected' | 'default';
-  /** Assumed: with `rejected-always` an old `since` is refused even with a cursor that is still valid. */
+  /** Assumed: with `rejected-always`, an old `since` is rejected even together with a valid cursor. */
   readonly sinceBeforeRetention: 'rejected-without-cursor' | 'rejected-always';
-  /** Assumed: whether nextCursor of an empty page differs from the cursor that was sent. */
+  /** Assumed: whether the nextCursor of an empty page differs from the cursor that was sent. */
   readonly cursorChangesOnEmptyPage: boolean;
-  /** Assumed (§2.1 says opaque): `reserved` puts characters in the cursor that mean something in a URL. */
+  /** Assumed (§2.1 says opaque): `reserved` puts characters into the cursor that have a meaning in a URL. */
   readonly cursorAlphabet: 'url-safe' | 'reserved';
-  /** Assumed (§4.3): what a removed advert answers. Unknown and foreign adverts always answer 404. */
+  /** Assumed (§4.3): the answer for a removed advert. Unknown adverts and those of other users always answer 404. */
   readonly removedAdvertStatus: 404 | 410;
-  /** Assumed (§9): the versions served; any other is refused like a missing one, with 400. */
+  /** Assumed (§9): the supported versions; any other is rejected with 400, like a missing one. */
   readonly acceptedVersions: readonly string[];
   /** Assumed (§4 asks for Version under /api/partner, §9 with every request). */
   readonly tokenEndpointNeedsVersion: boolean;
@@ -64,30 +67,33 @@ export interface Assumptions {
   };
   /** Assumed (§3 shows only `active`): the statuses of generated adverts and random changes. */
   readonly statuses: readonly string[];
-  /** Assumed (§4.4): the status of an advert that was just posted, and the status code of the answer. */
+  /** Assumed (§4.4): the status of a newly posted advert, and the status code of the answer. */
   readonly createdAdvert: { readonly status: string; readonly answerStatus: number };
-  /** Assumed (§5.3): what "a day" is in "at most once a day": one by the UTC calendar, or any 24 hours. */
+  /** Assumed (§5.3): the meaning of "a day" in "at most once a day": a UTC calendar day, or any 24 hours. */
   readonly refreshTokenDay: 'calendar' | 'rolling';
-  /** Assumed: until when a superseded refresh token still returns the latest pair. */
+  /** Assumed: how long a superseded refresh token still returns the latest pair. */
   readonly supersededRefreshToken: 'same-day' | 'never' | 'always';
-  /** Assumed: `expires_in` as a numeric string, as some services send it. */
+  /** Assumed: whether `expires_in` is a numeric string, as in some services. */
   readonly expiresInAsString: boolean;
-  /** Assumed: fields a refresh leaves out of its answer when they have not changed. */
+  /** Assumed: fields that the answer to a refresh omits if they have not changed. */
   readonly refreshOmits: readonly ('refresh_token' | 'scope')[];
-  /** Assumed: how long a code can be exchanged. */
+  /** Assumed: how long a one-time code can be exchanged. */
   readonly authorizationCodeLifetimeSeconds: number;
   /** Assumed (RFC 8252 §7.3): a loopback redirect_uri may differ from the Callback URL in host name and port. */
   readonly loopbackPortMayDiffer: boolean;
-  /** Assumed (§8: limits exist, values not shown): null is no limit. Per partner service, not per user. */
+  /**
+   * Assumed (§8: limits exist, values not shown): null means no limit. The limit applies to the whole service, not
+   * per user.
+   */
   readonly rateLimit: RateLimit | null;
 }
 
 export interface RateLimit {
   readonly requests: number;
   readonly perMs: number;
-  /** What a request over the limit answers: 429 with Retry-After, or 403 without an error code. */
+  /** The answer to a request over the limit: 429 with Retry-After, or 403 without an error code. */
   readonly status: 429 | 403;
-  /** How long every request is refused once the limit is exceeded. */
+  /** How long every request is rejected once the limit is exceeded. */
   readonly blockMs: number;
 }
 

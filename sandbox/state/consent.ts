@@ -5,7 +5,7 @@ import { type Random, randomToken } from './random.ts';
 export interface PendingConsent {
   readonly scope: string;
   readonly redirectUri: string;
-  /** Whether redirect_uri was sent, which makes it mandatory at the token endpoint. */
+  /** Whether redirect_uri was sent, which makes it mandatory in the token request. */
   readonly redirectUriWasSent: boolean;
   readonly state: string | undefined;
 }
@@ -13,12 +13,12 @@ export interface PendingConsent {
 export interface IssuedCode {
   readonly user: string;
   readonly scope: string;
-  /** The redirect_uri that the token request has to repeat; undefined: none. */
+  /** The redirect_uri that the token request must repeat; undefined: none. */
   readonly redirectUri: string | undefined;
   readonly issuedAtMs: number;
 }
 
-/** Whether a person is asked, or the answer is given at once for a user, for runs without a browser. */
+/** Whether a person is asked, or the sandbox answers immediately for a user (for runs without a browser). */
 export type ConsentMode = { mode: 'ask' } | { mode: 'allow'; user?: string } | { mode: 'deny' };
 
 export interface ConsentDesk {
@@ -27,11 +27,11 @@ export interface ConsentDesk {
   open(pending: PendingConsent): string;
   take(id: string): PendingConsent | undefined;
   issueCode(user: string, scope: string, redirectUri: string | undefined): string;
-  /** Gives a code out once. @returns undefined for one that is unknown or was used */
+  /** Returns a code's data once. @returns undefined if the code is unknown or already used */
   takeCode(code: string): IssuedCode | undefined;
 }
 
-/** Older pages that nobody answered are forgotten. */
+/** Maximum number of open pages; older unanswered ones are deleted. */
 const maxPending = 1000;
 
 export function createConsentDesk(clock: Clock, random: Random): ConsentDesk {

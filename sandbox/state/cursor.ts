@@ -1,31 +1,31 @@
 import { createHmac } from 'node:crypto';
 
-/** A cursor is rejected when it is sent with another `since` or by another user. */
+/** A cursor is rejected if it is sent with another `since` or by another user. */
 export interface CursorBinding {
   readonly partnerAccount: string;
-  /** The exact string of the query, not the moment it names. */
+  /** The exact string from the query, not the time that it denotes. */
   readonly since: string;
   readonly epoch: number;
 }
 
 export interface Bookmark {
-  /** How many entries of the user's change log have been read. */
+  /** Number of entries of the user's change log that have been read. */
   readonly position: number;
-  /** Makes two cursors of the same position differ, if the assumptions want that. */
+  /** Makes two cursors of the same position differ, if the assumptions require it. */
   readonly serial: number;
 }
 
 export interface CursorCodec {
   encode(binding: CursorBinding, bookmark: Bookmark): string;
-  /** @returns undefined for anything that this codec did not make for this binding */
+  /** @returns undefined for any string that this codec did not create for this binding */
   decode(binding: CursorBinding, cursor: string): Bookmark | undefined;
 }
 
 const headBytes = 12;
-const signatureBytes = 15; // with the head a multiple of 3, so that base64url has one spelling
+const signatureBytes = 15; // together with the head a multiple of 3, so that base64url has only one spelling
 
 /**
- * Makes cursors that need not be stored: a position, signed together with its binding.
+ * Creates cursors that need not be stored: a position, signed together with its binding.
  * @see partner-api.md §2.1, §4.1
  */
 export function createCursorCodec(key: string): CursorCodec {

@@ -14,25 +14,25 @@ export const endpointNames = [
 
 export type EndpointName = (typeof endpointNames)[number];
 
-/** What happens instead of, or to, the real answer. */
+/** What happens instead of the real answer, or to it. */
 export type FaultAction =
-  /** Any status, with any body (a string as it is, anything else as JSON) and headers. */
+  /** Any status, with any body (a string unchanged, anything else as JSON) and headers. */
   | { kind: 'status'; status: number; body?: unknown; headers?: Record<string, string> }
   | { kind: 'html'; status?: number }
   | { kind: 'invalid-json' }
-  /** A 200 whose JSON is not what the document shows. Default body: `{"data":{"unexpected":true}}`. */
+  /** A 200 whose JSON differs from the document. Default body: `{"data":{"unexpected":true}}`. */
   | { kind: 'wrong-shape'; body?: unknown }
-  /** A 200 with a body of so many bytes. Default: 64 MiB. */
+  /** A 200 with a body of this size. Default: 64 MiB. */
   | { kind: 'huge'; bytes?: number }
-  /** Nothing is done and nothing is answered. */
+  /** The request is neither processed nor answered. */
   | { kind: 'hang' }
-  /** Nothing is done and the connection is reset. */
+  /** The request is not processed, and the connection is reset. */
   | { kind: 'reset' }
-  /** The request is carried out, then the connection is reset: the answer is lost. */
+  /** The request is processed, then the connection is reset: the answer is lost. */
   | { kind: 'lost-answer' }
-  /** The request is carried out; half of its answer arrives. */
+  /** The request is processed; half of its answer arrives. */
   | { kind: 'cut-off' }
-  /** The request is carried out; its answer arrives later by so many milliseconds. */
+  /** The request is processed; its answer arrives this many milliseconds later. */
   | { kind: 'delay'; delayMs: number };
 
 export const faultKinds = [
@@ -57,9 +57,9 @@ export interface FaultFilter {
   readonly hasCursor?: boolean;
   /** Played from the nth matching request on, counted from 1. Default 1. */
   readonly nth?: number;
-  /** How many times it is played. Default: once with `nth`, else until it is removed. */
+  /** How often it is played. Default: once with `nth`, otherwise until it is removed. */
   readonly count?: number;
-  /** Chance that it is played for a matching request. Default 1. */
+  /** Probability that it is played for a matching request. Default 1. */
   readonly probability?: number;
 }
 
@@ -67,7 +67,7 @@ export type Fault = FaultFilter & FaultAction;
 
 export type StandingFault = Fault & {
   readonly id: number;
-  /** Requests that matched so far, and how many of them got the fault. */
+  /** Number of requests that matched so far, and of those for which the fault was played. */
   matched: number;
   struck: number;
 };
@@ -86,11 +86,11 @@ export interface FaultBook {
   /** @returns whether there was such a fault */
   remove(id: number): boolean;
   clear(): void;
-  /** The fault to play for this request: of those that match, the one added first. */
+  /** The fault to play for this request: of the matching faults, the one added first. */
   strike(request: FaultedRequest): StandingFault | undefined;
 }
 
-/** The faults that the sandbox is to play. @see partner-api.md §7 */
+/** The faults that the sandbox plays. @see partner-api.md §7 */
 export function createFaultBook(random: Random): FaultBook {
   const standing = new Map<number, StandingFault>();
   let lastId = 0;

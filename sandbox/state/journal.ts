@@ -1,40 +1,40 @@
-/** One request as the service saw it. Tokens, codes and secrets are never in it. */
+/** One request as the service saw it. It never contains tokens, codes and secrets. */
 export interface JournalEntry {
-  /** Counts from 0 since the start; a clear does not reset it. */
+  /** Counts from 0 since the start; clearing the journal does not reset it. */
   readonly index: number;
   /** Arrival, milliseconds since 1970 by the service's clock. */
   readonly atMs: number;
-  /** Arrival by the machine's clock, with fractions: for rates, which would be wrong when the service's clock is moved. */
+  /** Arrival by the system clock, with fractions. Use it for rates, because tests may change the service's clock. */
   readonly arrivedAtMs: number;
   readonly method: string;
   readonly path: string;
-  /** As received, without the question mark; the values of tokens, codes and secrets replaced. */
+  /** As received, without the question mark; values of tokens, codes and secrets are replaced. */
   readonly query: string;
   /** Name of the endpoint, null for an unknown path. */
   readonly endpoint: string | null;
-  /** The partner account whose token was sent, also an expired one. */
+  /** The partner account whose token was sent, even if expired. */
   user: string | null;
-  /** Of token requests. */
+  /** Only for token requests. */
   grantType: string | null;
-  /** Tells access tokens (of token requests: refresh tokens) apart. */
+  /** Identifies the access token (in token requests: the refresh token). */
   tokenFingerprint: string | null;
-  /** Status answered; null while there is no answer, as always after `hang` and `reset`. */
+  /** Status of the answer; null while there is none, and for ever after `hang` and `reset`. */
   status: number | null;
-  /** Kind of the fault played, if any. */
+  /** Kind of the fault that was played, if any. */
   fault: string | null;
 }
 
 export interface Journal {
   /** Records a request. @returns its entry, whose open fields are filled as the request proceeds */
   add(entry: Omit<JournalEntry, 'index'>): JournalEntry;
-  /** @param since index of the first entry wanted, default 0. @param limit default: all that are kept */
+  /** @param since index of the first entry to return, default 0. @param limit default: no limit */
   list(since?: number, limit?: number): JournalEntry[];
   clear(): void;
-  /** Requests recorded since the start: the index of the next one. */
+  /** Number of requests recorded since the start, which is the index of the next one. */
   readonly nextIndex: number;
 }
 
-/** Beyond the limit the oldest entries are dropped. */
+/** Beyond the limit, the oldest entries are deleted. */
 export function createJournal(limit: number): Journal {
   const entries = new Map<number, JournalEntry>();
   let nextIndex = 0;
@@ -74,7 +74,7 @@ export function createJournal(limit: number): Journal {
 
 const hidden = /(^|&)([^=&]*(?:token|secret|code)[^=&]*)=[^&]*/gi;
 
-/** Replaces the values of parameters whose name contains token, code or secret. */
+/** Replaces the values of parameters whose names contain token, code or secret. */
 export function withoutSecrets(query: string): string {
   return query.replace(hidden, '$1$2=hidden');
 }

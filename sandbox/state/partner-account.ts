@@ -1,4 +1,4 @@
-/** An advert's status from a moment on; null: the service no longer knows it. */
+/** An advert's status from this time on; null: the service no longer knows the advert. */
 export interface HistoryEntry {
   readonly status: string | null;
   readonly atMs: number;
@@ -15,21 +15,21 @@ export interface Advert {
 }
 
 /**
- * One user of the service: the adverts, and the log of changes that the feed shows page by page. The log is two parallel
- * arrays, sorted by time, so that a page costs a binary search and a slice, however long the log is.
+ * One user of the service, with their adverts and the change log that the feed shows page by page. The log is two
+ * parallel arrays, sorted by time, so that a page costs only a binary search and a slice, however long the log is.
  */
 export class PartnerAccount {
   readonly name: string;
   readonly adverts = new Map<string, Advert>();
-  /** In the order of creation; removed ones included. */
+  /** In the order of creation, including removed ones. */
   readonly inOrder: Advert[] = [];
   removedCount = 0;
-  /** Raised to invalidate every cursor handed out before. */
+  /** Incremented to invalidate every cursor issued before. */
   cursorEpoch = 0;
   readonly #changedAtMs: number[] = [];
   readonly #changedIds: string[] = [];
 
-  /** The same of the user's orders; assumed to be alike. */
+  /** The user's orders, which are assumed to work like adverts. */
   #orders: PartnerAccount | undefined;
 
   constructor(name: string) {
@@ -46,7 +46,7 @@ export class PartnerAccount {
     return this.#changedIds.length;
   }
 
-  /** @param listed false for adverts older than the feed: it does not show their creation */
+  /** @param listed false for adverts older than the feed, whose creation the feed does not show */
   add(
     id: string,
     fields: { status: string; title: string; price: number },
@@ -60,14 +60,17 @@ export class PartnerAccount {
     return advert;
   }
 
-  /** Sets a status, also the one it has: every call is one change and one entry of the feed. */
+  /** Sets a status, even the current one: every call is one change and one feed entry. */
   change(advert: Advert, status: string | null, atMs: number): void {
     this.removedCount += Number(status === null) - Number(advert.status === null);
     advert.status = status;
     advert.history.push({ status, atMs: this.list(advert.id, atMs) });
   }
 
-  /** Appends an entry to the feed. @returns its time, never before that of the last entry, also when the clock was set back */
+  /**
+   * Appends an entry to the feed. @returns its time, never before that of the last entry, even if the clock was set
+   * back
+   */
   list(id: string, atMs: number): number {
     const recordedAtMs = Math.max(atMs, this.#changedAtMs.at(-1) ?? atMs);
     this.#changedAtMs.push(recordedAtMs);
@@ -75,7 +78,7 @@ export class PartnerAccount {
     return recordedAtMs;
   }
 
-  /** Position of the first change recorded after a moment. */
+  /** Position of the first change recorded after this time. */
   positionAfter(atMs: number): number {
     let low = 0;
     let high = this.#changedAtMs.length;

@@ -26,7 +26,7 @@ export function randomToken(random: Random, length = 40): string {
   return token;
 }
 
-/** One of some values. @throws {RangeError} when there is none */
+/** A random element of `values`. @throws {RangeError} when it is empty */
 export function pick<T>(random: Random, values: readonly T[]): T {
   const value = values[Math.floor(random() * values.length)];
   if (value === undefined) throw new RangeError('nothing to pick from');

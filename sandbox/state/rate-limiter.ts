@@ -3,12 +3,12 @@ import type { Answer } from './answer.ts';
 import type { RateLimit } from './assumptions.ts';
 
 export interface RateLimiter {
-  /** @returns the refusal, or undefined: the request may pass */
+  /** @returns the refusal, or undefined if the request is allowed */
   check(limit: RateLimit): Answer | undefined;
 }
 
 /**
- * Counts by the machine's clock, for a client really waits, whatever the service's clock says.
+ * Uses the system clock, because a client really waits, whatever the service's clock shows.
  * @see partner-api.md §8: limits exist, values and behaviour not shown
  */
 export function createRateLimiter(nowMs: () => number = () => performance.now()): RateLimiter {

@@ -8,7 +8,7 @@ const dayMs = 86_400_000;
 /** One month from the last use. @see partner-api.md §8 */
 const refreshTokenIdleMs = 2_592_000_000;
 
-/** The result of one authorization: an access token and a refresh token, each replaced by the next. */
+/** The result of one authorization: an access token and a refresh token, which later ones replace. */
 export interface Grant {
   /** Null: a client_credentials grant, which belongs to no user. */
   readonly user: string | null;
@@ -63,12 +63,12 @@ export class TokenStore {
     return [...this.#access.keys(), ...this.#refresh.keys()];
   }
 
-  /** Whose refresh token this is, valid or not. */
+  /** The user of this refresh token, valid or not. */
   ownerOfRefreshToken(value: string): string | null | undefined {
     return this.#refresh.get(value)?.grant.user;
   }
 
-  /** @returns the access token, also an expired one; undefined when it was never issued */
+  /** @returns the access token, even if expired; undefined if it was never issued */
   accessToken(value: string): AccessToken | undefined {
     return this.#access.get(value);
   }
@@ -89,8 +89,8 @@ export class TokenStore {
   }
 
   /**
-   * The pair to answer with: the same access token while it lasts, else a new one; the same refresh token on the day
-   * it was issued, else a new one.
+   * The pair to answer with: the same access token while it is valid, otherwise a new one; the same refresh token on
+   * the day it was issued, otherwise a new one.
    */
   pair(grant: Grant): { access: AccessToken; refreshToken: string; refreshTokenIsNew: boolean } {
     const nowMs = this.#options.clock.now();
@@ -116,7 +116,7 @@ export class TokenStore {
     return expired;
   }
 
-  /** Withdraws all grants of a user. @returns how many */
+  /** Revokes all grants of a user. @returns how many */
   revoke(user: string): number {
     const grants = new Set<Grant>();
     for (const { grant } of this.#refresh.values())

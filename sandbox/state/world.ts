@@ -18,16 +18,16 @@ export interface Application {
   clientSecret: string;
   readonly name: string;
   readonly callbackUrls: readonly string[];
-  /** All scopes that this partner may ask for, separated by spaces. */
+  /** All scopes that this partner may request, separated by spaces. */
   readonly allowedScope: string;
 }
 
-/** What can be changed while the sandbox runs. */
+/** Settings that can be changed while the sandbox runs. */
 export interface Settings {
   visibilityDelayMs: number;
   latencyMs: number;
   accessTokenLifetimeSeconds: number;
-  /** How far back the feed goes; null: to the beginning. */
+  /** How far back the feed reaches; null: to the beginning. */
   retentionSeconds: number | null;
   assumptions: Assumptions;
 }
@@ -39,7 +39,7 @@ export interface World {
   readonly clock: SandboxClock;
   readonly random: Random;
   readonly accounts: Map<string, PartnerAccount>;
-  /** Every advert by ID, whoever owns it. */
+  /** The owner of every advert, by advert ID. */
   readonly owners: Map<string, PartnerAccount>;
   nextAdvertId: bigint;
   readonly tokens: TokenStore;
@@ -94,7 +94,7 @@ export function accountOf(world: World, user: string): PartnerAccount {
   return account;
 }
 
-/** @param listed false: it existed before the feed began */
+/** @param listed false: the advert existed before the feed began */
 export function addAdvert(
   world: World,
   account: PartnerAccount,

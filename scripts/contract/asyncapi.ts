@@ -6,7 +6,7 @@ import { eventDetailTypes, examples, type JsonSchema, schemaOf } from './schemas
 const byDetailType = <T>(of: (detailType: (typeof eventDetailTypes)[number]) => T): Record<string, T> =>
   Object.fromEntries(eventDetailTypes.map((detailType) => [detailType, of(detailType)]));
 
-/** Where AsyncAPI keeps what a schema has in `$defs`. */
+/** Moves `$defs` references to the place where AsyncAPI keeps them. */
 const inComponents = (schema: JsonSchema): JsonSchema =>
   JSON.parse(JSON.stringify(schema).replaceAll('#/$defs/', '#/components/schemas/'));
 
@@ -79,6 +79,6 @@ export const asyncApiDocument = () => ({
   },
 });
 
-/** Events of a partner account come of no page. */
+/** Events of a partner account have none, because they do not come from a page of the feed. */
 const hasCorrelationId = (detailType: (typeof eventDetailTypes)[number]): boolean =>
   Object.values(schemaOf(detailType).$defs ?? {}).some(({ properties }) => properties?.correlationId);

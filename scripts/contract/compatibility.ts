@@ -1,6 +1,7 @@
 /**
- * Whether a contract only adds to the one released last. Both ways have to hold: subscribers that know the released schema
- * accept what is published from now on, and archived events, which can be replayed, are valid by the new schema.
+ * Whether a contract only adds to the last released one. This must hold in both directions: subscribers that know the
+ * released schema accept newly published events, and archived events, which can be replayed, are valid under the new
+ * schema.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { dereferenced, type JsonSchema } from './schemas.ts';
@@ -11,7 +12,7 @@ export interface Contract {
   readonly schemas: Readonly<Record<string, JsonSchema>>;
 }
 
-/** What is for people, and may change at any time. */
+/** Keywords for people, which may change at any time. */
 const annotations = new Set(['$comment', '$id', '$schema', 'default', 'description', 'examples', 'title']);
 const compared = new Set(['properties', 'required', 'items', 'anyOf']);
 
@@ -95,7 +96,10 @@ function versionFaults(released: Contract, current: Contract): string[] {
 const bareAll = ({ schemas }: Contract): unknown[] =>
   Object.entries(schemas).map(([detailType, schema]) => [detailType, bare(dereferenced(schema))]);
 
-/** Without what is for people. A field may be called `title` or `default`: properties are names, not keywords. */
+/**
+ * Removes keywords for people. A field may be called `title` or `default`: keys of `properties` are names, not
+ * keywords.
+ */
 function bare(value: unknown, areNames = false): unknown {
   if (Array.isArray(value)) return value.map((inner) => bare(inner, false));
   if (typeof value !== 'object' || value === null) return value;

@@ -1,6 +1,6 @@
 import type { EventDetailType } from './detail-types.ts';
 
-/** What each event tells, in the schemas, the AsyncAPI document and the schema registry. */
+/** The description of each event, in the schemas, the AsyncAPI document and the schema registry. */
 export const summaries: Record<EventDetailType, string> = {
   AdvertStatusChanged:
     "An advert's status is another than the last one published, or the advert was seen for the first time.",
@@ -14,14 +14,14 @@ export const summaries: Record<EventDetailType, string> = {
     'Assumed, and may change until the partner service has published its orders feed: the service does not know the order any more.',
 };
 
-/** What each object inside an event is, by its name in the schemas. */
+/** The description of each object inside an event, by its name in the schemas. */
 export const partDescriptions: Readonly<Record<string, string>> = {
   AdvertMetadata: 'Which event of an advert it is, and where it came from.',
   AuthorizationMetadata: 'Which event of a partner account it is.',
   OrderMetadata: 'Which event of an order it is, and where it came from.',
 };
 
-/** What each field carries, by its place in any of the events; a detail type before the place is for that one alone. */
+/** The description of each field, by its path in any event; a detail type before the path limits it to that event. */
 export const descriptions: Readonly<Record<string, string>> = {
   source: 'The publisher, in every event of the bridge.',
   'detail-type': 'Which event it is. What a rule matches.',

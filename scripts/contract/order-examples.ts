@@ -3,7 +3,7 @@ import { orderDetailTypes } from '../../shared/contract/names.ts';
 import type { OrderEvent } from '../../shared/contract/order-events.ts';
 import { anAdvertStatusChanged, anAdvertUnavailable } from '../../subscriber/testing/index.ts';
 
-/** The same of an order, with its ID for the advert's. */
+/** The same example for an order: the advert's ID becomes the order's ID. */
 function ofOrder({ detail, ...event }: AdvertEvent, detailType: string): OrderEvent {
   const { advertId, ...data } = detail.data;
   const { metadata } = detail;

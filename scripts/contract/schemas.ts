@@ -1,4 +1,4 @@
-/** The published JSON Schemas: made from the valibot schemas, with descriptions and examples. */
+/** Generates the published JSON Schemas from the valibot schemas, with descriptions and examples. */
 
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { instant } from '../../shared/contract/checks.ts';
@@ -16,10 +16,10 @@ import { anOrderStatusChanged, anOrderUnavailable } from './order-examples.ts';
 
 export const eventDetailTypes = Object.keys(allEnvelopes) as EventDetailType[];
 
-/** The schema of any event, beside one for each detail type. */
+/** Name of the schema for any event, in addition to one for each detail type. */
 export const anyEvent = 'AdvertBridgeEvent';
 
-/** As much of JSON Schema as the contract uses. */
+/** The part of JSON Schema that the contract uses. */
 export interface JsonSchema {
   $schema?: string;
   $id?: string;
@@ -54,7 +54,7 @@ const dialect = 'https://json-schema.org/draft/2020-12/schema';
 const idOf = (name: string) => `urn:advert-bridge:1:${name}`;
 const refTo = (name: string): JsonSchema => ({ $ref: `#/$defs/${name}` });
 
-/** The schema of one event, with the objects inside it in `$defs`: generators name their types by these. */
+/** The schema of one event. The objects inside it are in `$defs`, because generators name their types after these. */
 export const schemaOf = (detailType: EventDetailType): JsonSchema => {
   const { $defs, ...event } = convert(detailType);
   return {
@@ -66,7 +66,7 @@ export const schemaOf = (detailType: EventDetailType): JsonSchema => {
   };
 };
 
-/** The schema of any event but the assumed ones: one of them all, told apart by the detail type. */
+/** The schema of any event except the assumed ones: exactly one of them, selected by the detail type. */
 export function anyEventSchema(): JsonSchema {
   const released = eventDetailTypes.filter((detailType) => !isAssumed(detailType));
   const events = released.map((detailType) => [detailType, convert(detailType)] as const);
@@ -89,7 +89,7 @@ export function anyEventSchema(): JsonSchema {
   };
 }
 
-/** @throws {Error} for a field without a description: subscribers read nothing else */
+/** @throws {Error} for a field without a description, because subscribers read nothing else */
 function convert(detailType: EventDetailType): JsonSchema {
   const {
     $schema: _older,
@@ -102,7 +102,7 @@ function convert(detailType: EventDetailType): JsonSchema {
     ignoreActions: ['check'],
     definitions: { ...parts, ...orderParts },
     overrideAction: ({ valibotAction, jsonSchema }) =>
-      // Generators make a time of it.
+      // Generators turn this format into a date type.
       valibotAction === instant.pipe[1] ? { ...jsonSchema, format: 'date-time' } : undefined,
   }) as JsonSchema;
   const ofItsObject = (text: string): string =>
@@ -132,7 +132,7 @@ function convert(detailType: EventDetailType): JsonSchema {
   }
 }
 
-/** A schema with what its references name in their place. */
+/** The schema with each reference replaced by its target. */
 export function dereferenced(schema: JsonSchema, $defs = schema.$defs ?? {}): JsonSchema {
   const inline = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(inline);

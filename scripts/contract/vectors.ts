@@ -1,7 +1,7 @@
 /**
- * The test vectors for a subscriber in any language: sequences of messages with the outcome that each must have. What is
- * expected comes from the oracle below, which knows all positions at once, and from how each message was made; never from
- * the kit, which is tested by them.
+ * The test vectors for subscribers in any language: sequences of messages, with the required outcome of each. The
+ * expected outcomes come from the oracle below, which knows all positions at once, and from how each message was
+ * created; never from the kit, which is tested with them.
  */
 import {
   anAdvertStatusChanged,
@@ -15,7 +15,7 @@ type Json = Record<string, unknown>;
 /** `[generation, sequence]`. */
 type Place = readonly [number, number];
 
-/** A message, and what its maker knows of it: which advert at which place, or the code by which it is refused. */
+/** A message and its known meaning: the advert and the place of its event, or the code with which it is rejected. */
 interface Message {
   readonly body: Json | string;
   readonly about?: { readonly advert: string; readonly place: Place };
@@ -32,7 +32,7 @@ interface Step {
 const about =
   'Each vector is a list of messages in the order in which a new subscriber gets them. `outcome` is what becomes of each: `apply`, `gap` (apply it; `missing` events before it have not come), `duplicate`, `stale`, or `refused` with a `code`. `applied` is the position of each advert at the end. A message is the body of an SQS message: an object stands for its JSON, a text for itself. See docs/subscribe/not-typescript.md.';
 
-const g1 = 999_999_999; // As text, it would come after the others.
+const g1 = 999_999_999; // As text, it would sort after the others.
 const g2 = 1_763_640_000;
 const g3 = 1_763_640_001;
 
@@ -53,7 +53,8 @@ function vectorsDocument(): Json {
   for (const [id, message] of oddMessages()) messages.set(id, message);
   const odd = [...messages.keys()].filter((id) => !plain.includes(id));
 
-  // Every order of three out of seven places, with repetition: whatever two or three messages can do to one another.
+  // Every sequence of three out of seven places, with repetition: all ways in which two or three messages can affect
+  // one another.
   const places = [`${g1}.2`, `${g2}.1`, `${g2}.2`, `${g2}.5`, `${g2}.10`, `${g3}.1`, `${g3}.3`];
   for (const a of places) {
     for (const b of places) {
@@ -85,7 +86,10 @@ function vectorsDocument(): Json {
   };
 }
 
-/** The oracle: an event's place among all that came before it of its advert, looked up, not remembered step by step. */
+/**
+ * The oracle: looks up an event's place among all earlier events of its advert, instead of tracking state step by
+ * step.
+ */
 function expected(sequence: readonly (readonly [string, Message])[]): { steps: Step[]; applied: Json } {
   const steps = sequence.map(([id, { about: what, refused }], index): Step => {
     if (refused) return { message: id, outcome: 'refused', code: refused };
@@ -116,12 +120,12 @@ const placesOf = (sequence: readonly (readonly [string, Message])[], advert: str
 function advertMessage(advert: string, [generation, sequence]: Place): Message {
   const [partnerAccount = '', advertId = ''] = advert.split('/');
   const fields = { partnerAccount, advertId, generation, sequence, observedAt: '2026-11-20T12:00:00.123Z' };
-  // Some are unavailable: they are events of the same history.
+  // Some are unavailable, because these events belong to the same history.
   const body = sequence === 3 ? anAdvertUnavailable(fields) : anAdvertStatusChanged(fields);
   return { body, about: { advert, place: [generation, sequence] } };
 }
 
-/** Messages with something about them that a reader must accept, or must refuse. */
+/** Messages with a peculiarity that a reader must accept or reject. */
 function oddMessages(): [string, Message][] {
   const accepted = (name: string, change: (event: Json) => void): [string, Message] => {
     const { body, about } = advertMessage('main/1', [g2, 2]);
@@ -224,7 +228,7 @@ const remove = (place: string) => (event: Json) => {
   delete holder[name];
 };
 
-/** One message and one vector a line, so that a difference can be read. */
+/** One message or vector per line, so that differences are readable. */
 export function vectorsText(): string {
   const {
     about: words,
