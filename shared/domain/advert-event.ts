@@ -15,11 +15,11 @@ export interface Observation {
   readonly sequence: number;
   /** When the answer was received, ms since 1970. */
   readonly observedAt: number;
-  /** By the setting `eventFields`; only of an advert that is there. */
+  /** Only with the setting `eventFields`, and only if the service knows the advert. */
   readonly copied?: EventFields;
 }
 
-/** The event for what was observed of an advert, or another feed's object, when `message` was handled. */
+/** Builds the event for an observed status of an advert (or another feed's object) while `message` is handled. */
 export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEvent | OrderEvent {
   const { partnerAccount, generation, advertId, listedAt, cause, correlationId, traceparent } = message;
   const feed = feeds[message.feed];
@@ -54,13 +54,13 @@ export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEv
 export interface AuthorizationChange {
   readonly partnerAccount: string;
   readonly generation: number;
-  /** Version of the token that died, or of the one that came in its place: makes the event ID its own. */
+  /** Version of the rejected token, or of its replacement; part of the event ID, which makes it unique. */
   readonly tokenVersion: string;
   readonly reason: string;
   readonly observedAt: number;
 }
 
-/** The event that a partner account needs manual reauthorization, or has been reauthorized. */
+/** Builds the event that says that a partner account needs manual reauthorization, or was reauthorized. */
 export function authorizationEvent(
   kind: 'required' | 'restored',
   change: AuthorizationChange,
@@ -86,5 +86,5 @@ export function authorizationEvent(
   };
 }
 
-/** EventBridge carries `time` in whole seconds, so the envelope does too, in every world. */
+/** EventBridge truncates `time` to whole seconds, so every kind of bridge does the same. */
 const toSeconds = (instant: string): string => `${instant.slice(0, 19)}Z`;

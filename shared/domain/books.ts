@@ -1,4 +1,4 @@
-/** Of a generation of which nothing was listed yet. */
+/** The books of a generation for which nothing was listed yet. */
 export const emptyBooks: Books = {
   listed: 0,
   events: 0,
@@ -18,6 +18,6 @@ export interface Books {
   readonly unavailable: number;
   readonly deadLettered: number;
   readonly inFlight: number;
-  /** Outcomes counted more than once; always 0 where counting and settling are one transaction. */
+  /** Outcomes that were counted more than once; always 0 if counting and settling are one transaction. */
   readonly redelivered?: number;
 }

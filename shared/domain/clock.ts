@@ -22,5 +22,5 @@ export const systemClock: Clock = {
     }),
 };
 
-/** An instant as it stands in events, messages and secrets: `2026-11-20T12:00:00.123Z`. */
+/** Formats an instant as in events, messages and secrets: `2026-11-20T12:00:00.123Z`. */
 export const toInstant = (ms: number): string => new Date(ms).toISOString();

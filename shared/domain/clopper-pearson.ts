@@ -1,12 +1,12 @@
-/** What a random sample says about all that it was drawn from. */
+/** Statistics: what a random sample says about the whole population. */
 
-/** Halvings of the interval: as far as a double goes. */
+/** Number of bisection steps; more would not improve a double. */
 const halvings = 60;
 
 /**
- * The greatest share of wrong ones that is still credible after `wrong` of `checked` were found wrong: with a greater
- * one, so few would be found in at most 1 − `confidence` of all samples (Clopper–Pearson, one-sided). Exact for drawing
- * with replacement; a sample without replacement says a little more.
+ * The upper confidence bound of the share of wrong items, after `wrong` of `checked` items were found wrong
+ * (Clopper–Pearson, one-sided). With a greater share, at most 1 − `confidence` of all samples would contain so few
+ * wrong items. Exact for sampling with replacement, and slightly conservative without.
  *
  * @param confidence between 0 and 1. Default 0.95
  * @returns between 0 and 1; 1 when nothing was checked
@@ -23,13 +23,13 @@ export function upperBound(wrong: number, checked: number, confidence = 0.95): n
   return high;
 }
 
-/** The chance that at most `wrong` of `checked` are wrong where the share of wrong ones is `share`. */
+/** The probability that at most `wrong` of `checked` items are wrong if the share of wrong items is `share`. */
 function chanceOfAtMost(wrong: number, checked: number, share: number): number {
   const [logShare, logRest] = [Math.log(share), Math.log1p(-share)];
   let sum = 0;
   let logWays = 0;
   for (let count = 0; count <= wrong; count += 1) {
-    // Logarithms: the factors alone are beyond what a double holds.
+    // Computed with logarithms, because the factors exceed the range of a double.
     sum += Math.exp(logWays + count * logShare + (checked - count) * logRest);
     logWays += Math.log((checked - count) / (count + 1));
   }

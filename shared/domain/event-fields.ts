@@ -1,19 +1,22 @@
-/** What an event carries beside the status, by the setting `eventFields`. */
+/** Values that an event carries in addition to the status (setting `eventFields`). */
 export interface EventFields {
-  /** Values by their paths, as they were in the answer. What the service left out is absent. */
+  /** Values of the answer, by path. A value that the service did not send is absent. */
   readonly fields?: Readonly<Record<string, unknown>>;
-  /** Paths whose values had no room any more, are nested too deeply, or hold a rounded number. */
+  /** Paths whose values did not fit, are nested too deeply, or contain a rounded number. */
   readonly fieldsLeftOut?: string[];
 }
 
-/** All fields of an event together: an event of EventBridge may have 256 KB, but each is paid for by 64 KB, its row by 1 KB. */
+/**
+ * Limit for all fields of an event together. EventBridge allows 256 KB, but charges per 64 KB, and DynamoDB charges the
+ * row per 1 KB.
+ */
 export const maxFieldsBytes = 8_192;
 
-/** No reader has trouble with as many; JSON with thousands of levels cannot even be written. */
+/** Maximum nesting. Every JSON parser supports this many levels; JSON with thousands of levels cannot even be written. */
 const maxLevels = 32;
 
 /**
- * Copies values out of an advert, in the order of the paths, as long as there is room.
+ * Copies values from an advert, in the order of the paths, until the limit is reached.
  *
  * @param advert as the partner service sent it
  * @param paths such as `title` or `price.value`
@@ -52,8 +55,8 @@ function valueAt(value: unknown, path: string): unknown {
 }
 
 /**
- * Whether the value can be copied as it was sent: it has no more than so many levels, and no whole number beyond 2^53,
- * which JavaScript has rounded when it read the answer, and no number that is infinite by then.
+ * Whether the value can be copied exactly: it does not have too many levels, and contains no integer beyond 2^53, which
+ * JavaScript has rounded when it parsed the answer, and no number that JavaScript has parsed as infinite.
  */
 function isExact(value: unknown, levels: number): boolean {
   if (typeof value === 'number')

@@ -1,18 +1,18 @@
 /**
- * Every kind of fault between the bridge and the partner service, with one table of what is done about each. How an answer
- * becomes one of them is a table too, shared/partner-api/errors/fault-table.ts. Each column of the table here is used in one
- * place:
+ * Every kind of fault between the bridge and the partner service, and a table of how each is handled. Another table,
+ * shared/partner-api/errors/fault-table.ts, decides which answer becomes which fault. Each column of the table here is
+ * used in one place:
  *
- * - `retryable`: the same call tries again at once (shared/partner-api/http/retry-policy.ts).
+ * - `retryable`: the client retries within the same call (shared/partner-api/http/retry-policy.ts).
  * - `deadLettered`: fan-out redelivers the message with a growing delay, or gives it up (functions/fan-out/redelivery.ts).
- * - `blames`: messages of a partner account that is stopped or paused, in a long pause of the service, or in a pause that an
- *   operator wants, wait outside the queue (functions/fan-out/fan-out.ts).
- * - `needsAttention`: logged as an error and counted, for an alarm; the drain polls again all the same.
+ * - `blames`: whose fault it is. Fan-out parks messages of a stopped or paused partner account, and messages during a
+ *   long pause of the service or an operator's pause (functions/fan-out/fan-out.ts).
+ * - `needsAttention`: logged as an error and counted for an alarm; the drain still polls again.
  *
  * For example: 400 with the code `validation_error` is `invalid-request`, whose messages are dead-lettered `at-once`: the
  * advert's message becomes a dead letter at its first try.
  *
- * docs/contribute/architecture.md has all who retry something, faults of AWS and of the bus included.
+ * docs/contribute/architecture.md lists every retry, including those of AWS calls and of the bus.
  */
 
 import { ShapeError } from '../contract/checks.ts';
@@ -45,11 +45,11 @@ export type FaultKind = (typeof faultKinds)[number];
 export interface FaultPolicy {
   /** One more attempt within the same call may help. */
   readonly retryable: boolean;
-  /** Whose fault it is: others are not to suffer from it. */
+  /** Whose fault it is; others must not be affected. */
   readonly blames: 'service' | 'partner-account' | 'advert' | 'bridge';
-  /** When a message that meets it is dead-lettered: at its first try, after a few, or only when it is old. */
+  /** When a message with this fault is dead-lettered: at the first try, after a few tries, or only by age. */
   readonly deadLettered: 'at-once' | 'by-tries' | 'by-age';
-  /** It does not end before a person does something. */
+  /** The fault needs manual action. */
   readonly needsAttention: boolean;
 }
 
@@ -64,33 +64,33 @@ export const faultPolicies: Readonly<Record<FaultKind, FaultPolicy>> = {
   transient: policy('service', 'by-age', { retryable: true }),
   /** 429. */
   'rate-limited': policy('service', 'by-age'),
-  /** Not sent: the service asked all of the bridge to wait, or the rate budget has no slot inside the deadline. */
+  /** Not sent: the service asked the whole bridge to wait, or the rate budget has no slot before the deadline. */
   paused: policy('service', 'by-age'),
-  /** 403 without a known code: one forbidden advert, or the beginning of an address block. */
+  /** 403 without a known code: one forbidden advert, or the first sign of an address block. */
   forbidden: policy('advert', 'by-tries'),
-  /** 401: the access token has run out. */
+  /** 401: the access token has expired. */
   'token-rejected': policy('partner-account', 'by-age'),
   'scope-insufficient': policy('partner-account', 'by-age', { needsAttention: true }),
   /** 400 or 422, or 409 with a code such as validation_error: our request is wrong, so it is never sent again unchanged. */
   'invalid-request': policy('advert', 'at-once'),
-  /** Any other 4xx: refused without a word that it is the request's own fault (409, 423, 451 may end by themselves). */
+  /** Any other 4xx: refused for a reason that may not lie in the request (409, 423, 451 may go away). */
   'request-refused': policy('advert', 'by-tries'),
   /**
-   * 404 or 410 in the service's own error shape (shared/partner-api/errors/error-body.ts). Of an advert that is an outcome, no fault:
-   * `observe` in functions/fan-out/settle-advert.ts makes `AdvertUnavailable` of it.
+   * 404 or 410 in the service's own error shape (shared/partner-api/errors/error-body.ts). For an advert this is an
+   * outcome and not a fault: `observe` in functions/fan-out/settle-advert.ts turns it into `AdvertUnavailable`.
    */
   'not-found': policy('advert', 'by-tries'),
   /** 404 for the path itself: the base URL is wrong. */
   'wrong-path': policy('bridge', 'by-age', { needsAttention: true }),
-  /** 200 with a body of the wrong shape, or one beyond the size limit. */
+  /** 200 with a body of the wrong shape, or a body beyond the size limit. */
   'contract-broken': policy('advert', 'by-tries'),
-  /** invalid_grant: the refresh token, or the one-time code, is dead. */
+  /** invalid_grant: the refresh token, or the one-time code, is not valid any more. */
   'grant-rejected': policy('partner-account', 'by-age', { needsAttention: true }),
   /** invalid_client: the application's own credentials are wrong. */
   'client-rejected': policy('bridge', 'by-age', { needsAttention: true }),
-  /** invalid_scope, or less granted than asked for. */
+  /** invalid_scope, or a smaller scope than requested. */
   'scope-refused': policy('partner-account', 'by-age', { needsAttention: true }),
-  /** A known name was to be connected, and another user authorized. */
+  /** `connect` for a known name was authorized by a different user. */
   'other-user': policy('partner-account', 'by-age', { needsAttention: true }),
   /** The partner account needs manual reauthorization: not sent. */
   'account-stopped': policy('partner-account', 'by-age', { needsAttention: true }),
@@ -98,11 +98,14 @@ export const faultPolicies: Readonly<Record<FaultKind, FaultPolicy>> = {
   'account-paused': policy('partner-account', 'by-age'),
   /** An operator has paused the partner account, or the whole bridge: not sent. Its messages are parked, whatever their age. */
   'operator-paused': policy('bridge', 'by-age'),
-  /** The name was given to another user, or forgotten, since: not sent, for the token is not that user's any more. */
+  /**
+   * The partner account was given to another user or forgotten in the meantime. Not sent, because the token does not
+   * belong to that user any more.
+   */
   'generation-over': policy('partner-account', 'by-age'),
   /** Another process is changing the partner account's credentials: the command has to be repeated. */
   'account-busy': policy('partner-account', 'by-age'),
-  /** A secret or a stored row is not of its shape: half-written, or edited by hand. Never overwritten. */
+  /** A secret or a stored row has the wrong shape: half-written, or edited manually. It is never overwritten. */
   'malformed-state': policy('bridge', 'by-age', { needsAttention: true }),
 };
 
@@ -111,14 +114,14 @@ export interface FaultDetails {
   readonly status?: number;
   /** The error code in the body, such as `invalid_token`. */
   readonly serviceCode?: string;
-  /** How long the service, or the bridge itself, wants to be left alone. */
+  /** How long to wait before the next request, as asked by the service or by the bridge itself. */
   readonly retryAfterMs?: number;
-  /** What the service asked for, where that is longer than the bridge lets itself be paused; else absent. */
+  /** The wait that the service asked for, if it is longer than the bridge accepts; otherwise absent. */
   readonly askedToWaitMs?: number;
   readonly cause?: unknown;
 }
 
-/** A request to the partner service that did not bring what was asked for. The message holds no secret. */
+/** A failed request to the partner service. The message contains no secret. */
 export class PartnerError extends Error {
   override readonly name = 'PartnerError';
   readonly code: FaultKind;
@@ -141,7 +144,7 @@ export class PartnerError extends Error {
   }
 }
 
-/** `error` as a fault of the pipeline: anything unexpected is transient, with the error as its cause. */
+/** Converts any error to a {@link PartnerError}: an unexpected error becomes `transient`, with the error as its cause. */
 export function asPartnerError(error: unknown): PartnerError {
   if (error instanceof PartnerError) return error;
   if (error instanceof ShapeError)

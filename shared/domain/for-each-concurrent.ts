@@ -1,6 +1,6 @@
 /**
- * Calls `work` for every item, at most `limit` at a time, in order of the items; also for those that are put at the end
- * of the list meanwhile. A rejection does not stop the others; the first one is thrown when all have ended.
+ * Calls `work` for every item, in order, at most `limit` at a time. Items that are appended to the list in the meantime
+ * are included. A rejection does not stop the others; the first one is thrown when all have ended.
  */
 export async function forEachConcurrent<T>(
   items: readonly T[],

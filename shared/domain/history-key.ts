@@ -1,18 +1,21 @@
 import { type FeedName, feeds } from '../contract/feeds.ts';
 
-/** An advert, or an object of another feed: whose history it is. */
+/** Identifies a history: that of an advert, or of an object of another feed. */
 export interface HistoryOwner {
   readonly partnerAccount: string;
   readonly generation: number;
   readonly feed: FeedName;
-  /** ID of the object, whichever feed it is of. */
+  /** ID of the object, of whichever feed. */
   readonly advertId: string;
 }
 
-/** What tells an object from those of all feeds, in keys, logs and dead letters: an advert's bare ID, `order-7`. */
+/**
+ * A name that is unique over the objects of all feeds, for keys, logs and dead letters: the plain ID of an advert, or
+ * `order-7`.
+ */
 export const objectKeyOf = ({ feed, advertId }: Pick<HistoryOwner, 'feed' | 'advertId'>): string =>
   feeds[feed].keyOf(advertId);
 
-/** Key of an object's history, with which the IDs of its events begin. */
+/** Key of an object's history; also the prefix of its event IDs. */
 export const historyKeyOf = (owner: HistoryOwner): string =>
   `${owner.partnerAccount}/${owner.generation}/${objectKeyOf(owner)}`;

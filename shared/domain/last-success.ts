@@ -1,9 +1,9 @@
-/** Clocks of two machines of one bridge differ by less. */
+/** The clocks of two machines of one bridge differ by less than this. */
 const maxSkewMs = 60_000;
 
 /**
- * A feed's stored `lastSuccess` (ms since 1970) as far as it can be true: never later than now. A moment in the future
- * says nothing about how far the feed was read; earlier versions of the bridge stored what the service's clock said.
+ * A feed's stored `lastSuccess` (ms since 1970), if it is plausible. A moment in the future is not: earlier versions of
+ * the bridge stored the service's clock without a check.
  *
  * @returns undefined when nothing is stored, or it lies in the future
  */

@@ -1,20 +1,20 @@
 import { PartnerError } from './faults.ts';
 
 /**
- * What an operator wants: meanwhile nothing is asked of the partner service, token requests apart. Kept in the row of one
- * partner account, or for the whole bridge in the rate budget.
+ * A pause that an operator began: the bridge sends no requests to the partner service, except for tokens. Stored in the
+ * row of one partner account, or for the whole bridge in the rate budget.
  */
 export interface OperatorPause {
   /** On a stack the caller's ARN, on an embedded bridge the user of the machine. */
   readonly who: string;
   /** Ms since 1970. */
   readonly since: number;
-  /** When it ends by itself, ms since 1970. Absent: it lasts until somebody ends it. */
+  /** Automatic end, ms since 1970. Absent: the pause lasts until an operator ends it. */
   readonly until?: number;
   readonly reason?: string;
 }
 
-/** An operator's pause of a partner account, or of the whole bridge, that is in force at `nowMs`. */
+/** The operator's pause of a partner account, or of the whole bridge, that is in force at `nowMs`. */
 export function operatorPauseOf(
   { operatorPause }: { readonly operatorPause?: OperatorPause },
   nowMs: number,
@@ -22,7 +22,7 @@ export function operatorPauseOf(
   return operatorPause && endOfPause(operatorPause) > nowMs ? operatorPause : undefined;
 }
 
-/** Infinite where there is no end. */
+/** Infinity for a pause without an end. */
 export const endOfPause = ({ until = Number.POSITIVE_INFINITY }: OperatorPause): number => until;
 
 /** @param partnerAccount undefined: the whole bridge is paused */

@@ -1,15 +1,15 @@
 import type { AdvertEvent } from '../contract/events.ts';
 import type { OrderEvent } from '../contract/order-events.ts';
 
-/** Which events of adverts are published at all; what is not set leaves nothing out. */
+/** Settings that restrict which events about adverts are published; a setting that is absent restricts nothing. */
 export interface PublishedEvents {
   readonly publishStatuses?: readonly string[] | undefined;
   readonly publishPartnerAccounts?: readonly string[] | undefined;
 }
 
 /**
- * Whether an event is published. With `publishStatuses` it is where the advert comes to one of them, and where it leaves one:
- * a subscriber has to hear of both.
+ * Whether an event is published. With `publishStatuses`, an event is published both when the advert enters one of these
+ * statuses and when it leaves one, because a subscriber needs both.
  */
 export function isPublished(
   { detail: { metadata, data } }: AdvertEvent | OrderEvent,

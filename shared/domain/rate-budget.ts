@@ -1,19 +1,19 @@
 /**
- * The rules of the rate budget's shared state: pure functions that every store applies in one atomic step, so that the
- * three of them cannot differ. What a rate limiter does with a reservation is in rate-limiter.ts.
+ * The rules of the rate budget's shared state, as pure functions. Each of the three stores applies them in one atomic
+ * step, so that the stores cannot differ. rate-limiter.ts uses the reservations.
  */
 import { endOfPause, type OperatorPause } from './operator-pause.ts';
 
-/** Nothing reserved, nothing asked for. */
+/** The initial state: nothing reserved, no pause. */
 export const freshBudget: BudgetState = { nextSlotMs: 0, pausedUntilMs: 0 };
 
 /**
- * Takes the next `count` slots, `intervalMs` apart, the first one no earlier than `nowMs`. Slots are never given twice,
- * and what is not used is lost: that is what keeps any window within the rate.
+ * Reserves the next `count` slots, `intervalMs` apart, the first one not before `nowMs`. A slot is never given twice,
+ * and an unused slot is lost: this keeps every time window within the rate.
  *
- * @returns nothing granted while a pause lasts (`firstSlotMs` is its end, the state is the very same object); after a
- * circuit pause one slot, as a trial, during which everybody else is paused for `trialMs` more; one more for the
- * request that follows the trial
+ * @returns during a pause no slots (`firstSlotMs` is its end, and the state is the same object); after a circuit pause
+ * one slot for a trial, while all others stay paused for another `trialMs`, and one more slot for the request that
+ * follows the trial
  */
 export function reserveSlots(state: BudgetState, request: SlotRequest): Reservation {
   const { count, intervalMs, nowMs, trialMs, followsTrial = false } = request;
@@ -25,12 +25,15 @@ export function reserveSlots(state: BudgetState, request: SlotRequest): Reservat
     const nextSlotMs = firstSlotMs + count * intervalMs;
     return { granted: count, firstSlotMs, state: { ...state, nextSlotMs } };
   }
-  // The process that makes the trial may die: the pause ends by itself, and another process tries.
+  // The process that makes the trial may crash, so this pause ends automatically and another process tries.
   const trial = { ...state, nextSlotMs: firstSlotMs + intervalMs, pausedUntilMs: firstSlotMs + trialMs };
   return { granted: 1, firstSlotMs, state: trial };
 }
 
-/** No request is sent before `untilMs` (ms since 1970). Never shortens a pause, nor turns a circuit pause into another. */
+/**
+ * Sends no request before `untilMs` (ms since 1970). Never shortens a pause, and never turns a circuit pause into a
+ * normal one.
+ */
 export function paused(state: BudgetState, untilMs: number, reason: PauseReason): BudgetState {
   const pausedUntilMs = Math.max(state.pausedUntilMs, untilMs);
   const pauseReason = state.pauseReason === 'circuit' ? 'circuit' : reason;
@@ -42,7 +45,10 @@ export function paused(state: BudgetState, untilMs: number, reason: PauseReason)
 export const suspected = (state: BudgetState, resource: string): BudgetState =>
   state.suspect === resource ? state : { ...state, suspect: resource };
 
-/** The service let a request in: no suspect, no circuit. A time that it named itself still holds. */
+/**
+ * After a success: clears the suspected resource and closes the circuit. A pause that the service asked for stays in
+ * force.
+ */
 export function recovered(state: BudgetState): BudgetState {
   const { suspect, pauseReason, ...rest } = state;
   if (pauseReason === 'circuit') return { ...rest, pausedUntilMs: 0 };
@@ -50,7 +56,7 @@ export function recovered(state: BudgetState): BudgetState {
   return pauseReason === undefined ? rest : { ...rest, pauseReason };
 }
 
-/** Nobody is held back by what the service asked for any more, nor by an open circuit; what an operator wants still holds. */
+/** Ends a pause that the service asked for, and an open circuit. An operator's pause stays in force. */
 export function endedEarly({ nextSlotMs, operatorPause }: BudgetState): BudgetState {
   return { nextSlotMs, pausedUntilMs: 0, ...(operatorPause && { operatorPause }) };
 }
@@ -61,8 +67,8 @@ export function withOperatorPause(state: BudgetState, operatorPause: OperatorPau
 }
 
 /**
- * Until when nothing is asked of the service, except for tokens where it is an operator who wants that: ms since 1970, 0 when
- * there is no pause, infinite for one without an end.
+ * The moment until which no requests are sent, ms since 1970; 0 without a pause, Infinity for a pause without an end.
+ * (During an operator's pause, token requests are still sent.)
  */
 export const quietUntil = ({ pausedUntilMs, operatorPause }: BudgetState): number =>
   Math.max(pausedUntilMs, operatorPause ? endOfPause(operatorPause) : 0);
@@ -75,11 +81,14 @@ export interface BudgetState {
   readonly nextSlotMs: number;
   /** No request is sent before this moment; 0 when there is no pause. */
   readonly pausedUntilMs: number;
-  /** `circuit`: after the pause only one request goes through, as a trial, until one succeeds. */
+  /** `circuit`: after the pause, only one request at a time is sent as a trial, until one succeeds. */
   readonly pauseReason?: PauseReason;
-  /** The resource that last answered 403 without a known code, with no success since. */
+  /** The resource that last answered 403 without a known code, if no request has succeeded since. */
   readonly suspect?: string;
-  /** Somebody wants nothing to be sent, tokens apart. Slots are given all the same: the rate limiter keeps to it. */
+  /**
+   * An operator's pause: nothing is sent except token requests. Slots are still given; the rate limiter enforces the
+   * pause.
+   */
   readonly operatorPause?: OperatorPause;
 }
 
@@ -87,9 +96,9 @@ export interface SlotRequest {
   readonly count: number;
   readonly intervalMs: number;
   readonly nowMs: number;
-  /** How long everyone else waits for the outcome of a trial. */
+  /** How long all other requests wait for the result of a trial. */
   readonly trialMs: number;
-  /** The second request of a trial: granted although the trial's own pause lasts, which begins anew. */
+  /** The second request of a trial. It gets a slot although the trial's pause is in force, and restarts that pause. */
   readonly followsTrial?: boolean;
 }
 
@@ -97,6 +106,6 @@ export interface Reservation {
   /** `count`; 1 for the trial after a circuit pause; 0 while paused. */
   readonly granted: number;
   readonly firstSlotMs: number;
-  /** As it is after the reservation. */
+  /** The state after the reservation. */
   readonly state: BudgetState;
 }

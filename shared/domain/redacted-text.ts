@@ -1,32 +1,35 @@
-/** Text without the secrets in it, whichever way they are written there. */
+/** Removes secrets from text, in whatever encoding they appear there. */
 
 import { faultKinds } from './faults.ts';
 import { redacted, type Secret } from './secret.ts';
 import { decodedText } from './text/decoded-text.ts';
 
-/** A shorter one would blot out half of every text. */
+/** Shorter secrets are not searched for, because they would match in nearly every text. */
 const minSecretChars = 4;
-/** So much of a secret is taken for the secret: an echo may be cut off at either end. */
+/** A part of a secret of this length is treated like the whole secret, because an echo may be cut off at either end. */
 const stretchChars = 8;
-/** As base64 has a stretch, at the least; between its lines may stand line breaks, indentation and backslashes. */
+/** The shortest run of base64 to decode; its lines may be separated by line breaks, indentation and backslashes. */
 const base64Run = /[\w+/-](?:[\s\\]*[\w+/-]){10,}/g;
-/** What in decoded base64 may be text. */
+/** Runs of printable characters in decoded base64. */
 const printableRun = /[\t\n\r\x20-\x7e]{4,}/g;
-/** Base64 within base64. */
+/** Maximum depth of base64 within base64. */
 const maxBase64Depth = 2;
 
-/** A text as it is compared, and where in it each character comes from. */
+/** A text in its normalized form for comparison, and the original place of each character. */
 interface Folded {
   readonly text: string;
   readonly from: readonly number[];
   readonly to: readonly number[];
 }
 
-/** What a character is compared by: no case, no accents; nothing at all for white space, control characters, backslashes. */
+/**
+ * The normalized form of a character: without case and accents; empty for white space, control characters and
+ * backslashes.
+ */
 function foldedChar(char: string): string {
   if (char > '\u007f') {
     const letters = char.normalize('NFKD').replace(/[\s\p{M}\p{C}\p{Z}\\]/gu, '');
-    // First up: `ß` has no lower case of its own, `SS` has.
+    // Upper case first, because `ß` becomes `SS`, which lower case maps to `ss`.
     return letters.toUpperCase().toLowerCase();
   }
   return char <= ' ' || char === '\\' || char === '\u007f' ? '' : char.toLowerCase();
@@ -49,22 +52,22 @@ function folded(plain: string): Folded {
   return { text, from, to };
 }
 
-/** The stretches that give a secret away, all of one length. */
+/** All parts of a secret that reveal it, each of the same length. */
 interface Stretches {
   readonly length: number;
   readonly known: ReadonlySet<string>;
 }
 
-/** The same secret is searched for in many texts. */
+/** Cached, because the same secret is searched for in many texts. */
 const stretchesKnown = new WeakMap<Secret, readonly Stretches[]>();
 
 function stretchesOf(secret: Secret): readonly Stretches[] {
   const found = stretchesKnown.get(secret);
   if (found) return found;
   const value = secret.reveal();
-  // In a form's encoding a space is a plus sign.
+  // In form encoding, a space is a plus sign.
   const forms = /\s/.test(value) ? [value, value.replaceAll(/\s/g, '+')] : [value];
-  // As it is, too: where spaces stand between its characters, what looks encoded in a secret is not decoded.
+  // The undecoded secret too: with spaces between its characters, a part that looks encoded is not decoded in the text.
   const readings = forms.flatMap((form) => [...new Set([form, decodedText(form) ?? form])]);
   const stretches = readings.flatMap((reading): Stretches[] => {
     const { text } = folded(reading);
@@ -79,7 +82,7 @@ function stretchesOf(secret: Secret): readonly Stretches[] {
 
 type Range = readonly [from: number, to: number];
 
-/** Where in `plain` secrets stand, in any order. */
+/** The places of secrets in `plain`, in any order. */
 function found(plain: string, stretches: readonly Stretches[], depth = 0): Range[] {
   const { text, from, to } = folded(plain);
   const ranges: Range[] = [];
@@ -98,7 +101,10 @@ function found(plain: string, stretches: readonly Stretches[], depth = 0): Range
   return ranges;
 }
 
-/** Four characters are three bytes, and where the first four begin is not known. In words this brings no text to light. */
+/**
+ * Four base64 characters are three bytes, and it is unknown where the first group begins, so all four offsets are
+ * tried. In ordinary words, this decodes to no readable text.
+ */
 const hidesSecret = (run: string, stretches: readonly Stretches[], depth: number): boolean =>
   [0, 1, 2, 3].some((offset) => {
     // Without the zeros of UTF-16.
@@ -120,12 +126,12 @@ function withoutRanges(text: string, ranges: readonly Range[]): string {
 }
 
 /**
- * `text` decoded (decoded-text.ts), without `secrets`: wherever eight or more characters of one stand in a row, whatever
- * their case, the spaces between them and their encoding, base64 among them, that stretch is replaced by `[redacted]`; all
- * of the text, when it is encoded more than eight times. Of a secret with fewer than eight characters all of them have to
- * be there. Takes time in proportion to the length.
+ * Decodes `text` (decoded-text.ts) and removes `secrets` from it. Eight or more consecutive characters of a secret are
+ * replaced by `[redacted]`, whatever their case, spacing and encoding (base64 included). Text that is encoded more than
+ * eight times is replaced completely. A secret with fewer than eight characters must match completely. The run time is
+ * proportional to the length.
  *
- * @param secrets those with fewer than four characters are not searched for
+ * @param secrets secrets with fewer than four characters are ignored
  */
 export function withoutSecrets(text: string, secrets: readonly Secret[]): string {
   const plain = decodedText(text);
@@ -133,10 +139,13 @@ export function withoutSecrets(text: string, secrets: readonly Secret[]): string
   return withoutRanges(plain, found(plain, secrets.flatMap(stretchesOf)));
 }
 
-/** What is called so is secret, unless it only follows in a sentence; `alone` stands in many sentences. */
+/**
+ * Names whose values are secret, unless the "value" is only the next word of a sentence. Names in `alone` also occur in
+ * many ordinary sentences.
+ */
 const names =
   '(?<named>(?<=[a-z_-])token|secret|passw(?:or)?d|api[_-]?key|authorization|cookie)|(?<alone>\\b(?:token|code|bearer|basic))';
-/** What stands between the name and the value, and the value: between quotes, after a colon or equals sign, after a space. */
+/** The separator between name and value (quotes, a colon, an equals sign or a space), and the value. */
 const values = [
   String.raw`(\\*"?\s*[:=]\s*\\*")((?:[^"\\]|\\+(?!["\\]))+)`,
   String.raw`(\\*'?\s*[:=]\s*\\*')((?:[^'\\]|\\+(?!['\\]))+)`,
@@ -145,18 +154,18 @@ const values = [
 ];
 const namedValue = new RegExp(`(?:${names})(?:${values.join('|')})`, 'gi');
 
-/** Error codes, which an operator needs: the bridge's own, Node's, numbers. */
+/** Error codes (the bridge's own, Node's, numbers) stay, because an operator needs them. */
 const errorCodes = new Set<string>([...faultKinds, 'wrong-shape', 'ABORT_ERR']);
 export const isErrorCode = (code: string): boolean =>
   errorCodes.has(code) || /^E[A-Z_]{2,24}$/.test(code) || /^\d{1,5}$/.test(code);
 
-/** Longer than most words, and with something in it that few words have. */
+/** Looks like a token: longer than most words, and with characters that few words contain. */
 const looksSecret = (value: string): boolean => value.length >= 6 && /[\d_.~+/=-]/.test(value);
-/** What follows "bearer" and "basic" in a sentence. */
+/** Words that follow "bearer" and "basic" in ordinary sentences. */
 const schemeWord = /^(?:tokens?|auth\w*|credentials?|schemes?|realm)\b/i;
 
 /**
- * `text` without the values of what is called a token, a secret, a password, a code or the like in it: `id_token=…`,
+ * Removes the values of tokens, secrets, passwords, codes and the like from `text`, by their names: `id_token=…`,
  * `"password":"…"`, `Authorization: Bearer …`. Words that only follow such a name in a sentence stay.
  *
  * @param text decoded (decoded-text.ts)

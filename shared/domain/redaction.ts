@@ -4,7 +4,8 @@ import { decodedText } from './text/decoded-text.ts';
 import { printableLines } from './text/printable.ts';
 
 /**
- * The second net: a {@link Secret} prints as `[redacted]` by itself; this one catches what was never put into one.
+ * The second protection: a {@link Secret} always prints as `[redacted]`; this module finds secrets that were never
+ * wrapped.
  */
 const secretKey = /(?:token|secret|secretstring|passw(?:or)?d|authorization|cookie|apikey)$/;
 
@@ -12,7 +13,7 @@ const secretKey = /(?:token|secret|secretstring|passw(?:or)?d|authorization|cook
 const isHarmlessCode = (value: unknown) =>
   typeof value === 'number' || (typeof value === 'string' && isErrorCode(value));
 
-/** `text` as it is, or decoded and without the values that are named as secrets in it, where there are any. */
+/** Returns `text` unchanged, or, if it contains values that are named as secrets, decoded and without these values. */
 export function redactedText(text: string): string {
   const plain = decodedText(text);
   if (plain === undefined) return redacted;
@@ -21,14 +22,14 @@ export function redactedText(text: string): string {
 }
 
 /**
- * `text` for a log: without secrets, and each character that JSON would leave as it is although nobody sees it, or it turns
- * the line around (C1, bidirectional, zero width), as `\uXXXX`.
+ * Prepares `text` for a log: removes secrets, and escapes invisible and bidirectional characters that JSON does not
+ * escape (C1, bidirectional, zero width) as `\uXXXX`.
  */
 const loggedText = (text: string): string => printableLines(redactedText(text));
 
 /**
- * For `JSON.stringify` of a log line: leaves out whatever looks like a token, by its key or by what stands before it in a
- * text, and makes every text printable.
+ * A replacer for `JSON.stringify` of a log line: removes everything that looks like a token, by its key or by the text
+ * before it, and makes every string printable.
  */
 export function redact(key: string, value: unknown): unknown {
   if (value instanceof Secret) return redacted;
@@ -38,14 +39,14 @@ export function redact(key: string, value: unknown): unknown {
   return typeof value === 'string' ? loggedText(value) : value;
 }
 
-/** Causes of causes; an error may even be its own. */
+/** Maximum depth of causes; an error may even be its own cause. */
 const maxDepth = 10;
 
 /**
- * A copy of `error` that shows no secret and nothing unprintable, in its message, stack, causes and other fields. For
- * errors that leave the function: Lambda logs what is thrown, and returns it to the caller.
+ * Copies `error` without secrets and unprintable characters in its message, stack, causes and other fields. Use it for
+ * errors that leave the function, because Lambda logs a thrown error and returns it to the caller.
  *
- * @returns an Error with the name of the original, whatever its class; what is no Error becomes one
+ * @returns an Error with the name of the original, whatever its class; any other thrown value becomes an Error
  */
 export function redactedError(error: unknown, depth = 0): Error {
   if (!(error instanceof Error)) return new Error(loggedText(String(error)));
@@ -69,12 +70,12 @@ export function redactedError(error: unknown, depth = 0): Error {
   return clean;
 }
 
-/** What is left of the value of `key` after JSON, redacted. */
+/** The redacted JSON form of the value of `key`. */
 function jsonOf(key: string, value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify({ [key]: value }, redact))[key];
   } catch {
-    // A circle, or more than a text can hold.
+    // A circular structure, or a text beyond the maximum length.
     return redacted;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A string that does not show itself: it prints as `[redacted]` in logs, errors, JSON, template strings and
- * `util.inspect`. {@link Secret.reveal} is the one way to its value; call it where the value leaves for the wire.
+ * Wraps a secret string, so that it prints as `[redacted]` in logs, errors, JSON, template strings and `util.inspect`.
+ * Only {@link Secret.reveal} returns the value; call it where the value is put into a request.
  */
 export class Secret {
   readonly #value: string;
@@ -13,7 +13,7 @@ export class Secret {
     return this.#value;
   }
 
-  /** Compares without showing either value. */
+  /** Compares two secrets without revealing them. */
   equals(other: Secret): boolean {
     return this.#value === other.#value;
   }

@@ -2,15 +2,15 @@
 export interface Trace {
   /** 32 hex digits. */
   readonly id: string;
-  /** A `traceparent` (W3C Trace Context) with a span ID of its own, for one message. */
+  /** Returns a `traceparent` (W3C Trace Context) with a new span ID, for one message. */
   readonly traceparent: () => string;
 }
 
 type RandomBytes = (count: number) => Buffer;
 
 /**
- * Begins a trace. Its flag "sampled" is not set, for the bridge records no spans. Span IDs are counted: they have to be
- * unique within their trace alone, and random bytes for each message would cost more than making the message.
+ * Begins a trace. The flag "sampled" is not set, because the bridge records no spans. Span IDs are a counter: they have
+ * to be unique only within their trace, and random bytes for each message would cost more than building the message.
  */
 function newTrace(randomBytes: RandomBytes): Trace {
   const id = randomBytes(16).toString('hex');
@@ -20,7 +20,7 @@ function newTrace(randomBytes: RandomBytes): Trace {
   return { id, traceparent: () => `00-${id}-${spanId()}-00` };
 }
 
-/** What begins the trace of a page, where the setting `tracing` asks for it. */
+/** The function that begins the trace of a page, if the setting `tracing` is on. */
 export const tracerFor = (
   { tracing }: { readonly tracing: boolean },
   randomBytes: RandomBytes,

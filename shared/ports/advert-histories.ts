@@ -1,32 +1,35 @@
 import type { HistoryOwner } from '../domain/history-key.ts';
 import type { Position } from '../domain/queue/position.ts';
 
-/** Whose history it is: an advert's, or that of another feed's object. */
+/** Key of a history: that of an advert, or of another feed's object. */
 export type AdvertKey = HistoryOwner;
 
 /** The history of one advert: its latest event, and the message that it was written for. */
 export interface AdvertRow {
   /** Number of the latest event; 0 when there is none yet. */
   readonly sequence: number;
-  /** Its status; null when the advert was unavailable, or there is no event yet. */
+  /** Status of the latest event; null if the advert was unavailable or has no event yet. */
   readonly status: string | null;
-  /** The latest event, stored whole: published again with the same ID and content. */
+  /** The latest event as a complete envelope, so that it can be published again with the same ID and content. */
   readonly envelope?: string;
-  /** Key of the message whose fetch wrote it. */
+  /** Key of the message for which the latest event was written. */
   readonly by?: string;
-  /** Highest delivery position that wrote. */
+  /** Highest delivery position that has written the row. */
   readonly position: Position;
   /** The latest event may not have been accepted by the bus: the next worker publishes it first. */
   readonly owed: boolean;
-  /** Faults of the advert's own since its last good answer; too many dead-letter the message. */
+  /** Number of advert-specific faults since the last successful answer; too many make the message a dead letter. */
   readonly tries?: number;
-  /** When the service first said that it does not know the advert, until that is confirmed or denied. */
+  /** When the service first answered that it does not know the advert; removed when that is confirmed or refuted. */
   readonly missingSince?: number;
   /** Raised by every write. */
   readonly version: number;
 }
 
-/** The advert-status table. A write states the version that it replaces, so that of two workers one conflicts. */
+/**
+ * The advert-status table. Each write names the version that it replaces, so that one of two concurrent workers gets a
+ * conflict.
+ */
 export interface AdvertHistories {
   /** Strongly consistent. */
   read(key: AdvertKey): Promise<AdvertRow | undefined>;
@@ -36,7 +39,7 @@ export interface AdvertHistories {
    * @returns whether it was written
    */
   write(key: AdvertKey, row: AdvertRow): Promise<boolean>;
-  /** Forgets every row of the partner account, of all generations up to `generation`. */
+  /** Removes every row of the partner account, for all generations up to `generation`. */
   remove(partnerAccount: string, generation: number): Promise<void>;
 }
 
@@ -46,11 +49,11 @@ export interface PublishedPage {
   readonly next?: string;
 }
 
-/** The adverts that have an event, whichever it was; objects of other feeds are left out. */
+/** Lists the adverts that have at least one event; objects of other feeds are left out. */
 export interface PublishedAdverts {
   /**
-   * Some of a generation's adverts, in an order that stays the same; there may be none on a page that is not the last.
-   * Adverts that get their first event meanwhile may be left out.
+   * Returns a page of a generation's adverts, in a stable order; a page may be empty although more pages follow.
+   * Adverts that get their first event during the listing may be left out.
    *
    * @param from `next` of the page before. Default: the first page
    */

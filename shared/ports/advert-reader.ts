@@ -3,7 +3,7 @@ import type { FeedName } from '../contract/feeds.ts';
 /** An advert, or an object of another feed. */
 export interface ObservedAdvert {
   readonly status: string;
-  /** As the service sent it. */
+  /** The object exactly as the service sent it. */
   readonly advert?: unknown;
   /** When the answer arrived, by the bridge's clock. */
   readonly receivedAt: number;
@@ -12,8 +12,9 @@ export interface ObservedAdvert {
 /** The partner service, called with the partner account's current token. */
 export interface AdvertReader {
   /**
-   * @param advertId of the object, whichever feed it is of
-   * @param options.generation of the message: a token of another generation of the partner account is not used
+   * @param advertId ID of the object, of whichever feed
+   * @param options.generation generation of the message; a token of another generation of the partner account is not
+   * used
    * @throws {PartnerError} `not-found` when the service does not know the advert; `generation-over`
    */
   readAdvert(

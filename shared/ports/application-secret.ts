@@ -6,6 +6,6 @@ export interface Application {
 }
 
 export interface ApplicationSecret {
-  /** @throws {ShapeError} when it is not filled in yet, or half-written */
+  /** @throws {ShapeError} when the secret is still empty, or half-written */
   read(): Promise<Application>;
 }

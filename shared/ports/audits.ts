@@ -1,18 +1,18 @@
 import type { BackfillKey } from './backfills.ts';
 import type { Versioned } from './partner-accounts.ts';
 
-/** An advert whose latest event does not say what the service says. */
+/** An advert whose latest event differs from the service's status. */
 export interface Difference {
   readonly advertId: string;
   /** Status of its latest event; null: it was published as unavailable. */
   readonly published: string | null;
-  /** What the service says; null: it does not know the advert. */
+  /** Status at the service; null: the service does not know the advert. */
   readonly actual: string | null;
-  /** The event itself is right, but the bus may not have accepted it. */
+  /** The stored event is right, but the bus may not have accepted it. */
   readonly owed?: true;
 }
 
-/** One look at an advert: what was published last, and what the service says. */
+/** One look at an advert: its last published status, and its status at the service. */
 export interface Look {
   readonly advertId: string;
   /** Number of the latest event; 0: there is none. */
@@ -24,48 +24,51 @@ export interface Look {
   readonly actual?: string | null;
 }
 
-/** Adverts that differ, as long as a change may explain it. */
+/** Adverts that differ, while a recent change may still explain the difference. */
 export interface OpenLooks {
   /** The latest look at each. */
   readonly looks: readonly Look[];
-  /** When the latest of these looks was over, ms since 1970. */
+  /** End of the latest of these looks, ms since 1970. */
   readonly lookedAt: number;
-  /** Where the unread part of the feed began before the first of these looks. */
+  /** Start of the unread part of the feed before the first of these looks. */
   readonly since: string;
-  /** How often they were looked at again. */
+  /** Number of repeated looks. */
   readonly rounds: number;
 }
 
-/** How far an audit has come; the latest one of each partner account and generation is kept. */
+/** Progress of an audit. The latest audit of each partner account and generation is kept. */
 export interface AuditProgress {
-  /** Fresh for each audit that is begun, and what its sample is drawn with; one that goes on keeps it. */
+  /** New for each audit, kept when an audit is continued; it also determines the random sample. */
   readonly id: string;
   readonly state: 'running' | 'done';
-  /** Where its adverts come from: it goes on only with the same. */
+  /** Name of the source of its adverts; an audit is continued only with the same source. */
   readonly source: string;
-  /** Up to where each advert was looked at; what it says is the source's. Absent at the beginning. */
+  /** Position up to which all adverts were looked at, in the source's own format. Absent at the beginning. */
   readonly position?: string;
-  /** Every advert of the source was looked at. */
+  /** Set when every advert of the source was looked at. */
   readonly isThrough?: true;
-  /** Adverts that were looked at. */
+  /** Number of adverts that were looked at. */
   readonly checked: number;
   readonly equal: number;
   readonly differing: readonly Difference[];
-  /** In the service's list, and without an event. */
+  /** Adverts in the service's list that have no event. */
   readonly neverPublished: readonly string[];
-  /** Different, but changes that still wait may explain it; or the service gave no answer that can be read. */
+  /**
+   * Adverts that differ, although waiting changes may explain it, and adverts for which the service's answer could not
+   * be read.
+   */
   readonly undecided: readonly string[];
   /** Not decided yet; absent: none. */
   readonly open?: OpenLooks;
-  /** Sent through the queue, to be mended. */
+  /** Number of adverts put into the queue for repair. */
   readonly repaired: number;
-  /** How many adverts were published in all, where that is known. */
+  /** Total number of published adverts, if known. */
   readonly population?: number;
   readonly startedAt: string;
   readonly updatedAt: string;
 }
 
-/** Audits that a person starts and those of the schedule are kept apart: neither ends the other. */
+/** Audits by a person and scheduled audits are stored separately, so that neither ends the other. */
 export type AuditKind = 'audit' | 'daily-audit';
 
 export interface Audits {
@@ -73,8 +76,9 @@ export interface Audits {
   read(key: BackfillKey): Promise<Versioned<AuditProgress> | undefined>;
   /**
    * @param expected the version read; 0 where there was none
-   * @param listed adverts sent through the queue, for the books. Ignored by adapters whose queue counts what it accepts
-   * @returns false when another process wrote first: nothing is written then
+   * @param listed number of adverts put into the queue, for the books. Ignored by adapters whose queue counts the
+   * messages that it accepts
+   * @returns false when another process wrote first; then nothing is written
    */
   write(key: BackfillKey, progress: AuditProgress, expected: number, listed: number): Promise<boolean>;
 }

@@ -5,18 +5,18 @@ export interface BackfillKey {
   readonly generation: number;
 }
 
-/** How far a backfill has come; the latest one of each partner account and generation is kept. */
+/** Progress of a backfill. The latest backfill of each partner account and generation is kept. */
 export interface BackfillProgress {
-  /** Fresh for each backfill that is begun; one that goes on keeps it. */
+  /** New for each backfill, kept when a backfill is continued. */
   readonly id: string;
   readonly state: 'running' | 'paused' | 'done';
-  /** Where its IDs come from: it goes on only with the same. */
+  /** Name of the source of its IDs; a backfill is continued only with the same source. */
   readonly source: string;
-  /** Where the next page begins; what it counts is the source's. */
+  /** Position of the next page, in the source's own unit. */
   readonly position: number;
-  /** Adverts that were put into the queue. */
+  /** Number of adverts put into the queue. */
   readonly listed: number;
-  /** What stood among them and is no ID. */
+  /** Number of malformed IDs in the source. */
   readonly malformed: number;
   readonly startedAt: string;
 }
@@ -26,21 +26,21 @@ export interface Backfills {
   read(key: BackfillKey): Promise<Versioned<BackfillProgress> | undefined>;
   /**
    * @param expected the version read; 0 where there was none
-   * @param listed IDs of the page, for the books: counted with the progress, or not at all. Ignored by adapters whose
-   *   queue counts what it accepts
+   * @param listed number of IDs of the page, for the books; counted in the same write as the progress. Ignored by
+   * adapters whose queue counts the messages that it accepts
    * @returns false when another process wrote first: nothing is written then
    */
   write(key: BackfillKey, progress: BackfillProgress, expected: number, listed: number): Promise<boolean>;
 }
 
 export interface SourcePage {
-  /** As received: not checked, perhaps repeated. */
+  /** The IDs as received: not validated, and possibly repeated. */
   readonly data: readonly unknown[];
-  /** Where the next page begins. */
+  /** Position of the next page. */
   readonly next: number;
 }
 
-/** Where the advert IDs of a backfill come from. */
+/** A source of advert IDs for a backfill. */
 export interface AdvertSource {
   /** Identifies the source, such as `list` or `file sha256:…`. */
   readonly name: string;

@@ -3,19 +3,19 @@ import type { Books } from '../domain/books.ts';
 
 /** Reads the books, for `status` and for the drain's view of a backlog. */
 export interface BookKeeper {
-  /** @param feed whose; default: adverts */
+  /** @param feed default: adverts */
   read(partnerAccount: string, generation: number, feed?: FeedName): Promise<Books>;
   queue(): Promise<QueueFigures>;
 }
 
-/** Of the whole queue. */
+/** Figures of the whole queue. */
 export interface QueueFigures {
-  /** Includes what is in flight and what is parked. */
+  /** Number of messages, including those in flight and parked ones. */
   readonly waiting: number;
   readonly deadLetters: number;
   /**
-   * When the change that waits longest was listed. Absent when nothing waits; on AWS, where nobody can look into the queue,
-   * also when nothing is parked.
+   * When the change that waits longest was listed. Absent when nothing waits; on AWS also when nothing is parked,
+   * because SQS does not show its messages.
    */
   readonly oldestListedAt?: string;
 }

@@ -4,6 +4,6 @@ import type { ChangedAdvert } from '../contract/messages.ts';
 export interface ChangedAdvertsQueue {
   /** Sends in batches; FIFO, one group per partner account and advert, or other object. @returns the keys that were not accepted */
   send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
-  /** How many messages of a feed (default: adverts) of the partner account wait; may be an upper bound. */
+  /** Number of waiting messages of one feed (default: adverts) of the partner account; may be an upper bound. */
   depth(partnerAccount: string, feed?: FeedName): Promise<number>;
 }

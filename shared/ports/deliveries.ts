@@ -3,32 +3,38 @@ import type { Position } from '../domain/queue/position.ts';
 
 /** One delivery of one message. */
 export interface Delivery {
-  /** What settles it: a receipt handle, a message ID. */
+  /** Identifies the delivery when it is settled: a receipt handle or a message ID. */
   readonly id: string;
-  /** `undefined` when the body is not of the contract; `flaw` then says why. */
+  /** `undefined` when the body does not match the contract; `flaw` then says why. */
   readonly message?: ChangedAdvert;
   readonly flaw?: string;
-  /** A newer bridge sent it: it waits in the queue for a worker of that version. */
+  /** A newer bridge sent the message; it waits in the queue for a worker of that version. */
   readonly isNewer?: true;
-  /** What a body that is not of the contract is about, as far as it can be read. */
+  /** For a body that does not match the contract: what it is about, as far as it can be read. */
   readonly about?: Subject;
   readonly position: Position;
-  /** How often it has been delivered, this time included. */
+  /** Number of deliveries, including this one. */
   readonly receives: number;
-  /** When the queue accepted it, ms since 1970. A release from parking and a redrive send it anew, so its age begins again. */
+  /**
+   * When the queue accepted the message, ms since 1970. A release from parking and a redrive send it as a new message,
+   * so its age starts again.
+   */
   readonly sentAt: number;
 }
 
-/** What became of a listed ID, for the books. */
+/** The outcome of a listed ID, for the books. */
 export type Outcome = 'events' | 'unchanged' | 'coalesced' | 'unavailable';
 
-/** What is to become of a delivery. */
+/** What to do with a delivery. */
 export type Verdict =
   | { readonly kind: 'done'; readonly outcome: Outcome }
-  /** Of a generation that was forgotten: leaves the queue and the books. */
+  /** The generation was forgotten: the message leaves the queue and the books. */
   | { readonly kind: 'forgotten' }
   | { readonly kind: 'retry'; readonly delayMs: number }
-  /** Leaves the queue, but not the books, and waits outside until it is released (functions/drain/release.ts). */
+  /**
+   * The message leaves the queue but stays in the books, and is parked until the drain releases it
+   * (functions/drain/release.ts).
+   */
   | { readonly kind: 'park' }
   | { readonly kind: 'dead-letter'; readonly letter: DeadLetter };
 
@@ -37,21 +43,21 @@ export interface Settlement {
   readonly verdict: Verdict;
 }
 
-/** Carries out the verdicts. A message whose verdict cannot be carried out is delivered again. */
+/** Carries out the verdicts. If a verdict cannot be carried out, its message is delivered again. */
 export interface Settler {
   settle(settlements: readonly Settlement[]): Promise<void>;
 }
 
 export interface ReceiveOptions {
-  /** At most so many message groups (adverts) at once. */
+  /** Maximum number of message groups (adverts) per call. */
   readonly maxGroups: number;
-  /** At most so many messages of one group; they are delivered together, oldest first. */
+  /** Maximum number of messages per group; they are delivered together, oldest first. */
   readonly maxPerGroup: number;
   readonly visibilityMs: number;
 }
 
-/** A queue that is polled for work. On AWS the event source mapping polls, and the handler gets the batch. */
+/** A queue that the bridge polls for work. (On AWS, the event source mapping polls and passes batches to the handler.) */
 export interface Inbox {
-  /** Messages of groups that have none in flight. Empty when there are none now. */
+  /** Receives messages of groups that have no messages in flight. Empty if there are none now. */
   receive(options: ReceiveOptions): Promise<Delivery[]>;
 }

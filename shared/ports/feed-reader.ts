@@ -10,9 +10,9 @@ export interface FeedQuery {
 }
 
 export interface CallOptions {
-  /** Ms since 1970: nothing is tried after it. */
+  /** Ms since 1970: no attempt begins after this moment. */
   readonly deadlineMs: number;
-  /** The partner account's generation that `since` and cursor belong to: a token of another one is not used. */
+  /** The generation to which `since` and cursor belong; a token of another generation is not used. */
   readonly generation: number;
 }
 
@@ -26,11 +26,14 @@ export interface ReceivedPage {
   readonly page: FeedPage;
   /** When the answer arrived, by the bridge's clock. */
   readonly receivedAt: number;
-  /** When it was given: the earlier of the service's clock (its Date header, unless a day off) and `receivedAt`. */
+  /**
+   * Time of the answer: the earlier of the service's clock (its Date header, unless it is off by a day) and
+   * `receivedAt`.
+   */
   readonly serviceTime: number;
 }
 
-/** The feed, read with an access token that is not stored yet. */
+/** Reads the feed with an access token that is not stored yet. */
 export interface FeedProbe {
   /** @throws {PartnerError} */
   feedPage(

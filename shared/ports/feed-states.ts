@@ -10,56 +10,55 @@ export interface FeedKey {
 /** How far one feed of one partner account has been read. */
 export interface FeedState extends FeedKey {
   readonly generation: number;
-  /** The exact string sent as `since` with every request of the cursor's life. */
+  /** The exact string to send as `since` with every request that carries this cursor. */
   readonly since: string;
-  /** Sent back byte for byte; absent before the first page. */
+  /** Sent back unchanged, byte for byte; absent before the first page. */
   readonly cursor?: string;
   /**
-   * A resync is under way: `since` is where it began, and changes after that are unread although `lastSuccess` is later.
-   * Absent otherwise.
+   * Set during a resync. `since` is the resync's start, and changes after it are unread even if `lastSuccess` is later.
    */
   readonly resyncing?: true;
-  /** When the last up-to-date page was given, ms since 1970: see `serviceTime`. */
+  /** Time of the last up-to-date page, ms since 1970 (see `serviceTime`). */
   readonly lastSuccess?: number;
-  /** When it was last polled, by the bridge's clock; the feed with the earliest is polled first. */
+  /** When the feed was last polled, by the bridge's clock. The feed with the earliest time is polled first. */
   readonly lastPolled?: number;
   /** Cursors rejected so far, and how many of them without an accepted page in between. */
   readonly resets: number;
   readonly resetsInARow: number;
   /** Not polled before this moment (ms since 1970), for `fault`. */
   readonly pausedUntil?: number;
-  /** What is wrong with the feed, in words; absent when its last poll was fine. */
+  /** Description of the fault of the last poll; absent if it succeeded. */
   readonly fault?: string;
-  /** Which kind of fault it is: one of shared/domain/faults.ts. Open, for a newer bridge may know more of them. */
+  /** Kind of this fault (shared/domain/faults.ts). An open string, because a newer bridge may have more kinds. */
   readonly faultKind?: string;
-  /** The fault does not end by itself. */
+  /** Whether the fault needs manual action. */
   readonly needsPerson?: boolean;
 }
 
-/** What one accepted page changes, in one write. */
+/** The changes that one accepted page makes to the state, in one write. */
 export interface Progress {
   readonly since: string;
   readonly cursor: string;
   readonly resets: number;
   readonly resetsInARow: number;
-  /** Stored as given: when it is absent, a resync that was under way has come to its end. */
+  /** Stored as given: if absent, a running resync has ended. */
   readonly resyncing?: true;
   /** Only for an up-to-date page; otherwise the stored one stays. */
   readonly lastSuccess?: number;
-  /** For the books. */
+  /** Counts for the books. */
   readonly counts: PageCounts;
 }
 
 /**
- * An adapter whose queue counts what it accepts (in memory, SQLite) ignores `listed` and `malformed`: the books then
- * balance also when a page is read twice.
+ * Adapters whose queue counts the messages that it accepts (in memory, SQLite) ignore `listed` and `malformed`; then
+ * the books balance even if a page is read twice.
  */
 export interface PageCounts {
-  /** IDs of the page, `malformed` ones included. */
+  /** Number of IDs of the page, including `malformed` ones. */
   readonly listed: number;
-  /** Entries that are no IDs, and so are dead-lettered. */
+  /** Number of malformed entries, which are dead-lettered. */
   readonly malformed: number;
-  /** IDs that the page had already named: listed and coalesced. */
+  /** Number of repeated IDs on the page; they count as listed and coalesced. */
   readonly repeated: number;
 }
 
@@ -69,23 +68,23 @@ export type Lease =
   | { readonly heldBy: string; readonly untilMs: number }
   | { readonly polledAt: number };
 
-/** How a poll ended, as the feed's row keeps it. */
+/** The end of a poll, as stored in the feed's row. */
 export interface PollEnd extends Pick<FeedState, 'fault' | 'faultKind' | 'needsPerson' | 'pausedUntil'> {
-  /** Nothing was asked of the service: the feed keeps the place in line that it was listed with. */
+  /** No request was sent to the service: the feed keeps the place in the order with which it was listed. */
   readonly unasked?: Pick<FeedState, 'lastPolled'>;
 }
 
-/** The feed-state table. Every write but `register` and `acquire` is refused once the lease is lost or has run out. */
+/** The feed-state table. Every write except `register` and `acquire` is refused when the lease was lost or has expired. */
 export interface FeedStates {
   /** The feed polled longest ago first. @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is given */
   list(onUnreadable?: OnUnreadable): Promise<FeedState[]>;
-  /** Makes the feed known; keeps what is there when the generation is the same. */
+  /** Creates the feed's state; keeps an existing state of the same generation. */
   register(state: FeedState): Promise<void>;
   /**
    * Takes the lease (fence + 1) and reads the state, strongly consistent; undefined for an unknown feed.
    *
-   * @param listed the feed as it was listed: the lease is not taken when the feed has been polled since. Default: it is
-   * taken all the same
+   * @param listed the feed as it was listed: the lease is not taken if the feed has been polled since then. Default: no
+   * such check
    */
   acquire(
     key: FeedKey,
@@ -97,7 +96,7 @@ export interface FeedStates {
   /**
    * Stores a page's progress, clears the feed's fault, and renews the lease for `leaseMs` or ends it.
    *
-   * @returns false when the caller does not hold the lease any more
+   * @returns false when the caller no longer holds the lease
    */
   advance(
     key: FeedKey,
@@ -106,7 +105,7 @@ export interface FeedStates {
     nowMs: number,
     leaseMs: number | 'ended',
   ): Promise<boolean>;
-  /** Gives the lease back, and stores how the poll ended; does nothing when the caller does not hold the lease any more. */
+  /** Releases the lease and stores the end of the poll; does nothing if the caller no longer holds the lease. */
   release(key: FeedKey, fence: number, end: PollEnd, nowMs: number): Promise<void>;
   remove(partnerAccount: string): Promise<void>;
 }

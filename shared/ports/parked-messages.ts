@@ -1,40 +1,43 @@
 import type { FeedName } from '../contract/feeds.ts';
 import type { ChangedAdvert } from '../contract/messages.ts';
 
-/** Messages that wait outside the queue for a person or the end of a pause; fan-out parks them. */
+/** Parked messages: fan-out puts them outside the queue until a manual action or the end of a pause. */
 export interface ParkedMessages {
-  /** Partner accounts that have some. Strongly consistent. */
+  /** Partner accounts that have parked messages. Strongly consistent. */
   accounts(): Promise<readonly string[]>;
   /**
-   * Puts the account's messages back into the queue, oldest first, under their own keys; their age begins anew.
+   * Puts the account's messages back into the queue, oldest first, with the same keys; their age starts again.
    *
-   * @returns how many
+   * @returns the number of messages
    */
   release(partnerAccount: string, options: ReleaseOptions): Promise<number>;
 }
 
 export interface ReleaseOptions {
-  /** Messages to put back at most. */
+  /** Maximum number of messages to put back. */
   readonly most: number;
-  /** Ms since 1970: no further portion is begun after it. */
+  /** Ms since 1970: no further batch begins after this moment. */
   readonly deadlineMs: number;
 }
 
 /** A message that has no outcome yet. */
 export interface WaitingMessage {
   readonly message: ChangedAdvert;
-  /** `parked`: outside the queue, for a person or the end of a pause. */
+  /** `parked`: outside the queue, until a manual action or the end of a pause. */
   readonly place: 'queue' | 'parked';
-  /** How often it has been delivered; 0 for a parked one, which begins anew when it is put back. */
+  /** Number of deliveries; 0 for a parked message, whose count starts again when it is put back. */
   readonly receives: number;
-  /** Put off until then, ms since 1970. */
+  /** Hidden until this moment, ms since 1970. */
   readonly until?: number;
 }
 
-/** Looks at messages and takes none. For people: it may read all messages of the partner account. */
+/**
+ * Reads messages without receiving them. Only for people's commands, because it may read all messages of the partner
+ * account.
+ */
 export interface WaitingMessages {
-  /** Whether the queue can be looked at; where it cannot (SQS), only parked messages are found. */
+  /** Whether the queue can be inspected; if not (SQS), only parked messages are found. */
   readonly seesQueue: boolean;
-  /** Those of one advert, or of an object of another `feed`, of every generation, oldest first. */
+  /** The messages of one advert, or of an object of another `feed`, in all generations, oldest first. */
   ofAdvert(partnerAccount: string, advertId: string, feed?: FeedName): Promise<readonly WaitingMessage[]>;
 }

@@ -17,19 +17,19 @@ export interface PartnerAccounts {
    * @returns whether it was written; false when another process wrote first
    */
   write(account: PartnerAccount, expected: number): Promise<boolean>;
-  /** Forgets it; no fault if it is not there. */
+  /** Removes the account; no error if it does not exist. */
   remove(name: string): Promise<void>;
 }
 
-/** Changes to an account that may be tried before it counts as contended beyond reason. */
+/** Maximum number of conflicting writes before `changeAccount` gives up. */
 const maxConflicts = 50;
 
 /**
  * Reads the account, applies `change` to it and writes it; starts again from the read when another process wrote in
  * between, so that no stale copy erases a stop or a pause.
  *
- * @param change gives the account as it is to be, or `undefined` to leave it
- * @returns the account as it is now; undefined when there is none
+ * @param change returns the new account, or `undefined` for no change
+ * @returns the account after the change; undefined if there is none
  */
 export async function changeAccount(
   accounts: PartnerAccounts,

@@ -1,7 +1,7 @@
 import type { RefreshOutcome, RefreshRequest } from '../contract/refresh-token.ts';
 
-/** Asks the refresh-token stage to do its work: by Lambda on AWS, by a call elsewhere. */
+/** Requests a refresh from the refresh-token stage: by invoking its Lambda function on AWS, by a function call elsewhere. */
 export interface RefreshRequester {
-  /** Resolves when the stage has ended its try, whatever came of it: the caller reads the token again. */
+  /** Resolves when the stage has finished its attempt, with whatever result: the caller reads the token again. */
   refresh(request: RefreshRequest, options: { readonly deadlineMs: number }): Promise<RefreshOutcome>;
 }

@@ -14,14 +14,14 @@ export type Grant =
 
 export interface ReceivedTokens {
   readonly answer: TokenAnswer;
-  /** Fields that came in a form that cannot be used: `answer` is without them. Default: none. */
+  /** Names of unusable fields, which `answer` does not contain. Default: none. */
   readonly unusable?: readonly (keyof TokenAnswer)[];
   /** By the bridge's clock. */
   readonly sentAt: number;
   readonly receivedAt: number;
-  /** The earlier of the service's clock (its Date header, unless a day off) and `receivedAt`. */
+  /** The earlier of the service's clock (its Date header, unless it is off by a day) and `receivedAt`. */
   readonly serviceTime: number;
-  /** The service's clock as its Date header has it, however far off, in ms since 1970; absent where it sends none. */
+  /** The service's clock by its Date header, even if it is far off, in ms since 1970; absent if there is no such header. */
   readonly claimedTime?: number;
 }
 
@@ -44,7 +44,7 @@ export interface AuthorizeQuery {
   readonly redirectUri?: string;
 }
 
-/** Where the service asks its user for consent. */
+/** The page of the service that asks the user for consent. */
 export interface ConsentPage {
   /** The URL to send the user's browser to. @see partner-api.md §5.3 */
   authorizeUrl(query: AuthorizeQuery): string;

@@ -7,14 +7,17 @@ export interface AccessToken {
   readonly version: string;
 }
 
-/** Access tokens of partner accounts, refreshed when they have run out. A token belongs to one generation of its account. */
+/**
+ * Access tokens of partner accounts, refreshed after they have expired. A token belongs to one generation of its
+ * account.
+ */
 export interface TokenSource {
   /**
-   * @param generation of the cursor or message that the token is for
+   * @param generation generation of the cursor or message for which the token is needed
    * @throws {PartnerError} `generation-over`, `account-stopped`, `account-paused`, `operator-paused`, `paused`, or a passing one
    */
   current(partnerAccount: string, generation: number, deadlineMs: number): Promise<AccessToken>;
-  /** A token other than the one of version `rejected`. Callers side by side share one refresh. @throws as above */
+  /** Returns a token of another version than `rejected`. Concurrent callers share one refresh. @throws as above */
   renewed(
     partnerAccount: string,
     generation: number,
@@ -22,17 +25,18 @@ export interface TokenSource {
     because: Rejection,
     deadlineMs: number,
   ): Promise<AccessToken>;
-  /** For a request with the token of `version`, which may wait long for its turn. To be released when it has ended. */
+  /** For a request with the token of `version` that may wait long for its turn. Release it when the request has ended. */
   guard(partnerAccount: string, generation: number, version: string): TokenGuard;
 }
 
 export interface TokenGuard {
   /**
-   * To be called in the moment the request is sent.
+   * Call this immediately before the request is sent.
    *
-   * @returns undefined: it may be sent now; else it has to wait for this, and to ask again in its next turn
-   * @throws {PartnerError} when the token is not to be used any more: `token-rejected` when another one has taken its
-   * place, `generation-over`, `account-stopped`, `operator-paused`
+   * @returns undefined if the request may be sent now; otherwise a promise for which the request must wait before it
+   * asks again in its next turn
+   * @throws {PartnerError} when the token must not be used any more: `token-rejected` if it was replaced,
+   * `generation-over`, `account-stopped`, `operator-paused`
    */
   beforeSend(): Promise<unknown> | undefined;
   release(): void;

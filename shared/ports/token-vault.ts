@@ -1,10 +1,10 @@
 import type { TokenPair } from '../domain/token-pair.ts';
 
-/** The one place that writes token secrets. */
+/** The only interface that writes token secrets. */
 export interface TokenVault extends TokenReader {
   /** Makes `pair` the current version. @returns the version */
   write(partnerAccount: string, pair: TokenPair): Promise<string>;
-  /** No fault if there is none. */
+  /** No error if there is none. */
   remove(partnerAccount: string): Promise<void>;
 }
 
