@@ -1,4 +1,4 @@
-/** Reads successful answers. One of another shape is a fault, whose message names places, never contents. */
+/** Parses successful answers. An answer of the wrong shape is a fault; its message names places, never contents. */
 import * as v from 'valibot';
 import { checked, ShapeError } from '../contract/checks.ts';
 import type { Feed } from '../contract/feeds.ts';
@@ -14,14 +14,14 @@ import type { Secret } from '../domain/secret.ts';
 import type { ReceivedTokens } from '../ports/token-endpoint.ts';
 import type { Answer } from './http/transport.ts';
 
-/** The list of adverts, each by its ID; assumed, for partner-api.md §4.2 shows neither its paging nor its shape. */
+/** The list of adverts, by ID. Assumed, because partner-api.md §4.2 shows neither its paging nor its shape. */
 const advertList = v.object({ data: v.array(v.unknown()) });
 export type AdvertList = v.InferOutput<typeof advertList>;
 
 /**
  * A page of the feed.
  *
- * @param limit how many entries were asked for: a page may not have more
+ * @param limit number of requested entries; a page must not have more
  * @throws {PartnerError} `transient`, `contract-broken`
  * @see partner-api.md §2.1
  */
@@ -34,9 +34,9 @@ export function pageIn(answer: Answer, what: string, limit: number): FeedPage {
 }
 
 /**
- * The status of an advert or other object, and that object as it was sent.
+ * Parses the status of an advert (or other object), and returns the object as it was sent.
  *
- * @param id the one asked for: a status of another advert must not be taken for its own
+ * @param id the requested ID, because the status of another advert must not be accepted
  * @throws {PartnerError} `transient`, `contract-broken`
  * @see partner-api.md §2.2
  */
@@ -54,26 +54,27 @@ export function advertIn(
   throw broken(what, answer, 'data.id: expected the ID asked for');
 }
 
-/** Beyond 2^53 neighbouring IDs are one JavaScript number: only the digits as they were sent tell them apart. */
+/** Beyond 2^53, adjacent IDs become the same JavaScript number, so the digits are compared as sent. */
 const longIdIn = (answer: Answer): unknown =>
   (exactIds(answer) as { data?: { id?: unknown } } | undefined)?.data?.id;
 
-/** The body with every `id` as it was written. */
+/** Parses the body and keeps the digits of every `id` as sent. */
 function exactIds({ body = '' }: Answer): unknown {
   const digits = (key: string, value: unknown, context?: { readonly source?: string }): unknown =>
     key === 'id' && typeof value === 'number' ? (context?.source ?? value) : value;
   try {
     return JSON.parse(withoutMark(body), digits);
   } catch {
-    // Nested too deeply for a reviver.
+    // The body is nested too deeply for a reviver.
     return undefined;
   }
 }
 
 /**
- * Tokens: an access token, a refresh token or both. A scope that repeats a secret is unusable, for scopes are shown.
+ * Parses a token answer: an access token, a refresh token or both. A scope that repeats a secret is discarded, because
+ * scopes are shown to people.
  *
- * @param secrets those of the request
+ * @param secrets secrets of the request
  * @throws {PartnerError} `transient`, `contract-broken`
  * @see partner-api.md §2.3
  */
@@ -96,10 +97,10 @@ export function tokensIn(
   return { answer: read, unusable: fields.filter((field) => read[field] === undefined && isThere(field)) };
 }
 
-/** A shorter one occurs in any text by chance. */
+/** Shorter secrets occur in any text by chance. */
 const minSecretChars = 4;
 
-/** Whether `text` holds one of the secrets, in any case, also percent-encoded. */
+/** Whether `text` contains one of the secrets, ignoring case and percent-encoding. */
 function repeatsAny(text: string, secrets: readonly string[]): boolean {
   const decoded = text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
     String.fromCharCode(Number(`0x${hex}`)),
@@ -110,14 +111,14 @@ function repeatsAny(text: string, secrets: readonly string[]): boolean {
   );
 }
 
-/** The list of adverts, in its assumed shape. @see partner-api.md §4.2 */
+/** Parses the list of adverts, in its assumed shape. @see partner-api.md §4.2 */
 export function listIn(answer: Answer, what: string): AdvertList {
   const { data } = bodyAs(advertList, answer, what);
   const exact = exactIds(answer) as { data?: readonly unknown[] } | undefined;
   return { data: data.map((entry, index) => idIn(exact?.data?.[index] ?? entry)) };
 }
 
-/** The ID of an entry, which is an advert or an ID; anything else stays as it is, to be counted. */
+/** The ID of an entry, which may be an advert or an ID. Any other value is kept, so that it is counted as malformed. */
 function idIn(entry: unknown): unknown {
   const id = typeof entry === 'object' && entry !== null ? (entry as { id?: unknown }).id : entry;
   if (typeof id === 'string') return id;
@@ -146,7 +147,7 @@ function checkedAs<S extends v.GenericSchema<unknown, unknown>>(
   }
 }
 
-/** Some services begin a body with a byte order mark, which is not JSON. */
+/** Some services send a byte order mark, which is not valid JSON. */
 const withoutMark = (body: string): string => (body.charCodeAt(0) === 0xfeff ? body.slice(1) : body);
 
 function parsed(answer: Answer, what: string): unknown {
@@ -155,7 +156,7 @@ function parsed(answer: Answer, what: string): unknown {
   try {
     return JSON.parse(withoutMark(body));
   } catch {
-    // The parser's message quotes the text, which may hold a token: so no cause.
+    // The parser's error quotes the text, which may contain a token, so it is not passed on as the cause.
     throw new PartnerError('transient', `${what} answered ${status} with something that is not JSON`, {
       status,
     });

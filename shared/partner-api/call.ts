@@ -1,4 +1,7 @@
-/** One call: attempts until the deadline, each with a connection, a slot of the rate budget and a time limit. */
+/**
+ * One call: repeats attempts until the deadline. Each attempt takes a connection and a slot of the rate budget, and has
+ * a time limit.
+ */
 import { type BackoffOptions, backoffMs } from '../domain/backoff.ts';
 import type { Clock } from '../domain/clock.ts';
 import { PartnerError } from '../domain/faults.ts';
@@ -15,23 +18,26 @@ export interface CallerDeps {
   readonly random: () => number;
   readonly concurrency: number;
   readonly attemptTimeoutMs: number;
-  /** The longest wait that the service can ask for. */
+  /** The longest wait that the bridge accepts from the service. */
   readonly maxPauseMs: number;
 }
 
 export interface CallRequest extends Asked {
   readonly wire: WireRequest;
-  /** What the rate limiter knows it by. */
+  /** Name of the requested resource for the rate limiter. */
   readonly resource: string;
   readonly deadlineMs: number;
-  /** Whether a fault may concern the cursor alone, which the next request leaves out: the rate limiter then waits for that. */
+  /**
+   * Whether a fault may be caused only by the cursor. The rate limiter then waits for the result of the next request,
+   * which has no cursor.
+   */
   readonly isUndecided?: (fault: PartnerError) => boolean;
-  /** Called when an attempt has its turn; see the client's options. */
+  /** Called when an attempt has its slot; see the client's options. */
   readonly beforeSend?: (() => Promise<unknown> | undefined) | undefined;
 }
 
 export interface Times {
-  /** When the attempt was sent, and when its answer was complete; by the bridge's clock. */
+  /** When the attempt was sent and when its answer was complete, by the bridge's clock. */
   readonly sentAt: number;
   readonly receivedAt: number;
 }
@@ -43,7 +49,7 @@ export function createCaller(deps: CallerDeps) {
   const outOfTime = ({ what }: CallRequest) =>
     new PartnerError('transient', `${what}: no time left, not sent`);
 
-  /** A turn that cannot be used is given up, so that all others keep to the rate. */
+  /** A slot that cannot be used is lost, so that the rate is never exceeded. */
   async function turnOf({ resource, deadlineMs, endpoint, beforeSend }: CallRequest): Promise<void> {
     for (;;) {
       await rateLimiter.enter(resource, deadlineMs, endpoint === 'token');
@@ -53,7 +59,10 @@ export function createCaller(deps: CallerDeps) {
     }
   }
 
-  /** Waits for its turn and sends. A socket that died while it was idle costs a GET another turn, not an attempt. */
+  /**
+   * Waits for a slot and sends. If the service had closed an idle socket, a GET takes another slot; this does not count
+   * as an attempt.
+   */
   async function exchange(request: CallRequest): Promise<{ answer: Answer; sentAt: number }> {
     for (let secondSocket = false; ; secondSocket = true) {
       await turnOf(request);
@@ -86,16 +95,16 @@ export function createCaller(deps: CallerDeps) {
     const fault = outcome instanceof PartnerError ? outcome : undefined;
     const isUndecided = fault !== undefined && request.isUndecided?.(fault) === true;
     const noted = rateLimiter.answered(request.resource, fault, sentAt, isUndecided);
-    // Before the caller has the answer: a Lambda may be frozen as soon as it has.
+    // This is done before the caller gets the answer, because the Lambda function may be frozen right after that.
     if (noted) await noted;
     if (outcome instanceof PartnerError) throw outcome;
     return outcome;
   }
 
   /**
-   * Makes attempts until one succeeds, the policy allows no more, or the next one would come too late.
+   * Repeats attempts until one succeeds, the retry policy allows no more, or the next one would be too late.
    *
-   * @throws {PartnerError} of the last attempt
+   * @throws {PartnerError} the fault of the last attempt
    */
   return async function call<T>(
     request: CallRequest,
@@ -133,6 +142,9 @@ function judge<T>(
   }
 }
 
-/** No jitter where the service named the time. A millisecond more, for a timer may be early and the pause still hold. */
+/**
+ * No jitter if the service named the time. One millisecond is added, because a timer may fire early while the pause
+ * still lasts.
+ */
 const waitBefore = ({ retryAfterMs }: PartnerError, made: number, backoff: BackoffOptions): number =>
   retryAfterMs === undefined ? backoffMs(made, backoff) : retryAfterMs + 1;

@@ -1,6 +1,6 @@
 /**
- * The partner service, as calls. Each call has a deadline, each of its attempts a time limit; every attempt takes a
- * connection, then its turn in the rate budget, and tells the rate limiter what came of it.
+ * The client of the partner service. Each call has a deadline, and each of its attempts a time limit. Every attempt
+ * takes a connection, then a slot of the rate budget, and reports its result to the rate limiter.
  */
 
 import { checked } from '../contract/checks.ts';
@@ -23,56 +23,56 @@ import type { RateLimiter } from './rate-limit/rate-limiter.ts';
 import { authorizeUrl, createHeaders, feedQuery, objectPath, paths, queryOf, tokenBody } from './requests.ts';
 
 export interface PartnerClientOptions {
-  /** https, or http on loopback; a path in it stands before every path of the service. */
+  /** https, or http on loopback. A path in this URL is the prefix of every path of the service. */
   readonly baseUrl: string;
   /** Language of texts in the answers. @see partner-api.md §9 */
   readonly acceptLanguage?: string;
-  /** Requests at a time, and sockets kept open. Default 10. */
+  /** Maximum number of concurrent requests and open sockets. Default 10. */
   readonly concurrency?: number;
-  /** The rate budget that every request goes through. */
+  /** The rate limiter for all requests. */
   readonly rateLimiter: RateLimiter;
   readonly clock?: Clock;
   readonly random?: () => number;
-  /** Longest wait for one attempt, from connecting to the last byte. Default 10,000. */
+  /** Time limit of one attempt, from connecting to the last byte. Default 10,000. */
   readonly attemptTimeoutMs?: number;
-  /** The longest pause that the service can ask for. Default 3,600. */
+  /** The longest pause that the bridge accepts from the service. Default 3,600. */
   readonly maxPauseSeconds?: number;
-  /** Told once when the service's clock is off by more than a day. */
+  /** Called once if the service's clock is off by more than a day. */
   readonly observer?: Observer;
-  /** Default: HTTP to the base URL. The simulation plays the wire. */
+  /** Default: HTTP to the base URL. The simulation replaces it. */
   readonly transport?: Transport;
 }
 
 export interface CallOptions {
-  /** Milliseconds since 1970: nothing is tried after it. */
+  /** Milliseconds since 1970: no attempt begins after this moment. */
   readonly deadlineMs: number;
-  /** Whose token it is; tells the resources of several partner accounts apart when an address block is suspected. */
+  /** Owner of the token. It distinguishes the resources of partner accounts when an address block is suspected. */
   readonly partnerAccount?: string;
   /**
-   * Called when an attempt has its turn and is about to be sent. When it returns a promise the attempt waits for that, and
-   * for another turn; when it throws, nothing is sent, nor tried again.
+   * Called when an attempt has its slot and is about to be sent. If it returns a promise, the attempt waits for the
+   * promise and then for another slot. If it throws, nothing is sent and the call is not retried.
    */
   readonly beforeSend?: () => Promise<unknown> | undefined;
 }
 
-/** How the advert list is paged: assumed, for §4.2 does not show it. */
+/** Paging of the advert list. Assumed, because §4.2 does not show it. */
 export interface ListQuery {
-  /** Number of the page, from 1; or how many adverts stand before it. */
+  /** The page number, from 1, or the number of adverts before the page. */
   readonly position: number;
-  /** The document's example is 100. */
+  /** Page size; the document's example is 100. */
   readonly limit: number;
-  /** What the parameters are called. Default: `page` and `limit`. */
+  /** Names of the query parameters. Default: `page` and `limit`. */
   readonly positionParameter?: string;
   readonly limitParameter?: string;
 }
 
-/** What the bridge asks of the service. All methods throw {PartnerError}; none depends on `this`. */
+/** The calls that the bridge makes to the service. All methods throw {PartnerError}; none depends on `this`. */
 export interface PartnerClient extends TokenEndpoint, ConsentPage {
-  /** One page of a feed. @see partner-api.md §4.1 */
+  /** Reads one page of a feed. @see partner-api.md §4.1 */
   feedPage(token: Secret, query: FeedQuery, options: CallOptions): Promise<ReceivedPage>;
-  /** The status of one object of a feed. @see partner-api.md §4.3 */
+  /** Reads the status of one object of a feed. @see partner-api.md §4.3 */
   advert(token: Secret, feed: Feed, id: string, options: CallOptions): Promise<ObservedAdvert>;
-  /** Adverts of the user. Paging and shape are assumed. @see partner-api.md §4.2 */
+  /** Reads adverts of the user. Paging and shape are assumed. @see partner-api.md §4.2 */
   adverts(token: Secret, query: ListQuery, options: CallOptions): Promise<AdvertList>;
   /** Closes idle connections. */
   close(): void;
@@ -84,7 +84,7 @@ const maxAnswerBytes = 1_048_576;
 /**
  * Creates a client; no connection is made before the first request.
  *
- * @throws {ShapeError} when the base URL is none
+ * @throws {ShapeError} when the base URL is invalid
  */
 export function createPartnerClient(options: PartnerClientOptions): PartnerClient {
   const { acceptLanguage, concurrency = 10, rateLimiter, attemptTimeoutMs = 10_000 } = options;
@@ -100,7 +100,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   });
   const serviceTimeOf = createServiceClock(options.observer);
 
-  /** A GET under /api/partner; `path` without the query is what faults and the rate limiter call it by. */
+  /** A GET under /api/partner. Faults and the rate limiter use `path` without the query as its name. */
   function get(token: Secret, path: string, query: string, options: CallOptions) {
     const { partnerAccount, deadlineMs, beforeSend } = options;
     const wire = { method: 'GET', path: prefix + path + query, headers: headers.of(token) } as const;
@@ -112,7 +112,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   return {
     async feedPage(token, query, callOptions) {
       const request = get(token, query.feed.path, feedQuery(query), callOptions);
-      // The drain asks again without the cursor, and that answer counts.
+      // The drain repeats the request without the cursor, and that answer counts.
       const isUndecided = query.cursor === undefined ? isForbiddenFeed(query.feed) : mayBeCursorRejection;
       return call(
         { ...request, ...(isUndecided && { isUndecided }) },
@@ -170,7 +170,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   };
 }
 
-/** A 403 of an optional feed says nothing of the address: the adverts' do. */
+/** A 403 of an optional feed is no sign of an address block; a 403 of the adverts is. */
 const isForbiddenFeed = ({ isOptional }: Feed) =>
   isOptional ? ({ code }: PartnerError) => code === 'forbidden' : undefined;
 

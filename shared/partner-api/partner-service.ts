@@ -1,4 +1,4 @@
-/** Puts the client of the partner service together: the one place that does, for functions, commands and the embedded bridge. */
+/** Creates the client of the partner service, for functions, commands and the embedded bridge. */
 import type { BridgeSettings } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import { PartnerError } from '../domain/faults.ts';
@@ -22,11 +22,11 @@ export interface LimitedClientOptions {
   /** The rate budget that all processes of the bridge share. */
   readonly budgetStore: BudgetStore;
   readonly observer: Observer;
-  /** Connections kept open. Default 1. */
+  /** Number of open connections. Default 1. */
   readonly concurrency?: number;
   readonly clock?: Clock;
   readonly random?: () => number;
-  /** Once aborted, no request is begun any more; those on their way end. Default: never. */
+  /** When aborted, no new request begins; requests in flight are completed. Default: never. */
   readonly stopped?: AbortSignal;
 }
 
@@ -36,7 +36,7 @@ export interface PartnerServiceOptions extends LimitedClientOptions {
   readonly requester: RefreshRequester;
 }
 
-/** The client of the partner service behind the bridge's rate limiter, for who brings tokens along. */
+/** Creates the client of the partner service with the bridge's rate limiter, for callers that have their own tokens. */
 export function createLimitedClient(options: LimitedClientOptions): PartnerClient {
   const { baseUrl, settings, budgetStore, observer, concurrency = 1, stopped } = options;
   const edges = { clock: options.clock ?? systemClock, random: options.random ?? Math.random, observer };
@@ -58,10 +58,10 @@ export function createLimitedClient(options: LimitedClientOptions): PartnerClien
 }
 
 /**
- * What reads the partner service for known partner accounts: feeds and adverts, with tokens that are renewed when they
- * have expired. One for each process.
+ * Creates the readers for known partner accounts: feeds and adverts, with tokens that are renewed when they expire. One
+ * per process.
  *
- * @returns also the client, and `accounts`: the rows as this process knows them, to be used in place of those given
+ * @returns also the client, and `accounts`: the cached rows, to use instead of the given port
  */
 export function createPartnerService(options: PartnerServiceOptions) {
   const { tokenReader: reader, requester, clock = systemClock } = options;
@@ -71,7 +71,7 @@ export function createPartnerService(options: PartnerServiceOptions) {
   return { client, accounts, ...createPartnerReaders({ client, tokens }) };
 }
 
-/** So that a service that hangs does not keep a stopped bridge with attempt after attempt. */
+/** Prevents that a hanging service delays the end of a stopped bridge with further attempts. */
 const untilStopped = (rateLimiter: RateLimiter, stopped: AbortSignal): RateLimiter => ({
   answered: (...answer) => rateLimiter.answered(...answer),
   enter: (resource, ...rest) =>

@@ -1,4 +1,4 @@
-/** Calls of the client with the partner account's token, which is renewed where the service rejects it. */
+/** Calls the client with the partner account's token, and renews the token if the service rejects it. */
 
 import { type Feed, feeds } from '../contract/feeds.ts';
 import { PartnerError } from '../domain/faults.ts';
@@ -15,7 +15,10 @@ export interface ReaderOptions {
 }
 
 export interface AdvertLister {
-  /** The IDs of one page of a partner account's adverts, for a backfill. @throws {PartnerError} @see partner-api.md §4.2 */
+  /**
+   * Reads the IDs of one page of a partner account's adverts, for a backfill. @throws {PartnerError} @see
+   * partner-api.md §4.2
+   */
   listAdverts(
     partnerAccount: string,
     query: ListQuery,
@@ -36,9 +39,10 @@ type Send<T> = (token: Secret, options: CallOptions) => Promise<T>;
 type WithToken = <T>(whose: Whose, send: Send<T>, feed?: Feed) => Promise<T>;
 
 /**
- * Sends with the partner account's token; a rejected one is renewed and the request repeated once. A token whose scope is
- * too small is handed back, which stops the partner account, and the request fails: no refresh widens a scope. An optional
- * feed may be refused for reasons of its own, so what it says of a token counts for nothing else.
+ * Sends a request with the partner account's token. A rejected token is renewed and the request is repeated once. If
+ * the scope of the token is too small, it is reported, which stops the partner account, and the request fails, because
+ * a refresh cannot widen a scope. An optional feed may refuse a token for its own reasons, so its refusal has no such
+ * consequences.
  */
 function sendWith(tokens: TokenSource): WithToken {
   return async ({ partnerAccount, generation, deadlineMs }, send, feed) => {
@@ -51,7 +55,7 @@ function sendWith(tokens: TokenSource): WithToken {
         // Planted fault: refused-feed-stops-account
         if (!(fault instanceof PartnerError) || feed?.isOptional) throw fault;
         if (fault.code === 'scope-insufficient') {
-          // This request has failed, whatever comes of handing the token back.
+          // The request has failed, whatever the result of reporting the token.
           await tokens
             .renewed(partnerAccount, generation, version, fault.code, deadlineMs)
             .catch(() => undefined);
@@ -71,7 +75,7 @@ function sendWith(tokens: TokenSource): WithToken {
   };
 }
 
-/** Reads the service for known partner accounts. */
+/** Reads feeds and adverts of known partner accounts. */
 export function createPartnerReaders({ client, tokens }: ReaderOptions): PartnerReaders {
   const withToken = sendWith(tokens);
   return {

@@ -1,4 +1,4 @@
-/** How each request looks on the wire: path, query, headers, body. @see partner-api.md §4, §5.3, §9 */
+/** Builds each request: path, query, headers, body. @see partner-api.md §4, §5.3, §9 */
 
 import { advertIdPattern } from '../contract/checks.ts';
 import type { Feed } from '../contract/feeds.ts';
@@ -17,7 +17,7 @@ export const paths = {
   authorize: '/oauth/authorize/',
 } as const;
 
-/** A query, percent-encoded: a `+` in it would arrive as a space. Fields that are undefined are left out. */
+/** Builds a percent-encoded query, because a plain `+` would arrive as a space. Undefined fields are left out. */
 export function queryOf(fields: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined);
   return `?${given.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`;
@@ -26,7 +26,7 @@ export function queryOf(fields: Readonly<Record<string, string | undefined>>): s
 /**
  * The query of a page of a feed.
  *
- * @throws {PartnerError} `malformed-state` for text that no URL can carry (half a surrogate pair)
+ * @throws {PartnerError} `malformed-state` for text that cannot be encoded in a URL (half a surrogate pair)
  * @see partner-api.md §4.1
  */
 export function feedQuery({ feed, since, cursor, limit }: FeedQuery): string {
@@ -39,7 +39,8 @@ export function feedQuery({ feed, since, cursor, limit }: FeedQuery): string {
 /**
  * Path of one object of a feed.
  *
- * @throws {PartnerError} `invalid-request` for anything but 1 to 20 digits, which could lead to another path
+ * @throws {PartnerError} `invalid-request` unless the ID is 1 to 20 digits, because other text could lead to another
+ * path
  * @see partner-api.md §4.3
  */
 export function objectPath(feed: Feed, id: string): string {
@@ -49,7 +50,7 @@ export function objectPath(feed: Feed, id: string): string {
   return feed.pathOf(id);
 }
 
-/** Body of a token request: the scope goes with the grants that ask for one (§5.3), not with a refresh. */
+/** Body of a token request. A refresh has no scope; the other grants have one (§5.3). */
 export function tokenBody({ clientId, clientSecret }: Application, grant: Grant): string {
   const client = {
     grant_type: grant.type,
@@ -72,7 +73,7 @@ export function tokenBody({ clientId, clientSecret }: Application, grant: Grant)
 }
 
 /**
- * Where the user's browser is sent to authorize the application.
+ * The URL at which the user authorizes the application.
  *
  * @param baseUrl without a slash at its end
  * @see partner-api.md §4.7, §5.3
@@ -90,7 +91,7 @@ export function createHeaders(host: string, acceptLanguage: string | undefined) 
   if (acceptLanguage !== undefined) common.push('Accept-Language', acceptLanguage);
   const kept = new WeakMap<Secret, readonly string[]>();
   return {
-    /** Of a GET with this access token; kept for each token, for they are the same every time. */
+    /** Headers of a GET with this access token; cached per token. */
     of(token: Secret): readonly string[] {
       const known = kept.get(token);
       if (known) return known;
@@ -98,7 +99,7 @@ export function createHeaders(host: string, acceptLanguage: string | undefined) 
       kept.set(token, headers);
       return headers;
     },
-    /** Of a token request, which needs no Authorization (§4.6). */
+    /** Headers of a token request, which needs no Authorization (§4.6). */
     withBody: (body: string): readonly string[] => [
       ...common,
       ...['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body))],

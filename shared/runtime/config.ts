@@ -8,14 +8,17 @@ import {
 } from '../contract/environment.ts';
 import { eventSource } from '../contract/names.ts';
 
-/** What the bridge's metrics and log lines carry as `service`. Known before the rest is checked: what is wrong there is logged. */
+/**
+ * The value of `service` in the bridge's metrics and log lines. It is read before the other settings are checked,
+ * because their faults are logged with it.
+ */
 export const serviceName = (environment: NodeJS.ProcessEnv = process.env): string =>
   environment[environmentKeys.namePrefix] || eventSource;
 
 /**
- * The settings of a function, read once from its environment. Nothing else reads it.
+ * Reads the settings of a function once from its environment. No other code reads the environment.
  *
- * @throws {ShapeError} naming every environment variable that is missing or wrong, all of them at once
+ * @throws {ShapeError} with all missing or invalid environment variables
  */
 export function functionConfig<N extends FunctionName>(
   name: N,

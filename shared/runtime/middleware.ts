@@ -4,20 +4,23 @@ import { redactedError } from '../domain/redaction.ts';
 import { type Telemetry, telemetry } from './observer.ts';
 
 export interface Runtime {
-  /** Milliseconds since 1970: what is not done by then is left to the next run or delivery. */
+  /** Milliseconds since 1970: work that is not done by then is left to the next run or delivery. */
   readonly deadlineMs: number;
 }
 
-/** Left for settling a batch, for log lines and metrics. */
+/** Time reserved for settling a batch and for writing logs and metrics. */
 const marginMs = 3_000;
-/** A function that overruns even its margin is ended this long before Lambda does, so that its log lines and metrics are written. */
+/**
+ * If a function overruns even that margin, it is ended this long before Lambda's timeout, so that its logs and metrics
+ * are still written.
+ */
 const timeoutEarlyInMillis = 250;
 
 /**
- * What surrounds every function: each log line names the request; an error is logged without the event and fails the
- * invocation, redacted both times; metrics are written at the end in any case.
+ * Wraps every function. Each log line contains the request ID. An error is logged without the event and fails the
+ * invocation; both are redacted. Metrics are always written at the end.
  *
- * @param name of the function, in every log line
+ * @param name name of the function, in every log line
  * @see https://middy.js.org/docs/intro/hooks
  */
 export function withRuntime<Event, Result>(
@@ -32,13 +35,13 @@ export function withRuntime<Event, Result>(
         if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
       },
     })
-      // Only this of the context: Powertools' own middleware would also put the function's ARN, name and memory into each
-      // line, a third of what the log of a batch costs.
+      // Only this field of the context is logged: Powertools' own middleware would also add the function's ARN, name
+      // and memory to each line, which is a third of the log costs of a batch.
       .before(({ context }) => {
         logger.resetKeys();
         logger.appendKeys({ function: name, function_request_id: context.awsRequestId });
       })
-      // Lambda logs a thrown error as it is, and returns it to whoever invoked the function.
+      // Lambda logs a thrown error unchanged, and returns it to the caller.
       .onError((request) => {
         request.error = redactedError(request.error);
         logger.error('the invocation failed', { error: request.error });

@@ -6,8 +6,9 @@ import type { Observer } from '../ports/observer.ts';
 import { serviceName } from './config.ts';
 
 /**
- * One logger and one set of metrics a function. Metrics carry one dimension, `service`, the same for all functions of a bridge: so
- * an alarm sees the bridge as a whole, and no other. Those of a feed other than adverts have the dimension `feed` beside it. The log level is POWERTOOLS_LOG_LEVEL.
+ * One logger and one set of metrics per function. All metrics of a bridge have the same dimension `service`, so that an
+ * alarm covers exactly one bridge with all its functions. Metrics of feeds other than adverts also have the dimension
+ * `feed`. The log level is POWERTOOLS_LOG_LEVEL.
  *
  * @see https://docs.aws.amazon.com/powertools/typescript/latest/features/logger/
  */
@@ -19,8 +20,8 @@ export function createTelemetry() {
     warn: (message, fields) => logger.warn(message, fields ?? {}),
     error: (message, fields) => logger.error(message, fields ?? {}),
     count(metric, value, feed = 'adverts') {
-      // A metric costs money for each hour in which it is written: of these a 0 shows that the drain, or the daily audit, runs;
-      // any other metric is emitted only when non-zero.
+      // A metric costs money for each hour in which it is written. For these metrics, a 0 shows that the drain or the
+      // daily audit runs; all other metrics are emitted only when non-zero.
       if (value === 0 && metric !== names.feedLagSeconds && metric !== names.auditDifferences) return;
       const unit = metric === names.feedLagSeconds ? MetricUnit.Seconds : MetricUnit.Count;
       if (feed === 'adverts') metrics.addMetric(metric, unit, value);
@@ -32,6 +33,6 @@ export function createTelemetry() {
 
 export type Telemetry = ReturnType<typeof createTelemetry>;
 
-/** The function's own: a module is loaded once in each. */
+/** One instance per function, because each function loads this module once. */
 export const telemetry = createTelemetry();
 export const { observer } = telemetry;

@@ -18,11 +18,11 @@ const clientOptions = (config: FunctionEnvironment<FunctionName>, table: Table) 
   concurrency: partnerConnections,
 });
 
-/** For a function that brings tokens along. */
+/** For a function that has its own tokens. */
 export const partnerClient = (config: FunctionEnvironment<'refreshToken' | 'connect'>, table: Table) =>
   createLimitedClient(clientOptions(config, table));
 
-/** For drain, fan-out and audit, which ask the refresh-token function for a new token. */
+/** For drain, fan-out and audit, which request new tokens from the refresh-token function. */
 export const partnerService = (config: FunctionEnvironment<'drain' | 'fanOut' | 'audit'>, table: Table) =>
   createPartnerService({
     ...clientOptions(config, table),

@@ -7,19 +7,19 @@ import { cleanText } from './clean-text.ts';
 import { type ErrorBody, readErrorBody } from './error-body.ts';
 import { type Endpoint, knownCodes, rowFor, uncoveredKind } from './fault-table.ts';
 
-/** What a fault may say about the request. */
+/** The parts of the request that a fault's message may contain. */
 export interface Asked {
   /** Method and path without the query, such as `GET /api/partner/adverts/123`. */
   readonly what: string;
   readonly endpoint: Endpoint;
-  /** What the answer may echo, and no message may contain. */
+  /** Secrets that the answer may echo, and that no message may contain. */
   readonly secrets: readonly Secret[];
 }
 
 /**
- * The fault that an answer with a status other than 2xx means.
+ * Returns the fault for an answer with a status other than 2xx.
  *
- * @param maxWaitMs the longest wait that the fault may ask for. Default: what Retry-After may say
+ * @param maxWaitMs the longest wait in the fault. Default: the maximum for Retry-After
  * @see partner-api.md §7
  */
 export function faultOfAnswer(
@@ -44,18 +44,18 @@ export function faultOfAnswer(
   });
 }
 
-/** Where the body says nothing, the header may: `Bearer error="insufficient_scope"` (RFC 6750 §3). */
+/** If the body has no code, the header may have one: `Bearer error="insufficient_scope"` (RFC 6750 §3). */
 function withChallenge(body: ErrorBody, header: string | undefined): ErrorBody {
   if (body.code !== undefined || header === undefined) return body;
   const code = /\berror="([a-z_]{1,64})"/.exec(header)?.[1];
   return code !== undefined && knownCodes.has(code) ? { ...body, code } : body;
 }
 
-/** A code may be an echo, too; one that cleaning would change is left out. */
+/** A code may echo a secret too, so a code that cleaning would change is left out. */
 const harmless = (code: string | undefined, secrets: readonly Secret[]): string | undefined =>
   code !== undefined && cleanText(code, secrets) === code ? code : undefined;
 
-/** The fault that a request without an answer means: always a transient one. */
+/** Returns the fault for a request without an answer, which is always transient. */
 export function faultOfSilence(error: NoAnswerError, { what }: Asked): PartnerError {
   const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
   return new PartnerError('transient', `${what}: ${error.message}${code ? ` (${code})` : ''}`, {
@@ -63,9 +63,9 @@ export function faultOfSilence(error: NoAnswerError, { what }: Asked): PartnerEr
   });
 }
 
-/** Statuses that may mean a rejected cursor: the document does not show which (§4.1 rule 7). */
+/** Statuses that may mean a rejected cursor; the document does not say which one does (§4.1 rule 7). */
 const rejectionStatuses: ReadonlySet<number | undefined> = new Set([400, 403, 404, 409, 410, 422]);
-/** Faults of those statuses whose meaning is known, and is not the cursor. */
+/** Faults with these statuses whose known meaning is not a rejected cursor. */
 const otherMeanings: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'token-rejected',
   'scope-insufficient',
@@ -74,8 +74,8 @@ const otherMeanings: ReadonlySet<FaultKind> = new Set<FaultKind>([
 ]);
 
 /**
- * Whether a fault that met a feed request with a cursor may mean that the cursor was rejected, so that it is worth
- * asking once without it.
+ * Whether the fault of a feed request with a cursor may mean that the cursor was rejected, so that the request should
+ * be repeated once without it.
  *
  * @see partner-api.md §4.1 rule 7
  */

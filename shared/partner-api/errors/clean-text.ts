@@ -1,33 +1,33 @@
-/** Makes the service's text fit for logs and dead letters: it may echo what was sent, and contain anything else. */
+/** Makes the service's text safe for logs and dead letters, because it may echo secrets and contain any characters. */
 
 import { withoutNamedValues, withoutSecrets } from '../../domain/redacted-text.ts';
 import { redacted, type Secret } from '../../domain/secret.ts';
 import { decodedText } from '../../domain/text/decoded-text.ts';
 
 const maxChars = 300;
-/** Much more than is kept: a hostile text must not take long. */
+/** Only this much text is processed, so that a hostile text does not take long. It is much more than is kept. */
 const maxCharsRead = 4_000;
-/** Where the text is longer, the end of what was read is left out: it may be the beginning of a secret. */
+/** If the text is longer, the end of the processed part is dropped too, because it may be the beginning of a secret. */
 const uncertainChars = 64;
 
 /** Control characters and white space of every kind. */
 const gaps = /[\p{Cc}\s]+/gu;
-/** What tokens are made of; hardly any word is as long. */
+/** A run of token characters; hardly any word is this long. */
 const longRun = /[\w.~+/=-]{20,}/g;
 
 const withoutTokens = (text: string): string =>
   text.replace(longRun, (run) => (/\d/.test(run) && /[A-Za-z]/.test(run) ? redacted : run));
 
 /**
- * One line of at most 300 characters, decoded, without the given secrets, however they are written, and without
- * whatever else looks like one. It is cut last, so that no secret is cut to something that is not recognized.
+ * Returns one decoded line of at most 300 characters, without the given secrets in any encoding, and without anything
+ * else that looks like a secret. The text is cut last, because a cut secret would not be recognized.
  *
- * @param secrets those of the request that was answered
+ * @param secrets secrets of the request
  */
 export function cleanText(text: string, secrets: readonly Secret[]): string {
   const plain = decodedText(text.slice(0, maxCharsRead));
   if (plain === undefined) return redacted;
-  // One character may be eighteen when it is decomposed.
+  // Decomposition may expand one character to eighteen.
   const isWhole = Math.max(text.length, plain.length) <= maxCharsRead;
   const known = isWhole ? plain : plain.slice(0, maxCharsRead).slice(0, -uncertainChars);
   const line = known.replace(gaps, ' ').trim();

@@ -1,20 +1,23 @@
-/** Reads the body of an error answer, whatever its shape. Never throws. */
+/** Parses the body of an error answer, of any shape. Never throws. */
 import * as v from 'valibot';
 import { errorBodies, type Problem } from '../../contract/partner-service.ts';
 
 export interface ErrorBody {
   /**
-   * `own`: one of the shapes in which the service tells its errors. `other`: JSON of another kind, plain text.
-   * `html`: a page of whatever stands in front of the service. `none`: empty, or not read.
+   * `own`: one of the service's own error shapes. `other`: other JSON, or plain text. `html`: a page of a proxy in
+   * front of the service. `none`: empty, or not read.
    */
   readonly shape: 'own' | 'other' | 'html' | 'none';
   /** For programs, such as `invalid_token`. */
   readonly code?: string;
-  /** For people, in any language. As it came: clean it before it goes anywhere. */
+  /** Text for people, in any language. Not cleaned yet: clean it before you use it. */
   readonly text?: string;
 }
 
-/** @param knownCodes titles are for people, but some services put the code there: only a known one is taken for it */
+/**
+ * @param knownCodes some services put the code into the title, which is meant for people; a title counts as a code only
+ * if it is one of these
+ */
 export function readErrorBody(body: string | undefined, knownCodes: ReadonlySet<string>): ErrorBody {
   const text = body?.replace(/^\ufeff/, '').trim();
   if (!text) return { shape: 'none' };
@@ -31,7 +34,7 @@ export function readErrorBody(body: string | undefined, knownCodes: ReadonlySet<
   };
 }
 
-/** Fields that are null count as not there: so do many services mean it. */
+/** Null fields count as absent, which is what many services mean. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text, (_key, value) => (value === null ? undefined : value));
@@ -44,7 +47,7 @@ function problemIn(value: unknown): Partial<Problem> | undefined {
   const problem = fit(errorBodies.nested, value)?.data.error ?? fit(errorBodies.problem, value)?.error;
   if (problem) return isEmpty(problem) ? undefined : problem;
   const oauth = fit(errorBodies.oauth, value);
-  // `{"status":404,"error":"Not Found","path":…}` is how web frameworks answer; a code has no spaces.
+  // Web frameworks answer `{"status":404,"error":"Not Found","path":…}`; a real code has no spaces.
   if (oauth) {
     const { error: code, error_description, message } = oauth;
     return isCode(code) ? { code, message: error_description ?? message } : undefined;

@@ -1,11 +1,11 @@
 /**
- * How an answer becomes a fault, as data. The first row that fits decides; rows with codes stand
- * before those with statuses, and human text is never looked at, for it is localised.
+ * The table that maps an error answer to a fault. The first matching row decides. Rows with codes come before rows with
+ * statuses. Human text is never used, because it is localised.
  */
 import type { FaultKind } from '../../domain/faults.ts';
 import type { ErrorBody } from './error-body.ts';
 
-/** Which part of the service answered: the token endpoint uses codes of its own (RFC 6749 §5.2). */
+/** Which part of the service answered: the token endpoint has its own codes (RFC 6749 §5.2). */
 export type Endpoint = 'api' | 'token';
 
 export interface FaultRow {
@@ -49,7 +49,7 @@ export const faultTable: readonly FaultRow[] = [
     statuses: errors,
     codes: ['too_many_requests', 'rate_limit_exceeded', 'rate_limited', 'slow_down'],
   },
-  // Every request meets it alike, so no advert may be dead-lettered for it.
+  // This concerns every request, so no advert may be dead-lettered because of it.
   {
     kind: 'wrong-path',
     statuses: clientErrors,
@@ -64,8 +64,8 @@ export const faultTable: readonly FaultRow[] = [
   // By status.
   { kind: 'wrong-path', statuses: [[300, 399], 405, 407, 426] },
   { kind: 'rate-limited', statuses: [429] },
-  // Without a code that says so, the token endpoint has revoked nothing: at most the application's own credentials are
-  // wrong, which stops no partner account.
+  // Without a specific code, nothing was revoked. At most the application's own credentials are wrong, which must not
+  // stop a partner account.
   { kind: 'client-rejected', endpoint: 'token', statuses: [401] },
   { kind: 'wrong-path', endpoint: 'token', statuses: [404, 410] },
   { kind: 'token-rejected', statuses: [401] },
@@ -73,24 +73,24 @@ export const faultTable: readonly FaultRow[] = [
   { kind: 'not-found', statuses: [404, 410], shapes: own },
   { kind: 'wrong-path', statuses: [404, 410] },
   { kind: 'transient', statuses: [408, 421, 425] },
-  // A page of a proxy or firewall in front of the service, which itself has not seen the request.
+  // A page of a proxy or firewall: the service itself has not seen the request.
   { kind: 'transient', statuses: clientErrors, shapes: ['html'] },
   { kind: 'invalid-request', statuses: [400, 422] },
   { kind: 'request-refused', statuses: clientErrors },
   { kind: 'transient', statuses: [[500, 599]] },
 ];
 
-/** For what no row covers: statuses that HTTP does not have. */
+/** For statuses that no row covers because HTTP does not define them. */
 export const uncoveredKind: FaultKind = 'transient';
 
-/** Every code that a row knows. */
+/** All codes in the table. */
 export const knownCodes: ReadonlySet<string> = new Set([
   ...faultTable.flatMap(({ codes }) => codes ?? []),
   'not_found',
   'advert_not_found',
 ]);
 
-/** The row that decides about an error answer. */
+/** Returns the row that matches an error answer. */
 export function rowFor(endpoint: Endpoint, status: number, { shape, code }: ErrorBody): FaultRow | undefined {
   const lowerCode = code?.toLowerCase();
   return faultTable.find(

@@ -1,19 +1,19 @@
 /**
- * Hands out the connections, first come, first served. A request takes its connection before its slot of the rate budget:
- * the other way round, requests that wait for a connection would leave in a burst when one comes free.
+ * Assigns connections in the order of the requests. A request takes its connection before its slot of the rate budget.
+ * In the reverse order, requests that wait for a connection would be sent in a burst when one becomes free.
  */
 export function createConnections(count: number) {
   let free = count;
   const waiting = new Set<() => void>();
 
   return {
-    /** Takes one if there is one. */
+    /** Takes a free connection, if there is one. */
     take(): boolean {
       if (free === 0) return false;
       free -= 1;
       return true;
     },
-    /** Waits for one, in real time, as the sockets do. @returns false when there was none within `maxMs` */
+    /** Waits for a connection, in real time like the sockets. @returns false if none became free within `maxMs` */
     wait(maxMs: number): Promise<boolean> {
       return new Promise((resolve) => {
         const give = () => {

@@ -1,14 +1,14 @@
 import { believedDate, httpTime } from './service-clock.ts';
 
-/** A day: a longer wait counts as this, so that one mad answer does not stop the bridge for good. */
+/** A day. Longer waits are cut to this, so that one absurd answer does not stop the bridge for ever. */
 const longestMs = 86_400_000;
 
 /**
- * How long `Retry-After` asks to wait, in milliseconds, at most a day.
+ * Parses `Retry-After` to a wait in milliseconds, at most a day.
  *
- * @param date the answer's own `Date`, from which a date in `Retry-After` counts; without one, or where it is more than a
- * day off, `nowMs` does
- * @returns undefined where there is no wait, or none that makes sense: then backoff decides
+ * @param date the answer's `Date`, relative to which a date in `Retry-After` is computed; if it is missing or more than
+ * a day off, `nowMs` is used instead
+ * @returns undefined if the header is missing or invalid; then backoff decides
  * @see https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
  */
 export function retryAfterMs(

@@ -1,18 +1,18 @@
-/** Which faults are retried inside one call. What still fails is retried by the queue, or by the next run. */
+/** Which faults are retried within one call. If the call still fails, the queue or the next run retries. */
 import type { PartnerError } from '../../domain/faults.ts';
 import { NoAnswerError } from './transport.ts';
 
 export interface RetryPolicy {
-  /** In all, the first one included. */
+  /** Total number of attempts, including the first. */
   readonly maxAttempts: number;
-  /** First wait at most; doubles with each attempt, full jitter. */
+  /** Upper limit of the first wait; it doubles with each attempt, with full jitter. */
   readonly baseMs: number;
   readonly capMs: number;
-  /** Whether this fault may be met with another attempt. */
+  /** Whether this fault may be retried. */
   readonly covers: (fault: PartnerError) => boolean;
 }
 
-/** Every transient fault. A GET changes nothing, so it may be sent any number of times. */
+/** Retries every transient fault: a GET changes nothing, so it may be repeated. */
 export const getPolicy: RetryPolicy = {
   maxAttempts: 3,
   baseMs: 250,
@@ -21,9 +21,10 @@ export const getPolicy: RetryPolicy = {
 };
 
 /**
- * Only what never left this machine. A token request whose answer is lost may have used up a one-time code, or rotated
- * the refresh token (partner-api.md §5.3 rule 3 returns the latest one again that day, but only suggests that for the old
- * one). So the refresh-token stage decides, which has recorded its try.
+ * Retries only if no part of the request was sent. A token request whose answer is lost may have used up a one-time
+ * code, or rotated the refresh token. (By partner-api.md §5.3 rule 3 the service returns the latest refresh token again
+ * on the same day, but the rule does not say clearly that the old one still works.) The refresh-token stage, which has
+ * recorded its attempt, decides about a retry.
  */
 export const tokenPolicy: RetryPolicy = {
   ...getPolicy,

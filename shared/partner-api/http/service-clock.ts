@@ -1,28 +1,32 @@
-/** The service's clock, as its `Date` headers show it, as far as the bridge believes them. */
+/** The service's clock according to its `Date` headers, if they are plausible. */
 import type { Observer } from '../../ports/observer.ts';
 
-/** A time zone mistaken for UTC is off by half a day; a clock that is off by more than a day tells nothing. */
+/**
+ * A local time sent as UTC is off by up to half a day, which is accepted; a clock that is off by more than a day is
+ * ignored.
+ */
 const maxOffMs = 86_400_000;
 
 /**
- * Milliseconds since 1970 of a `Date` header, in whole seconds as HTTP has it.
+ * Parses a `Date` header to milliseconds since 1970; its precision is one second.
  *
- * @returns undefined where there is none, it is not a date, or it differs from `nowMs` by more than a day
+ * @returns undefined if there is none, it is not a date, or it differs from `nowMs` by more than a day
  */
 export function believedDate(date: string | undefined, nowMs: number): number | undefined {
   const dateMs = httpTime(date, nowMs);
   return date !== undefined && Math.abs(dateMs - nowMs) <= maxOffMs ? dateMs : undefined;
 }
 
-/** Reads the service's clock. One for each process, for it warns only once of a `Date` that is off. */
+/** Reads the service's clock. Create one per process, because it warns only once about an implausible `Date`. */
 export function createServiceClock(observer?: Observer) {
   let isWarned = false;
 
   /**
-   * The moment, in milliseconds since 1970, from which reading may start so that it misses nothing after this answer:
-   * the earlier of its `Date` and the bridge's own clock. Reading again does no harm, skipping changes does.
+   * Returns a time, in milliseconds since 1970, from which reading can start without missing changes after this answer:
+   * the earlier of its `Date` and the bridge's own clock. Reading some changes twice is harmless; skipping changes is
+   * not.
    *
-   * @param nowMs when the answer arrived, by the bridge's clock; stands alone where `Date` is not believed
+   * @param nowMs when the answer arrived, by the bridge's clock; used alone if `Date` is implausible
    */
   return function serviceTimeOf(date: string | undefined, nowMs: number): number {
     const dateMs = believedDate(date, nowMs);
@@ -39,19 +43,19 @@ export function createServiceClock(observer?: Observer) {
   };
 }
 
-/** What the `Date` header says, however far off, in milliseconds since 1970; undefined where it is none. */
+/** The value of the `Date` header, even if it is far off, in milliseconds since 1970; undefined if it is not a date. */
 export function claimedDate(date: string | undefined): number | undefined {
   const dateMs = httpTime(date, Number.NaN);
   return Number.isNaN(dateMs) ? undefined : dateMs;
 }
 
 /**
- * Milliseconds since 1970 of an HTTP date.
+ * Parses an HTTP date to milliseconds since 1970.
  *
- * @param otherwise returned for text that is none
+ * @param otherwise returned for text that is not an HTTP date
  */
 export function httpTime(text: string | undefined, otherwise: number): number {
-  // Date.parse takes nearly anything for a date, `-5` for one; HTTP's end in GMT.
+  // Date.parse accepts nearly any text, such as `-5`; HTTP dates end in GMT.
   if (text === undefined || !/^[A-Za-z]{3,9},? .*GMT$/.test(text.trim())) return otherwise;
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? otherwise : ms;

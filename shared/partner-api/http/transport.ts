@@ -1,48 +1,48 @@
 /**
- * One HTTP exchange with the partner service: kept-alive sockets, a time limit, a size limit. Every request goes through
- * it, so it makes one promise, one timer and no more objects than it must.
+ * One HTTP exchange with the partner service: kept-alive sockets, a time limit, a size limit. Every request goes
+ * through this code, so it creates only one promise, one timer and as few objects as possible.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
 export interface WireRequest {
   readonly method: 'GET' | 'POST';
-  /** Path and query, percent-encoded, as they go on the wire. */
+  /** Path and query, percent-encoded as sent. */
   readonly path: string;
-  /** Names and values in turn, the host included. */
+  /** Alternating names and values, including the host. */
   readonly headers: readonly string[];
   readonly body?: string;
 }
 
 export interface Answer {
   readonly status: number;
-  /** Node parses the headers only when they are read. */
+  /** A getter, because Node parses the headers only when they are read. */
   readonly head: { readonly headers: IncomingHttpHeaders };
-  /** Empty when there was none; `undefined` when it was larger than the limit and so not read. */
+  /** Empty if there was no body; `undefined` if it was larger than the limit and therefore not read. */
   readonly body: string | undefined;
 }
 
 export interface TransportOptions {
-  /** Scheme, host and port; the rest is ignored. */
+  /** Scheme, host and port are used; the rest is ignored. */
   readonly origin: URL;
-  /** Sockets at most. Each is opened when it is first needed, and kept. */
+  /** Maximum number of sockets. A socket is opened when it is first needed, and kept open. */
   readonly concurrency: number;
   readonly maxAnswerBytes: number;
 }
 
 export interface Transport {
-  /** @throws {NoAnswerError} when there is no whole answer within `timeoutMs` of real time */
+  /** @throws {NoAnswerError} when the answer is not complete within `timeoutMs` of real time */
   send(request: WireRequest, timeoutMs: number): Promise<Answer>;
-  /** Closes the sockets that are free; those in use end with their request. */
+  /** Closes the idle sockets; a socket in use is closed after its request. */
   close(): void;
 }
 
-/** Why there is no whole answer. */
+/** Why there is no complete answer. */
 export type NoAnswer = 'timeout' | 'not-connected' | 'reset' | 'cut-off' | 'not-http';
 
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
   readonly code: NoAnswer;
-  /** The socket had served before, and the service closed it while the request was on its way. */
+  /** The service closed a reused socket while the request was being sent. */
   readonly wasStale: boolean;
 
   constructor(code: NoAnswer, { wasStale = false, cause }: { wasStale?: boolean; cause?: unknown } = {}) {
@@ -60,7 +60,7 @@ const texts: Readonly<Record<NoAnswer, string>> = {
   'not-http': 'the answer was not HTTP',
 };
 
-/** Codes of a connection that was not made: nothing of the request has left the machine. */
+/** Error codes of a connection that failed: no part of the request was sent. */
 const connectCodes: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -71,11 +71,11 @@ const connectCodes: ReadonlySet<unknown> = new Set([
 
 /** Creates the transport; no connection is made yet. */
 export function createTransport({ origin, concurrency, maxAnswerBytes }: TransportOptions): Transport {
-  // An `import` of node:http would read all that it exports, also WebSocket, for which Node loads its own copy of undici:
-  // 16 ms and 9 MB.
+  // An `import` of node:http reads all its exports, including WebSocket, for which Node loads its own copy of undici
+  // (16 ms and 9 MB).
   const scheme = process.getBuiltinModule(origin.protocol === 'https:' ? 'node:https' : 'node:http');
   const agent = new scheme.Agent({ keepAlive: true, maxSockets: concurrency, maxFreeSockets: concurrency });
-  // There is one origin: Node need not build a name from thirty options four times a request.
+  // There is only one origin, so Node need not build a pool name from thirty options four times per request.
   agent.getName = () => origin.host;
   const host = origin.hostname.replace(/^\[|\]$/g, '');
   const { port } = origin;
@@ -84,8 +84,8 @@ export function createTransport({ origin, concurrency, maxAnswerBytes }: Transpo
     return new Promise((resolve, reject) => {
       const { method, path, headers, body } = wire;
       const request = scheme.request({
-        // A POST cannot be repeated, so it takes no socket that may have died while it was idle (in a frozen Lambda most
-        // have).
+        // A POST cannot be repeated, so it does not use an idle socket, which the service may have closed (likely after
+        // a Lambda freeze).
         agent: method === 'POST' ? false : agent,
         host,
         port,
@@ -118,13 +118,13 @@ export function createTransport({ origin, concurrency, maxAnswerBytes }: Transpo
   return { send, close: () => agent.destroy() };
 }
 
-/** Reads to the end, so that the socket can serve again; gives up beyond the limit. Calls `done` once. */
+/** Reads the body to its end, so that the socket can be reused; stops beyond the limit. Calls `done` once. */
 function readBody(
   incoming: IncomingMessage,
   maxBytes: number,
   done: (text: string | undefined, error?: Error) => void,
 ): void {
-  // Nearly every answer is one chunk.
+  // Fast path: nearly every answer is a single chunk.
   let first: Buffer | undefined;
   let rest: Buffer[] | undefined;
   let bytes = 0;
@@ -144,7 +144,7 @@ function readBody(
 
 function noAnswer(error: NodeJS.ErrnoException, hadHead: boolean, reused: boolean): NoAnswerError {
   const { code } = error;
-  // Node puts the raw bytes of the answer into this error, perhaps a token: so it is not kept as the cause.
+  // Node puts the raw bytes of the answer, which may contain a token, into this error, so it is not kept as the cause.
   if (code?.startsWith('HPE_')) return new NoAnswerError('not-http');
   if (connectCodes.has(code)) return new NoAnswerError('not-connected', { cause: error });
   if (hadHead) return new NoAnswerError('cut-off', { cause: error });

@@ -8,27 +8,27 @@ interface OwnPause {
 }
 
 /**
- * A pause that another function found out is known here after this, even while there are reserved slots: costs a read of
- * the store where requests wait longer for their slots.
+ * Maximum time until this process learns of a pause that another function has met, even while it has reserved slots. If
+ * requests wait longer than this for their slots, it costs a read of the store.
  */
 const viewMaxAgeMs = 1_000;
 
-/** What this process knows of the shared budget: from its last look at the store, and from the answers it had itself. */
+/** This process's knowledge of the shared budget: from its last read of the store, and from its own answers. */
 export class BudgetView {
-  /** Nobody sends before this; 0 when nothing was asked for. */
+  /** No request is sent before this moment; 0 without a pause. */
   pausedUntilMs = 0;
-  /** The circuit breaker is open, or no trial has succeeded since. */
+  /** The circuit breaker is open, or no trial has succeeded yet. */
   circuit = false;
   circuitSinceMs = 0;
   suspect: string | undefined;
   operatorPause: OperatorPause | undefined;
   suspectSinceMs = 0;
-  /** No slot before this is free any more. */
+  /** All slots before this moment are taken. */
   nextSlotMs = 0;
-  /** When the store was last looked at. */
+  /** When the store was last read. */
   seenAtMs = 0;
   readonly #clock: Clock;
-  /** Pauses that this process found out, and the store may not know of. */
+  /** Pauses that this process has met and that the store may not contain yet. */
   readonly #untold = new Set<OwnPause>();
   #toldAtMs = 0;
 
@@ -36,15 +36,17 @@ export class BudgetView {
     this.#clock = clock;
   }
 
-  /** Whether the store was looked at lately enough to go by. */
+  /** Whether the last read of the store is recent enough. */
   isFresh(now: number): boolean {
     return now - this.seenAtMs <= viewMaxAgeMs;
   }
 
   /**
-   * Notes a pause that this process found out: it holds until the store, asked after it was told, says otherwise.
+   * Records a pause that this process has met. It stays in force until a read of the store, made after the pause was
+   * stored, shows otherwise.
    *
-   * @returns to be called with whether the store could be told; where it could not, the pause holds to its end
+   * @returns a function to call with the result of storing the pause; if storing failed, the pause stays in force until
+   * its end
    */
   noteOwnPause(untilMs: number): (isTold: boolean) => void {
     this.pausedUntilMs = Math.max(this.pausedUntilMs, untilMs);
@@ -53,21 +55,21 @@ export class BudgetView {
     return (isTold) => {
       own.hasFailed = !isTold;
       if (!isTold) return;
-      // The store keeps the longest pause, so it knows shorter ones with this one.
+      // The store keeps the longest pause, which covers all shorter ones.
       for (const earlier of [...this.#untold]) if (earlier.untilMs <= untilMs) this.#untold.delete(earlier);
       this.#toldAtMs = this.#clock.now();
     };
   }
 
-  /** End of the longest pause that the store could not be told of; 0 when it knows all that is known here. */
+  /** End of the longest pause that could not be stored; 0 if the store knows all pauses. */
   untoldUntilMs(): number {
     return latestOf([...this.#untold].filter(({ hasFailed }) => hasFailed));
   }
 
   /**
-   * Takes over the store's state, also that a pause has been ended early.
+   * Takes over the store's state, including an early end of a pause.
    *
-   * @param askedAtMs when the store was asked. Default: it may not know yet what this process found out
+   * @param askedAtMs when the read began. Default: the state may not contain this process's own pauses yet
    */
   update(state: BudgetState, askedAtMs = 0): void {
     const { pausedUntilMs, pauseReason, suspect, nextSlotMs, operatorPause } = state;

@@ -16,12 +16,12 @@ export interface FeedbackDeps {
   readonly observer?: Observer;
 }
 
-/** For a 429 without Retry-After: a second at first, doubled by each one that comes after the pause, a minute at most. */
+/** Pause after a 429 without Retry-After: one second, doubled for each 429 that follows the pause, at most a minute. */
 const rateLimitedBackoff = { baseMs: 1_000, capMs: 60_000 };
 
 /**
- * Faults that the service itself has found, so the address is not blocked. Not among them: what a block, a proxy or a
- * broken service answers.
+ * Faults that only the service itself can report, so the address is not blocked. The list does not contain faults that
+ * a block, a proxy or a broken service may cause.
  */
 const judgedByService: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'token-rejected',
@@ -34,10 +34,13 @@ const judgedByService: ReadonlySet<FaultKind> = new Set<FaultKind>([
   'scope-refused',
 ]);
 
-/** What an answer means for all of the bridge: a pause that the service asks for, or a circuit breaker against an address block. */
+/**
+ * Applies an answer to the whole bridge: a pause that the service asks for, or the circuit breaker against an address
+ * block.
+ */
 export class Feedback {
   readonly #deps: FeedbackDeps;
-  /** 429 in a row that named no time. */
+  /** Number of consecutive 429 answers without a time. */
   #rateLimitedInARow = 0;
   #pausedAtMs = 0;
   #lastSuspicion: Promise<void> = Promise.resolve();
@@ -47,10 +50,11 @@ export class Feedback {
   }
 
   /**
-   * Takes note of an answer.
+   * Evaluates an answer.
    *
    * @param startedAtMs when its request was sent
-   * @returns undefined when other processes need not know of it, as nearly always; else resolves when they can
+   * @returns undefined if other processes need not know the result, which is nearly always so; otherwise a promise that
+   * resolves when they can see it
    */
   answered(
     resource: string,
@@ -93,7 +97,7 @@ export class Feedback {
       }
       return this.#pause(clock.now() + retryAfterMs, 'rate-limited');
     }
-    // Requests that were on their way when the pause began say nothing new.
+    // Requests that were in flight when the pause began give no new information.
     if (startedAtMs < this.#pausedAtMs) return undefined;
     this.#rateLimitedInARow += 1;
     const maxMs = backoffMs(this.#rateLimitedInARow, { ...rateLimitedBackoff, random: () => 1 });
@@ -102,10 +106,11 @@ export class Feedback {
 
   #forbidden(resource: string, startedAtMs: number): Promise<void> | undefined {
     const { view, store } = this.#deps;
-    // The trial failed; or the request was on its way when the circuit breaker opened, and says nothing new.
+    // Either the trial failed, or the request was in flight when the circuit breaker opened and gives no new
+    // information.
     if (view.circuit) return startedAtMs >= view.circuitSinceMs ? this.#openCircuit(resource) : undefined;
     if (view.suspect === resource) return undefined;
-    // One after the other, so that the second of two at the same time knows of the first.
+    // In sequence, so that the second of two simultaneous answers sees the first.
     this.#lastSuspicion = this.#lastSuspicion.then(async () => {
       if (view.circuit || view.suspect === resource) return;
       await this.#told(
@@ -138,14 +143,14 @@ export class Feedback {
     const untoldMs = view.untoldUntilMs();
     if (untilMs <= view.pausedUntilMs && reason === 'rate-limited' && untoldMs <= clock.now())
       return undefined;
-    // An earlier pause may not have come to the store.
+    // An earlier pause may not have been stored.
     const longestMs = Math.max(untilMs, untoldMs);
     const note = view.noteOwnPause(longestMs);
     // Planted fault: pause-not-shared
     return this.#told(store.pause(longestMs, reason), note);
   }
 
-  /** Where the store cannot be told of a pause, it holds in this process all the same. */
+  /** If a pause cannot be stored, it still applies in this process. */
   #told(telling: Promise<unknown>, note?: (isTold: boolean) => void): Promise<void> {
     return telling.then(
       () => note?.(true),

@@ -1,4 +1,4 @@
-/** Why a request was not let in, as faults. */
+/** Faults that say why the rate limiter refused a request. */
 import { asPartnerError, PartnerError } from '../../domain/faults.ts';
 
 const paused = (resource: string, waitMs: number, why: string) =>

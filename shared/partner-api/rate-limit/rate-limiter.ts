@@ -1,4 +1,4 @@
-/** Has each request wait for its slot of the shared rate budget: see slot-supply.ts for how the rate is kept. */
+/** Lets each request wait for its slot of the shared rate budget; slot-supply.ts explains how the rate is kept. */
 import { type Clock, systemClock } from '../../domain/clock.ts';
 import type { PartnerError } from '../../domain/faults.ts';
 import { operatorPausedFault, operatorPauseOf } from '../../domain/operator-pause.ts';
@@ -12,34 +12,35 @@ import { SlotTimer } from './slot-timer.ts';
 
 export interface RateLimiterOptions {
   readonly store: BudgetStore;
-  /** Of the whole bridge. */
+  /** Request rate of the whole bridge. */
   readonly maxRequestsPerSecond: number;
-  /** How long the circuit breaker stays open: nothing is sent when the service blocks this address. */
+  /** How long the circuit breaker stays open after the service has blocked this address; nothing is sent meanwhile. */
   readonly circuitSeconds: number;
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly observer?: Observer;
-  /** How long all other requests wait for the outcome of a trial. Default 30,000. */
+  /** How long all other requests wait for the result of a trial. Default 30,000. */
   readonly trialMs?: number;
 }
 
 export interface RateLimiter {
   /**
-   * Resolves when the request may start, which it then has to at once.
+   * Resolves when the request may start; the caller must then send it at once.
    *
-   * @param isForTokens it asks for tokens, which are kept alive while an operator's pause holds back all else. Default false
+   * @param isForTokens whether this is a token request, which is sent even during an operator's pause. Default false
    * @throws {PartnerError} `paused`, with `retryAfterMs`: the service asked for a pause, or there is no slot before
    * `deadlineMs`; `operator-paused`: an operator has paused the whole bridge; `transient` when the store cannot be reached
    */
   enter(resource: string, deadlineMs: number, isForTokens?: boolean): Promise<void>;
   /**
-   * Takes note of how the service answered. What it asks for holds for the whole bridge.
+   * Evaluates the service's answer. A pause that it asks for applies to the whole bridge.
    *
-   * @param fault none: it answered well
+   * @param fault undefined after a success
    * @param startedAtMs when the request was sent
-   * @param isUndecided the fault may be about the request's cursor alone: it says nothing about the address, and the
-   * request without the cursor, which the caller sends next under the same name, decides. Default false
-   * @returns undefined when other processes need not know of it; else resolves when they can
+   * @param isUndecided the fault may be caused only by the request's cursor and says nothing about the address. The
+   * caller then sends a request with the same name without the cursor, and that one decides. Default false
+   * @returns undefined if other processes need not know the result; otherwise a promise that resolves when they can see
+   * it
    */
   answered(
     resource: string,
@@ -57,7 +58,7 @@ interface Waiter {
   readonly refuse: (fault: PartnerError) => void;
 }
 
-/** Creates the rate limiter; one for each process and budget. */
+/** Creates the rate limiter; one per process and budget. */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   return new SharedRateLimiter(options);
 }
@@ -70,11 +71,11 @@ class SharedRateLimiter implements RateLimiter {
   readonly #timer: SlotTimer;
   readonly #feedback: Feedback;
   readonly #waiters: Waiter[] = [];
-  /** One for all that start at once: nearly every request does. */
+  /** Shared by all requests that start immediately, which is nearly every request. */
   readonly #started = Promise.resolve();
   #isServing = false;
   #isAsking = false;
-  /** Resource of a trial whose answer has decided nothing: the next request for it does. */
+  /** Resource of a trial whose answer was undecided: the next request for it decides. */
   #undecidedTrial: string | undefined;
 
   constructor(options: RateLimiterOptions) {
@@ -104,7 +105,7 @@ class SharedRateLimiter implements RateLimiter {
       this.#waiters.push({ resource, deadlineMs, isForTokens, start, refuse });
       if (this.#isServing) return;
       this.#isServing = true;
-      // Not yet: requests that come in this turn share the reservation.
+      // Deferred, so that all requests of this turn of the event loop share one reservation.
       queueMicrotask(() => this.#serve());
     });
   }
@@ -120,7 +121,7 @@ class SharedRateLimiter implements RateLimiter {
     return this.#view.isFresh(now) && this.#slots.takeNow(now);
   }
 
-  /** Starts requests whose slot has come, refuses those whose deadline is too near, and gets slots for the others. */
+  /** Starts requests whose slot has come, refuses requests whose deadline is too near, and reserves slots for the others. */
   #serve(): void {
     const now = this.#clock.now();
     this.#isServing = false;
@@ -128,7 +129,7 @@ class SharedRateLimiter implements RateLimiter {
     const isPaused = this.#view.pausedUntilMs > now;
     const holdsBack =
       operatorPauseOf(this.#view, now) && this.#waiters.some(({ isForTokens }) => !isForTokens);
-    // The pause may have been ended early.
+    // An operator may have ended the pause early.
     if ((isPaused || holdsBack) && this.#waiters.length > 0 && !isFresh) {
       this.#look();
       return;
@@ -139,7 +140,7 @@ class SharedRateLimiter implements RateLimiter {
       return;
     }
     this.#slots.dropLate(now);
-    // A waiter that cannot have a slot before its deadline takes none from those that can.
+    // A request that cannot get a slot before its deadline must not take one from the others.
     this.#refuse(({ resource, deadlineMs }, place) => {
       const slotMs = this.#slots.at(place, now);
       return slotMs > deadlineMs ? noSlotFault(resource, slotMs - now) : undefined;
@@ -155,7 +156,7 @@ class SharedRateLimiter implements RateLimiter {
     if (this.#waiters.length > 0 && next !== undefined) this.#timer.set(next, now);
   }
 
-  /** Refuses those that wait in vain; the others keep their order. */
+  /** Refuses requests that wait in vain; the others keep their order. */
   #refuse(faultOf: (waiter: Waiter, place: number) => PartnerError | undefined): void {
     for (const waiter of this.#waiters.splice(0)) {
       const fault = faultOf(waiter, this.#waiters.length);
@@ -164,7 +165,7 @@ class SharedRateLimiter implements RateLimiter {
     }
   }
 
-  /** An operator has paused the bridge: requests for tokens alone go on waiting for their turn. */
+  /** During an operator's pause, only token requests continue to wait for their slots. */
   #refuseHeldBack(now: number): void {
     const pause = operatorPauseOf(this.#view, now);
     if (!pause) return;
@@ -185,7 +186,7 @@ class SharedRateLimiter implements RateLimiter {
     });
   }
 
-  /** Asks the store, one question at a time. When it fails, all requests that wait are refused. */
+  /** Calls the store, one call at a time. If a call fails, all waiting requests are refused. */
   async #ask(question: (now: number) => Promise<void>): Promise<void> {
     if (this.#isAsking) return;
     this.#isAsking = true;
@@ -200,14 +201,14 @@ class SharedRateLimiter implements RateLimiter {
     this.#serve();
   }
 
-  /** The store lets one request through as a trial after the circuit breaker's pause; all others wait for its outcome. */
+  /** After the circuit breaker's pause, the store gives a slot to one request as a trial; all others wait for its result. */
   #startTrial(slotMs: number): void {
     this.#refuseHeldBack(this.#clock.now());
     const trial = this.#waiters.shift();
     if (trial) void this.#sleepUntil(slotMs).then(trial.start);
   }
 
-  /** The second request of a trial is let through as the first one was, while all others go on waiting. */
+  /** The second request of a trial gets a slot like the first one, while all others continue to wait. */
   async #followTrial(resource: string, deadlineMs: number): Promise<void> {
     this.#undecidedTrial = undefined;
     const { granted, firstSlotMs } = await this.#slots

@@ -3,7 +3,10 @@ interface Run {
   left: number;
 }
 
-/** Slots that were reserved and not used yet, oldest first; kept as runs, for at high rates they come by the thousand. */
+/**
+ * Reserved slots that are not used yet, oldest first. They are stored as runs, because at high rates there are
+ * thousands.
+ */
 export class ReservedSlots {
   readonly #intervalMs: number;
   readonly #runs: Run[] = [];
@@ -28,7 +31,7 @@ export class ReservedSlots {
     this.#count += granted;
   }
 
-  /** The slot that `place` others come before; undefined when there are not so many. */
+  /** The slot after `place` others; undefined if there are fewer. */
   at(place: number): number | undefined {
     let before = place;
     for (const { firstMs, left } of this.#runs) {
@@ -44,7 +47,7 @@ export class ReservedSlots {
     if (run) this.#shorten(run, 1);
   }
 
-  /** Gives up the slots before `ms`. */
+  /** Discards the slots before `ms`. */
   dropBefore(ms: number): void {
     for (let run = this.#runs[0]; run && run.firstMs < ms; run = this.#runs[0]) {
       this.#shorten(run, Math.min(run.left, Math.ceil((ms - run.firstMs) / this.#intervalMs)));

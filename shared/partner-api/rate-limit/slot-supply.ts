@@ -1,7 +1,8 @@
 /**
- * Slots are reserved in the store, in one step for all requests that wait, and used within a few milliseconds or not at
- * all. With slots 5 % further apart than the rate demands, no window of a second holds more starts than the rate,
- * whichever function they come from: a slot used up to `lateMs` late needs `1000 + lateMs + earlyMs < 1000 * spread`.
+ * Reserves slots in the store, in one step for all waiting requests. A slot is used within a few milliseconds of its
+ * time, or lost. Slots are 5 % further apart than the rate requires, so that no window of one second contains more
+ * requests than the rate, from whichever functions they come. For slots used up to `lateMs` late, this requires `1000 +
+ * lateMs + earlyMs < 1000 * spread`.
  */
 import type { Clock } from '../../domain/clock.ts';
 import type { Reservation } from '../../domain/rate-budget.ts';
@@ -13,27 +14,27 @@ export interface SlotSupplyDeps {
   readonly store: BudgetStore;
   readonly view: BudgetView;
   readonly clock: Clock;
-  /** Of the whole bridge. */
+  /** Request rate of the whole bridge. */
   readonly maxRequestsPerSecond: number;
-  /** How long all other requests wait for the outcome of a trial. */
+  /** How long all other requests wait for the result of a trial. */
   readonly trialMs: number;
 }
 
 const spread = 1.05;
-/** Leaves some 9 ms by which the network may bring requests closer together. */
+/** Leaves about 9 ms for network delays that bring requests closer together. */
 const lateMs = 40;
-/** Timers are no finer. */
+/** The resolution of timers. */
 export const earlyMs = 1;
-/** A store that takes longer is stalled, which says nothing about the next time. */
+/** A longer delay means that the store was stalled, which does not predict the next delay. */
 const maxStoreMs = 1_000;
 
-/** The slots that this process has reserved, and how it gets more. */
+/** The reserved slots of this process, and the reservation of more. */
 export class SlotSupply {
   readonly #deps: SlotSupplyDeps;
   readonly #intervalMs: number;
   readonly #reserved: ReservedSlots;
   #usedSinceReserving = 0;
-  /** How long the store took last time. Slots are asked for from then on, or they would be late at once. */
+  /** Duration of the last store call. Slots are reserved from that much later on; otherwise they would already be late. */
   #storeMs = 0;
 
   constructor(deps: SlotSupplyDeps) {
@@ -55,7 +56,7 @@ export class SlotSupply {
     this.#reserved.dropBefore(now - lateMs);
   }
 
-  /** Uses a slot that has come. @returns whether there is one */
+  /** Uses a slot whose time has come. @returns whether there was one */
   takeNow(now: number): boolean {
     this.dropLate(now);
     const slot = this.#reserved.first;
@@ -65,20 +66,20 @@ export class SlotSupply {
     return true;
   }
 
-  /** When a request that `place` others wait before can start at the earliest. */
+  /** The earliest start of a request that has `place` others before it. */
   at(place: number, now: number): number {
     const afterReserved = (place - this.#reserved.count) * this.#intervalMs;
     return this.#reserved.at(place) ?? Math.max(this.#deps.view.nextSlotMs, now) + afterReserved;
   }
 
-  /** Whether more are to be reserved before anybody has to wait for the store. */
+  /** Whether to reserve more slots now, so that no request has to wait for the store. */
   isLow(now: number): boolean {
     return this.#reserved.count < this.#usedSinceReserving / 2 && this.#ahead(now) > 0;
   }
 
   /**
-   * Reserves slots for so many requests that wait. A trial, which the store lets through after the circuit breaker's pause, is
-   * not added: it is for one request alone.
+   * Reserves slots for the given number of waiting requests. The slot of a trial (after the circuit breaker's pause) is
+   * not added to the supply, because it is for one request only.
    */
   async reserve(waiting: number, now: number): Promise<Reservation & { readonly isTrial: boolean }> {
     const count = Math.max(1, waiting - this.#reserved.count + this.#ahead(now));
@@ -105,8 +106,8 @@ export class SlotSupply {
   }
 
   /**
-   * How many slots to reserve for requests that have not come yet: at high rates none should wait for the store. None
-   * where slots are scarce, for one that is not used within `lateMs` is lost.
+   * Number of slots to reserve for future requests, so that at high rates no request waits for the store. Zero if slots
+   * are scarce, because a slot that is not used within `lateMs` is lost.
    */
   #ahead(now: number): number {
     const mostAhead = Math.floor(lateMs / this.#intervalMs);

@@ -1,15 +1,15 @@
 import type { Clock } from '../../domain/clock.ts';
 import { earlyMs } from './slot-supply.ts';
 
-/** A timer that is later than this was stalled, which says nothing about the next one. */
+/** A longer delay means that the process was stalled, which does not predict the next delay. */
 const maxLagMs = 500;
 
-/** Calls `wake` when a slot comes. */
+/** Calls `wake` at the time of a slot. */
 export class SlotTimer {
   readonly #clock: Clock;
   readonly #wake: () => void;
   #isSet = false;
-  /** How late the last timer was. */
+  /** Delay of the last timer. */
   #lagMs = 0;
 
   constructor(clock: Clock, wake: () => void) {
@@ -17,11 +17,12 @@ export class SlotTimer {
     this.#wake = wake;
   }
 
-  /** Does nothing while it is set already. */
+  /** Does nothing if the timer is already set. */
   set(slotMs: number, now: number): void {
     if (this.#isSet) return;
     this.#isSet = true;
-    // On a busy machine every timer is late: it is set earlier by as much, or each slot would be missed.
+    // On a busy machine every timer is late, so it is set earlier by the last delay; otherwise each slot would be
+    // missed.
     const sleepMs = Math.max(earlyMs, slotMs - now - this.#lagMs);
     void this.#clock.sleep(sleepMs).then(() => {
       this.#isSet = false;

@@ -4,20 +4,20 @@ import { PartnerError } from '../../domain/faults.ts';
 import type { PartnerAccount } from '../../domain/partner-account.ts';
 import type { PartnerAccounts } from '../../ports/partner-accounts.ts';
 
-/** How old the row may be that a request to the partner service relies on. Counts from before the row was asked for. */
+/** Maximum age of the row when a request is sent to the partner service. The age counts from the start of the read. */
 export const viewMaxAgeMs = 5_000;
-/** How old the row may be for a request that is yet to come: it may have to wait for its turn. */
+/** Maximum age of the row for a request that may still have to wait for its slot. */
 const takenMaxAgeMs = 3_000;
-/** While requests wait for their turn the row is read again this long after it was read last. */
+/** While requests wait for their slots, the row is read again at this interval. */
 const readAgainMs = 4_000;
-/** After a reading that failed. */
+/** The interval after a failed read. */
 const retryMs = 500;
-/** A reading that takes longer than a view lasts is no use; it is tried once more. */
+/** A read that takes longer than this is useless, because the view would be too old; it is tried once more. */
 const maxReads = 2;
 
 export interface AccountView {
   readonly account: PartnerAccount | undefined;
-  /** When the reading began. */
+  /** When the read began. */
   readonly askedAt: number;
 }
 
@@ -27,9 +27,9 @@ interface Watch {
 }
 
 /**
- * Rows of partner accounts as one process knows them, to be used in place of the port that it reads. Whatever is read
- * through it, for whichever purpose, is remembered for a few seconds: so the token source finds the row that drain or
- * fan-out have just read, and seldom reads it itself. One for each process.
+ * A cache of partner accounts' rows for one process, which replaces the port that it reads. Every row read through it
+ * is remembered for a few seconds, so the token source usually finds the row that drain or fan-out have just read.
+ * Create one per process.
  */
 export class ViewedAccounts implements PartnerAccounts {
   readonly #accounts: PartnerAccounts;
@@ -68,10 +68,10 @@ export class ViewedAccounts implements PartnerAccounts {
   }
 
   /**
-   * The row as it stood at most three seconds ago, and in `generation` if it has come to that by now: a view of
-   * another generation is not believed, for it may be older than the caller. Callers side by side share one reading.
+   * Returns the row, at most three seconds old. A cached row of another generation than `generation` is read again,
+   * because it may be older than the caller's data. Concurrent callers share one read.
    *
-   * @throws {PartnerError} `transient` when the row cannot be read in time; what the adapter throws
+   * @throws {PartnerError} `transient` when the row cannot be read in time; also errors of the adapter
    */
   async view(name: string, generation: number): Promise<PartnerAccount | undefined> {
     const known = this.#views.get(name);
@@ -85,13 +85,13 @@ export class ViewedAccounts implements PartnerAccounts {
     return this.#readShared(name);
   }
 
-  /** The row as it stood at most {@link viewMaxAgeMs} ago, without waiting for it; undefined when none is known. */
+  /** Returns the cached row, at most {@link viewMaxAgeMs} old, without reading; undefined if there is none. */
   seen(name: string): AccountView | undefined {
     const known = this.#views.get(name);
     return known && this.#isFresh(known) ? known : undefined;
   }
 
-  /** Keeps what {@link seen} tells from growing too old, until the function that it returns is called. */
+  /** Refreshes the row that {@link seen} returns regularly, until the returned function is called. */
   keepInView(name: string): () => void {
     const watch = this.#watches.get(name) ?? { users: 0, ended: new AbortController() };
     watch.users += 1;
@@ -114,7 +114,7 @@ export class ViewedAccounts implements PartnerAccounts {
       const dueAt = known && this.#isFresh(known) ? known.askedAt + readAgainMs : now + retryMs;
       await this.#clock.sleep(Math.max(0, dueAt - now), signal);
       if (signal.aborted) return;
-      // Where it cannot be read: whoever relies on it finds it too old.
+      // If the read fails, the row becomes too old, and its users notice that.
       if (this.#views.get(name) === known) await this.#readShared(name).catch(() => undefined);
     }
   }

@@ -7,7 +7,7 @@ export interface CachedToken extends AccessToken {
   readonly expiresAt: number;
 }
 
-/** Access tokens as this process read them last. The secret is read once for each version. */
+/** Caches access tokens in this process. The secret is read once for each version. */
 export class TokenCache {
   readonly #reader: TokenReader;
   readonly #known = new Map<string, CachedToken>();
@@ -17,16 +17,16 @@ export class TokenCache {
     this.#reader = reader;
   }
 
-  /** What was read last, whichever version that is. */
+  /** The last token that was read, of whatever version. */
   known(name: string): CachedToken | undefined {
     return this.#known.get(name);
   }
 
   /**
-   * The token of `version`; callers side by side share one reading of the secret.
+   * Returns the token of `version`; concurrent callers share one read of the secret.
    *
-   * @returns undefined when the secret has another version: one of row and secret is about to be written, or who was to
-   * write it has died
+   * @returns undefined if the secret has another version: another process is about to write the row or the secret, or
+   * has crashed before it could
    */
   async read(name: string, version: string | undefined): Promise<CachedToken | undefined> {
     const known = this.#known.get(name);
@@ -51,7 +51,7 @@ export class TokenCache {
     }
     const { pair, version } = found;
     const known = this.#known.get(name);
-    // The same object as before, where it is the same token: headers made from it are kept, too.
+    // If it is the same token, return the same object, because headers are cached by it.
     const token = known?.version === version ? known.token : pair.accessToken;
     const fresh = { token, version, expiresAt: pair.expiresAt };
     this.#known.set(name, fresh);

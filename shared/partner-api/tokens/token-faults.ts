@@ -1,7 +1,7 @@
-/** Why a partner account has no token for now, as faults. */
+/** Faults that say why a partner account has no usable token now. */
 import { faultKinds, faultPolicies, PartnerError } from '../../domain/faults.ts';
 
-/** Long enough for the row of the next generation to be seen. */
+/** Long enough for the row of the next generation to become visible. */
 const lookAgainMs = 5_000;
 
 export const stoppedFault = (name: string, reason: string) =>
@@ -12,7 +12,7 @@ export const pausedFault = (name: string, reason: string, waitMs: number) =>
     retryAfterMs: Math.max(1, waitMs),
   });
 
-/** What asked for it is looked at again: its account has another generation by then, or is forgotten. */
+/** The message or poll that needed the token is retried; by then its account has another generation, or is forgotten. */
 export const generationOverFault = (name: string, generation: number) =>
   new PartnerError('generation-over', `generation ${generation} of partner account ${name} is over`, {
     retryAfterMs: lookAgainMs,
@@ -23,7 +23,7 @@ export const notRenewedFault = (name: string, retryAfterMs: number) =>
     retryAfterMs,
   });
 
-/** A refresh that failed is never the fault of the advert it was meant for, so it is not to be dead-lettered by tries. */
+/** A failed refresh is never the fault of the advert, so the advert's message must not be dead-lettered by tries. */
 export function refreshFault(name: string, kind: string, reason: string): PartnerError {
   const known = faultKinds.find((candidate) => candidate === kind) ?? 'transient';
   const blamesAdvert = faultPolicies[known].deadLettered !== 'by-age';

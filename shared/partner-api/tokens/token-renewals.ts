@@ -7,18 +7,18 @@ import type { CachedToken, TokenCache } from './token-cache.ts';
 import { notRenewedFault, pausedFault, refreshFault, stoppedFault } from './token-faults.ts';
 import { refusePaused, usableAccount } from './usable-account.ts';
 
-/** A token that is not to be used any more. */
+/** A token that must not be used any more. */
 export interface Rejected {
   readonly name: string;
   readonly generation: number;
-  /** Undefined where none was rejected: row and secret differ. */
+  /** Undefined if no token was rejected, but row and secret have different versions. */
   readonly version: string | undefined;
   readonly because: Rejection;
 }
 
 interface Renewal {
   readonly ended: Promise<CachedToken>;
-  /** Of the caller that began it. */
+  /** Deadline of the caller that began the renewal. */
   readonly deadlineMs: number;
 }
 
@@ -29,12 +29,12 @@ export interface TokenRenewalsDeps {
   readonly clock: Clock;
 }
 
-/** Between two looks at a row that another process is about to write. */
+/** Interval between two reads of a row that another process is about to write. */
 const lookMs = 500;
 
 /**
- * Has the refresh-token stage renew tokens, and waits until the new one is there: what the stage says is never passed on,
- * the secret is read again. Callers side by side share one renewal.
+ * Requests renewals from the refresh-token stage and waits until the new token is stored. The stage's answer is never
+ * used as a token; the secret is read again. Concurrent callers share one renewal.
  */
 export class TokenRenewals {
   readonly #tokens: TokenCache;
@@ -50,7 +50,7 @@ export class TokenRenewals {
     this.#clock = clock;
   }
 
-  /** The renewal that is under way, or a new one; one at a time for each version. */
+  /** Returns the running renewal or begins one; one at a time for each version. */
   async renewed(rejected: Rejected, deadlineMs: number): Promise<CachedToken> {
     const { name, generation, version, because } = rejected;
     const key = `${name} ${generation} ${version} ${because}`;
@@ -62,7 +62,7 @@ export class TokenRenewals {
     }
     if (running.deadlineMs >= deadlineMs) return this.#beforeDeadline(running, name, deadlineMs);
     const found = await running.ended.catch((error: unknown) => {
-      // The other caller's deadline has passed; this one has more time.
+      // The first caller's deadline has passed, but this caller has more time.
       const { code, retryAfterMs = lookMs } = asPartnerError(error);
       const ranOut = code === 'transient' && this.#clock.now() + retryAfterMs >= running.deadlineMs;
       if (!ranOut) throw error;
@@ -70,7 +70,7 @@ export class TokenRenewals {
     return found ?? this.renewed(rejected, deadlineMs);
   }
 
-  /** The renewal that others wait for goes on when this caller's deadline has passed. */
+  /** After this caller's deadline, the renewal continues for the other callers. */
   async #beforeDeadline(renewal: Renewal, name: string, deadlineMs: number): Promise<CachedToken> {
     if (renewal.deadlineMs === deadlineMs) return renewal.ended;
     const done = new AbortController();
@@ -85,7 +85,7 @@ export class TokenRenewals {
     }
   }
 
-  /** Goes on until there is a token of another version, or a fault that says why there will be none. */
+  /** Repeats until there is a token of another version, or a fault explains why there will be none. */
   async #renew(rejected: Rejected, deadlineMs: number): Promise<CachedToken> {
     const { name, generation, version: rejectedVersion } = rejected;
     let isToldRenewed = false;
@@ -101,10 +101,10 @@ export class TokenRenewals {
       if (found && found.expiresAt > this.#clock.now()) return found;
       if (found) avoided = found.version;
       let waitMs = lookMs;
-      // Not twice in a row: a renewed token may take a moment to be seen.
+      // Not twice in a row, because a renewed token may become visible only after a moment.
       if (!isToldRenewed) {
         refusePaused(account, this.#clock.now());
-        // All that is known of another version is that it has expired.
+        // Of any other version it is known only that it has expired.
         const because = version === rejectedVersion ? rejected.because : 'expired';
         const outcome = await this.#ask(name, version, because, deadlineMs);
         isToldRenewed = outcome.kind === 'renewed';
@@ -130,7 +130,7 @@ export class TokenRenewals {
     });
   }
 
-  /** @returns how long to wait while another process refreshes; throws in every other case */
+  /** @returns how long to wait while another process refreshes the token; throws in every other case */
   #waitOf(outcome: Exclude<RefreshOutcome, { kind: 'renewed' }>, name: string): number {
     switch (outcome.kind) {
       case 'busy':

@@ -12,20 +12,20 @@ import { refusePaused, usableAccount } from './usable-account.ts';
 export interface TokenSourceOptions {
   readonly reader: TokenReader;
   readonly requester: RefreshRequester;
-  /** Says which version of the token counts, for which generation; a stop or a pause is seen there, too. */
+  /** The rows of partner accounts: they name the valid token version and generation, and contain stops and pauses. */
   readonly accounts: Pick<ViewedAccounts, 'view' | 'read' | 'seen' | 'keepInView'>;
   readonly clock?: Clock;
 }
 
-/** Creates the source; one for each process, so that all its callers share what is read and refreshed. */
+/** Creates the source; one per process, so that all callers share reads and refreshes. */
 export const createTokenSource = (options: TokenSourceOptions): TokenSource => new SharedTokenSource(options);
 
 /**
- * Access tokens of partner accounts. A token is used only while its version is the one in the account's row, and only for
- * the generation of that row: so one that was disconnected, connected again or given to another user is out of use at
- * once, in every process (see account-views.ts for how old the row may be). The secret is read once for each version.
- * When a token has expired the refresh-token stage is asked, which alone writes them: what it has refreshed is read
- * again, never passed on.
+ * Access tokens of partner accounts. A token is used only while the account's row names its version, and only for the
+ * generation of that row. So after `disconnect`, another `connect` or a change of the user, no process uses the old
+ * token any more (account-views.ts says how old the row may be). The secret is read once for each version. To replace
+ * an expired token, the source asks the refresh-token stage, the only writer of tokens, and then reads the secret
+ * again; the stage never passes tokens on.
  *
  * @see partner-api.md §5.3
  */
@@ -34,7 +34,7 @@ class SharedTokenSource implements TokenSource {
   readonly #renewals: TokenRenewals;
   readonly #accounts: TokenSourceOptions['accounts'];
   readonly #clock: Clock;
-  /** The version that was rejected last, and why: not to be tried again. */
+  /** The last rejected version and the reason; it is not tried again. */
   readonly #rejections = new Map<string, Rejected>();
 
   constructor({ reader, requester, accounts, clock = systemClock }: TokenSourceOptions) {
@@ -48,7 +48,7 @@ class SharedTokenSource implements TokenSource {
     const { token } = await this.#viewed(name, generation);
     const found = await this.#tokens.read(name, token?.version);
     if (found && this.#isUsable(name, found)) return found;
-    // One that has expired, or was rejected before, would only burn a request.
+    // A token that has expired, or was rejected before, would only waste a request.
     const rejection = this.#rejections.get(name);
     const because = found && rejection?.version === found.version ? rejection.because : 'expired';
     return this.#replaced({ name, generation, version: found?.version, because }, deadlineMs);
@@ -76,7 +76,7 @@ class SharedTokenSource implements TokenSource {
     };
   }
 
-  /** A token other than the rejected one: one that is there by now, or a renewed one. */
+  /** Returns a token other than the rejected one: the current one if it is newer, otherwise a renewed one. */
   async #replaced(rejected: Rejected, deadlineMs: number): Promise<AccessToken> {
     const { name, generation, version } = rejected;
     const account = await this.#viewed(name, generation);

@@ -1,4 +1,4 @@
-/** Whether a partner account may be used now, by its row. */
+/** Checks by a partner account's row whether the account may be used now. */
 import { operatorPausedFault, operatorPauseOf } from '../../domain/operator-pause.ts';
 import { type PartnerAccount, pauseOf, stopOf } from '../../domain/partner-account.ts';
 import { generationOverFault, pausedFault, stoppedFault } from './token-faults.ts';
@@ -20,7 +20,7 @@ export function usableAccount(
   return account;
 }
 
-/** For what would ask for a new token. @throws {PartnerError} `account-paused` */
+/** The same check before requesting a new token. @throws {PartnerError} `account-paused` */
 export function refusePaused(account: PartnerAccount, now: number): void {
   const pause = pauseOf(account, now);
   if (pause) throw pausedFault(account.name, pause.reason, pause.until - now);
