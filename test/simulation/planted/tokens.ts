@@ -34,8 +34,8 @@ export const plantedInTokens: readonly PlantedFault[] = [
   }),
   inTokens('told-before-stored', {
     file: 'refresh-token.ts',
-    from: 'const version = await vault.write(name, pair);',
-    to: 'await changeAccount(accounts, name, (now) => withToken(now, current.version, pair));\n    const version = await vault.write(name, pair);',
+    from: 'const version = await storePair(deps, name, pair, options);',
+    to: 'await changeAccount(accounts, name, (now) => withToken(now, current.version, pair));\n    const version = await storePair(deps, name, pair, options);',
   }),
   plantedSource('refused-feed-stops-account', [
     {
