@@ -1,4 +1,4 @@
-/** `npm run simulate`: runs seeds, and prints the story of the first that fails. */
+/** `npm run simulate`: runs seeds, and prints the story of the first one that fails. */
 
 import { UsageError } from '../helpers/options.ts';
 import { addCounts, coverageTable, missingOf } from './model/coverage.ts';
@@ -12,7 +12,7 @@ import { realUseCases } from './world/use-cases.ts';
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-/** Overwrites one line on a terminal. Without a terminal, prints only what is worth a line of a log. */
+/** Overwrites one line on a terminal. Without a terminal, prints only lines meant for a log. */
 function progress(text: string, isLogged = false): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${text}\x1b[K`);
   else if (isLogged) process.stderr.write(`${text}\n`);

@@ -3,7 +3,7 @@ import { UsageError, valuesOf, wholeNumber } from '../helpers/options.ts';
 export interface Options {
   readonly from: number;
   readonly count: number;
-  /** One seed, chosen: its violation is printed as a story. */
+  /** A single, explicit seed: its violation is printed as a story. */
   readonly isSingle: boolean;
   readonly isTraced: boolean;
   /** Also prints how often each incident and branch occurred. */

@@ -3,7 +3,7 @@ import { childProcesses } from '../helpers/child-process.ts';
 import { replaceOnce } from './planted/mutants.ts';
 import { plantedRules } from './planted/rules.ts';
 
-/** A process of its own: sources changed for the occasion are imported by Node, not by vitest. */
+/** A separate process, in which Node and not vitest imports the changed sources. */
 const start = childProcesses();
 
 describe('a planted fault', () => {

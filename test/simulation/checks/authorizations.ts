@@ -1,4 +1,7 @@
-/** `credentials-kept`: a stop is reported once, and so is its end; what was reported last is how it is. */
+/**
+ * Checks `credentials-kept`: each stop and each end of a stop is reported once, and the last report matches the
+ * account's state.
+ */
 import { detailTypes } from '../../../shared/contract/names.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import type { SimWorld } from '../world/sim-world.ts';

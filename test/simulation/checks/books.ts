@@ -1,4 +1,4 @@
-/** `books-balance`, and the books say what was really listed. */
+/** Checks `books-balance`, and that the books agree with what was really listed. */
 
 import { feedNames } from '../../../shared/contract/feeds.ts';
 import { secretMark } from '../model/token-desk.ts';
@@ -19,7 +19,7 @@ export async function checkBooks({ state, history, plan }: SimWorld): Promise<vo
       }
     }
     const accepted = history.listed(name, generation);
-    // Messages of an account that is being forgotten leave the books with the queue.
+    // While an account is being forgotten, its messages leave both the books and the queue.
     if (listed !== accepted && !stop?.forgetting)
       violated(`listed ${listed} of ${name}, but ${accepted} were accepted`);
   }

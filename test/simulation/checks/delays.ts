@@ -1,14 +1,17 @@
-/** `nobody-delays-another`, checked in runs where nothing else goes wrong, so that a delay has no other reason. */
+/** Checks `nobody-delays-another`, only in runs without other faults, in which a delay can have no other reason. */
 import { subjectOf } from '../model/history.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 import { limits } from '../world/stages.ts';
 import { nameOf } from '../world/users.ts';
 
-/** A drain comes at least every 40 s, two of them when the first one's lease is in the way, and pages are small. */
+/**
+ * A drain runs at least every 40 s; two runs may be necessary when the first one's lease is in the way. Pages are
+ * small.
+ */
 const maxListingMs = 120_000;
-/** A drain has to come that puts back what waited. */
+/** Includes the time until the drain that releases parked messages. */
 const maxReleaseMs = 60_000;
-/** The wait that confirms an absence, and a batch with others that take all their time. */
+/** Includes the wait that confirms an absence, and a batch with other adverts that use all of its time. */
 const maxSettlingMs = 75_000;
 
 export function checkDelays({ plan, history, service, operator }: SimWorld): void {
@@ -34,7 +37,7 @@ export function checkDelays({ plan, history, service, operator }: SimWorld): voi
   const violated = (subject: string, message: string) =>
     history.violated({ invariant: 'nobody-delays-another', subject, message });
 
-  /** The moment from which something may be waited for: the end of the last pause that an operator had in between. */
+  /** The start of a wait: `fromMs`, or the end of the last operator's pause after it. */
   function freeSince(account: string, fromMs: number, toMs: number): number {
     const between = operator.pauses.filter(
       (pause) =>
@@ -55,7 +58,7 @@ export function checkDelays({ plan, history, service, operator }: SimWorld): voi
     if (waitedMs > maxListingMs)
       violated(subject, `a change of advert ${subject} waited ${waitedMs} ms to be listed`);
   }
-  // Where messages come back before a batch has ended, a hanging neighbour makes them come back for as long as it hangs.
+  // If messages expire before a batch ends, a neighbour that hangs makes them come back for as long as it hangs.
   if (plan.visibilityMs < limits.workerMs) return;
   for (const { key, acceptedAt, ...listing } of listings) {
     const settledAt = history.settledAt.get(key) ?? Number.POSITIVE_INFINITY;

@@ -1,10 +1,10 @@
-/** `one-history` and `previous-status`: each event knows the one before it. */
+/** Checks `one-history` and `previous-status`: each event agrees with the previous one. */
 import type { Published } from '../model/history.ts';
 import type { Invariant } from '../model/invariants.ts';
 import { secretMark } from '../model/token-desk.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 
-/** What a text of the event has as the copied field `status`, where fields are copied; else its status. */
+/** The copied field `status` of an event if fields are copied, otherwise its status. */
 function copiedStatus(text: string): string | null {
   const { status, fields } = JSON.parse(text).detail.data;
   return status === null ? null : (fields?.status ?? status);

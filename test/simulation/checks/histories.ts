@@ -1,4 +1,4 @@
-/** `history-answers`: what the command `history` says of an advert is what an observer outside of the bridge saw. */
+/** Checks `history-answers`: what the command `history` says about an advert agrees with what the model observed. */
 import type { AdvertHistory, readHistory } from '../../../operations/history/read-history.ts';
 import { feedNames } from '../../../shared/contract/feeds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
@@ -9,17 +9,17 @@ import { isTold } from './listings.ts';
 
 export interface HistoriesOptions {
   readonly readHistory: typeof readHistory;
-  /** Nothing is at work any more: what did not fail has been published. */
+  /** Nothing is being processed any more: everything that did not fail has been published. */
   readonly isOver: boolean;
 }
 
 const withoutLimit = { limit: Number.POSITIVE_INFINITY };
-/** Listed by nobody. */
+/** An advert that no feed has listed. */
 const strangerId = '999999';
 const isWaiting = ({ outcome }: AdvertHistory): boolean =>
   outcome === 'waits-in-queue' || outcome === 'unconfirmed' || outcome === 'parked';
 
-/** Asks the use case for every advert, and one more that no feed has named. */
+/** Calls the use case for every advert, and for one advert that no feed has listed. */
 export async function checkHistories(world: SimWorld, options: HistoriesOptions): Promise<void> {
   const { state, history, plan, scheduler } = world;
   const listingsOf = Map.groupBy(
@@ -40,7 +40,7 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
   const blind = world.isLogKept && { ...ports, ...(await asOnAws(world)) };
   for (const account of await state.partnerAccounts.list()) {
     const { name, generation } = account;
-    // Its rows are being removed, and its messages let go.
+    // Its rows are being deleted, and its messages discarded.
     if (account.stop?.forgetting || history.isForgotten({ account: name, generation })) continue;
     const listings = Map.groupBy(listingsOf.get(`${name}/${generation}`) ?? [], ({ advertId }) => advertId);
     let waiting = 0;
@@ -64,7 +64,7 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
   }
 }
 
-/** Nobody looks into the queue; the log is there instead. */
+/** Ports as on AWS: the queue cannot be inspected, and the log is available instead. */
 async function asOnAws({ state, logged }: SimWorld) {
   const parked = await Promise.all(
     (await state.parkingLot.marked()).map((name) => state.parkingLot.oldest(name, Number.POSITIVE_INFINITY)),
@@ -86,10 +86,10 @@ async function asOnAws({ state, logged }: SimWorld) {
 
 interface Answered {
   readonly account: PartnerAccount;
-  /** The account, and the advert or other object as the model knows it. */
+  /** The account, and the model's key of the advert or other object. */
   readonly subject: string;
   readonly answer: AdvertHistory;
-  /** Of the advert, in the account's generation. */
+  /** Listings of the advert in the account's generation. */
   readonly listings: readonly Listing[];
   readonly isOver: boolean;
 }
@@ -147,7 +147,7 @@ function check(world: SimWorld, { account, subject, answer, listings, isOver }: 
     violated('nothing failed for good, and nothing is at work');
 }
 
-/** What may be said without a look into the queue: less, and nothing that is wrong. */
+/** Checks an answer given without inspecting the queue: it may say less, but nothing that is wrong. */
 function checkBlind(world: SimWorld, { account, subject, answer, listings }: Omit<Answered, 'isOver'>): void {
   const { history, coverage } = world;
   const { outcome, latest, latestPublished } = answer;
@@ -170,7 +170,7 @@ function checkBlind(world: SimWorld, { account, subject, answer, listings }: Omi
     violated('nobody dropped any of its messages');
 }
 
-/** The accepted events of that generation, in order. */
+/** The accepted events of this generation, in order. */
 function eventsOf(events: ReadonlyMap<number, Published> | undefined, generation: number): Published[] {
   const all = [...(events?.values() ?? [])].sort((a, b) => a.sequence - b.sequence);
   const [text = ''] = all[0]?.texts ?? [];

@@ -1,4 +1,4 @@
-/** `no-change-lost` */
+/** Checks `no-change-lost`. */
 import { type Fetch, type Listing, type Published, subjectOf } from '../model/history.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 import { nameOf } from '../world/users.ts';
@@ -13,7 +13,7 @@ export async function checkListings(world: SimWorld): Promise<void> {
 
   for (const change of service.changes) {
     const account = nameOf(change.account);
-    // Of a user who is behind the name no more nothing is promised.
+    // Changes of a user who no longer stands behind the name need not be listed.
     if (account === plan.lostAccount || change.account !== users.currentOf(account)) continue;
     if (change.recordedAt <= history.startedAt(account)) continue;
     if (change.feed !== 'adverts') {
@@ -28,7 +28,7 @@ export async function checkListings(world: SimWorld): Promise<void> {
 
   for (const resync of history.resyncs.values()) {
     if (resync.account === plan.lostAccount || history.isForgotten(resync)) continue;
-    // What was read again for a user who had the name before promises nothing about the one who has it now.
+    // A resync for an earlier user of the name guarantees nothing for the current user.
     const current = (await state.partnerAccounts.read(resync.account))?.value;
     if (current?.generation !== resync.generation) continue;
     for (const change of service.changes) {
@@ -42,7 +42,7 @@ export async function checkListings(world: SimWorld): Promise<void> {
     }
   }
 
-  /** The latest listing of each advert that lies in the dead letters. */
+  /** The latest listing of each advert that is dead-lettered. */
   const deadUntil = new Map<string, number>();
   for (const { letter } of await state.deadLetters.list({ limit: Number.POSITIVE_INFINITY })) {
     const listing = letter.message && history.listings.get(letter.message.key);
@@ -51,7 +51,7 @@ export async function checkListings(world: SimWorld): Promise<void> {
     deadUntil.set(subject, Math.max(deadUntil.get(subject) ?? 0, listing.acceptedTick));
   }
 
-  // Those that wait for a person who never comes.
+  // Messages that wait for a person who never comes.
   const { lostAccount } = plan;
   const lost = lostAccount ? await state.parkingLot.oldest(lostAccount, Number.POSITIVE_INFINITY) : [];
   for (const { message } of lost) {
@@ -85,7 +85,10 @@ export async function checkListings(world: SimWorld): Promise<void> {
 const seen = (fetches: readonly Fetch[]): string =>
   fetches.map(({ status }) => status ?? 'unknown').join(', ');
 
-/** Events 1…k were accepted, k carries the fetch's status, and no event above k was fetched before it. */
+/**
+ * Whether the fetch was published: events 1…k were accepted, k has the fetch's status, and no event above k was
+ * fetched before it.
+ */
 export function isTold(fetch: Fetch, events: readonly Published[]): boolean {
   const isWhole = (index: number) => events[index]?.sequence === index + 1;
   const firstK = events.findLastIndex((event) => (event.fetch?.seenTick ?? 0) < fetch.seenTick);

@@ -1,4 +1,7 @@
-/** The queue gives up nothing by itself (`no-change-lost`), and what waits for a person is not in it (`nobody-delays-another`). */
+/**
+ * Checks that the queue dead-letters nothing itself (`no-change-lost`), and that messages waiting for a person are
+ * outside it (`nobody-delays-another`).
+ */
 import { feedNames } from '../../../shared/contract/feeds.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import { movedByQueue } from '../../../shared/domain/queue/receive-limit.ts';
@@ -14,7 +17,7 @@ export async function checkQueue({ state, history, plan, coverage }: SimWorld): 
     }
     if (fault !== 'delivered-too-often') continue;
     coverage.count('fan-out: gives up what comes too often');
-    // Nothing but the delays decides how often it came there.
+    // Checked only where the delays alone decide how often a message is received.
     if (plan.siege === undefined || plan.siege === 'killer-advert') continue;
     const text = `${message?.key} was received ${receives} times in ${plan.chaosMs / 60_000} minutes`;
     history.violated({ invariant: 'no-change-lost', subject, message: text });

@@ -1,4 +1,7 @@
-/** `credentials-kept`, at the end: whoever is still authorized is connected, with a refresh token that the service takes. */
+/**
+ * Checks `credentials-kept` at the end: every user who is still authorized is connected, with a refresh token that
+ * the service accepts.
+ */
 import type { SimWorld } from '../world/sim-world.ts';
 
 export async function checkTokens(

@@ -1,11 +1,11 @@
-/** Which incidents and which branches of the protocol really occurred, and how often: what never occurs is not checked. */
+/** Counts which incidents and which branches of the protocol occurred: a case that never occurs is not checked. */
 import { answerIncidents, callIncidents } from './incidents.ts';
 
 export type Coverage = ReturnType<typeof createCoverage>;
 
 const named = (prefix: string, ...names: readonly string[]) => names.map((name) => `${prefix}: ${name}`);
 
-/** Each has to occur in a few hundred seeds; `npm run simulate -- --coverage` fails when one does not. */
+/** Each must occur within a few hundred seeds; otherwise `npm run simulate -- --coverage` fails. */
 const expectedOccurrences: readonly string[] = [
   ...named('call', ...callIncidents),
   ...named('request', ...answerIncidents),

@@ -1,4 +1,7 @@
-/** What the bridge really did, as an observer outside of it saw it. Moments are ticks: they order within a millisecond. */
+/**
+ * Records what the bridge really did, as seen from outside. Ticks order events that happen within the same
+ * millisecond.
+ */
 
 import type { AdvertEvent, Envelope } from '../../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
@@ -17,13 +20,13 @@ export interface Listing {
   readonly advertId: string;
   readonly acceptedTick: number;
   readonly acceptedAt: number;
-  /** The page that named it. */
+  /** The page that listed it. */
   readonly page: Page | undefined;
 }
 
 /** A request for an advert that was answered with its status, or with its absence. */
 export interface Fetch {
-  /** The name that the requesting user is connected under. */
+  /** The name under which the requesting user is connected. */
   readonly account: string;
   readonly user: string;
   readonly advertId: string;
@@ -42,22 +45,25 @@ export interface Published {
   readonly sequence: number;
   readonly status: string | null;
   readonly previousStatus: string | null;
-  /** More than one: the same number came with different contents. */
+  /** More than one means that the same sequence number was published with different contents. */
   readonly texts: Set<string>;
   readonly firstTick: number;
   readonly fetch: Fetch | undefined;
-  /** Recorded, and by a setting not given to the bus. */
+  /** Recorded, but not published because of a setting. */
   readonly isKeptOff: boolean;
 }
 
 export interface Violation {
   readonly invariant: Invariant;
   readonly message: string;
-  /** `account/advert`, where there is one. */
+  /** `account/advert`, if it concerns one. */
   readonly subject?: string;
 }
 
-/** Everything that the feed listed after `sinceMs` is to be listed again by a page that is no older than the first one. */
+/**
+ * After a resync, everything that the feed listed after `sinceMs` must be listed again, by a page no older than the
+ * first one.
+ */
 export interface Resync {
   readonly account: string;
   readonly generation: number;
@@ -79,7 +85,9 @@ export function createHistory(scheduler: Scheduler) {
   const listings = new Map<string, Listing>();
   const fetches = new Map<string, Fetch[]>();
   const events = new Map<string, Map<number, Published>>();
-  /** Of the events under each subject. Those of a generation that is over are under `subject@generation`. */
+  /**
+   * The generation of the events under each subject. Events of an ended generation are under `subject@generation`.
+   */
   const generations = new Map<string, number>();
   const sources = new Map<string, Fetch>();
   const settledAt = new Map<string, number>();
@@ -87,11 +95,11 @@ export function createHistory(scheduler: Scheduler) {
   const judged = new Map<string, Set<string>>();
   const authorizations: Envelope[] = [];
   const violations: Violation[] = [];
-  /** IDs that were listed, by account and generation. */
+  /** Number of listed IDs, by account and generation. */
   const listed = new Map<string, number>();
-  /** The generation of each account that is gone, up to which no change has to be told any more. */
+  /** The generation of each forgotten account; changes up to this generation need no event any more. */
   const forgotten = new Map<string, number>();
-  /** When rows of adverts were removed last, by account and generation. */
+  /** When rows of adverts were last deleted, by account and generation. */
   const removedTicks = new Map<string, number>();
   const connected = new Set<string>();
   /** By account and generation. */
@@ -121,7 +129,9 @@ export function createHistory(scheduler: Scheduler) {
       readonly account: string;
       readonly generation: number;
     }): boolean => generation <= (forgotten.get(account) ?? 0),
-    /** A person begins to forget the account: its events so far are kept aside, to be checked as they are. */
+    /**
+     * A person starts to forget the account: its events so far are kept under a separate key, and are still checked.
+     */
     forgets(account: string, generation: number): void {
       forgotten.set(account, Math.max(generation, forgotten.get(account) ?? 0));
       for (const subject of [...events.keys()]) {
@@ -130,20 +140,23 @@ export function createHistory(scheduler: Scheduler) {
     },
     rowsRemoved: (account: string, generation: number): void =>
       void removedTicks.set(`${account}/${generation}`, scheduler.tick()),
-    /** The account's row says that this generation is polled. */
+    /** The account's row now names this generation, so the bridge polls it. */
     connected({ name, generation }: PartnerAccount): void {
       connected.add(`${name}/${generation}`);
       latest.set(name, generation);
     },
-    /** A `connect` that failed half-way may leave a feed of a generation that its account never had. */
+    /**
+     * Whether the account's row ever named this generation. A `connect` that failed half-way may leave a feed of
+     * another one.
+     */
     wasConnected: ({ account, generation }: Pick<Listing, 'account' | 'generation'>): boolean =>
       connected.has(`${account}/${generation}`),
-    /** Where reading began, for an account that was forgotten once and is there again. */
+    /** Where reading began, for an account that was forgotten and connected again. */
     startedAt: (account: string): number =>
       forgotten.has(account)
         ? (startedAt.get(`${account}/${latest.get(account)}`) ?? Number.POSITIVE_INFINITY)
         : 0,
-    /** Where reading of a feed beside adverts began, in the account's present generation. */
+    /** Where reading of an optional feed began, in the account's current generation. */
     feedBegan: (account: string, feed: string): number | undefined =>
       startedAt.get(`${account}/${latest.get(account)}/${feed}`),
     registered({ partnerAccount: account, generation, feed, since }: FeedState): void {
@@ -178,15 +191,15 @@ export function createHistory(scheduler: Scheduler) {
       listings.set(key, { key, account, generation, advertId, page, ...moment });
     },
 
-    /** When each message was done with, by its key. */
+    /** When each message was settled, by its key. */
     settledAt: settledAt as ReadonlyMap<string, number>,
     settled: (key: string): void => void settledAt.set(key, scheduler.now()),
 
-    /** Partner accounts whose feed was paused because what it answered was wrong, time and again. */
+    /** Partner accounts whose feed was paused because its answers were wrong again and again. */
     brokenFeeds: brokenFeeds as ReadonlySet<string>,
     feedBroken: (partnerAccount: string): void => void brokenFeeds.add(partnerAccount),
 
-    /** By the key of each message: the verdicts that it got and that were meant to end its wait in the queue or outside. */
+    /** By message key: the verdicts meant to end the message's wait, in the queue or outside. */
     judged: judged as ReadonlyMap<string, ReadonlySet<string>>,
     judge(key: string, verdict: string): void {
       judged.set(key, (judged.get(key) ?? new Set()).add(verdict));
@@ -199,12 +212,12 @@ export function createHistory(scheduler: Scheduler) {
       else fetches.set(subject, [fetch]);
     },
 
-    /** A row was written with this event in it, after that fetch. */
+    /** A row was written that contains this event, based on this fetch. */
     written(envelope: string, fetch: Fetch | undefined): void {
       if (fetch && !sources.has(envelope)) sources.set(envelope, fetch);
     },
 
-    /** @param isKeptOff by a setting: recorded, and not given to the bus */
+    /** @param isKeptOff recorded, but not published because of a setting */
     published(envelope: string, isKeptOff = false): void {
       const event = JSON.parse(envelope) as Envelope;
       if (!('status' in event.detail.data)) return void authorizations.push(event);
@@ -212,8 +225,8 @@ export function createHistory(scheduler: Scheduler) {
       const { status, previousStatus } = data;
       const advertId = 'orderId' in data ? objectKey('orders', data.orderId) : data.advertId;
       const { partnerAccount: account, generation } = metadata;
-      // What is published yet goes on with the history that was put aside, but for a fetch that was under way while the rows
-      // were removed: it may still end.
+      // Events of an ended generation belong to the history kept separately. Ignored: an event of a fetch that was
+      // under way while the rows were deleted, which may still be published.
       const isOver = generation <= (forgotten.get(account) ?? 0);
       const removedTick = removedTicks.get(`${account}/${generation}`) ?? 0;
       if (isOver && (sources.get(envelope)?.beganTick ?? removedTick) < removedTick) return;

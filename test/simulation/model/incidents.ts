@@ -1,22 +1,25 @@
-/** What may go wrong with a call, and how often: drawn for each seed, so that some seeds know only one kind of trouble. */
+/**
+ * What may go wrong with a call, and how often. The rates are drawn for each seed, so that some seeds have only one
+ * kind of trouble.
+ */
 import { pick, type Random, streamOf } from './random.ts';
 
 export const callIncidents = [
   /** The process ends before the call. */
   'crash-before',
-  /** The call is carried out, then the process ends. */
+  /** The call is performed, then the process ends. */
   'crash-after',
-  /** Refused: nothing happens. */
+  /** Refused: nothing is performed. */
   'refused',
-  /** Carried out, but the caller gets an error. */
+  /** Performed, but the caller gets an error. */
   'answer-lost',
-  /** Carried out twice, as by a client that repeats by itself. */
+  /** Performed twice, as by a client that retries by itself. */
   'doubled',
-  /** Carried out much later. */
+  /** Performed much later. */
   'late',
-  /** Carried out at once, answered much later. */
+  /** Performed immediately, answered much later. */
   'answer-late',
-  /** Carried out for a part of what was asked. */
+  /** Performed only in part. */
   'in-part',
 ] as const;
 export const answerIncidents = [
@@ -48,13 +51,14 @@ const allKinds: readonly IncidentKind[] = [...callIncidents, ...answerIncidents]
 export type Rates = Readonly<Record<IncidentKind, number>>;
 
 const scarce: ReadonlySet<IncidentKind> = new Set(['crash-before', 'crash-after', 'status-403']);
-/** Whatever goes wrong between two workers takes one of them being late. */
+/** Faults between two workers require that one of them is late. */
 const delays: ReadonlySet<IncidentKind> = new Set(['late', 'answer-late', 'slow']);
 
 /**
- * `quiet`: nothing goes wrong by itself. `late`: workers overtake one another all the time, and little else happens.
- * `overtaken`: several deliveries of one message at work at once, slow to write and often refused by the bus: what takes
- * three workers to be late at the same advert is too rare everywhere else.
+ * `quiet`: nothing goes wrong by itself. `late`: workers constantly overtake one another, and little else happens.
+ * `overtaken`: several deliveries of one message are handled concurrently, with slow writes and a bus that often
+ * rejects events. This covers faults that require three late workers for the same advert, which is too rare in the
+ * other tempers.
  */
 export type Temper = 'quiet' | 'late' | 'overtaken' | 'mixed';
 
@@ -74,7 +78,7 @@ export function ratesOf(temper: Temper, seed: number): Rates {
       'crash-after': 0.01,
     };
   }
-  // An advert that cannot be read ends the tries of one worker, while another one goes on.
+  // An advert that cannot be read makes one worker give up, while another one continues.
   if (temper === 'overtaken') return { ...rates, 'wrong-shape': 0.15, slow: pick(random, [0, 0.3]) };
   const general = pick(random, [0.3, 1, 1, 2]);
   for (const kind of allKinds) {
@@ -84,12 +88,12 @@ export function ratesOf(temper: Temper, seed: number): Rates {
   return rates;
 }
 
-/** Ports that fail at rates of their own. */
+/** Ports with their own incident rates. */
 export function ratesOfPorts(temper: Temper, seed: number): ReadonlyMap<string, Partial<Rates>> {
   if (temper !== 'overtaken') return new Map();
   const random = streamOf(seed);
   return new Map([
-    // With one of these answered late an older delivery's fetch may be the newer one.
+    // If one of these answers late, an older delivery may have the newer fetch.
     ['histories.read', { 'answer-late': pick(random, [0, 0.3]) }],
     ['queue.receive', { 'answer-late': pick(random, [0, 0.4]) }],
     ['histories.write', { late: 0.5 }],
@@ -97,7 +101,7 @@ export function ratesOfPorts(temper: Temper, seed: number): ReadonlyMap<string, 
   ]);
 }
 
-/** One of `allowed`, or nothing, as nearly always. Draws exactly once. */
+/** Returns one of `allowed`, or, nearly always, undefined. Draws exactly one random number. */
 export function drawIncident<K extends IncidentKind>(
   random: Random,
   rates: Partial<Rates>,

@@ -1,4 +1,7 @@
-/** What has to hold in every run, whatever fails in it. docs/contribute/reliability.md says where each is asserted. */
+/**
+ * The invariants that must hold in every run, whatever fails. docs/contribute/reliability.md says where each is
+ * checked.
+ */
 export const invariants = {
   'no-change-lost':
     'after the feed has listed a change, the advert is fetched and its status published, or a message about it is dead-lettered or parked',

@@ -1,9 +1,9 @@
-/** A line of the trace, shortened to what a person needs: no repeated fields, moments as seconds of the run. */
+/** Shortens a line of the trace for people: no repeated fields, and times as seconds since the start of the run. */
 import type { AdvertEvent } from '../../../shared/contract/events.ts';
 import { epochMs } from './scheduler.ts';
 
 const maxCharacters = 200;
-/** Fields that say nothing in a world of one feed. */
+/** Fields without information in a world of one feed. */
 const noise = /"(?:generation|feed|listedAt|correlationId|cause|receivedAt|connectedAt)":(?:"[^"]*"|\d+),?/g;
 
 export function plainLine(line: string): string {
@@ -15,7 +15,7 @@ export function plainLine(line: string): string {
   return text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text;
 }
 
-/** An event as `event 2 of main/11: new after active`. */
+/** Shows an event as `event 2 of main/11: new after active`. */
 function withoutEnvelopes(line: string): string {
   const begin = line.indexOf('events.publish ["');
   if (begin < 0) return line;

@@ -1,4 +1,7 @@
-/** What a seed stands for: how big the world is, what changes in it and when, who works and what is broken. */
+/**
+ * The plan that a seed determines: the size of the world, what changes in it and when, which processes run and what
+ * is broken.
+ */
 
 import type { FeedName } from '../../../shared/contract/feeds.ts';
 import type { PublishedEvents } from '../../../shared/domain/published-events.ts';
@@ -9,20 +12,21 @@ export interface PlannedChange {
   readonly key: string;
   readonly atMs: number;
   readonly account: string;
-  /** Which feed lists it; absent: adverts. */
+  /** Name of the feed that lists it; absent: adverts. */
   readonly feed?: FeedName;
-  /** undefined: the feed names something that is no advert. */
+  /** undefined: the feed lists an entry that is not an ID. */
   readonly advertId: string | undefined;
   readonly status: string | null;
 }
 
 /**
- * What goes on for half an hour where nothing else goes wrong, so that only the delays of messages keep their receives
- * low: the service asks to wait for a second, or for five; accounts cannot be read; an advert ends the worker that fetches it.
+ * A condition that lasts for half an hour while nothing else goes wrong, so that only the delays of messages limit
+ * their receives: the service asks to wait for one or five seconds; accounts cannot be read; or an advert kills the
+ * worker that fetches it.
  */
 export type Siege = 'waits-1' | 'waits-5' | 'accounts-unreadable' | 'killer-advert';
 
-/** From then on, for so long, something is broken. */
+/** Something is broken from a given time on, for a given duration. */
 export interface Trouble {
   readonly key: string;
   readonly kind:
@@ -42,19 +46,19 @@ export interface Plan {
   readonly seed: number;
   readonly temper: Temper;
   readonly rates: Rates;
-  /** Where a port has rates of its own. */
+  /** Rates of ports that have their own. */
   readonly ratesOfPorts: ReadonlyMap<string, Partial<Rates>>;
   readonly accounts: readonly string[];
-  /** Absent: adverts alone. */
+  /** Enabled feeds. Absent: only adverts. */
   readonly feeds: readonly FeedName[] | undefined;
   readonly chaosMs: number;
   readonly changes: readonly PlannedChange[];
   readonly troubles: readonly Trouble[];
-  /** Adverts that never answer well, and orders of the same ID, by `account/ID`, with what they answer. */
+  /** Adverts (and orders with the same ID) that always get a bad answer, by `account/ID`, with that answer. */
   readonly badAdverts: ReadonlyMap<string, 'wrong-shape' | 'status-403' | 'status-400' | 'status-500'>;
-  /** From when on they answer so: some are published before. */
+  /** When the bad answers begin: some of these adverts are published before. */
   readonly badFromMs: number;
-  /** Whether the bad adverts mend before the end. */
+  /** Whether the bad adverts are repaired before the end. */
   readonly mends: boolean;
   readonly drains: readonly { readonly key: string; readonly atMs: number }[];
   readonly workers: number;
@@ -63,17 +67,17 @@ export interface Plan {
     readonly account: string;
     readonly atMs: number;
     readonly backMs: number;
-    /** Only of the scope that the bridge needs. */
+    /** Revokes only the scope that the bridge needs, not the whole authorization. */
     readonly isOfScope: boolean;
   }[];
-  /** A person disconnects the account, or forgets it, and connects it again. */
+  /** A person disconnects or forgets the account, and connects it again. */
   readonly departures: readonly {
     readonly key: string;
     readonly account: string;
     readonly atMs: number;
     readonly backMs: number;
     readonly forgets: boolean;
-    /** The authorization is taken back so long before the person leaves; 0: it is not. */
+    /** The user revokes the authorization this long before the person leaves; 0: not at all. */
     readonly revokedMs: number;
   }[];
   /** A person gives the name to another user of the service. */
@@ -81,27 +85,27 @@ export interface Plan {
     readonly key: string;
     readonly account: string;
     readonly atMs: number;
-    /** Disconnects first, and connects so much later; undefined: connects the other user over the one before. */
+    /** Disconnects first, and connects after this time; undefined: connects the new user without disconnecting. */
     readonly awayMs: number | undefined;
-    /** Forgets at first to say that it is another user. */
+    /** At first, the person forgets to say that it is another user. */
     readonly forgetsToSay: boolean;
-    /** The user before takes the authorization back so long before; undefined: not at all. */
+    /** The earlier user revokes the authorization this long before; undefined: not at all. */
     readonly revokedMs: number | undefined;
   }[];
-  /** Two people connect the same new name at the same moment. */
+  /** Two people connect the same new name at the same time. */
   readonly twins: boolean;
-  /** Stays revoked to the end. */
+  /** An account that stays revoked until the end. */
   readonly lostAccount: string | undefined;
   readonly redrives: readonly { readonly key: string; readonly atMs: number }[];
   readonly rejections: readonly { readonly key: string; readonly account: string; readonly atMs: number }[];
-  /** Somebody compares what was published with what the service says. */
+  /** A person audits what was published. */
   readonly audits: readonly {
     readonly key: string;
     readonly account: string;
     readonly atMs: number;
     readonly repair: boolean;
   }[];
-  /** Somebody has a feed read again, from so long before. */
+  /** A person has a feed read again, starting `backMs` before. */
   readonly resyncs: readonly {
     readonly key: string;
     readonly account: string;
@@ -110,24 +114,26 @@ export interface Plan {
   }[];
   readonly maxSkewMs: number;
   readonly maxLateMs: number;
-  /** Also shorter than a batch may take: that is when two workers have the same message. */
+  /** May be shorter than a batch takes, so that two workers have the same message. */
   readonly visibilityMs: number;
-  /** A message older than this over passing faults is dead-lettered. */
+  /** Messages older than this are dead-lettered after a transient fault. */
   readonly maxAgeMs: number;
-  /** Faults of an advert's own before its message is dead-lettered. */
+  /** Number of advert-specific faults before the message is dead-lettered. */
   readonly advertTries: number;
-  /** Adverts that a worker takes at once. */
+  /** Number of adverts that a worker receives at once. */
   readonly maxGroups: number;
-  /** Below a minute one run of the drain polls several times. */
+  /** Below a minute, one run of the drain polls several times. */
   readonly pollSeconds: number;
-  /** An account is revoked, and connected again, just when a refresh is about to store its pair. */
+  /** The account is revoked and connected again just when a refresh is about to store its token pair. */
   readonly revokesWhileStoring: boolean;
-  /** Somebody gets new credentials and puts them into the secret by hand, just when a refresh has read the old ones. */
+  /**
+   * A person gets new credentials and puts them into the secret by hand, just when a refresh has read the old ones.
+   */
   readonly editsSecrets: boolean;
   readonly rejectionStyle: number;
   readonly sendsDate: boolean;
   readonly requestsPerSecond: number;
-  /** A person pauses the account, and ends the pause before its time. */
+  /** A person pauses the account, and ends the pause early. */
   readonly pauses: readonly {
     readonly key: string;
     readonly account: string;
@@ -135,30 +141,33 @@ export interface Plan {
     readonly forMs: number;
     readonly endsMs: number;
   }[];
-  /** An operator pauses an account, or the whole bridge, and ends that again; or lets the pause end by itself. */
+  /** An operator pauses an account or the whole bridge, and resumes it or lets the pause end by itself. */
   readonly operatorPauses: readonly {
     readonly key: string;
     /** undefined: the whole bridge. */
     readonly account: string | undefined;
     readonly atMs: number;
-    /** undefined: without an end. */
+    /** undefined: the pause has no end. */
     readonly forMs: number | undefined;
-    /** When it is ended, after its beginning; undefined: it ends by itself. */
+    /** When it is resumed, relative to its start; undefined: it ends by itself. */
     readonly resumedMs: number | undefined;
-    /** Ends also what the service asked for. */
+    /** Also ends a pause that the service asked for. */
     readonly early: boolean;
   }[];
-  /** The whole bridge is paused for the days that a run ends with: tokens are kept alive all the same. */
+  /** The whole bridge is paused for the days at the end of a run: tokens must be kept alive even then. */
   readonly pausesAtLast: boolean;
-  /** A person ends an open circuit, or a pause that the service asked for, should there be one. */
+  /** A person ends an open circuit, or a pause that the service asked for, if there is one. */
   readonly lifts: readonly { readonly key: string; readonly atMs: number }[];
-  /** Settings that keep events off the bus. */
+  /** Settings that keep events from being published. */
   readonly publishedEvents: PublishedEvents;
   readonly circuitSeconds: number;
   readonly siege: Siege | undefined;
-  /** Longer waits are spent outside the queue. */
+  /** Longer waits happen outside the queue. */
   readonly longestHiddenMs: number;
-  /** Fan-out gives a message up after so many receives, the queue itself after some times as many. */
+  /**
+   * Receives after which fan-out dead-letters a message (`maxReceives`), and a higher number after which the queue
+   * itself does.
+   */
   readonly maxReceives: number;
   readonly queueMaxReceives: number;
   readonly confirmUnavailableSeconds: number;
@@ -171,7 +180,7 @@ export interface Plan {
   };
 }
 
-/** The last two differ beyond 2^53: as numbers they would be one. */
+/** The last two differ beyond 2^53: as JavaScript numbers they would be equal. */
 const advertIds = ['11', '12', '9007199254740992', '9007199254740993'];
 const statuses = ['new', 'active', 'limited'];
 
@@ -181,7 +190,9 @@ export function planOf(seed: number): Plan {
   return plan.temper === 'overtaken' || random() < 0.7 ? plan : withOrders(plan, random);
 }
 
-/** Orders with the IDs of adverts, at about the same moments; in half of these worlds their feed is refused for a while. */
+/**
+ * Adds orders with the IDs of adverts, at similar times; in half of these worlds their feed is refused for a while.
+ */
 function withOrders(plan: Plan, random: Random): Plan {
   const orders = plan.changes
     .filter(({ advertId }) => advertId !== undefined && random() < 0.5)
@@ -220,7 +231,7 @@ function planOfAdverts(seed: number): Plan {
     'mixed',
   ]);
   const isOvertaken = temper === 'overtaken';
-  // Drawn apart, so that what else a seed stands for stays as it is.
+  // Drawn from a separate stream, so that the rest of the seed's plan does not change.
   const waits = streamOf(hashOf('waits', seed));
   const siege =
     temper === 'quiet' && waits() < 0.4
@@ -308,7 +319,7 @@ function planOfAdverts(seed: number): Plan {
             key: `departure-${index}`,
             account: account(),
             atMs: moment(),
-            // A generation counts seconds, and clocks differ.
+            // A generation is a time in seconds, and clocks differ.
             backMs: between(random, 6_000, 40_000),
             forgets: random() < 0.6,
             revokedMs: pick(streamOf(hashOf(`departure-${index}`, seed)), [0, 8_000, 40_000]),
@@ -351,11 +362,11 @@ function planOfAdverts(seed: number): Plan {
         : pick(random, [8_000, 30_000, 150_000]),
     advertTries: isOvertaken ? 1 : 3,
     maxGroups: isOvertaken ? 1 : 10,
-    // Runs that poll several times do so until the next one is due.
+    // Runs that poll several times continue until the next run is due.
     pollSeconds: everyMs === 25_000 ? pick(random, [60, 5, 10]) : 60,
     revokesWhileStoring,
     editsSecrets: !isOvertaken && random() < 0.15,
-    // A block of the address looks the same as a rejection with 403.
+    // A blocked address would look the same as a rejection with 403.
     rejectionStyle: rejectedAtOnce.length > 0 ? 1 : between(random, 0, 6),
     sendsDate: random() < 0.7,
     requestsPerSecond: pick(random, [4, 10, 50]),
@@ -371,13 +382,13 @@ function planOfAdverts(seed: number): Plan {
     siege,
     longestHiddenMs: isOvertaken ? 500 : 5_000,
     maxReceives,
-    // Overtaken deliveries expire by the dozen.
+    // Many deliveries expire in this temper.
     queueMaxReceives: isOvertaken ? 240 : 3 * maxReceives,
     confirmUnavailableSeconds: pick(random, isOvertaken ? [0] : [0, 5, 30]),
     service: {
       maxVisibilityMs: pick(random, [0, 3_000, 9_000]),
       maxPerPage: pick(random, resyncs.length > 0 ? [1, 2] : [1, 2, 5, 20]),
-      // A siege is about messages: tokens outlast it.
+      // A siege is about messages, so tokens last longer than it.
       tokenLifeMs: siege ? 3 * siegeMs : between(random, 40, 200) * 1000,
       rotationMs: siege ? 3 * siegeMs : 600_000,
       idleMs: siege ? 4 * siegeMs : 900_000,
@@ -385,11 +396,11 @@ function planOfAdverts(seed: number): Plan {
   };
 }
 
-/** So that few of them are listed a second time, which would make good what was skipped. */
+/** Uses many adverts, so that few of them are listed again: another listing would repair what was skipped. */
 const ofManyAdverts = (change: PlannedChange, index: number): PlannedChange =>
   change.advertId === undefined ? change : { ...change, advertId: `5${index % 20}` };
 
-/** Of a few minutes of changes, with the cursor rejected a moment after each began. */
+/** Resyncs over a few minutes of changes, with the cursor rejected shortly after each one begins. */
 const resyncsOf = (random: Random, accounts: readonly string[], chaosMs: number) =>
   Array.from({ length: between(random, 1, 2) }, (_, index) => {
     const atMs = between(random, chaosMs / 3, chaosMs);
@@ -403,7 +414,7 @@ const resyncsOf = (random: Random, accounts: readonly string[], chaosMs: number)
     };
   });
 
-/** In half of the worlds, mostly just after a change, which the feed may not list yet. */
+/** In half of the worlds. Most begin just after a change, which the feed may not list yet. */
 const auditsOf = (
   random: Random,
   accounts: readonly string[],
@@ -418,17 +429,17 @@ const auditsOf = (
       : { ...moment, account: pick(random, accounts), atMs: between(random, 0, chaosMs) };
   });
 
-/** The cursors of all accounts at a time, once or more. */
+/** Rejects the cursors of all accounts at once, one or more times. */
 const rejectedAtOnceOf = (random: Random, accounts: readonly string[], chaosMs: number): Plan['rejections'] =>
   Array.from({ length: between(random, 1, 3) }, () => between(random, 0, chaosMs)).flatMap((atMs, index) =>
     accounts.map((account) => ({ key: `rejected-at-once-${index}-${account}`, account, atMs })),
   );
 
 const siegeMs = 25 * 60_000;
-/** What the stack has at the default rate (infra/constructs/fan-out.ts). */
+/** The number of workers of a stack at the default rate (infra/constructs/fan-out.ts). */
 const stackWorkers = 2;
 
-/** Where workers overtake one another short ones again and again, so that messages are parked while a worker is late. */
+/** In the temper `overtaken`, many short pauses, so that messages are parked while a worker is late. */
 function pausesOf(
   random: Random,
   accounts: readonly string[],
@@ -446,7 +457,7 @@ function pausesOf(
   return pauses;
 }
 
-/** Half of the seeds have none, so that what a pause hides is seen as well. */
+/** Half of the seeds have none, because a pause could hide other faults. */
 function operatorPausesOf(
   random: Random,
   accounts: readonly string[],
@@ -455,7 +466,7 @@ function operatorPausesOf(
 ): Plan['operatorPauses'] {
   const pauses: Plan['operatorPauses'][number][] = [];
   if (random() < 0.5) return pauses;
-  // Where workers overtake one another, messages that pile up over a longer pause would come too often.
+  // In the temper `overtaken`, messages that accumulate during a longer pause would be received too often.
   const [shortestMs, longestMs] = isOvertaken ? [1_000, 4_000] : [3_000, 50_000];
   for (let atMs = between(random, 5_000, 40_000); atMs < chaosMs; ) {
     const lastsMs = between(random, shortestMs, longestMs);
@@ -494,8 +505,9 @@ function changesOf(random: Random, accounts: readonly string[], chaosMs: number)
 }
 
 /**
- * One advert three times within a quarter of a minute, then quiet: a late worker finds the outcome, and nothing newer. Or
- * one advert all the time: two workers that fetch it shortly after each other see different statuses.
+ * Three changes of one advert within a quarter of a minute, then none, so that a late worker finds the result and
+ * nothing newer. Or frequent changes of a single advert, so that two workers that fetch it shortly after each other
+ * see different statuses.
  */
 function clustersOf(random: Random, chaosMs: number): PlannedChange[] {
   const ids = pick(random, [advertIds, advertIds.slice(0, 1)]);
@@ -513,7 +525,7 @@ function clustersOf(random: Random, chaosMs: number): PlannedChange[] {
   );
 }
 
-/** Every quarter of a minute or so; sometimes two at a time. */
+/** About every quarter of a minute; sometimes two at once. */
 function drainsOf(random: Random, chaosMs: number, everyMs: number): Plan['drains'] {
   const drains: Plan['drains'][number][] = [];
   for (

@@ -1,15 +1,15 @@
-/** Randomness by name: each decision has a stream of its own, so that leaving one out changes no other. */
+/** Named random streams: each decision has its own stream, so that leaving one out does not change the others. */
 
 export type Random = () => number;
 
-/** A 32-bit hash (murmur3's finish over FNV-1a's steps). */
+/** A 32-bit hash (the final mix of murmur3 over the steps of FNV-1a). */
 export function hashOf(text: string, seed = 0): number {
   let hash = (0x811c9dc5 ^ seed) >>> 0;
   for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return mixed(hash);
 }
 
-/** The stream of decision number `index` of the stream with seed `seed`. */
+/** The stream of decision number `index`, derived from `seed`. */
 export const streamOf = (seed: number, index = 0): Random =>
   mulberry32(mixed(seed + Math.imul(index, 0x9e3779b9)));
 
@@ -30,7 +30,7 @@ function mulberry32(seed: number): Random {
   };
 }
 
-/** A whole number from `least` to `most`, both included. */
+/** A whole number from `least` to `most`, inclusive. */
 export const between = (random: Random, least: number, most: number): number =>
   least + Math.floor(random() * (most - least + 1));
 

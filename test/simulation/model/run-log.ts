@@ -1,14 +1,14 @@
-/** What happened in a run: the incidents, which can be left out of a repeat, and the trace for people. */
+/** What happened in a run: the incidents, which a repetition can leave out, and the trace for people. */
 import { epochMs, type Scheduler } from './scheduler.ts';
 
 export interface Incident {
-  /** Names it in every run of the same seed. */
+  /** Identifies the incident in every run of the same seed. */
   readonly key: string;
   readonly text: string;
 }
 
 export interface RunLog {
-  /** Whether it may happen; then it is noted. */
+  /** Whether the incident may happen; if so, it is recorded. */
   allows(key: string, text: () => string): boolean;
   trace(who: string, text: () => string): void;
   readonly incidents: readonly Incident[];
@@ -17,7 +17,7 @@ export interface RunLog {
 
 export interface RunLogOptions {
   readonly scheduler: Scheduler;
-  /** Incidents that do not happen this time. */
+  /** Incidents that must not happen this time. */
   readonly without: ReadonlySet<string>;
   readonly isTraced: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * Virtual time. Whatever happens is an event at a moment; between two events only microtasks run, so the same seed gives
- * the same run. Events of one moment come in random order.
+ * Virtual time. Everything that happens is an event at a time; between two events only microtasks run, so the same
+ * seed gives the same run. Events at the same time occur in random order.
  */
 import TinyQueue from 'tinyqueue';
 import { type Random, streamOf } from './random.ts';
@@ -10,12 +10,12 @@ export interface Scheduled {
 }
 
 export interface Scheduler {
-  /** Milliseconds since 1970, virtual. */
+  /** Virtual time, milliseconds since 1970. */
   now(): number;
-  /** Rises with every event: orders what happens within one millisecond. */
+  /** Increases with every event, to order what happens within one millisecond. */
   tick(): number;
   after(ms: number, event: () => void): Scheduled;
-  /** Lets events happen until `isOver` says so (asked before each) or nothing is left. */
+  /** Runs events until `isOver` returns true (called before each event) or none is left. */
   run(isOver: () => boolean): Promise<void>;
 }
 
@@ -24,9 +24,9 @@ interface Entry extends Scheduled {
   readonly event: () => void;
 }
 
-/** Where virtual time begins. */
+/** The start of virtual time. */
 export const epochMs = Date.parse('2026-11-20T12:00:00.000Z');
-/** More than any run needs: one that goes on for ever is a fault, too. */
+/** More than any run needs: a run that never ends is a fault too. */
 const maxEvents = 400_000;
 
 export function createScheduler(seed: number): Scheduler {
@@ -58,5 +58,5 @@ export function createScheduler(seed: number): Scheduler {
   };
 }
 
-/** All that an event set off has run when the event loop comes round; no time passes for it. */
+/** Everything that an event triggered has run when the event loop reaches this point; no virtual time passes. */
 const microtasksDone = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,4 +1,4 @@
-/** The partner service with its own history: what really happened, against which the bridge's word is held. */
+/** The partner service with its complete history: the facts against which the bridge is checked. */
 import { type FeedName, feedNames } from '../../../shared/contract/feeds.ts';
 import { between, type Random } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -7,24 +7,24 @@ import { createTokenDesk, type TokenDesk } from './token-desk.ts';
 export interface Change {
   readonly account: string;
   readonly feed: FeedName;
-  /** Of an order its key, which no advert has. */
+  /** ID of the advert; for an order its key, which no advert has. */
   readonly advertId: string;
-  /** null: the service does not know the advert any more. */
+  /** null: the service no longer knows the advert. */
   readonly status: string | null;
   readonly recordedAt: number;
-  /** When the feed begins to list it. */
+  /** When the feed starts to list it. */
   readonly visibleAt: number;
   readonly tick: number;
 }
 
-/** One page as it was given. */
+/** A page as the service returned it. */
 export interface Page {
   readonly account: string;
   readonly feed: FeedName;
-  /** As they stand in the page, malformed ones included. */
+  /** The page's entries, including malformed ones. */
   readonly data: readonly unknown[];
   readonly since: string;
-  /** What was asked with; undefined: from `since`. */
+  /** The cursor in the request; undefined: none, so the page begins at `since`. */
   readonly askedWith: string | undefined;
   readonly cursor: string;
   readonly hasMore: boolean;
@@ -56,7 +56,7 @@ export interface ServiceOptions {
   readonly idleMs: number;
 }
 
-/** What the model calls an object: an order may have the ID of an advert. */
+/** The model's key of an object, because an order may have the same ID as an advert. */
 export const objectKey = (feed: FeedName, id: string): string => (feed === 'adverts' ? id : `${feed}-${id}`);
 
 export type Service = ReturnType<typeof createService>;
@@ -82,7 +82,7 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
     return visibleAt;
   }
 
-  /** @returns the page; undefined when the cursor is not taken */
+  /** @returns the page; undefined when the cursor is rejected */
   function page(
     account: string,
     feed: FeedName,
@@ -124,10 +124,10 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
   return {
     tokens,
     changes: changes as readonly Change[],
-    /** Each page by the cursor that it gave. */
+    /** Each page by the cursor that it returned. */
     pages: pages as ReadonlyMap<string, Page>,
     page,
-    /** Whether a page was given for the same cursor before. */
+    /** Whether another page was returned for the same cursor before. */
     isPageAgain: ({ account, feed, askedWith, since, cursor }: Page): boolean =>
       [...pages.values()].some(
         (one) =>
@@ -152,13 +152,13 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
         tick: scheduler.tick(),
       });
     },
-    /** Has the feed name something that is no advert. */
+    /** Makes the feed list an entry that is not an ID. */
     listMalformed: (account: string, entry: unknown, random: Random): void =>
       void list(account, 'adverts', entry, random),
     rejectCursors(account: string): void {
       for (const feed of feedNames) feedOf(account, feed).epoch += 1;
     },
-    /** Whether `cursor` has everything behind it. */
+    /** Whether `cursor` is at the end of the feed. */
     isAtEnd(account: string, feed: FeedName, cursor: string | undefined): boolean {
       const mark = cursor === undefined ? undefined : bookmarks.get(cursor);
       const isOwn = mark?.account === account && mark.feed === feed;

@@ -1,12 +1,15 @@
-/** The token endpoint by the rules of partner-api.md §5.3, with a day as short as the simulation needs. */
+/** The token endpoint with the rules of partner-api.md §5.3; its day is shortened for the simulation. */
 import type { Scheduler } from './scheduler.ts';
 
 export interface TokenDeskOptions {
   readonly scheduler: Scheduler;
   readonly tokenLifeMs: number;
-  /** Rule 3's day: a new refresh token at most so often, and so long the one before brings the latest again. */
+  /**
+   * The day of rule 3: how often a new refresh token is issued, and how long the previous one still returns the
+   * latest pair.
+   */
   readonly rotationMs: number;
-  /** Rule 4's month: a refresh token that was not used for so long is dead. */
+  /** The month of rule 4: a refresh token that was unused for this long is dead. */
   readonly idleMs: number;
 }
 
@@ -27,7 +30,7 @@ export interface TokenAnswer {
 
 export type TokenDesk = ReturnType<typeof createTokenDesk>;
 
-/** Stands in every token, so that one that leaked can be found. */
+/** Part of every token, so that a leaked token can be found. */
 export const secretMark = 'TOKEN-OF';
 
 const wholeScope = 'v2 read write';
@@ -38,7 +41,7 @@ const refused: TokenAnswer = {
 
 export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs, idleMs }: TokenDeskOptions) {
   const grants: Grant[] = [];
-  /** One-time codes that were not used yet, with their accounts. */
+  /** Unused one-time codes, with their accounts. */
   const codes = new Map<string, string>();
   let issued = 0;
   const fresh = (kind: string, account: string) => `${secretMark}-${account}-${kind}-${++issued}`;
@@ -46,7 +49,7 @@ export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs, idleMs }: 
   const isLatestOrJustBefore = ({ refresh, before }: Grant, text: string): boolean =>
     refresh.text === text || (before === text && scheduler.now() - refresh.issuedAt < rotationMs);
 
-  /** The grant that a refresh token still opens. */
+  /** The grant for which a refresh token is still valid. */
   const opened = (text: string): Grant | undefined =>
     grants.find(
       (grant) =>
@@ -95,9 +98,9 @@ export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs, idleMs }: 
   }
 
   return {
-    /** A user authorizes the application: the refresh token that `connect` is given. */
+    /** A user authorizes the application. @returns the refresh token for `connect` */
     authorize: (account: string, agedMs = 0): string => grantTo(account, agedMs).refresh.text,
-    /** A pair as a person may get it for an account whose authorization was taken back. */
+    /** A new token pair, as a person may get it for an account whose authorization was revoked. */
     renew(account: string): {
       readonly access: string;
       readonly refresh: string;
@@ -109,7 +112,7 @@ export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs, idleMs }: 
       const { access, refresh } = grant;
       return { access: access?.text ?? '', refresh: refresh.text, expiresAt: access?.expiresAt ?? 0 };
     },
-    /** The same in the browser: a code that is good for one exchange. */
+    /** The same in the browser: a code that can be exchanged once. */
     code(account: string): string {
       const text = fresh('code', account);
       codes.set(text, account);
@@ -120,19 +123,19 @@ export function createTokenDesk({ scheduler, tokenLifeMs, rotationMs, idleMs }: 
       codes.delete(code);
       return account === undefined ? refused : pairOf(grantTo(account));
     },
-    /** Whether what the user granted last holds, with all of its scope. */
+    /** Whether the user's latest authorization is valid, with its full scope. */
     isWhole(account: string): boolean {
       const grant = latestOf(account);
       return grant !== undefined && !grant.isRevoked && grant.scope === wholeScope;
     },
-    /** The user takes a part of the authorization back. */
+    /** The user revokes a part of the authorization. */
     narrow(account: string): void {
       for (const grant of grants) if (grant.account === account) grant.scope = 'v2 read';
     },
-    /** Whether the scope of this access token is enough for what the bridge asks. */
+    /** Whether the scope of this access token is sufficient for the bridge's requests. */
     suffices: (access: string): boolean =>
       grants.find((grant) => grant.access?.text === access)?.scope === wholeScope,
-    /** The user, or the service, takes the authorization back: every grant so far is dead. */
+    /** The user or the service revokes the authorization: every grant so far is dead. */
     revoke(account: string): void {
       for (const grant of grants) if (grant.account === account) grant.isRevoked = true;
     },

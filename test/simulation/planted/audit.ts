@@ -1,4 +1,7 @@
-/** Rules of the audit, left out: how a difference is told from a change, and what no advert may stop. */
+/**
+ * Planted faults in the audit: how it distinguishes a difference from a change, and that no single advert may stop
+ * it.
+ */
 import { type PlantedFault, plantedSource } from './planted-fault.ts';
 
 const inAudit = (file: string, name: string, from: string, to: string) =>

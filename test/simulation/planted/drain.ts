@@ -1,4 +1,4 @@
-/** Rules of the drain, left out. */
+/** Planted faults in the drain. */
 import { type PlantedFault, plantedSource, plantedWiring } from './planted-fault.ts';
 
 type Change = { readonly from: string; readonly to: string };
@@ -12,7 +12,7 @@ const inDrain = (name: string, file: string, ...changes: readonly Change[]) =>
     },
   ]);
 
-/** The drain and the command that reads again both come by there. */
+/** Both the drain and the resync command use this module. */
 const changedReadPage = (change: Change) =>
   ['drain.ts', 'poll-feed.ts'].map((entry) => ({
     folder: 'functions/drain',
@@ -67,7 +67,7 @@ export const plantedInDrain: readonly PlantedFault[] = [
         },
       ],
     },
-    // A last success in the future is not used either.
+    // Also allows a last success in the future.
     ...changedReadPage({ from: 'knownSuccess(lastSuccess, nowMs)', to: 'lastSuccess' }),
   ]),
   inDrain('old-since-after-reset', 'read-page.ts', {

@@ -1,4 +1,4 @@
-/** Rules of the fan-out, left out. */
+/** Planted faults in the fan-out. */
 
 import type { Replacement } from './mutants.ts';
 import { type PlantedFault, plantedSource, plantedWiring } from './planted-fault.ts';

@@ -1,4 +1,4 @@
-/** What `history` may not leave out when it tells how it stands with an advert. */
+/** Planted faults in `history`: facts that its answer must consider. */
 import { type PlantedFault, plantedSource } from './planted-fault.ts';
 
 const entry = 'read-history.ts';

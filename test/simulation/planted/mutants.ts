@@ -1,4 +1,7 @@
-/** Use cases with a fault in them: a copy of one folder's sources, changed in one place, imported from a temporary folder. */
+/**
+ * Use cases with a planted fault: a copy of one folder's sources, changed in one place and imported from a temporary
+ * folder.
+ */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,23 +14,23 @@ process.on('exit', () => {
 });
 
 export interface Replacement {
-  /** Within the folder. */
+  /** Path within the folder. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
 }
 
-/** @throws when `from` does not stand in `source` exactly once: the source has changed, so has the fault to */
+/** @throws unless `source` contains `from` exactly once: if the source has changed, adapt the planted fault */
 export function replaceOnce(source: string, { file, from, to }: Replacement): string {
   const parts = source.split(from);
   if (parts.length === 2) return parts.join(to);
   throw new Error(`${file}: expected once, found ${parts.length - 1} times: ${from}`);
 }
 
-/** The file, within the folder, that `file` imports as `imported`. */
+/** The path, within the folder, of the module that `file` imports as `imported`. */
 const beside = (file: string, imported: string) => path.join(path.dirname(file), imported);
 
-/** The files that are to be copied: those that change, and those that import one of them, however far round. */
+/** The files to copy: those that change, and those that import one of them, directly or indirectly. */
 function filesTouched(sources: ReadonlyMap<string, string>, changed: readonly string[]): Set<string> {
   const touched = new Set(changed);
   for (let before = -1; before < touched.size; ) {
@@ -43,8 +46,9 @@ function filesTouched(sources: ReadonlyMap<string, string>, changed: readonly st
 }
 
 /**
- * The module `entry` of `folder` (such as `functions/drain`), with `replacements` made in that folder. What does not
- * depend on them is imported from where it is, so that errors keep their classes.
+ * Imports the module `entry` of `folder` (such as `functions/drain`) with `replacements` applied in that folder.
+ * Modules that do not depend on the replacements are imported from the original folder, so that error classes stay
+ * the same.
  */
 export async function mutant<T>(
   folder: string,

@@ -1,4 +1,4 @@
-/** Rules about what an operator pauses and resumes, left out. */
+/** Planted faults in an operator's pauses and resumes. */
 import { type PlantedFault, plantedSource } from './planted-fault.ts';
 
 const limiter = { folder: 'shared/partner-api/rate-limit', entry: 'rate-limiter.ts' } as const;

@@ -5,17 +5,17 @@ import { realUseCases } from '../world/use-cases.ts';
 import { mutant, type Replacement } from './mutants.ts';
 
 /**
- * A rule left out, to show that the simulation finds its absence. Where it changes the source, a comment there names it
- * (`// Planted fault: <name>`): who changes that line carries the fault along.
+ * A rule that is left out on purpose, to show that the simulation finds its absence. If the fault changes the source, a
+ * comment there names it (`// Planted fault: <name>`): whoever changes that line must adapt the fault.
  */
 export interface PlantedFault {
   readonly name: string;
-  /** Where it changes the source; none for a fault in the wiring. */
+  /** The changes of the source; empty for a fault in the wiring. */
   readonly mutations: readonly Mutation[];
   readonly plant: () => Promise<SimulateOptions>;
 }
 
-/** A fault in the wiring: ports that do less than they should, or settings. */
+/** A fault in the wiring: ports that do less than they should, or wrong settings. */
 export const plantedWiring = (
   name: string,
   wiring: Omit<Wiring, 'useCases'>,
@@ -27,7 +27,7 @@ export const plantedWiring = (
 });
 
 export interface Mutation {
-  /** Folder and module that the use case comes from, such as `functions/drain` and `drain.ts`. */
+  /** Folder and module of the use case, such as `functions/drain` and `drain.ts`. */
   readonly folder: string;
   readonly entry: string;
   readonly replacements: readonly Replacement[];

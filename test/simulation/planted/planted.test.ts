@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** A process of its own: sources changed for the occasion are imported by Node, not by vitest. */
+/** A separate process, in which Node and not vitest imports the changed sources. */
 const simulateWith = (...args: string[]) =>
   spawnSync(process.execPath, ['--no-warnings', path.join(import.meta.dirname, '../main.ts'), ...args], {
     encoding: 'utf8',
   });
 
-/** Those that a few dozen seeds find; `npm run simulate -- --planted all` has the others, too. */
+/** Faults that a few dozen seeds find; `npm run simulate -- --planted all` also searches for the others. */
 const quick = [
   'cursor-before-sends',
   'key-from-cursor',

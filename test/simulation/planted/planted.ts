@@ -1,4 +1,4 @@
-/** The checker is checked: each rule of the protocols is left out once, and the simulation has to notice. */
+/** Checks the checker: each rule of the protocols is left out once, and the simulation must notice it. */
 import type { Violation } from '../model/history.ts';
 import type { Invariant } from '../model/invariants.ts';
 import { simulate } from '../run/simulate.ts';
@@ -23,14 +23,14 @@ export const plantedFaults: readonly PlantedFault[] = [
 ];
 
 export interface Found {
-  /** How many it took, the last one included. */
+  /** Number of seeds until the fault was found, including the last one. */
   readonly seeds: number;
   readonly seed: number;
   readonly invariant: Invariant;
   readonly message: string;
 }
 
-/** @returns undefined when none of `count` seeds from `from` on notices */
+/** @returns undefined when none of `count` seeds, starting with `from`, finds the fault */
 export async function seedsUntilFound(
   fault: PlantedFault,
   { from, count }: { readonly from: number; readonly count: number },
@@ -45,7 +45,7 @@ export async function seedsUntilFound(
   return undefined;
 }
 
-/** What the bridge does wrong without the planted fault says nothing about it. */
+/** A violation that also occurs without the planted fault does not count. */
 async function isViolatedAnyway(seed: number, invariant: Invariant): Promise<boolean> {
   const { violations } = await simulate(seed, { wiring: { useCases: realUseCases } });
   return violations.some((violation) => violation.invariant === invariant);

@@ -1,4 +1,4 @@
-/** The rule that each planted fault leaves out, for the table of docs/contribute/reliability.md. */
+/** The rule that each planted fault leaves out, for the table in docs/contribute/reliability.md. */
 export const plantedRules: Readonly<Record<string, string>> = {
   'cursor-before-sends': "the page's IDs go to the queue, then its cursor is stored",
   'refused-sends-ignored': 'not all accepted: nothing is stored, and the page is read again',

@@ -1,18 +1,20 @@
-/** The table of planted faults in docs/contribute/reliability.md: written by `npm run simulate -- --planted all --table`. */
+/**
+ * Writes the table of planted faults in docs/contribute/reliability.md: `npm run simulate -- --planted all --table`.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { seedsUntilFound } from './planted.ts';
 import type { PlantedFault } from './planted-fault.ts';
 import { plantedRules } from './rules.ts';
 
-/** Far enough apart that no two searches share a seed. */
+/** Far enough apart, so that no two searches share a seed. */
 const startingSeeds = [1, 100_001, 200_001, 300_001, 400_001];
 const page = path.join(import.meta.dirname, '../../../docs/contribute/reliability.md');
 const [begin, end] = ['<!-- planted faults -->', '<!-- /planted faults -->'];
 
 export interface Row {
   readonly name: string;
-  /** How many seeds each search took; Infinity where it found nothing. */
+  /** Number of seeds of each search; Infinity if it found nothing. */
   readonly seeds: readonly number[];
   readonly invariants: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Rules of tokens and of the rate budget, left out. */
+/** Planted faults in tokens and the rate budget. */
 
 import type { Replacement } from './mutants.ts';
 import { type PlantedFault, plantedSource, plantedWiring } from './planted-fault.ts';

@@ -1,4 +1,6 @@
-/** Rules about messages that wait, left out: how long they stay away, who gives them up, and where those of a pause wait. */
+/**
+ * Planted faults in waiting messages: their delays, when they are dead-lettered, and where they wait during a pause.
+ */
 
 import type { SimWorld } from '../world/sim-world.ts';
 import { type PlantedFault, plantedSource, plantedWiring } from './planted-fault.ts';
@@ -6,7 +8,7 @@ import { type PlantedFault, plantedSource, plantedWiring } from './planted-fault
 const folder = 'functions/fan-out';
 const entry = 'fan-out.ts';
 
-/** The longest pause that each world has seen. */
+/** The longest pause that each world has had. */
 const longest = new WeakMap<SimWorld, number>();
 
 export const plantedInWaiting: readonly PlantedFault[] = [

@@ -1,18 +1,18 @@
-/** Makes a failing run smaller: leaves out what it fails without, too. */
+/** Simplifies a failing run: leaves out incidents without which it still fails. */
 
 import type { Incident } from '../model/run-log.ts';
 import { type Run, type SimulateOptions, simulate } from './simulate.ts';
 
-/** Runs spent on it; each takes about ten milliseconds. */
+/** Maximum number of runs; each takes about ten milliseconds. */
 const maxRuns = 600;
 
-/** @returns the smallest run found that violates the same invariant, traced */
+/** @returns the smallest run found that violates the same invariant, with its trace */
 export async function shrink(failing: Run, options: SimulateOptions): Promise<Run> {
   const invariant = failing.violations[0]?.invariant;
   const without = new Set(options.without);
   let runs = 0;
 
-  // A delay must not come of nobody being there to work.
+  // Keeps drains and workers: without them, their absence would be the reason of a delay.
   const mayBeLeftOut = ({ key }: Incident) =>
     invariant !== 'nobody-delays-another' || !/^(drain|worker)-[\d.]+$/.test(key);
 

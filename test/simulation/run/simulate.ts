@@ -1,4 +1,4 @@
-/** One run: a seed in, what was violated out. */
+/** One run: takes a seed, and returns the violations. */
 import type { createInMemoryState } from '../../fakes/state.ts';
 import { checkAuthorizations } from '../checks/authorizations.ts';
 import { checkBooks } from '../checks/books.ts';
@@ -36,12 +36,12 @@ export interface Run {
 }
 
 const minuteMs = 60_000;
-/** Late calls of the chaos have come by then. */
+/** By then, late calls of the chaos phase have arrived. */
 const minCalmMs = 80_000;
-/** Backoff, a feed that rests and messages that are too old together take less. */
+/** Longer than backoff, a paused feed and messages that are too old take together. */
 const maxCalmMs = 30 * minuteMs;
 
-/** When in its chaos a person asks for the adverts' histories. */
+/** When, as a share of the chaos phase, a person asks for the adverts' histories. */
 const sampled = [0.4, 0.7, 1];
 
 export async function simulate(seed: number, options: SimulateOptions): Promise<Run> {
@@ -78,7 +78,7 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
     await supervisor.letDaysPass();
     await checkAuthorizations(world);
     await checkTokens(world, await supervisor.stoppedAccounts());
-    // Last, for where there is a reason it has been named by now.
+    // Checked last, because any specific reason has been reported by now.
     if (!isDone) violated('no-change-lost', 'half an hour after the last fault there is still work');
     else if (!isDoneAgain)
       violated('no-change-lost', 'half an hour later the redriven messages are still at work');

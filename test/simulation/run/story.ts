@@ -1,12 +1,12 @@
-/** A failing run as a person reads it: what is wrong, what had to happen for it, and how it came about. */
+/** Prints a failing run for people: what is wrong, which incidents it needs, and how it happened. */
 
 import { plainLine } from '../model/plain-line.ts';
 import type { Run } from './simulate.ts';
 
 export interface StoryOptions {
-  /** Every line of the run instead of those about its subject. */
+  /** Prints every line of the run, instead of only those about its subject. */
   readonly isWhole: boolean;
-  /** The command line that runs this seed again. */
+  /** The command line that repeats this seed. */
   readonly command: string;
 }
 
@@ -30,7 +30,7 @@ export function storyOf(run: Run, { isWhole, command }: StoryOptions): string {
 
 const maxLines = 400;
 
-/** The rest of the world is left out, and so are the days after. */
+/** Leaves out lines about other subjects, and the days at the end. */
 function linesAbout({ lines, violations: [first] }: Run): readonly string[] {
   const [account = '', advertId] = first?.subject?.split('/') ?? [];
   const isOfFeed = first?.invariant === 'cursor-behind-queue' || first?.invariant === 'one-poller';
@@ -46,7 +46,10 @@ function linesAbout({ lines, violations: [first] }: Run): readonly string[] {
   return about.length <= maxLines ? about : [...about.slice(0, maxLines), '…'];
 }
 
-/** What was seen in the very moment (`drain-7 stored …`) ends with the last that its process did. */
+/**
+ * A violation detected at the moment of an action (`drain-7 stored …`) ends the story with the last line of its
+ * process.
+ */
 function endOf(lines: readonly string[], message: string | undefined): number | undefined {
   const process = message?.split(' ')[0];
   const last = process === undefined ? -1 : lines.findLastIndex((line) => line.includes(` ${process} `));
@@ -64,7 +67,7 @@ const isAboutTokens = (line: string, account: string): boolean =>
   (/oauth|answered|vault\.write|accounts\.write|stopped|revoke/.test(line) ||
     (/vault\.read/.test(line) && /refresh|sweep|connect/.test(line)));
 
-/** IDs are short: only where one stands as an ID, and not that of another account's advert. */
+/** IDs are short: matches only complete IDs, and not the ID of another account's advert. */
 function isAboutAdvert(line: string, account: string, advertId: string): boolean {
   const owner = new RegExp(`([a-z]+)/${advertId}(?![0-9.])`).exec(line)?.[1];
   if (owner !== undefined && ![account, 'advert', 'adverts'].includes(owner)) return false;

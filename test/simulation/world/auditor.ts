@@ -1,4 +1,4 @@
-/** A person who has what was published compared with what the service says, and holds the answer against what is so. */
+/** A person who runs audits; checks the result of each audit against the model. */
 
 import type { AuditResult } from '../../../functions/audit/audit.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
@@ -10,10 +10,10 @@ export function createAuditor(world: SimWorld, stages: Stages) {
   const { plan, scheduler, state, history, service, coverage } = world;
   /** When each advert's dead letters were redriven, by `account/advert`. */
   const redrivenAt = new Map<string, number>();
-  /** Adverts whose dead letters a person threw away. */
+  /** Adverts whose dead letters a person has deleted. */
   const thrownAway = new Set<string>();
 
-  /** Adverts of which changes were given up: what was published is wrong without them. */
+  /** Adverts with dead-lettered changes, whose published status may therefore be wrong. */
   async function givenUp(sinceMs: number): Promise<ReadonlySet<string>> {
     const letters = await state.deadLetters.list({ limit: Number.POSITIVE_INFINITY });
     const lying = letters.map(
@@ -24,8 +24,9 @@ export function createAuditor(world: SimWorld, stages: Stages) {
   }
 
   /**
-   * Whether a worker gave up a change of this advert, letter or not: one whose receipt had expired, because another worker had done the
-   * message meanwhile, leaves a row whose event is owed, and no letter. That the event was published cannot be seen from the row.
+   * Whether a worker tried to dead-letter a change of this advert, even without a resulting dead letter: if its
+   * receipt had expired, because another worker had settled the message, the row's event stays owed and there is no
+   * dead letter. The row does not show whether the event was published.
    */
   const wasJudgedDead = (subject: string): boolean =>
     [...history.listings.values()].some(
@@ -46,8 +47,8 @@ export function createAuditor(world: SimWorld, stages: Stages) {
     history.violated({ invariant: 'audit-true', subject, message: `advert ${subject} ${message}` });
 
   /**
-   * @param onFault called with what it could not be carried out for
-   * @returns what it found; undefined when it could not be carried out
+   * @param onFault called with the error if the audit fails
+   * @returns the result of the audit; undefined if it failed
    */
   async function run(
     key: string,
@@ -61,9 +62,10 @@ export function createAuditor(world: SimWorld, stages: Stages) {
     });
     if (!result) return undefined;
     count(result);
-    // Connected as another user who was not said to be one, the service rightly knows none of the adverts published.
+    // If another user was connected under the name without saying so, the service rightly knows none of the published
+    // adverts.
     if (isGivenAway(account)) return result;
-    // One that goes on with an earlier one tells what that has found, too.
+    // A continued audit also reports the differences that were found before.
     const known = await givenUp(Date.parse(result.progress.startedAt) - plan.maxSkewMs);
     for (const { advertId, published, actual } of result.progress.differing) {
       const subject = `${account}/${advertId}`;
@@ -76,7 +78,9 @@ export function createAuditor(world: SimWorld, stages: Stages) {
     return result;
   }
 
-  /** One that died half-way would be gone on with: what it looked at has changed since. */
+  /**
+   * Marks an unfinished audit as done, so that it is not continued: the adverts that it checked have changed since.
+   */
   async function giveUpHalfDone(account: string): Promise<void> {
     const { generation = 0 } = (await state.partnerAccounts.read(account))?.value ?? {};
     const key = { partnerAccount: account, generation };
@@ -90,11 +94,11 @@ export function createAuditor(world: SimWorld, stages: Stages) {
     redriven: (subject: string): void => void redrivenAt.set(subject, scheduler.now()),
     threwAway: (subject: string): void => void thrownAway.add(subject),
 
-    /** When nothing changes any more, an audit that begins then has to name all that is wrong. */
+    /** Runs an audit when nothing changes any more: it must find everything that is wrong. */
     async runAtRest(account: string, repair: boolean): Promise<void> {
       await giveUpHalfDone(account);
       const result = await run(`audit-at-rest-${account}`, account, repair, (error) => {
-        // Tokens may run out within a second: that is not the service failing.
+        // Tokens may expire within a second, which is not a failure of the service.
         if (!(error instanceof PartnerError) || error.code !== 'transient') return;
         const failing = `an audit of ${account} cannot be carried out, although nothing goes wrong any more`;
         history.violated({

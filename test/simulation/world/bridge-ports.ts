@@ -1,4 +1,4 @@
-/** The bridge's ports as one process has them: every call may go wrong, and what is carried out is watched. */
+/** The bridge's ports as one process sees them: every call may go wrong, and performed calls are observed. */
 
 import type { ParkingDeps, ParkingLot } from '../../../shared/aws/parking/parking.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
@@ -38,13 +38,13 @@ export interface BridgePorts {
   readonly budget: BudgetStore;
   readonly parkingLot: ParkingLot<ParkedMessage>;
   readonly sendParked: ParkingDeps['send'];
-  /** As drain and fan-out ask for it. */
+  /** As drain and fan-out use it. */
   readonly bridgePausedUntil: () => Promise<number>;
 }
 
 const writes = callIncidents.filter((kind) => kind !== 'in-part');
 const reads: readonly CallIncident[] = ['crash-before', 'refused', 'answer-late'];
-/** What a process knows of the budget is as old as the answer is late: so these are never late. */
+/** A process's view of the budget is as old as a late answer makes it, so these calls are never late. */
 const budgetCalls: readonly CallIncident[] = ['crash-before', 'crash-after', 'refused', 'answer-lost'];
 
 export function createBridgePorts(
@@ -69,7 +69,7 @@ export function createBridgePorts(
   const fetchOf = ({ partnerAccount, feed, advertId }: AdvertKey) =>
     seen.fetches.get(`${partnerAccount}/${objectKey(feed, advertId)}`);
 
-  /** The page that named the advert: a slow poll may send a page after the next poll has read another. */
+  /** The page that listed the advert. A slow poll may send a page's IDs after the next poll has read another page. */
   const pageWith = ({ partnerAccount, feed, advertId }: AdvertKey) => {
     const pages = seen.pages.get(`${partnerAccount}/${feed}`);
     return pages?.findLast(({ data }) => data.some((id) => String(id) === advertId)) ?? pages?.at(-1);
@@ -85,7 +85,10 @@ export function createBridgePorts(
     return refused;
   };
 
-  /** A message that is in the queue and parked, since a process ended in between, is listed once more while it is. */
+  /**
+   * A message that is both in the queue and parked, because a process ended in between, counts as listed twice for as
+   * long as it is.
+   */
   async function counted<T>(messages: readonly ChangedAdvert[], work: () => Promise<T>): Promise<T> {
     const own = new Map(messages.map((one) => [`${one.partnerAccount}/${one.generation}/${one.feed}`, one]));
     const listed = () =>
@@ -144,7 +147,7 @@ export function createBridgePorts(
         return partnerAccounts.read(name);
       }),
       remove: call('accounts.remove', writes, async (name) => {
-        // Somebody else may have connected the name since the person began to forget it.
+        // Another person may have connected the name since this one began to forget it.
         const row = await partnerAccounts.read(name);
         if (row) history.forgets(name, row.value.generation);
         await partnerAccounts.remove(name);
@@ -184,7 +187,7 @@ export function createBridgePorts(
         );
         const isWritten = await feedStates.advance(key, fence, progress, nowMs, leaseMs);
         if (isWritten) checkAdvance(world, process, { key, progress, before });
-        // Reading from another time although no cursor was rejected is what a resync does.
+        // A `since` that changes without a rejected cursor means a resync.
         const isFromElsewhere = progress.since !== before?.since && progress.resets === before?.resets;
         if (isWritten && before && isFromElsewhere) {
           coverage.count('person: has a feed read again');
@@ -218,7 +221,7 @@ export function createBridgePorts(
           fanOut.wrote(key, row, isWritten);
           if (isWritten && row.envelope !== undefined) {
             history.written(row.envelope, fetch);
-            // What is kept off the bus counts as told when it is recorded: nothing more becomes of it.
+            // An event that a setting keeps from the bus counts as published when it is recorded: nothing follows.
             if (!isPublished(JSON.parse(row.envelope), plan.publishedEvents))
               history.published(row.envelope, true);
           }

@@ -1,4 +1,4 @@
-/** `cursor-behind-queue` and `one-poller`, checked in the moment a cursor is stored. */
+/** Checks `cursor-behind-queue` and `one-poller` whenever a cursor is stored. */
 
 import { advertIdPattern } from '../../../shared/contract/checks.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
@@ -10,7 +10,7 @@ import type { SimWorld } from './sim-world.ts';
 export interface Advance {
   readonly key: FeedKey;
   readonly progress: Progress;
-  /** What was stored until then. */
+  /** The state stored before this write. */
   readonly before: FeedState | undefined;
 }
 
@@ -35,14 +35,14 @@ export function checkAdvance(world: SimWorld, process: Process, { key, progress,
     const message = `${process.name} stored ${page.cursor} with since ${progress.since}, but it was given for ${page.since}`;
     history.violated({ invariant: 'cursor-behind-queue', subject: account, message });
   }
-  // The same page stored twice is a client that repeats by itself.
+  // Storing the same page twice is a retry by the client itself.
   if (page.askedWith === undefined || page.askedWith === before?.cursor || before?.cursor === page.cursor)
     return;
   const message = `${process.name} stored ${page.cursor}, which follows ${page.askedWith}, over ${before?.cursor}: two pollers at once`;
   history.violated({ invariant: 'one-poller', subject: account, message });
 }
 
-/** `one-history`: a generation never comes back, for its sequence numbers have been used. */
+/** Checks `one-history`: a generation never returns, because its sequence numbers have been used. */
 export function checkGeneration(
   { history }: SimWorld,
   { name: account, generation, stop }: PartnerAccount,

@@ -1,4 +1,4 @@
-/** The service takes the request and says nothing. */
+/** The service accepts the request and never answers. */
 export const noAnswer: SimResponse = { status: 0, body: '' };
 
 export interface SimResponse {

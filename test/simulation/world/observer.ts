@@ -4,10 +4,10 @@ import { secretMark } from '../model/token-desk.ts';
 import type { Process } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 
-/** Looking through everything said takes as long as the rest of the run: so not in every one. */
+/** Searching everything that was logged takes as long as the rest of the run, so only some runs do it. */
 const everyNth = 8;
 
-/** Takes what a process logs, and finds secrets in it (`credentials-kept`). */
+/** Receives a process's log, and searches it for secrets (`credentials-kept`). */
 export function createWatchedObserver(world: SimWorld, process: Process): Observer {
   const { plan, history, isLogKept, logged } = world;
   const isWatched = plan.seed % everyNth === 0;
@@ -25,7 +25,7 @@ export function createWatchedObserver(world: SimWorld, process: Process): Observ
   return { info: at('info'), warn: at('warn'), error: at('error'), count: () => undefined };
 }
 
-/** Without the places in the code, which differ from one call of the simulation to the other. */
+/** Without stack traces, which differ between runs of the simulation. */
 const inOneLine = (fields: object | undefined): string =>
   inspect(fields, { breakLength: Infinity, compact: true, depth: 1 })
     .replaceAll(/\n\s+at [^\n]*/g, '')

@@ -1,4 +1,4 @@
-/** A process of the bridge: has a clock of its own, may die at every call, and then never does anything again. */
+/** A process of the bridge: it has its own clock, may die at every call, and then does nothing any more. */
 import type { Clock } from '../../../shared/domain/clock.ts';
 import type { Coverage } from '../model/coverage.ts';
 import { type CallIncident, drawIncident, type Rates } from '../model/incidents.ts';
@@ -17,12 +17,12 @@ export interface ProcessDeps {
   readonly phase: Phase;
   readonly coverage: Coverage;
   readonly rates: Rates;
-  /** Where a port has rates of its own. */
+  /** Rates of ports that have their own. */
   readonly ratesOfPorts: ReadonlyMap<string, Partial<Rates>>;
   readonly seed: number;
-  /** Clocks differ from the true time by at most this. */
+  /** Maximum difference between a clock and the true time. */
   readonly maxSkewMs: number;
-  /** Calls that are late are so by up to this; by more, now and then. */
+  /** Usual maximum delay of a late call; some calls are later. */
   readonly maxLateMs: number;
 }
 
@@ -30,7 +30,7 @@ export interface Call<T> {
   readonly name: string;
   readonly allowed: readonly CallIncident[];
   readonly perform: () => Promise<T>;
-  /** Carries out a part; `keeps` says which. */
+  /** Performs a part of the call; `keeps` decides about each item. */
   readonly inPart?: (keeps: () => boolean) => Promise<T>;
   readonly says?: () => string;
 }
@@ -44,12 +44,12 @@ export interface Process {
   die(why: string): void;
   onDeath(react: () => void): void;
   call<T>(call: Call<T>): Promise<T>;
-  /** A stream for the next call's decisions, with the key that names it. */
+  /** Returns the random stream for the next call's decisions, with its key. */
   nextCall(): { readonly key: string; readonly random: Random };
   trace(text: () => string): void;
 }
 
-/** An error that stands for whatever an SDK throws. */
+/** Represents any error that an SDK throws. */
 export class RemoteError extends Error {
   override readonly name = 'RemoteError';
 }
@@ -109,7 +109,8 @@ export function createProcess(deps: ProcessDeps, name: string): Process {
         answer(() => resolve(value));
       };
       scheduler.after(requestMs + (incident === 'late' ? lateMs : 0), () => {
-        // Late is what the process sends late; what it has sent arrives even when it is dead by then.
+        // A late call leaves the process late, so a dead process does not send it; a call already sent arrives in any
+        // case.
         if (dead && incident === 'late') return;
         if (incident === 'refused') return void fail(new RemoteError(`${port}: refused`));
         const once = () => (incident === 'in-part' && inPart ? inPart(() => draw() < 0.5) : perform());
@@ -150,7 +151,7 @@ export function createProcess(deps: ProcessDeps, name: string): Process {
   };
 }
 
-/** Now and then longer than any visibility timeout or lease of the simulation. */
+/** Occasionally longer than any visibility timeout or lease of the simulation. */
 const latenessMs = (random: Random, maxMs: number): number =>
   random() < 0.9 ? between(random, maxMs / 10, maxMs) : between(random, 20_000, 75_000);
 

@@ -1,4 +1,4 @@
-/** A person who does not know `connect`: puts new credentials into the secret by hand, in the middle of a refresh. */
+/** A person who does not know `connect`, and puts new credentials into the secret by hand during a refresh. */
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
@@ -8,14 +8,14 @@ import { nameOf } from './users.ts';
 
 const share = 0.3;
 
-/** To be asked when a token request is sent: until then the refresh has read the old secret. */
+/** Call this when a token request is sent: by then the refresh has read the old secret. */
 export function mayEditSecret(world: SimWorld, process: Process, { path, body }: WireRequest): void {
   const { plan, phase, service, log } = world;
   if (!plan.editsSecrets || !phase.chaos || !path.endsWith('/oauth/token')) return;
   const { refresh_token: text } = JSON.parse(body ?? '{}') as { refresh_token?: string };
   const user = service.tokens.accountOf(text ?? '');
   const account = user && nameOf(user);
-  // Whoever runs a command brings credentials of his own.
+  // A person who runs a command supplies their own credentials.
   if (
     user === undefined ||
     account === undefined ||
@@ -32,7 +32,7 @@ export function mayEditSecret(world: SimWorld, process: Process, { path, body }:
   world.coverage.count('person: edits a secret');
 }
 
-/** The same for an account that is stopped: nobody is at work on its tokens. @returns whether it was */
+/** The same for a stopped account, whose tokens no process is changing. @returns whether the secret was edited */
 export async function editsSecretOfStopped(world: SimWorld, account: string): Promise<boolean> {
   const { plan, phase, state, log, commanded, coverage, users } = world;
   const known = (await state.partnerAccounts.read(account))?.value;

@@ -1,4 +1,4 @@
-/** Everything that the processes of one run share: time, the service, the bridge's state, and who watches. */
+/** Everything that the processes of one run share: time, the service, the bridge's state, and the observers. */
 
 import type { RawLine } from '../../../operations/history/advert-log.ts';
 import type { TokenPair } from '../../../shared/domain/token-pair.ts';
@@ -19,7 +19,7 @@ import { createOperatorWatch } from './watch-operator.ts';
 import { createTokenWatch, type EndOfRequest } from './watch-tokens.ts';
 import { createTrafficWatch } from './watch-traffic.ts';
 
-/** Those that the service's answers show. */
+/** Troubles that show in the service's answers. */
 const ofRequests: ReadonlySet<Trouble['kind']> = new Set([
   'outage',
   'block',
@@ -84,21 +84,24 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     return phase.chaos && atMs >= fromMs && atMs < untilMs && !without.has(key);
   }
 
-  /** Whether a trouble of this kind is on, of this account. */
+  /** Whether a trouble of this kind currently affects this account. */
   function isTroubled(kind: Trouble['kind'], account: string): boolean {
     const found = plan.troubles.some((one) => one.kind === kind && one.account === account && isOn(one));
     if (found) coverage.count(`trouble: ${kind}`);
     return found;
   }
 
-  /** What the orders feed answers while it is refused: to this application, or to nobody, which is not known. */
+  /**
+   * The answer of the orders feed while it is refused. Whether the service refuses it to this application or to
+   * everyone is unknown.
+   */
   function refusalOfOrders(): SimResponse | undefined {
     const trouble = plan.troubles.find((one) => one.kind === 'orders-refused' && isOn(one));
     if (trouble) coverage.count('trouble: orders-refused');
     return trouble && refusals[plan.seed % refusals.length];
   }
 
-  /** What stands between the service and its answer now. */
+  /** The answer that a current trouble gives instead of the service's own. */
   function troubleOf(account: string, path: string, random: Random): SimResponse | undefined {
     for (const trouble of plan.troubles) {
       if (!isOn(trouble)) continue;
@@ -108,7 +111,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
       if (isOfAll || whose === account) coverage.count(`trouble: ${kind}`);
       if (kind === 'outage') return { status: random() < 0.5 ? 500 : 502, body: '<html>' };
       if (kind === 'block') return { status: 403, body: '<html>blocked</html>' };
-      // Feeds and tokens go on: it is about what becomes of messages.
+      // Feeds and tokens keep working, because this trouble is about messages.
       if (kind === 'waits-1' || kind === 'waits-5') {
         if (!/\/adverts\/\d+$/.test(path)) continue;
         return { status: 429, body: '', headers: { 'retry-after': kind.slice(-1) } };
@@ -135,11 +138,11 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     scheduler,
     log,
     phase,
-    /** SimResponse when a process is about to store a pair. */
+    /** Called when a process is about to store a token pair. */
     storing: new Set<(process: Process, account: string) => void>(),
-    /** Accounts that a person is at work on with a command. */
+    /** Accounts for which a person is running a command. */
     commanded: new Set<string>(),
-    /** Going through the log takes as long as the rest of the run: so not in every one. */
+    /** Searching the log takes as long as the rest of the run, so only some runs keep it. */
     isLogKept: plan.seed % 8 === 1,
     /** What the processes log, oldest first. */
     logged: [] as RawLine[],
@@ -164,7 +167,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
       users.requestSent(process.name, wire);
       return tokenWatch.requestStarted(process, wire);
     },
-    /** For the trace: tokens by their numbers alone. */
+    /** For the trace: shows tokens only by their numbers. */
     readable: (body: string): string => body.replace(/TOKEN-OF-/g, '').slice(0, 200),
   };
 }

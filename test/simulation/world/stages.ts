@@ -1,4 +1,4 @@
-/** The bridge's functions as processes: the real use cases, wired to ports that fail. */
+/** The bridge's functions as processes: the real use cases, connected to ports that fail. */
 
 import type { AuditResult, audit } from '../../../functions/audit/audit.ts';
 import { settledBy } from '../../../functions/audit/confirm.ts';
@@ -30,7 +30,7 @@ import { createProcess, type Process, RemoteError } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 import { createSimTransport, type Seen } from './transport.ts';
 
-/** The code under test; a planted fault brings its own. */
+/** The code under test; a planted fault supplies its own. */
 export interface UseCases {
   readonly createDrain: typeof createDrain;
   readonly createFanOut: typeof createFanOut;
@@ -43,20 +43,20 @@ export interface UseCases {
   readonly pollFeed: typeof pollFeed;
   readonly createParking: typeof createParking;
   readonly audit: typeof audit;
-  /** What a person asks; it runs in no process of the bridge. */
+  /** The command `history`, which does not run in a process of the bridge. */
   readonly readHistory: typeof readHistory;
 }
 
 export interface Wiring {
   readonly useCases: UseCases;
-  /** Ports as the code under test gets them. */
+  /** Changes the ports that the code under test receives. */
   readonly ports?: (ports: BridgePorts, world: SimWorld) => BridgePorts;
   readonly overlapSeconds?: number;
-  /** Each process keeps to the rate by itself. */
+  /** Each process has its own rate budget, instead of the shared one. */
   readonly isBudgetOwn?: boolean;
 }
 
-/** Function timeouts and what hangs on them, shorter than in life, for a run is a few minutes long. */
+/** Function timeouts and related limits, shorter than in production because a run lasts a few minutes. */
 export const limits = {
   drainMs: 25_000,
   nextRunMs: 22_000,
@@ -121,11 +121,11 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       send: ports.sendParked,
       deadLetter: neverUnreadable,
       clock,
-      // A step is late by 75 s at most, and there is a mark for each account, and the messages after them; clocks differ.
+      // A step is up to 75 s late, each account has a mark, the messages follow the marks, and clocks differ.
       keepMarkMs: 80_000 * (plan.accounts.length + 1),
     });
 
-  /** As on AWS: what is to be parked is safe before it leaves the queue. */
+  /** As on AWS: a message is parked safely before it leaves the queue. */
   function settlerOf(started: Started): Settler {
     const { settler } = started.ports;
     return {
@@ -185,7 +185,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     };
   }
 
-  /** A function is killed when its time is over, and ends with its answer. */
+  /** Lambda kills a function at its time limit; the process also ends after its answer. */
   async function within<T>({ process }: Started, ms: number, work: () => Promise<T>): Promise<T> {
     const timeout = scheduler.after(ms, () => process.die('at its time limit'));
     return new Promise((resolve, reject) => {
@@ -256,11 +256,13 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       if (clock.now() - startedAt >= 5_000 && plan.pollSeconds < 60)
         world.coverage.count('drain: several rounds');
     };
-    // Not killed at a time limit: a drain that goes on after its lease is what the fence is for.
+    // Not killed at a time limit, because the fence must handle a drain that continues after its lease.
     await within(started, 300_000, poll);
   }
 
-  /** As the command line does it: the first page from `since`, then on to the end, past a run that is reading now. */
+  /**
+   * As the command line does: the first page from `since`, then to the end, waiting for a run that is reading now.
+   */
   async function resync(name: string, partnerAccount: string, since: string): Promise<void> {
     const started = start(name);
     const { clock } = started;
@@ -279,7 +281,8 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   }
 
   /**
-   * As the command line does it, on a machine where nothing goes wrong: of an audit that ends half-way nothing is to be seen.
+   * As the command line does, on a machine where nothing goes wrong, because an audit that ends half-way has no
+   * visible result.
    *
    * @returns undefined when the partner account is not connected
    */
@@ -295,7 +298,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const account = (await ports.accounts.read(partnerAccount))?.value;
     if (!account || stopOf(account)) return undefined;
     const key = { partnerAccount, generation: account.generation };
-    // Some in portions, as the daily audit goes on.
+    // Some audits run in portions, as the daily audit does.
     const portionMs = plan.seed % 2 === 0 ? Number.POSITIVE_INFINITY : 120_000;
     const portion = () =>
       useCases.audit(
@@ -323,7 +326,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     });
   }
 
-  /** Takes batch after batch, as a Lambda instance does, until it dies. */
+  /** Handles batch after batch, as a Lambda instance does, until it dies. */
   async function work(name: string, isOver: () => boolean): Promise<Process> {
     const started = start(name);
     const { process, ports, clock, random, observer } = started;
@@ -343,7 +346,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
         advertTries: plan.advertTries,
         maxAgeMs: plan.maxAgeMs,
         confirmUnavailableSeconds: plan.confirmUnavailableSeconds,
-        // Its copy has to be of the answer that brought the status: checks/events.ts.
+        // The copied field must come from the same answer as the status: checks/events.ts.
         ...(plan.seed % 2 === 0 && { eventFields: ['status'] }),
         ...plan.publishedEvents,
         maxReceives: plan.maxReceives,
@@ -353,7 +356,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       },
     });
     const takeOne = async (): Promise<boolean> => {
-      // In the end as it is meant to be: longer than a batch takes. Before that it is often shorter.
+      // At the end, the proper value, which is longer than a batch takes. Before that, often shorter.
       const visibilityMs = world.phase.chaos ? plan.visibilityMs : limits.visibilityMs;
       const deliveries = await inbox.receive({ maxGroups: plan.maxGroups, maxPerGroup: 10, visibilityMs });
       if (deliveries.length === 0) return false;
@@ -378,8 +381,9 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   }
 
   /**
-   * Here one process stands for many invocations, of which each waits for the lock a while. The one that gets it has the
-   * function's time limit, which is shorter than the lock's: nothing it sends arrives when another one has the lock.
+   * Here one process represents many invocations, each of which waits for the lock for a while. The one that gets the
+   * lock has the function's time limit, which is shorter than the lock's, so that nothing it sends arrives after
+   * another one has the lock.
    */
   function endedBeforeItsLock({ process, ports }: Started): Started['ports']['accounts'] {
     let limit: { cancelled?: boolean } | undefined;
@@ -394,7 +398,10 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     };
   }
 
-  /** What a person asks of refresh-token: `work` has patience, for a refresh that died holds its lock for a while. */
+  /**
+   * An operator command that uses refresh-token. `work` waits, because a refresh that died holds its lock for a
+   * while.
+   */
   async function asked<T>(
     name: string,
     work: (use: ReturnType<typeof createConnect>, started: Started, deadlineMs: number) => Promise<T>,
@@ -419,12 +426,12 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     return within(started, patienceMs, () => work(useCases.createConnect(deps), started, deadlineMs));
   }
 
-  /** With what the service gave for it. */
+  /** Connects with credentials from the service. */
   const connect = (
     name: string,
     partnerAccount: string,
     credential: Credential,
-    // The person knows who it is; the bridge could not, as long as fan-out is behind.
+    // The person knows the user; the bridge could not determine it while fan-out is behind.
     who: { readonly sameUser?: boolean; readonly newUser?: boolean } = { sameUser: true },
   ) =>
     asked(name, (use, _started, deadlineMs) =>

@@ -1,4 +1,4 @@
-/** Sets a plan in motion: starts the processes, makes the changes, plays the people around the bridge. */
+/** Executes a plan: starts the processes, makes the changes, and plays the people around the bridge. */
 
 import { pause, resume } from '../../../operations/pause.ts';
 import type { FeedName } from '../../../shared/contract/feeds.ts';
@@ -20,15 +20,15 @@ import { watchParked } from './watch-parked.ts';
 export function createSupervisor(world: SimWorld, stages: Stages) {
   const { plan, scheduler, log, phase, service, state, history, users, commanded } = world;
   const random = streamOf(hashOf('supervisor', plan.seed));
-  /** Accounts that a person has to connect, since their authorization was taken back. */
+  /** Accounts that a person must connect because their authorization was revoked. */
   const unconnected = new Set<string>();
-  /** Those of them whose authorization was taken back since a person began to connect them. */
+  /** Accounts of these whose authorization was revoked again after a person began to connect them. */
   const lostMeanwhile = new Set<string>();
-  /** Codes of commands that failed: they are given once more, though they may have been used up. */
+  /** Codes of failed commands: they are used again, although they may already be used up. */
   const codes = new Map<string, string>();
-  /** Accounts that a person has begun to forget: history and cursor may be gone in part. */
+  /** Accounts that a person has begun to forget: their history and cursor may be partly deleted. */
   const forgetting = new Set<string>();
-  /** Names that a person wants to give to another user, until that has worked. */
+  /** Names that a person wants to give to another user, until this has succeeded. */
   const handingOver = new Map<string, { isTold: boolean; hasBegun: boolean }>();
   const auditor = createAuditor(world, stages);
   let commands = 0;
@@ -38,7 +38,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   const atMoment = (atMs: number, event: () => void) =>
     scheduler.after(atMs - (scheduler.now() - epochMs), event);
 
-  /** One command at a time for each account: nobody begins anew before the one before has ended. */
+  /** Runs one command at a time per account: nobody starts a command before the previous one has ended. */
   async function alone(account: string, command: () => Promise<void>): Promise<void> {
     if (commanded.has(account)) return;
     commanded.add(account);
@@ -51,10 +51,10 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
 
   const named = (command: string, account: string) => `${command}-${account}-${++commands}`;
 
-  /** With a refresh token, or with a code as the browser brings it. */
+  /** Connects with a refresh token, or with a code from the browser. */
   const connect = (account: string, agedMs = 0) =>
     alone(account, async () => {
-      // Who began to forget it ends that first.
+      // A person who has begun to forget the account finishes this first.
       if (forgetting.has(account)) await forget(account);
       const { tokens } = service;
       const handover = handingOver.get(account);
@@ -85,7 +85,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       if (tokens.isWhole(user) && !lostMeanwhile.has(account)) unconnected.delete(account);
     });
 
-  /** Another user authorizes, and the person has not said that it is one: refused, or reported as unverified. */
+  /** Connects another user without saying so: this must be refused or reported as unverified. */
   async function connectUntold(account: string, handover: { isTold: boolean }): Promise<void> {
     handover.isTold = true;
     users.unsure.add(account);
@@ -107,7 +107,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     }
   }
 
-  /** The same user, connected by another person who does not know of it. */
+  /** The same user is connected by a second person, who does not know about the first one. */
   async function connectTwin(account: string): Promise<void> {
     const refreshToken = new Secret(service.tokens.authorize(users.currentOf(account)));
     try {
@@ -127,7 +127,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   }
 
   async function forget(account: string): Promise<void> {
-    // Also when it is only ended now: credentials that were put into its secret meanwhile are gone with it.
+    // Also if only the end is left: credentials put into its secret in the meantime are deleted too.
     unconnected.add(account);
     await stages.forget(named('forget', account), account);
     forgetting.delete(account);
@@ -157,7 +157,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     else await connect(account);
   }
 
-  /** From no later than where reading has come to, for a resync skips what lies before its time. */
+  /** Starts no later than the position of reading, because a resync skips changes before its time. */
   async function readAgain(key: string, account: string, backMs: number): Promise<void> {
     const feeds = await state.feedStates.list();
     const feed = feeds.find((one) => one.partnerAccount === account && one.feed === 'adverts');
@@ -180,7 +180,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         quietly(connect(account, agedMs).finally(() => (left -= 1)));
         continue;
       }
-      // About the turn of a second, for that is what generations count.
+      // Near the start of a second, because generations are counted in seconds.
       left += 1;
       const [one, other] = [between(twinning, 800, 1_000), between(twinning, 800, 1_000)];
       scheduler.after(one, () => quietly(connect(account, agedMs).finally(() => (left -= 1))));
@@ -264,7 +264,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     const since = scheduler.now();
     const wanted = { who: 'operator', since, ...(forMs === undefined ? {} : { until: since + forMs }) };
     log.trace('an operator', () => `pauses ${account ?? 'the bridge'}`);
-    // A name that was forgotten is not known.
+    // A forgotten name is unknown.
     await pause(pausePorts, account, wanted);
     world.operator.paused(account, wanted);
     world.coverage.count(`operator: pauses ${account ? 'an account' : 'the bridge'}`);
@@ -280,7 +280,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       world.coverage.count('operator: ends what the service asked for');
   }
 
-  /** Somebody knows that the service is ready, while it asks to wait or the circuit is open. */
+  /** A person knows that the service is ready, although it asked to wait or the circuit is open. */
   async function resumeEarly(): Promise<void> {
     const { pausedUntilMs, pauseReason } = await state.budgetStore.read();
     if (pausedUntilMs <= scheduler.now()) return;
@@ -358,7 +358,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
           log.trace('a person', () => `${forgets ? 'forgets' : 'disconnects'} ${account}`);
           const isHandedOver = plan.handovers.some((handover) => handover.account === account);
           const hasTwin = plan.twins && forgets && !isHandedOver;
-          // While the name is being forgotten, which takes a few steps; and again when it is connected anew.
+          // First while the name is being forgotten, which takes a few steps; then again when it is reconnected.
           if (hasTwin) scheduler.after(between(twins, 20, 400), () => quietly(connectTwin(account)));
           quietly(
             leave(account, forgets).finally(() => {
@@ -393,7 +393,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         if (!log.allows(key, () => `a person pauses ${account} for ${forMs / 1000} s`)) return;
         const until = scheduler.now() + forMs;
         void rests(account, { until, reason: 'a person', attempts: 0 });
-        // Before its time, or just at it.
+        // Before its end, or exactly at it.
         scheduler.after(endsMs, () => void rests(account, undefined));
       });
     }
@@ -418,7 +418,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     every(30_000, () => quietly(stages.sweep(`sweep-${++sweeps}`)));
   }
 
-  /** Nothing goes wrong any more: whatever was held up has to arrive now. */
+  /** Nothing goes wrong any more: everything that was delayed must arrive now. */
   function calmDown(): void {
     phase.chaos = false;
     log.trace('', () => 'CALM');
@@ -431,7 +431,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     });
   }
 
-  /** Messages of an account that nobody connects any more wait for ever, and in nobody's way. */
+  /** Messages of an account that nobody connects any more wait for ever, and must not delay others. */
   const parkedOf = async (account: string | undefined): Promise<number> =>
     account === undefined ? 0 : (await state.parkingLot.oldest(account, Number.POSITIVE_INFINITY)).length;
 
@@ -455,7 +455,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     );
   }
 
-  /** Lets time pass, `atLeastMs` of it, until everything has arrived. @returns whether it has by `atMostMs` */
+  /** Lets at least `atLeastMs` pass, until everything has arrived. @returns whether it has by `atMostMs` */
   async function untilIdle(atLeastMs: number, atMostMs: number): Promise<boolean> {
     const from = scheduler.now();
     for (;;) {
@@ -466,7 +466,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     }
   }
 
-  /** Two of the service's days with nothing but sweeps: a refresh token that is not the newest dies in them. */
+  /** Two of the service's days with only sweeps: a refresh token that is not the newest dies in this time. */
   async function letDaysPass(): Promise<void> {
     over = true;
     if (plan.pausesAtLast) {
@@ -483,7 +483,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     await scheduler.run(() => scheduler.now() >= until);
   }
 
-  /** One account after another, where somebody audits at all. */
+  /** Audits one account after another, if the plan has audits. */
   async function audit(): Promise<void> {
     let isOver = plan.audits.length === 0;
     const all = async () => {

@@ -1,4 +1,4 @@
-/** The wire between a process and the partner service, with everything that may happen to a request on it. */
+/** The connection between a process and the partner service, with everything that may happen to a request. */
 
 import type { FeedName } from '../../../shared/contract/feeds.ts';
 import {
@@ -18,12 +18,12 @@ import { mayEditSecret } from './secret-editor.ts';
 import type { SimWorld } from './sim-world.ts';
 import { nameOf } from './users.ts';
 
-/** What a process saw of the service last; how the checker knows where a write of it comes from. */
+/** What a process last received from the service: shows the checker where its writes come from. */
 export interface Seen {
   /** By `account/feed`. */
   readonly pages: Map<string, Page[]>;
   readonly fetches: Map<string, Fetch>;
-  /** Accounts whose cursor was not taken when their feed was asked for last. */
+  /** Accounts whose cursor was rejected in the last feed request. */
   readonly refusedCursors: Set<string>;
 }
 
@@ -59,7 +59,9 @@ const spoiled: Partial<Record<AnswerIncident, (random: Random) => SimResponse>> 
   'not-json': () => ({ status: 200, body: '{"data":' }),
 };
 
-/** How the service may say that it does not take a cursor: which is not known (partner-api.md §4.1 rule 7). */
+/**
+ * The ways in which the service may reject a cursor: the document does not say which (partner-api.md §4.1 rule 7).
+ */
 const rejections: readonly SimResponse[] = [
   json(400, { code: 'validation_error', message: 'cursor' }),
   { status: 403, body: '' },
@@ -70,7 +72,7 @@ const rejections: readonly SimResponse[] = [
   json(422, { data: { error: { status: 422, title: 'cursor' } } }),
 ];
 
-/** A clock in another zone, of another day, or never set. */
+/** A clock in another time zone, on another day, or never set. */
 function wrongDate(random: Random, atMs: number): string {
   const dayMs = 86_400_000;
   const wrongMs = pick(random, [
@@ -85,13 +87,13 @@ function wrongDate(random: Random, atMs: number): string {
 
 const feedOf = (pathname: string): FeedName => (pathname.includes('/orders') ? 'orders' : 'adverts');
 
-/** Whether the answer arrives whole. */
+/** Whether the answer arrives completely. */
 const isGood = (incident: AnswerIncident | undefined) => incident !== 'cut-off' && incident !== 'reset';
 
 export function createSimTransport(world: SimWorld, process: Process, seen: Seen): Transport {
   const { scheduler, log, phase, rates, service, history } = world;
 
-  /** What the service says, and what the observer is to remember once the answer arrives. */
+  /** The service's answer, and what to record once it arrives. */
   function answer(
     wire: WireRequest,
     incident: AnswerIncident | undefined,
@@ -110,15 +112,15 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     const given = judged(account, access, url, { incident, random, beganTick });
     if (url.pathname.includes('/status/')) noteRestart(account, url, given.response);
     const { status, body } = given.response;
-    // With a cursor it may be about that alone.
-    // That of a feed beside adverts says nothing of the address.
+    // An answer to a request with a cursor may be only about the cursor.
+    // An answer of another feed says nothing about the address.
     const isOfAddress = feedOf(url.pathname) === 'adverts' && !url.searchParams.has('cursor');
     if (status === 403 && !body.includes('insufficient_scope') && isOfAddress)
       world.traffic.answeredForbidden(`${account} ${url.pathname}`);
     return given;
   }
 
-  /** Whether reading started over, and that failed, too: then it was not the cursor. */
+  /** Records a restart without the cursor that failed too: then the cursor was not the reason. */
   function noteRestart(account: string, url: URL, { status }: SimResponse): void {
     const hadCursor = url.searchParams.has('cursor');
     if (!hadCursor && status !== 200 && seen.refusedCursors.has(account))
@@ -189,7 +191,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     };
   }
 
-  /** One advert of the account ends the worker that fetches it. */
+  /** Whether the request fetches the advert that kills its worker. */
   const killsProcess = ({ path }: WireRequest): boolean =>
     path.endsWith('/adverts/11') &&
     world.plan.accounts.some((name) => world.isTroubled('killer-advert', name));
@@ -255,7 +257,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
           }
           if (fetch && (incident !== 'wrong-id' || response.status !== 200)) {
             seen.fetches.set(`${fetch.account}/${fetch.advertId}`, fetch);
-            // What an audit sees does not bring anything to the bus.
+            // Fetches of an audit do not lead to events.
             if (!process.name.startsWith('audit')) history.fetched(fetch);
           }
           const headers: Record<string, string> = { ...response.headers };

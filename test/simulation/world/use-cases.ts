@@ -12,7 +12,7 @@ import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import type { UseCases } from './stages.ts';
 
-/** The bridge as it is. */
+/** The bridge without planted faults. */
 export const realUseCases: UseCases = {
   createDrain,
   pollFeed,

@@ -1,6 +1,6 @@
 /**
- * Who stands behind a name of the bridge: a user of the service, and after a while perhaps another one. A token, a cursor
- * and a history belong to the user that they came from, whatever the name.
+ * The users behind the bridge's names: a name belongs to one user of the service, and later perhaps to another. A
+ * token, a cursor and a history belong to the user that they came from, whatever the name.
  */
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
@@ -18,30 +18,30 @@ export interface UserWatchDeps {
   readonly history: History;
 }
 
-/** So long the bridge may go on with a token that is its account's no more. */
+/** How long the bridge may use a token after its user has lost the name. */
 const graceMs = 5_000;
 
-/** The name under which a user is connected: the first one is called like it, the others `main+2`, `main+3` … */
+/** The name under which a user is connected: the first user has the same name, the others are `main+2`, `main+3` … */
 export const nameOf = (user: string): string => user.split('+')[0] ?? user;
 
 const numbered = (name: string, number: number): string => (number === 1 ? name : `${name}+${number}`);
 const numberOf = (user: string): number => Number(user.split('+')[1] ?? 1);
 
-/** No advert has two owners: IDs are those of the service, not of a user. */
+/** No advert has two owners: IDs are unique in the whole service. */
 const idOf = (user: string, advertId: string): string =>
   numberOf(user) === 1 ? advertId : `${numberOf(user)}${advertId}`;
 
 export function createUsers({ scheduler, service, history }: UserWatchDeps) {
   const current = new Map<string, string>();
   const userOfVersion = new Map<string, string>();
-  /** By name and generation; `undefined` where a person has put two of them into one. */
+  /** By name and generation; `undefined` if a person has connected two users in the same generation. */
   const userOfGeneration = new Map<string, string | undefined>();
-  /** Who the row says that the name is, and since when; nobody while the account is stopped. */
+  /** The user that the row has named since a given time; undefined while the account is stopped. */
   const rows = new Map<string, { readonly fromMs: number; readonly user: string | undefined }[]>();
-  /** Names under which a person tries another user without saying so: the bridge cannot always find out. */
+  /** Names under which a person tries another user without saying so, which the bridge cannot always detect. */
   const unsure = new Set<string>();
 
-  /** What was sent for a generation of two users may be on its way a moment longer. */
+  /** Until when requests for a generation with two users may still be under way. */
   const uncertainUntil = new Map<string, number>();
 
   const currentOf = (name: string): string => current.get(name) ?? name;
@@ -53,7 +53,7 @@ export function createUsers({ scheduler, service, history }: UserWatchDeps) {
     rows.set(name, [...(rows.get(name) ?? []), { fromMs: scheduler.now(), user }]);
   }
 
-  /** Whether the row has named `user` at some moment of the last five seconds. */
+  /** Whether the row has named `user` at any time in the last five seconds. */
   function isNamed(name: string, user: string): boolean {
     const rowsSoFar = rows.get(name) ?? [];
     return rowsSoFar.some(
@@ -63,18 +63,21 @@ export function createUsers({ scheduler, service, history }: UserWatchDeps) {
     );
   }
 
-  /** The user of a generation, where it is certain. */
+  /** The user of a generation, if it is certain. */
   const certainUser = (name: string, generation: number) =>
     unsure.has(name) ? undefined : userOfGeneration.get(keyOf(name, generation));
 
   return {
     currentOf,
     unsure,
-    /** From now on a person means the next user by this name. */
+    /** From now on, the name belongs to the next user. */
     next(name: string): void {
       current.set(name, numbered(name, numberOf(currentOf(name)) + 1));
     },
-    /** Whose advert changes: of all users there will be under the name, for each has a feed from the beginning. */
+    /**
+     * The user whose advert changes: any of the users that the name will have, because each has a feed from the
+     * start.
+     */
     whose(name: string, advertId: string, count: number, random: Random) {
       const user = count === 1 ? name : numbered(name, pick(random, [1, 2, 2, count]));
       return { user, advertId: idOf(user, advertId) };
@@ -105,7 +108,7 @@ export function createUsers({ scheduler, service, history }: UserWatchDeps) {
           );
       }
     },
-    /** A request of drain or fan-out is sent. */
+    /** Called when drain or fan-out sends a request. */
     requestSent(process: string, { path, headers }: WireRequest): void {
       if (path.endsWith('/oauth/token') || !/^(drain|worker)/.test(process)) return;
       const access = /^Bearer (.*)/.exec(headers[headers.indexOf('Authorization') + 1] ?? '')?.[1] ?? '';
@@ -121,7 +124,7 @@ export function createUsers({ scheduler, service, history }: UserWatchDeps) {
       if (owner !== undefined && owner !== user && !isUncertain(name))
         violated(name, `${process} sent a cursor of ${owner} with a token of ${user}`);
     },
-    /** A page's adverts were put into the queue. */
+    /** Called when a page's adverts were put into the queue. */
     listed({ partnerAccount: name, generation, advertId }: ChangedAdvert, page: Page | undefined): void {
       const user = certainUser(name, generation);
       if (user === undefined || !page || page.account === user) return;
@@ -130,7 +133,7 @@ export function createUsers({ scheduler, service, history }: UserWatchDeps) {
         `advert ${advertId} of ${page.account} was listed for generation ${generation}, which is ${user}'s`,
       );
     },
-    /** The result of a fetch was written into the advert's history. */
+    /** Called when the result of a fetch was written into the advert's history. */
     fetchWritten(
       key: { readonly partnerAccount: string; readonly generation: number },
       fetch: Fetch | undefined,

@@ -1,4 +1,4 @@
-/** Tells from outside which branch of the protocol a process took, by what it asks of its ports. */
+/** Detects from a process's calls which branch of the protocol it took. */
 import type { AdvertKey, AdvertRow } from '../../../shared/ports/advert-histories.ts';
 import type { Delivery, Settlement } from '../../../shared/ports/deliveries.ts';
 import type { Coverage } from '../model/coverage.ts';
@@ -6,7 +6,7 @@ import type { Coverage } from '../model/coverage.ts';
 const keyOf = ({ partnerAccount, feed, advertId }: Omit<AdvertKey, 'generation'>) =>
   `${partnerAccount}/${feed}/${advertId}`;
 
-/** One for each process. */
+/** One per process. */
 export function createFanOutWatch({ count }: Coverage) {
   const rows = new Map<string, AdvertRow>();
   const heads = new Map<string, string>();

@@ -1,6 +1,6 @@
 /**
- * `operator-pause-kept`: from 5 seconds after an operator paused something nothing is asked of the service for it, tokens
- * apart, no message is given up for it, and none hidden for longer than a minute.
+ * Checks `operator-pause-kept`: from 5 seconds after the start of an operator's pause, no request except token
+ * requests is sent for it, no message is dead-lettered because of it, and none is hidden for longer than a minute.
  */
 import type { OperatorPause } from '../../../shared/domain/operator-pause.ts';
 import { endOfPause } from '../../../shared/domain/operator-pause.ts';
@@ -27,11 +27,11 @@ interface Standing {
   untilMs: number;
 }
 
-/** How long a process may go on that does not know of a pause yet. */
+/** How long a process may continue before it knows of a pause. */
 const graceMs = 5_000;
-/** A look at the feed that a `connect` had begun by then. */
+/** For a feed request that a `connect` had already started. */
 const lookMs = 10_000;
-/** Nothing but its receives makes a message stay away for longer: after so few of them it stays for seconds. */
+/** Up to `fewReceives`, a message's own backoff is only seconds, so a longer delay has another reason. */
 const [longestHiddenMs, fewReceives] = [60_000, 5];
 
 export function createOperatorWatch({ plan, scheduler, service, history }: OperatorWatchDeps) {
@@ -48,13 +48,13 @@ export function createOperatorWatch({ plan, scheduler, service, history }: Opera
     history.violated({ invariant: 'operator-pause-kept', subject, message });
 
   return {
-    /** All that were, as they really ended. */
+    /** All pauses, with the times at which they really ended. */
     pauses: pauses as readonly Standing[],
     paused(account: string | undefined, pause: OperatorPause): void {
       end(account);
       pauses.push({ account, fromMs: scheduler.now(), untilMs: endOfPause(pause) });
     },
-    /** By somebody, or with the account that was forgotten. */
+    /** Ended by a person, or because the account was forgotten. */
     ended: end,
     requestStarted(process: Process, { path, headers }: WireRequest): void {
       if (path.endsWith('/oauth/token')) return;
@@ -76,7 +76,7 @@ export function createOperatorWatch({ plan, scheduler, service, history }: Opera
           violated(partnerAccount, `${key} was given up because an operator had paused ${partnerAccount}`);
         if (verdict.kind !== 'retry' || verdict.delayMs <= longestHiddenMs) continue;
         const isPaused = pauses.filter(isOf(partnerAccount)).some(({ untilMs }) => scheduler.now() < untilMs);
-        // The messages of an advert go back together, for as long as the oldest of them has to.
+        // The messages of an advert go back together, with the delay of the oldest one.
         const ofAdvert = settlements.filter(
           (one) => one.delivery.message?.advertId === delivery.message?.advertId,
         );

@@ -1,10 +1,13 @@
-/** `nobody-delays-another`: what waited outside the queue is back within a minute of the wait's end. Checked again and again. */
+/**
+ * Checks `nobody-delays-another`: parked messages are back within a minute after the end of their wait. Called
+ * repeatedly.
+ */
 import { operatorPauseOf } from '../../../shared/domain/operator-pause.ts';
 import { pauseOf, stopOf } from '../../../shared/domain/partner-account.ts';
 import { quietUntil } from '../../../shared/domain/rate-budget.ts';
 import type { SimWorld } from './sim-world.ts';
 
-/** The drain comes every ten seconds by then; an answer that was late in the chaos may still be under way at first. */
+/** The drain runs every ten seconds by then; a late answer of the chaos phase may still be under way at first. */
 const maxMs = 60_000;
 const since = new WeakMap<SimWorld, Map<string, number>>();
 

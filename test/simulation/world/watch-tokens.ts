@@ -1,4 +1,4 @@
-/** `credentials-kept`: one refresh at a time, the newest refresh token kept, and a stop only where there is a reason. */
+/** Checks `credentials-kept`: one refresh at a time, the newest refresh token is kept, and a stop has a reason. */
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
 import type { History } from '../model/history.ts';
@@ -15,13 +15,13 @@ export interface TokenWatchDeps {
 export type EndOfRequest = (isGiven: boolean) => void;
 
 export function createTokenWatch({ service, history }: TokenWatchDeps) {
-  /** Who is between asking for a pair and having stored it, for each account. */
+  /** For each account, the processes that have requested a token pair and not stored it yet. */
   const refreshing = new Map<string, Set<Process>>();
-  /** Versions that are current no more, with the order of that. */
+  /** Versions that are no longer current, with the order in which they were replaced. */
   const replaced = new Map<string, number>();
   const current = new Map<string, string>();
   const rejections = new Map<Process, number>();
-  /** Who has been given a pair and done nothing with it yet. */
+  /** Processes that have received a pair and done nothing with it yet. */
   const unstored = new Map<string, Set<Process>>();
   let order = 0;
 
@@ -57,7 +57,7 @@ export function createTokenWatch({ service, history }: TokenWatchDeps) {
         }
       };
     },
-    /** A pair is about to be stored, whatever comes of it. */
+    /** A process is about to store a pair, successfully or not. */
     storing(process: Process, account: string): void {
       unstored.get(account)?.delete(process);
     },
@@ -65,7 +65,7 @@ export function createTokenWatch({ service, history }: TokenWatchDeps) {
       refreshing.get(account)?.delete(process);
       becameCurrent(account, version);
     },
-    /** By a person's hand. */
+    /** Edited by a person. */
     edited: becameCurrent,
     accountWritten(
       process: Process,
@@ -76,7 +76,7 @@ export function createTokenWatch({ service, history }: TokenWatchDeps) {
         const message = `${process.name} wrote about ${name} before it stored the pair it was given`;
         history.violated({ invariant: 'credentials-kept', subject: name, message });
       }
-      // The lock is given back: no pair came of it, so there is nothing to store.
+      // The process released the lock: it received no pair, so there is nothing to store.
       if (!lock) refreshing.get(name)?.delete(process);
       if (stop?.reason !== 'refresh-token-rejected' || before?.stop?.tokenVersion === stop.tokenVersion)
         return;

@@ -1,6 +1,6 @@
 /**
- * `service-not-hammered`: the rate over any window, and pauses that hold for everybody; `nobody-delays-another`: one
- * forbidden advert is no blocked address.
+ * Checks `service-not-hammered`: the rate over any window, and that pauses hold for every process. Also checks
+ * `nobody-delays-another`: one forbidden advert does not count as a blocked address.
  */
 import type { WireRequest } from '../../../shared/partner-api/http/transport.ts';
 import type { History } from '../model/history.ts';
@@ -19,29 +19,29 @@ interface Pause {
   readonly untilMs: number;
 }
 
-/** Until the process that was asked to wait has stored it. */
+/** Time until the process that was asked to wait has stored the pause. */
 const tellingMs = 200;
-/** What a process knows of the store is at most a second old, and the store's answer took some milliseconds. */
+/** A process's view of the store is at most a second old, and the store's answer took some milliseconds. */
 const graceMs = 1_100;
-/** Longer than an answer takes to arrive and the pause to be stored. */
+/** Longer than an answer takes to arrive and a pause takes to be stored. */
 const underWayMs = 15_000;
 /** The rate limiter rounds, and a `Date` header has whole seconds. */
 const roundingMs = 1_000;
 
 export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDeps) {
   const starts: number[] = [];
-  /** What answered 403 without a cursor in its request, and when it last did. */
+  /** Resources that answered 403 to a request without a cursor, and when they last did. */
   const forbidden = new Map<string, number>();
   const unable = new Set<Process>();
   let pause: Pause = { fromMs: 0, untilMs: 0 };
   let isBlocked = false;
-  /** When the circuit last opened or closed: what was answered long before that has no part in what comes of it. */
+  /** When the circuit last opened or closed: much earlier answers do not affect its next change. */
   let turnedMs = Number.NEGATIVE_INFINITY;
   let endedByPersonMs = Number.NEGATIVE_INFINITY;
 
   return {
     started(process: Process, { path }: WireRequest): void {
-      // What all keep together needs clocks that agree.
+      // The rate over all processes is only defined if their clocks agree.
       if (plan.maxSkewMs > 0) return;
       const now = scheduler.now();
       const earlier = starts.at(-plan.requestsPerSecond);
@@ -55,13 +55,15 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
       const message = `${process.name} sent ${path} ${now - pause.fromMs} ms after the service had asked for a pause, which has ${pause.untilMs - now} ms to go`;
       history.violated({ invariant: 'service-not-hammered', message });
     },
-    /** The service named a time. It counts when the process that got the answer lived to store it, and could. */
+    /**
+     * The service named a time. It counts if the process that got the answer lived to store it, and could store it.
+     */
     askedToWait(process: Process, ms: number): void {
       const askedMs = scheduler.now();
       const untilMs = askedMs + ms - roundingMs;
       unable.delete(process);
       scheduler.after(tellingMs, () => {
-        // A person may have ended it just after it was stored.
+        // A person may have ended the pause just after it was stored.
         if (turnedMs >= askedMs || process.isDead() || unable.has(process) || untilMs <= pause.untilMs)
           return;
         pause = { fromMs: scheduler.now(), untilMs };
@@ -69,10 +71,10 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
     },
     pauseNotStored: (process: Process): void => void unable.add(process),
     answeredForbidden: (resource: string): void => void forbidden.set(resource, scheduler.now()),
-    /** From now on single requests go through, as trials. */
+    /** From now on, single requests are sent as trials. */
     circuitOpened(): void {
       const since = [...forbidden].filter(([, atMs]) => atMs >= turnedMs - underWayMs);
-      // A trial that fails is enough to open it again, also one that was under way when a person ended it.
+      // One failed trial is enough to open it again, even a trial that was under way when a person closed it.
       const isTrial = isBlocked || scheduler.now() - endedByPersonMs < underWayMs;
       const expected = isTrial ? 1 : 2;
       isBlocked = true;
@@ -82,7 +84,7 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
       const message = `the circuit opened although ${what} answered 403 to a request without a cursor`;
       history.violated({ invariant: 'nobody-delays-another', message });
     },
-    /** A success ends the circuit, and every pause with it. */
+    /** A success closes the circuit, and ends every pause. */
     circuitClosed(): void {
       isBlocked = false;
       turnedMs = scheduler.now();
