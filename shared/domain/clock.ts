@@ -22,5 +22,9 @@ export const systemClock: Clock = {
     }),
 };
 
+/** Whether a value read at `atMs` is at most `maxAgeMs` old. A value from the future is not: the clock was set back after it was read. */
+export const isYoung = (atMs: number, nowMs: number, maxAgeMs: number): boolean =>
+  atMs <= nowMs && nowMs - atMs <= maxAgeMs;
+
 /** Formats an instant as in events, messages and secrets: `2026-11-20T12:00:00.123Z`. */
 export const toInstant = (ms: number): string => new Date(ms).toISOString();

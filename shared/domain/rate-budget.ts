@@ -7,6 +7,13 @@ import { endOfPause, type OperatorPause } from './operator-pause.ts';
 /** The initial state: nothing reserved, no pause. */
 export const freshBudget: BudgetState = { nextSlotMs: 0, pausedUntilMs: 0 };
 
+/** No request waits this long for a slot, because its deadline is earlier. */
+export const maxAheadMs = 3_600_000;
+
+/** The first free slot. A slot further ahead than {@link maxAheadMs} was reserved before a clock was set back. */
+export const freeSlotMs = ({ nextSlotMs }: Pick<BudgetState, 'nextSlotMs'>, nowMs: number): number =>
+  nextSlotMs - nowMs > maxAheadMs ? nowMs : Math.max(nextSlotMs, nowMs);
+
 /**
  * Reserves the next `count` slots, `intervalMs` apart, the first one not before `nowMs`. A slot is never given twice,
  * and an unused slot is lost: this keeps every time window within the rate.
@@ -20,7 +27,7 @@ export function reserveSlots(state: BudgetState, request: SlotRequest): Reservat
   const belongsToTrial = followsTrial && state.pauseReason === 'circuit';
   if (state.pausedUntilMs > nowMs && !belongsToTrial)
     return { granted: 0, firstSlotMs: state.pausedUntilMs, state };
-  const firstSlotMs = Math.max(state.nextSlotMs, nowMs);
+  const firstSlotMs = freeSlotMs(state, nowMs);
   if (state.pauseReason !== 'circuit') {
     const nextSlotMs = firstSlotMs + count * intervalMs;
     return { granted: count, firstSlotMs, state: { ...state, nextSlotMs } };

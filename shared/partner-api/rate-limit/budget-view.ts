@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/clock.ts';
+import { type Clock, isYoung } from '../../domain/clock.ts';
 import type { OperatorPause } from '../../domain/operator-pause.ts';
 import type { BudgetState } from '../../domain/rate-budget.ts';
 
@@ -38,7 +38,7 @@ export class BudgetView {
 
   /** Whether the last read of the store is recent enough. */
   isFresh(now: number): boolean {
-    return now - this.seenAtMs <= viewMaxAgeMs;
+    return isYoung(this.seenAtMs, now, viewMaxAgeMs);
   }
 
   /**

@@ -54,6 +54,13 @@ export class ReservedSlots {
     }
   }
 
+  /** Drops all slots if the first one is after `ms`: the clock was set back after they were reserved. */
+  dropBeyond(ms: number): void {
+    if ((this.first ?? 0) <= ms) return;
+    this.#runs.length = 0;
+    this.#count = 0;
+  }
+
   #shorten(run: Run, by: number): void {
     run.firstMs += by * this.#intervalMs;
     run.left -= by;

@@ -5,7 +5,7 @@
  * lateMs + earlyMs < 1000 * spread`.
  */
 import type { Clock } from '../../domain/clock.ts';
-import type { Reservation } from '../../domain/rate-budget.ts';
+import { freeSlotMs, maxAheadMs, type Reservation } from '../../domain/rate-budget.ts';
 import type { BudgetStore } from '../../ports/budget-store.ts';
 import type { BudgetView } from './budget-view.ts';
 import { ReservedSlots } from './reserved-slots.ts';
@@ -54,6 +54,7 @@ export class SlotSupply {
 
   dropLate(now: number): void {
     this.#reserved.dropBefore(now - lateMs);
+    this.#reserved.dropBeyond(now + maxAheadMs);
   }
 
   /** Uses a slot whose time has come. @returns whether there was one */
@@ -69,7 +70,7 @@ export class SlotSupply {
   /** The earliest start of a request that has `place` others before it. */
   at(place: number, now: number): number {
     const afterReserved = (place - this.#reserved.count) * this.#intervalMs;
-    return this.#reserved.at(place) ?? Math.max(this.#deps.view.nextSlotMs, now) + afterReserved;
+    return this.#reserved.at(place) ?? freeSlotMs(this.#deps.view, now) + afterReserved;
   }
 
   /** Whether to reserve more slots now, so that no request has to wait for the store. */

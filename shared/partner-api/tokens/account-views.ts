@@ -1,5 +1,5 @@
 import type { OnUnreadable } from '../../contract/checks.ts';
-import { type Clock, systemClock } from '../../domain/clock.ts';
+import { type Clock, isYoung, systemClock } from '../../domain/clock.ts';
 import { PartnerError } from '../../domain/faults.ts';
 import type { PartnerAccount } from '../../domain/partner-account.ts';
 import type { PartnerAccounts } from '../../ports/partner-accounts.ts';
@@ -138,10 +138,11 @@ export class ViewedAccounts implements PartnerAccounts {
 
   #remember(name: string, view: AccountView): void {
     const known = this.#views.get(name);
-    if (!known || known.askedAt <= view.askedAt) this.#views.set(name, view);
+    const isNewer = !known || known.askedAt <= view.askedAt || known.askedAt > this.#clock.now();
+    if (isNewer) this.#views.set(name, view);
   }
 
   #isFresh({ askedAt }: Pick<AccountView, 'askedAt'>, maxAgeMs = viewMaxAgeMs): boolean {
-    return this.#clock.now() - askedAt <= maxAgeMs;
+    return isYoung(askedAt, this.#clock.now(), maxAgeMs);
   }
 }

@@ -63,6 +63,28 @@ describe('the rate', () => {
     for (const [i, time] of times.entries()) expect(Math.abs(time - i * 105)).toBeLessThanOrEqual(1);
   });
 
+  it('goes on after the clock was set back, for who was there before and for who comes then', async () => {
+    const { clock, rateLimiter, other } = setUp();
+    await starts(clock, () => rateLimiter.enter('a', farMs), 20);
+    clock.advance(-5 * 3_600_000);
+    const deadlineMs = clock.now() + 10_000;
+
+    expect(await starts(clock, () => rateLimiter.enter('a', deadlineMs), 2)).toHaveLength(2);
+    expect(await starts(clock, () => other.enter('a', deadlineMs), 2)).toHaveLength(2);
+  });
+
+  it('learns of a pause after the clock was set back', async () => {
+    const { clock, store, rateLimiter } = setUp();
+    await starts(clock, () => rateLimiter.enter('a', farMs), 1);
+    clock.advance(-5 * 3_600_000);
+    await store.setOperatorPause({ who: 'me', since: clock.now() });
+
+    const fault = faultOf(rateLimiter.enter('a', clock.now() + 10_000));
+    await clock.run();
+
+    expect((await fault).code).toBe('operator-paused');
+  });
+
   it('asks the store once for all that ask at the same time', async () => {
     const { clock, rateLimiter, reserved } = setUp();
 

@@ -55,6 +55,18 @@ describe('a view of an account', () => {
     expect(state.reads).toEqual([0, 3_001]);
   });
 
+  it('is read again after the clock was set back, and counts from then on', async () => {
+    const { clock, state, views } = setUp();
+    await views.view('main', 1);
+    state.row = { ...of(1), stop: { reason: 'disconnected', tokenVersion: '', at: '2026-11-20T12:00:00Z' } };
+
+    clock.advance(-3_600_000);
+
+    expect(views.seen('main')).toBeUndefined();
+    expect(await views.view('main', 1)).toEqual(state.row);
+    expect(views.seen('main')?.account).toEqual(state.row);
+  });
+
   it('of another generation is not believed', async () => {
     const { state, views } = setUp();
     await views.view('main', 1);
