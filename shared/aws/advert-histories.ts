@@ -12,7 +12,10 @@ import { fromItem, type Item } from './dynamodb/values.ts';
 
 const { partitionKey: pk } = advertStatusTable;
 
-/** Advert histories on the advert-status table: one item an advert, below 1 KB, so one write unit a change. */
+/**
+ * Advert histories in the advert-status table: one item per advert, smaller than 1 KB, so that a change costs one write
+ * unit.
+ */
 export function createAdvertHistories(table: Table, edges?: Edges): AdvertHistories {
   const rows = new CoalescedReads(table, pk, edges);
   return {
@@ -27,7 +30,7 @@ export function createAdvertHistories(table: Table, edges?: Edges): AdvertHistor
       return (await putItem(table, { [pk]: { S: keyOf(key) } }, fields, hasVersion(row.version - 1))).written;
     },
 
-    // Adverts are spread over partitions by design, so forgetting an account has to look at all of them.
+    // Adverts are spread over all partitions, so forgetting an account has to scan the whole table.
     async remove(partnerAccount, generation) {
       const pages = paginateScan(
         { client: table.client },

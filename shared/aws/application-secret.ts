@@ -8,13 +8,13 @@ import type { SecretNames } from '../contract/names.ts';
 import { applicationOfText, textOfApplication } from '../domain/secret-text.ts';
 import type { Application, ApplicationSecret } from '../ports/application-secret.ts';
 
-/** For the command line: the stack makes the secret, a person fills it in. */
+/** For the command line: the stack creates the empty secret, and an operator stores the value. */
 export interface ApplicationSecretWriter extends ApplicationSecret {
   write(application: Application): Promise<void>;
 }
 
 /**
- * The application's own credentials in Secrets Manager.
+ * The application's credentials in Secrets Manager.
  *
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html
  */
@@ -24,7 +24,7 @@ export function createApplicationSecret(
 ): ApplicationSecretWriter {
   return {
     async read() {
-      // The stack makes the secret without a value: until it is filled in, it has no current version.
+      // The stack creates the secret without a value, so it has no current version until an operator stores one.
       const found = await client.send(new GetSecretValueCommand({ SecretId })).catch((error: unknown) => {
         if (error instanceof ResourceNotFoundException) return undefined;
         throw error;

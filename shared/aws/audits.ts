@@ -7,8 +7,8 @@ import { hasVersion, readItem, type Table, updateItem } from './dynamodb/conditi
 import { type Item, numberIn } from './dynamodb/values.ts';
 
 /**
- * Progress of audits on the feed-state table, beside the item of the generation's books: not in it, for what an audit has
- * found may be long, and each count would write all of it.
+ * Progress of audits in the feed-state table. It has its own item, separate from the books, because the findings may be
+ * long and every count would write them again.
  */
 export function createAudits(table: Table, kind: AuditKind = 'audit'): Audits {
   const itemKey = ({ partnerAccount, generation }: BackfillKey): Item => ({

@@ -5,8 +5,8 @@ import { hasVersion, readItem, type Table, updateItem } from './dynamodb/conditi
 import { numberIn } from './dynamodb/values.ts';
 
 /**
- * Progress of backfills on the feed-state table, in the item of the generation's books: what a page lists is counted in
- * the write that stores the progress, so that a page that is sent twice is listed once, like one of the feed.
+ * Progress of backfills in the feed-state table, in the item of the generation's books. One write stores the progress
+ * and counts the page's IDs, so that a page that is sent twice is counted once, as for the feed.
  */
 export function createBackfills(table: Table): Backfills {
   return {

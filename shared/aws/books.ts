@@ -9,7 +9,10 @@ import { createParkingLot } from './parking/parking-lot.ts';
 import { countMessages } from './sqs/queue-counts.ts';
 import type { Queue } from './sqs/send-batches.ts';
 
-/** What is added to the books (a redrive takes away). `redelivered`: of these outcomes, those of a delivery beyond its message's first. */
+/**
+ * Numbers to add to the books (negative for a redrive). `redelivered`: how many of these outcomes came from repeated
+ * deliveries.
+ */
 export type Entry = { -readonly [K in Exclude<keyof Books, 'listed' | 'inFlight'>]?: number };
 
 export interface BooksWriter {
@@ -17,18 +20,18 @@ export interface BooksWriter {
   add(partnerAccount: string, generation: number, entry: Entry, feed?: FeedName): Promise<void>;
 }
 
-/** Key of the item that counts what became of the IDs that a feed listed for a generation. */
+/** Key of the item that counts the outcomes of a feed's listed IDs for a generation. */
 export const booksItemKey = (
   partnerAccount: string,
   generation: number,
   feed: FeedName = 'adverts',
 ): Item => ({
   [feedStateTable.partitionKey]: { S: 'books' },
-  // Adverts' books are as old as the bridge, and keep their key.
+  // The adverts' books existed before other feeds, and keep their key without a feed name.
   [feedStateTable.sortKey]: { S: `${partnerAccount}/${generation}${feed === 'adverts' ? '' : `/${feed}`}` },
 });
 
-/** Counts the outcomes of a feed of a partner account's generation on the feed-state table: one write for each call. */
+/** Counts outcomes for a feed and generation of a partner account in the feed-state table: one write per call. */
 export function createBooksWriter(table: Table): BooksWriter {
   return {
     async add(partnerAccount, generation, entry, feed) {
@@ -40,9 +43,9 @@ export function createBooksWriter(table: Table): BooksWriter {
 }
 
 /**
- * The books as DynamoDB has them: `listed` beside the feed's cursor, the outcomes in an item of their own. What is in
- * flight is the difference. An outcome that was counted although its message came back is counted twice; `redelivered`
- * says how many outcomes may be such.
+ * Reads the books from DynamoDB: `listed` is stored with the feed's cursor, the outcomes in a separate item, and the
+ * number in flight is the difference. If an outcome was counted but its message came back, it is counted twice;
+ * `redelivered` is the maximum number of such outcomes.
  */
 export async function readBooks(
   table: Table,
@@ -50,22 +53,22 @@ export async function readBooks(
   generation: number,
   feed: FeedName = 'adverts',
 ): Promise<Books> {
-  // Each kind of item by itself: the grants of a function are by kind, and a call over two would be refused.
+  // One call per kind of item: a function's permissions are per kind, and a call over two kinds would be refused.
   const [outcomes, found] = await Promise.all([
     readItem(table, booksItemKey(partnerAccount, generation, feed)),
     readItem(table, feedItemKey({ partnerAccount, feed })),
   ]);
   const state = numberIn(found, 'generation') === generation ? found : undefined;
 
-  // A backfill counts beside the outcomes: it has no cursor to count beside.
+  // A backfill has no cursor, so its count is stored with the outcomes.
   const listed = numberIn(state, 'listed') + numberIn(outcomes, 'listed');
   const counted = {
     events: numberIn(outcomes, 'events'),
     unchanged: numberIn(outcomes, 'unchanged'),
-    // IDs that a page repeated are coalesced before they ever reach the queue.
+    // Repeated IDs of a page are coalesced before they reach the queue.
     coalesced: numberIn(outcomes, 'coalesced') + numberIn(state, 'repeated'),
     unavailable: numberIn(outcomes, 'unavailable'),
-    // Malformed IDs never reach the queue either.
+    // Malformed IDs never reach the queue.
     deadLettered: numberIn(outcomes, 'deadLettered') + numberIn(state, 'malformed'),
   };
   const settled = Object.values(counted).reduce((total, count) => total + count, 0);
@@ -77,7 +80,7 @@ export async function readBooks(
   };
 }
 
-/** The books, and what the queues hold; parked messages are waiting, too. */
+/** Reads the books and the contents of the queues; parked messages count as waiting. */
 export function createBookKeeper(options: {
   readonly table: Table;
   readonly queue: Queue;

@@ -22,7 +22,7 @@ const key: Item = {
   [feedStateTable.sortKey]: { S: 'budget' },
 };
 
-/** A conflict means that another process reserved first; so many in a row mean that something is wrong. */
+/** A conflict means that another process reserved first; this many in a row mean that something is wrong. */
 const maxConflicts = 30;
 const backoff = { baseMs: 5, capMs: 200 };
 
@@ -32,16 +32,16 @@ interface Known {
 }
 
 /**
- * The bridge's rate budget: one item for all functions. A change is computed from the state last seen and written under
- * the condition that it still stands, so in the common case it costs one write and no read; when it does not stand, the
- * refusal brings the present state along.
+ * The bridge's rate budget: one item for all functions. A change is computed from the last known state and written on
+ * the condition that this state is still stored, so it usually costs one write and no read. If the condition fails, the
+ * error contains the current state.
  */
 export function createBudgetStore(
   table: Table,
   { clock = systemClock, random = Math.random }: Edges = {},
 ): BudgetStore {
   let seen: Known | undefined;
-  /** Changes of one process go one after another: among themselves they need not conflict. */
+  /** The changes of one process run in sequence, so that they do not conflict with each other. */
   let last: Promise<unknown> = Promise.resolve();
 
   async function look(): Promise<Known> {
@@ -49,13 +49,13 @@ export function createBudgetStore(
     return seen;
   }
 
-  /** Applies `change`, again from what is found when another process wrote in between. */
+  /** Applies `change`; after a conflict, applies it again to the current state. */
   async function apply<T>(change: (state: BudgetState) => Changed<T>): Promise<T> {
     let from = seen ?? (await look());
     for (let attempt = 1; attempt <= maxConflicts; attempt += 1) {
       const { state, result } = change(from.state);
       if (state === from.state) {
-        // Nothing to write: but only the state that is stored now can say so.
+        // There is nothing to write, but this must be decided from the currently stored state.
         const standing = await look();
         if (standing.version === from.version) return result;
         from = standing;
@@ -101,7 +101,7 @@ export function createBudgetStore(
 }
 
 interface Changed<T> {
-  /** The very same object where nothing changes. */
+  /** Returns the same object if nothing changes. */
   readonly state: BudgetState;
   readonly result: T;
 }

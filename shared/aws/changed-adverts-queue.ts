@@ -8,16 +8,16 @@ import { type Queue, sendBatches } from './sqs/send-batches.ts';
 
 export interface ChangedAdvertsQueueOptions extends Edges {
   readonly queue: Queue;
-  /** How deep the queue is for one feed of a partner account; default: as deep as the whole queue. */
+  /** Returns the queue depth for one feed of a partner account; default: the depth of the whole queue. */
   readonly accountDepth?: {
-    /** While the whole queue is below this, no single feed's share needs to be known. */
+    /** While the whole queue is shorter than this, the share of a single feed does not matter. */
     readonly from: number;
-    /** The feed's messages in flight, by its books. */
+    /** Number of the feed's messages in flight, according to its books. */
     readonly inFlightOf: (partnerAccount: string, feed: FeedName) => Promise<number>;
   };
 }
 
-/** How long the queue's figure is used; what is sent in between is added to it. */
+/** How long the queue's depth is cached; messages sent in the meantime are added. */
 const countedForMs = 5_000;
 
 /** The FIFO queue between drain and fan-out: one message group for each advert of a partner account. */
@@ -26,7 +26,7 @@ export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): 
   let counting: { readonly waiting: Promise<number>; readonly at: number } | undefined;
   let sentSince = 0;
 
-  /** Messages in the whole queue. Feeds that are read side by side share one request. */
+  /** Number of messages in the whole queue. Feeds that are read concurrently share one request. */
   async function total(): Promise<number> {
     if (!counting || clock.now() - counting.at >= countedForMs) {
       const mine = { waiting: countMessages(queue), at: clock.now() };
@@ -55,7 +55,8 @@ export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): 
       return refused;
     },
 
-    // SQS knows nothing of partner accounts and feeds, so a feed's share is taken from its books, and only when it matters.
+    // SQS does not know partner accounts and feeds, so a feed's share is computed from its books, and only when it
+    // matters.
     async depth(partnerAccount, feed = 'adverts') {
       const waiting = await total();
       if (!accountDepth || waiting < accountDepth.from) return waiting;

@@ -5,9 +5,9 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SQSClient } from '@aws-sdk/client-sqs';
 
 /**
- * Connections are kept alive (the SDK's default) and attempts are short: all calls are small, and one that hangs would
- * use up the time of a whole batch. Four attempts reach a little beyond a second of throttling.
- * The SDK finds `AWS_ENDPOINT_URL`, region and credentials by itself.
+ * Connections are kept alive (the SDK's default). Attempts are short, because all calls are small and a hanging call
+ * would use up the time of a whole batch. Four attempts cover a little more than a second of throttling. The SDK reads
+ * `AWS_ENDPOINT_URL`, region and credentials itself.
  *
  * @see https://docs.aws.amazon.com/sdk-for-javascript/v3/developer-guide/node-reusing-connections.html
  */
@@ -22,8 +22,8 @@ export const eventBridgeClient = () => new EventBridgeClient(defaults);
 export const secretsManagerClient = () => new SecretsManagerClient(defaults);
 
 /**
- * Waits as long as the function invoked may run: it talks to the partner service. One attempt: a second one would
- * meet the first one's lock.
+ * The timeout is the invoked function's own timeout, because that function calls the partner service. There is only one
+ * attempt, because a second one would meet the lock of the first.
  */
 export const lambdaClient = () =>
   new LambdaClient({

@@ -4,13 +4,13 @@ import type { DeadLetters } from '../ports/dead-letters.ts';
 import type { Edges } from './batches/batches.ts';
 import { type Outgoing, type Queue, sendBatches } from './sqs/send-batches.ts';
 
-/** A letter with an ID that no other letter has, such as that of the message it is made from. */
+/** A dead letter with a unique ID, such as the ID of its message. */
 export interface Addressed {
   readonly id: string;
   readonly letter: DeadLetter;
 }
 
-/** @returns the IDs of those that the queue did not accept */
+/** @returns the IDs of the dead letters that the queue did not accept */
 export function sendDeadLetters(
   queue: Queue,
   letters: readonly Addressed[],
@@ -22,9 +22,10 @@ export function sendDeadLetters(
 const outgoing = ({ id, letter }: Addressed): Outgoing => ({
   key: id,
   body: JSON.stringify(letter),
-  // Hashed, for a malformed ID may hold what SQS does not allow here.
+  // Hashed, because a malformed ID may contain characters that SQS does not allow here.
   groupId: digest(letter.partnerAccount, letter.advertId),
-  // Not the key of the message: a message that was redriven and failed again is another letter, not a repetition.
+  // The key of the message is not used here: if a redriven message fails again, it is a new dead letter and not a
+  // repetition.
   deduplicationId: digest(id),
 });
 
@@ -35,11 +36,12 @@ export interface DeadLettersOptions extends Edges {
   readonly queue: Queue;
 }
 
-/** What the feed lists although it is no advert ID goes to the dead-letter queue; the cursor's write counts it. */
+/** Sends malformed IDs of the feed to the dead-letter queue; the write of the cursor counts them. */
 export function createDeadLetters({ queue, ...edges }: DeadLettersOptions): DeadLetters {
   return {
     async sendMalformed(letters) {
-      // By what was listed: a page that is read again within minutes leaves no second letter.
+      // Deduplicated by the listed text, so that a page that is read again within minutes creates no second dead
+      // letter.
       const addressed = letters.map((letter) => ({
         id: JSON.stringify([letter.partnerAccount, letter.advertId, letter.count, letter.reason]),
         letter,

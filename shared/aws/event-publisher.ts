@@ -14,8 +14,9 @@ export interface EventPublisherOptions extends Edges {
 }
 
 /**
- * EventBridge takes ten entries in a call, of 256 KB together. An event is below a tenth of that: its two statuses have
- * 256 characters each at most, the fields copied into it 8 KB together (shared/domain/event-fields.ts).
+ * EventBridge accepts ten entries per call, with 256 KB together. An event is smaller than a tenth of that: its two
+ * statuses have at most 256 characters each, and its copied fields at most 8 KB together
+ * (shared/domain/event-fields.ts).
  */
 const entriesAtOnce = 10;
 const maxAttempts = 5;
@@ -23,7 +24,10 @@ const backoff = { baseMs: 50, capMs: 1_000 };
 
 interface Waiting {
   readonly entry: PutEventsRequestEntry;
-  /** Of its advert, which is in a call at most once: the events of one call may arrive in any order. */
+  /**
+   * Identifies the advert. A call contains each advert at most once, because the events of one call may arrive in any
+   * order.
+   */
   readonly subject: string;
   attempts: number;
   readonly resolve: () => void;
@@ -43,8 +47,8 @@ export class RefusedEventError extends Error {
 }
 
 /**
- * Publishes on an event bus. What is asked for in one turn of the event loop, or while a call is under way, goes
- * together; each entry of an answer is looked at, and just those that failed are sent again.
+ * Publishes on an event bus. Events that are published in the same turn of the event loop, or during a running call,
+ * share the next call. Each entry of the answer is checked, and only failed entries are sent again.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
  */
@@ -71,13 +75,13 @@ export function createEventPublisher(options: EventPublisherOptions): EventPubli
         else again(event, new RefusedEventError(ErrorCode ?? 'no answer for the entry'));
       });
     } catch (error) {
-      // The SDK has tried again by itself; whether the events were accepted is not known.
+      // The SDK has already retried; it is not known whether the events were accepted.
       const code = error instanceof Error ? error.name : 'unknown';
       for (const event of batch) event.reject(new RefusedEventError(code, { cause: error }));
     }
   }
 
-  /** Waits beside the others, so that an event that keeps failing holds up none of them. */
+  /** Waits independently of the others, so that a failing event does not delay them. */
   function again(event: Waiting, error: RefusedEventError): void {
     event.attempts += 1;
     if (event.attempts >= maxAttempts) event.reject(error);
@@ -112,7 +116,7 @@ function entryOf(envelope: string, busName: string): PutEventsRequestEntry {
   };
 }
 
-/** Takes what goes into one call, in order, each subject once. */
+/** Removes the events for one call from the list, in order, each subject once. */
 function take(waiting: Waiting[]): Waiting[] {
   const subjects = new Set<string>();
   const batch: Waiting[] = [];

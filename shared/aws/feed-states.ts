@@ -8,28 +8,28 @@ import { fromItem, type Item, numberIn } from './dynamodb/values.ts';
 
 const { partitionKey: pk, sortKey: sk } = feedStateTable;
 
-/** Key of the item that holds a feed's cursor, lease and what it has listed. */
+/** Key of the item with a feed's cursor, lease and number of listed IDs. */
 export const feedItemKey = ({ partnerAccount, feed }: FeedKey): Item => ({
   [pk]: { S: 'feed' },
   [sk]: { S: `${partnerAccount}/${feed}` },
 });
 
 /**
- * A generation is a time in seconds since 1970, and its fences begin at so many times that: no feed is leased a million
- * times a second, so those of a later generation are greater.
+ * The fences of a generation (a time in seconds since 1970) begin at this multiple of it. No feed is leased a million
+ * times per second, so the fences of a later generation are always greater.
  */
 const fencesPerSecond = 1_000_000;
 
-/** Condition: the feed has not been polled since it was listed with this `lastPolled`. */
+/** Condition: `lastPolled` still has this value, so the feed has not been polled since it was listed. */
 const unpolled = ({ lastPolled }: Pick<FeedState, 'lastPolled'>): string =>
   ` AND (attribute_not_exists(#lastPolled)${lastPolled === undefined ? '' : ' OR #lastPolled = :listed'})`;
 
-/** Condition: the lease is still ours. */
+/** Condition: we still hold the lease. */
 const ours = '#fence = :fence AND #leaseUntil > :now';
 
 /**
- * Feed states on the feed-state table: a new generation is one conditional `PutItem`, any other change one conditional
- * `UpdateItem` of named attributes, and a lease is taken and the state read by the same call.
+ * Feed states in the feed-state table. A new generation is one conditional `PutItem`; every other change is one
+ * conditional `UpdateItem` of named attributes. The call that takes the lease also returns the state.
  */
 export function createFeedStates(table: Table): FeedStates {
   return {
@@ -40,7 +40,7 @@ export function createFeedStates(table: Table): FeedStates {
 
     async register({ partnerAccount, feed, ...state }) {
       const { generation } = state;
-      // A fence never comes back, not even after the item was removed: a drain of then may still be at work.
+      // A fence is never reused, even after the item was removed, because an earlier drain may still be running.
       const fence = generation * fencesPerSecond;
       const item = { ...state, ...{ listed: 0, repeated: 0, malformed: 0 }, fence };
       const condition = `attribute_not_exists(#${pk}) OR #generation < :generation`;
@@ -98,7 +98,8 @@ export function createFeedStates(table: Table): FeedStates {
     },
 
     async remove(partnerAccount) {
-      // The books of every generation go with the feeds. Each kind by itself: the functions' grants are by kind.
+      // The books of all generations are removed with the feeds. Each kind of item is removed in a separate call,
+      // because the functions' permissions are per kind.
       for (const kind of ['feed', 'books']) {
         const items = await queryAll(table, kind, `${partnerAccount}/`);
         await deleteAll(
@@ -110,7 +111,7 @@ export function createFeedStates(table: Table): FeedStates {
   };
 }
 
-/** What a feed's item holds beside its state: keys, lease and counters. */
+/** Attributes of a feed's item that are not part of its state: keys, lease and counters. */
 const besideState = new Set([
   ...[pk, sk, 'writeMark', 'fence', 'holder', 'leaseUntil'],
   ...['listed', 'malformed', 'repeated'],

@@ -6,10 +6,11 @@ import type { Table } from './dynamodb/conditional-write.ts';
 const { partitionKey: pk } = advertStatusTable;
 
 /**
- * The latest event of every advert, as it was recorded, a page of the table at a time. Adverts are spread over
- * partitions by design, so all of the table is read: half a read unit for 4 KB.
+ * Reads the latest recorded event of every advert, one page of the table at a time. Adverts are spread over all
+ * partitions, so this scans the whole table (half a read unit per 4 KB).
  *
- * @param generations of the partner accounts meant; rows of others, and of forgotten generations, are left out
+ * @param generations the wanted partner accounts with their generations; rows of others, and of forgotten generations,
+ * are left out
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html
  */
 export async function* latestEvents(
@@ -27,7 +28,7 @@ export async function* latestEvents(
   for await (const { Items = [] } of pages) {
     yield Items.flatMap((item) => {
       const [partnerAccount = '', generation, advertId = ''] = item[pk]?.S?.split('/') ?? [];
-      // Objects of other feeds have keys that are no advert IDs.
+      // The keys of other feeds' objects are not advert IDs.
       if (!advertIdPattern.test(advertId)) return [];
       const envelope = item.envelope?.S;
       return envelope !== undefined && String(generations.get(partnerAccount)) === generation

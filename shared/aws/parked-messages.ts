@@ -16,7 +16,7 @@ export interface ParkedMessagesOptions extends Edges {
   readonly observer: Observer;
 }
 
-/** Messages that wait outside the queue, in the feed-state table: fan-out parks them, drain releases them. */
+/** Parked messages in the feed-state table: fan-out parks them, the drain releases them. */
 export function createParkedMessages(options: ParkedMessagesOptions): Parking {
   const { table, queue, deadLetterQueue, observer, ...edges } = options;
   const { clock = systemClock } = edges;
@@ -30,13 +30,15 @@ export function createParkedMessages(options: ParkedMessagesOptions): Parking {
           key: place,
           body: JSON.stringify(message),
           groupId: messageGroupOf(message),
-          // Not the message's key, which the queue may have accepted minutes ago. The place is the same when a release
-          // that was broken off is repeated, and another when the message is parked again.
+          // Deduplicated by the place, not by the message's key, which the queue may have accepted minutes ago. When an
+          // interrupted release is repeated, the place is the same; when the message is parked again, it is a different
+          // one.
           deduplicationId: createHash('sha256').update(`parked ${place}`).digest('hex'),
         })),
         edges,
       ),
-    // Somebody edited the row, or another version of the bridge wrote it. It must not hold up its account's other messages.
+    // The row was edited manually, or written by another version of the bridge. It must not block the account's other
+    // messages.
     deadLetter(partnerAccount, rows) {
       for (const { place, flaw } of rows) {
         observer.warn('a parked message cannot be read: it becomes a dead letter', {

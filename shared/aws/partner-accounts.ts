@@ -12,7 +12,7 @@ const { partitionKey: pk, sortKey: sk } = feedStateTable;
 
 const keyOf = (name: string): Item => ({ [pk]: { S: 'account' }, [sk]: { S: name } });
 
-/** Partner accounts on the feed-state table, written as a whole under a condition on the version. */
+/** Partner accounts in the feed-state table. Each row is written completely, with a condition on its version. */
 export function createPartnerAccounts(table: Table): PartnerAccounts {
   return {
     async list(onUnreadable) {
@@ -35,8 +35,8 @@ export function createPartnerAccounts(table: Table): PartnerAccounts {
   };
 }
 
-// An account that was forgotten and connected again must not reach a version that it had before: a process that read it
-// then may still be about to write.
+// After `forget` and `connect`, an account must not reuse an earlier version, because a process that read that version
+// may still write.
 const firstVersion = ({ generation }: Pick<PartnerAccount, 'generation'>): number => generation * 1_000_000;
 
 /** @throws {ShapeError} */

@@ -6,12 +6,12 @@ import type { Table } from './dynamodb/conditional-write.ts';
 
 const { partitionKey: pk } = advertStatusTable;
 
-/** About a megabyte, which is the most that a scan gives at once. */
+/** About a megabyte, the maximum that a scan returns per call. */
 const rowsAtOnce = 1_000;
 
 /**
- * Published adverts on the advert-status table, a thousand rows of it at a time. Adverts are spread over partitions by design,
- * so all of the table is read: half a read unit for 4 KB.
+ * Lists published adverts from the advert-status table, a thousand rows at a time. Adverts are spread over all
+ * partitions, so this scans the whole table (half a read unit per 4 KB).
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html
  */

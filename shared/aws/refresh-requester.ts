@@ -11,8 +11,8 @@ export interface RefreshRequesterOptions {
 }
 
 /**
- * Asks the refresh-token function, and waits for its answer no longer than the caller has time: the function ends its
- * work all the same. Neither question nor answer holds a token.
+ * Invokes the refresh-token function, and waits for its answer at most until the caller's deadline; the function
+ * finishes its work anyway. Neither the request nor the answer contains a token.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
  */
@@ -37,7 +37,7 @@ export function createRefreshRequester(options: RefreshRequesterOptions): Refres
 
 const failed = (reason: string): RefreshOutcome => ({ kind: 'failed', fault: 'transient', reason });
 
-/** The function ended with an error, which it has logged itself. */
+/** The invoked function failed with an error, which it has logged itself. */
 class FunctionError extends Error {
   override readonly name = 'FunctionError';
   readonly code: string;
@@ -62,7 +62,7 @@ export async function invoke(
     new InvokeCommand({ FunctionName: functionName, Payload: JSON.stringify(request) }),
     { abortSignal },
   );
-  // The payload of a failure is left alone: it repeats a message that was not made for showing.
+  // The payload of a failure is not used, because it contains an error message that is not meant to be shown.
   if (code) throw new FunctionError(functionName, code);
   return Payload ? Buffer.from(Payload).toString('utf8') : '';
 }

@@ -23,19 +23,22 @@ export interface BatchSettlerOptions extends Edges {
 export interface Batch {
   readonly records: readonly ReceivedRecord[];
   readonly settlements: readonly Settlement[];
-  /** When the batch was handed over, ms since 1970: visibility is counted from about then. */
+  /** Approximate time of the batch's receipt, ms since 1970, from which the visibility timeout counts. */
   readonly receivedAt: number;
 }
 
-/** A message is invisible for 12 hours at most, counted from its receipt; a minute is for the way to the function. */
+/**
+ * A message can be hidden for at most 12 hours after its receipt; one minute is subtracted for the time until the
+ * function starts.
+ */
 const maxInvisibleSeconds = 43_200 - 60;
 
 type Of<K extends Verdict['kind']> = Settlement & { readonly verdict: Extract<Verdict, { kind: K }> };
 
 /**
- * Carries out a batch's verdicts where the event source mapping deletes what is not reported: sends dead letters, parks
- * messages, sets delays, counts outcomes, and reports everything else as failed, so that it goes back into the queue. A
- * message without a verdict goes back too.
+ * Carries out a batch's verdicts: sends dead letters, parks messages, sets delays and counts outcomes. The event source
+ * mapping deletes every message that is not reported as failed. So all messages that must return to the queue are
+ * reported, including messages without a verdict.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
  */
@@ -46,7 +49,7 @@ export class BatchSettler {
     this.#options = options;
   }
 
-  /** @throws when the outcomes could not be counted: the batch comes back as a whole */
+  /** @throws if the outcomes could not be counted; then the whole batch is delivered again */
   async settle({ records, settlements, receivedAt }: Batch): Promise<SQSBatchResponse> {
     const of = <K extends Verdict['kind']>(kind: K) =>
       settlements.filter((settlement): settlement is Of<K> => settlement.verdict.kind === kind);
@@ -59,7 +62,7 @@ export class BatchSettler {
     await this.#count(outcomes);
     const gone = new Set([...outcomes, ...parked, ...of('forgotten')].map(({ delivery }) => delivery.id));
     const failures = records.map(({ messageId }) => messageId).filter((id) => !gone.has(id));
-    // An emulator takes an empty identifier for success and deletes the batch; a throw never deletes anything.
+    // An emulator treats an empty identifier as success and deletes the batch; throwing never deletes anything.
     if (failures.includes('')) throw new Error('a record without a message ID');
     return { batchItemFailures: failures.map((itemIdentifier) => ({ itemIdentifier })) };
   }
@@ -93,7 +96,7 @@ export class BatchSettler {
     }
   }
 
-  // Where the delay cannot be set, the message comes back when its visibility ends: sooner or later, but it does.
+  // If the delay cannot be set, the message is still delivered again, when its visibility timeout ends.
   async #delay(
     settlements: readonly Of<'retry'>[],
     records: readonly ReceivedRecord[],
@@ -114,7 +117,7 @@ export class BatchSettler {
     });
   }
 
-  /** Adds up the outcomes of each feed of a partner account's generation: one write each. */
+  /** Sums the outcomes per feed and generation of a partner account, with one write for each. */
   async #count(settled: readonly (Of<'done'> | Of<'dead-letter'>)[]): Promise<void> {
     const byGeneration = Map.groupBy(
       settled.filter(({ delivery }) => delivery.message),

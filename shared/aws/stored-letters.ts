@@ -11,22 +11,22 @@ export interface StoredLettersOptions {
   readonly books: BooksWriter;
 }
 
-/** Which letters are meant; all of them where nothing is given. */
+/** Selects dead letters; an empty selection means all. */
 interface LetterChoice {
   readonly ids?: readonly string[];
   readonly partnerAccount?: string;
 }
 
-/** IDs of the letters met, by what became of them. */
+/** IDs of the selected dead letters, grouped by result. */
 interface LetterOutcome {
   readonly done: string[];
-  /** Letters without a message: there is nothing to put back. */
+  /** Dead letters without a message, so there is nothing to put back. */
   readonly nothingToSend: string[];
-  /** SQS did not accept the message, or did not delete the letter: it is still there. */
+  /** SQS did not accept the message, or did not delete the dead letter, which is still in the queue. */
   readonly refused: string[];
 }
 
-/** The dead letters of a stack, for a person: to read, to put back into the queue, to throw away. */
+/** The dead letters of a stack, for operators: to read, redrive and drop them. */
 export class StoredLetters {
   readonly #options: StoredLettersOptions;
 
@@ -34,7 +34,7 @@ export class StoredLetters {
     this.#options = options;
   }
 
-  /** Oldest first. `unseen`: about how many more are there that SQS does not hand out now. */
+  /** Oldest first. `unseen`: approximate number of further dead letters that SQS does not deliver now. */
   async list(choice: LetterChoice) {
     const found: Stored[] = [];
     const unseen = await this.#visit(choice, async (letters) => {
@@ -46,8 +46,8 @@ export class StoredLetters {
   }
 
   /**
-   * Puts the messages back under their own keys: fan-out finds its own work again by them. SQS's own move task is no
-   * help, for a letter wraps its message with the reason.
+   * Puts the messages back into the queue with their original keys, by which fan-out recognises its own writes. SQS's
+   * move task cannot be used, because a dead letter wraps its message together with the reason.
    */
   async redrive(choice: LetterChoice) {
     const outcome: LetterOutcome = { done: [], nothingToSend: [], refused: [] };
@@ -63,7 +63,7 @@ export class StoredLetters {
     return { ...outcome, unseen };
   }
 
-  /** Takes the letters out for good; the books count each as dead-lettered from now on, if they did not yet. */
+  /** Deletes the dead letters. The books count each as dead-lettered, also those that were not counted before. */
   async drop(choice: { readonly ids: readonly string[] }) {
     const outcome: LetterOutcome = { done: [], nothingToSend: [], refused: [] };
     const unseen = await this.#visit(choice, async (letters) => {
@@ -74,7 +74,10 @@ export class StoredLetters {
     return { ...outcome, unseen };
   }
 
-  /** @param take gives back those that it removed @returns about how many letters SQS did not hand out */
+  /**
+   * @param take returns the dead letters that it removed @returns approximate number of dead letters that SQS did not
+   * deliver
+   */
   async #visit(choice: LetterChoice, take: (letters: readonly Stored[]) => Promise<readonly Stored[]>) {
     const { deadLetterQueue } = this.#options;
     const inQueue = await countMessages(deadLetterQueue);
@@ -93,19 +96,20 @@ export class StoredLetters {
     return isEnough() ? 0 : Math.max(0, inQueue - seen);
   }
 
-  /** @returns those whose message the queue has accepted */
+  /** @returns the dead letters whose message the queue has accepted */
   async #send(letters: readonly Stored[]): Promise<readonly Stored[]> {
     const messages = letters.flatMap(({ held: { id }, letter: { message } }) => {
       if (message === null) return [];
       const groupId = messageGroupOf(message);
-      // Not the message's key: the queue may have accepted that one minutes ago, and would drop this.
+      // The message's key is not used here: the queue may have accepted it minutes ago, and would drop this message as
+      // a duplicate.
       return { key: id, body: JSON.stringify(message), groupId, deduplicationId: `redrive-${id}` };
     });
     const refused = await sendBatches(this.#options.queue, messages);
     return letters.filter(({ held, letter }) => letter.message && !refused.has(held.id));
   }
 
-  /** @param change what each letter adds to `deadLettered` in the books @returns those that are gone */
+  /** @param change number that each dead letter adds to `deadLettered` in the books @returns the deleted ones */
   async #takeOut(letters: readonly Stored[], change: (stored: Stored) => number) {
     const { books, deadLetterQueue } = this.#options;
     const held = letters.map((stored) => stored.held);

@@ -15,9 +15,9 @@ import { pairOfText, textOfPair } from '../domain/secret-text.ts';
 import type { TokenReader, TokenVault } from '../ports/token-vault.ts';
 
 /**
- * The least that Secrets Manager allows. Deleting at once is no better: it runs in the background, and the name is not
- * free until it has; a secret that waits for its deletion can be restored in a moment, so a partner account is
- * connected again under its old name without delay. Its value cannot be read meanwhile.
+ * The minimum that Secrets Manager allows. Immediate deletion is no better: it runs in the background, and the name is
+ * not free until it has finished. A secret that waits for its deletion can be restored at once, so a partner account
+ * can be connected again under its old name without delay. Until then its value cannot be read.
  *
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_DeleteSecret.html
  */
@@ -42,8 +42,8 @@ export function createTokenReader(
 }
 
 /**
- * Reads token pairs, and replaces those of partner accounts that are connected. The version of a pair is the request token
- * of its writing, so a repeated call cannot make two of one pair.
+ * Reads token pairs, and replaces those of connected partner accounts. The version of a pair is the request token of
+ * its write, so a repeated call does not create a second version.
  *
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutSecretValue.html
  */
@@ -66,12 +66,12 @@ export function createTokenUpdater(
 }
 
 /**
- * Token pairs in Secrets Manager, one secret a partner account, each with a resource policy that says who may read it. The
- * policy is there before the value: a new secret is made without one.
+ * Token pairs in Secrets Manager: one secret per partner account, with a resource policy that says who may read it. A
+ * new secret is created without a value, so that the policy is in place before the value.
  *
- * @param readersPolicy resource policy of each secret, as JSON; put anew with every `write`, so that `connect` brings one
- *   that an older deployment has left up to date
- * @param KmsKeyId key of the secrets that are made; default: that of Secrets Manager
+ * @param readersPolicy resource policy of each secret, as JSON; every `write` sets it again, so that `connect` updates
+ * a policy from an older deployment
+ * @param KmsKeyId key of new secrets; default: Secrets Manager's own key
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutResourcePolicy.html
  */
 export function createTokenVault(
@@ -98,7 +98,7 @@ export function createTokenVault(
         if (error instanceof ResourceNotFoundException) {
           await client.send(new CreateSecretCommand({ Name: SecretId, KmsKeyId }));
         } else if (error instanceof InvalidRequestException) {
-          // The partner account was disconnected lately: its secret waits for deletion.
+          // The partner account was disconnected recently, and its secret waits for deletion.
           await client.send(new RestoreSecretCommand({ SecretId }));
         } else throw error;
         return put();
@@ -114,7 +114,7 @@ export function createTokenVault(
   };
 }
 
-/** Undefined where there is no such secret, or where it waits for deletion. */
+/** Undefined if there is no such secret, or if it waits for deletion. */
 async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

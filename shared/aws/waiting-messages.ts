@@ -7,8 +7,9 @@ import type { Table } from './dynamodb/conditional-write.ts';
 const { partitionKey: pk } = feedStateTable;
 
 /**
- * Parked messages of an advert, in the feed-state table: all of its partner account are read, half a read unit for 4 KB.
- * What is in the queue is not found, for SQS shows a message only to who receives it, and holds back its advert's others.
+ * Finds the parked messages of an advert in the feed-state table, by reading all parked messages of its partner account
+ * (half a read unit per 4 KB). Messages in the queue are not found: SQS shows a message only to its receiver, and
+ * receiving one would hold back the advert's other messages.
  */
 export function createWaitingMessages(table: Table): WaitingMessages {
   return {

@@ -5,11 +5,11 @@ import { historyKeyOf as keyOf } from '../domain/history-key.ts';
 import type { AdvertHistories, AdvertKey } from '../ports/advert-histories.ts';
 import type { Store } from './file/store.ts';
 
-/** Rows read or removed at once; a bridge that runs in another process gets its turn in the pause after a removal. */
+/** Number of rows to read or remove at once; a bridge in another process can write in the pause after each removal. */
 const rowsAtOnce = 1_000;
 const pauseMs = 20;
 
-/** Advert histories in the state file; a read or a write costs the same with a million adverts. */
+/** Advert histories in the state file. The cost of a read or write does not depend on the number of adverts. */
 export function createAdvertHistories(store: Store) {
   const select = store.prepare('SELECT row FROM advert_histories WHERE key = ?');
   const insert = store.prepare(
@@ -48,7 +48,7 @@ export function createAdvertHistories(store: Store) {
 
   return {
     ...histories,
-    /** The latest event of every advert of a generation, as it was recorded, up to a thousand at a time. */
+    /** Reads the latest recorded event of every advert of a generation, up to a thousand at a time. */
     async *latest({
       partnerAccount,
       generation,
@@ -64,16 +64,16 @@ export function createAdvertHistories(store: Store) {
 }
 
 interface LatestPage {
-  /** Where the next page begins. */
+  /** Position of the next page. */
   readonly after: string;
   readonly envelopes: readonly string[];
 }
 
 /**
- * Reads the latest events of a generation's adverts page by page. To be called within a read or a write of the store.
+ * Reads the latest events of a generation's adverts page by page. Call it within a read or a write of the store.
  *
- * @returns a function that takes `main/1763640000` (partner account and generation) and where the page before ended, and
- *   gives undefined after the last page
+ * @returns a function that takes `main/1763640000` (partner account and generation) and the end of the previous page,
+ * and returns undefined after the last page
  */
 export function createLatestPages(store: Store) {
   const select = store.prepare(
@@ -81,10 +81,10 @@ export function createLatestPages(store: Store) {
      WHERE key > ? AND key < ? ORDER BY key LIMIT ${rowsAtOnce}`,
   );
   return (history: string, after = `${history}/`): LatestPage | undefined => {
-    // '0' is the character after '/': the end of the keys that begin with `history/`.
+    // '0' is the character after '/', so this is the end of the keys with the prefix `history/`.
     const rows = select.all(after, `${history}0`) as unknown as { key: string; envelope: string | null }[];
     const last = rows.at(-1);
-    // Objects of other feeds have keys that are no advert IDs.
+    // The keys of other feeds' objects are not advert IDs.
     const ofAdverts = rows.filter(({ key }) => advertIdPattern.test(key.slice(history.length + 1)));
     return last && { after: last.key, envelopes: ofAdverts.flatMap(({ envelope }) => envelope ?? []) };
   };

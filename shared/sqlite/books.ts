@@ -5,7 +5,7 @@ import type { Store } from './file/store.ts';
 
 export type Counts = Partial<Omit<Books, 'redelivered'>>;
 
-/** Columns of the table `books`, by the figure that each holds. */
+/** Columns of the table `books`, by figure. */
 const columns = {
   listed: 'listed',
   events: 'events',
@@ -20,7 +20,7 @@ const columnNames = Object.values(columns);
 
 export type EmbeddedBooks = ReturnType<typeof createBooks>;
 
-/** The books in the state file; what is counted is counted in the transaction in which it happens. */
+/** The books in the state file. Each count is part of the transaction in which the counted change happens. */
 export function createBooks(store: Store) {
   const select = store.prepare(
     `SELECT ${figures.map((figure) => `${columns[figure]} AS ${figure}`)} FROM books
@@ -63,16 +63,19 @@ export function createBooks(store: Store) {
 
   return {
     keeper,
-    /** Adds to the figures of a feed (default: adverts) of a generation. To be called within a write of the store. */
+    /** Adds to the figures of a feed (default: adverts) of a generation. Call it within a write of the store. */
     add(partnerAccount: string, generation: number, counts: Counts, feed?: FeedName): void {
       upsert.run(ownerOf(partnerAccount, feed), generation, ...figures.map((figure) => counts[figure] ?? 0));
     },
-    /** Messages of a feed of the partner account in the queue or parked, of all its generations. */
+    /** Number of messages of a feed of the partner account, in the queue or parked, in all its generations. */
     depth: (partnerAccount: string, feed?: FeedName): number =>
       (store.read(() => selectDepth.get(ownerOf(partnerAccount, feed))) as { depth: number }).depth,
   };
 }
 
-/** Each feed has books of its own: adverts' under the account's name, others' under a name that no account can have. */
+/**
+ * Each feed has its own books: those of adverts under the account's name, those of other feeds under a name that no
+ * account can have.
+ */
 const ownerOf = (partnerAccount: string, feed: FeedName = 'adverts'): string =>
   feed === 'adverts' ? partnerAccount : `${partnerAccount}/${feed}`;

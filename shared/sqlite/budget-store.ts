@@ -14,7 +14,7 @@ import type { Store } from './file/store.ts';
 
 const documentName = 'budget';
 
-/** The rate budget in the state file: shared by all processes, and a pause outlives them. */
+/** The rate budget in the state file. All processes share it, and a pause survives their end. */
 export function createBudgetStore(store: Store, documents: Documents): BudgetStore {
   function current(): BudgetState {
     const text = documents.get(documentName);
@@ -45,7 +45,8 @@ export function createBudgetStore(store: Store, documents: Documents): BudgetSto
         return before;
       }),
     async recover() {
-      // Called after every successful request; most have nothing to end, and a read is cheaper than a write.
+      // This is called after every successful request. Usually there is nothing to clear, and a read is cheaper than a
+      // write.
       const { suspect, pauseReason, pausedUntilMs } = store.read(current);
       if (suspect === undefined && pauseReason === undefined && pausedUntilMs === 0) return;
       await store.write(() => put(recovered(current())));

@@ -17,28 +17,28 @@ export interface QueueParts {
   readonly deadLetters: EmbeddedDeadLetters;
   readonly parked: EmbeddedParkedMessages;
   readonly clock: { now(): number };
-  /** A message received more often is moved to the dead letters instead of being handed out again. Default 1,000. */
+  /** A message with more receives is moved to the dead letters instead of being delivered again. Default 1,000. */
   readonly maxReceives?: number;
 }
 
 export type EmbeddedQueue = ChangedAdvertsQueue & DeadLetters & Inbox & Settler;
 
-/** As long as SQS remembers a deduplication ID. */
+/** The same time for which SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
 /**
- * Messages kept in memory, some 30 MB; more only while none of these may be handed out. Messages of one advert that are in
- * memory are handed out together, and its status is fetched once for all of them.
+ * Number of messages in memory, about 30 MB; more are read only while none of these may be delivered. Messages of one
+ * advert in memory are delivered together, so that its status is fetched once for all of them.
  */
 const maxKnown = 10_000;
 const readAtOnce = 250;
 
 /**
- * The queue between drain and fan-out: FIFO by advert, with the visibility timeouts, receive counts and deduplication of
- * SQS. A call that sends messages is accepted as a whole, so a repeated call is recognized by its first key.
+ * The queue between drain and fan-out: FIFO per advert, with visibility timeouts, receive counts and deduplication like
+ * SQS. A send is accepted completely or not at all, so a repeated send is recognized by its first key.
  *
- * The messages are rows of the state file; the first of them are also kept in memory, with the order in which they are
- * handed out. What a worker has in hand is in memory alone: it ends with the process. So only one process may receive and
- * settle (run-lock.ts); any may send.
+ * The messages are rows of the state file; the first of them are also held in memory, in the order of delivery.
+ * Deliveries in progress exist only in memory and end with the process. So only one process may receive and settle
+ * messages (run-lock.ts); any process may send.
  */
 export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
   const { store, books, deadLetters, parked, clock, maxReceives = maxReceiveCount } = parts;
@@ -52,7 +52,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     groupOf: ({ group }) => group,
     rankOf: ({ sequenceNumber }) => sequenceNumber,
   });
-  /** Sequence number of the last message that was read into memory. */
+  /** Sequence number of the last message in memory. */
   let readTo = 0;
 
   function accept(changes: readonly ChangedAdvert[], firstKey: string): void {
@@ -66,7 +66,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     }
   }
 
-  /** Reads the next messages into memory. @returns whether there were any */
+  /** Reads more messages into memory. @returns whether there were any */
   function readOn(): boolean {
     const rows = store.read(() => messages.after(readTo, readAtOnce));
     for (const row of rows) {
@@ -87,7 +87,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
       const next = groups.take(left, maxPerGroup, now, now + visibilityMs);
       left -= new Set(next.map(({ group }) => group)).size;
       taken.push(...next);
-      // All known messages may be hidden, while others farther on are not.
+      // All messages in memory may be hidden while later ones are not.
     } while (left > 0 && readOn());
     return taken;
   }
@@ -110,7 +110,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     return handedOut.map(deliveryOf);
   }
 
-  /** As SQS does with a message that was received too often: it becomes a dead letter as it is. */
+  /** Like SQS, moves a message that was received too often to the dead letters, unchanged. */
   function moveToDeadLetters({
     sequenceNumber,
     partnerAccount,
@@ -133,13 +133,13 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     groups.remove(queued);
   }
 
-  /** The message, if `id` is the receipt of its latest delivery: verdicts on earlier ones have no effect. */
+  /** Returns the message if `id` is the receipt of its latest delivery; verdicts on earlier deliveries have no effect. */
   function withReceipt(id: string): QueuedRow | undefined {
     const queued = known.get(Number.parseInt(id, 10));
     return queued && receiptOf(queued) === id ? queued : undefined;
   }
 
-  /** Writes what the verdict says. @returns what is to be changed in memory after the commit */
+  /** Writes the result of the verdict. @returns the change to make in memory after the commit */
   function carryOut({ delivery, verdict }: Settlement): (() => void) | undefined {
     const queued = withReceipt(delivery.id);
     if (!queued) return undefined;

@@ -11,7 +11,7 @@ interface Row {
 }
 
 export interface LetterQuery {
-  /** Default: of all. */
+  /** Default: all partner accounts. */
   readonly partnerAccount?: string;
   /** Default 100. */
   readonly limit?: number;
@@ -19,7 +19,7 @@ export interface LetterQuery {
 
 export type EmbeddedDeadLetters = ReturnType<typeof createDeadLetters>;
 
-/** Dead letters in the state file, each with the generation whose books count it. */
+/** Dead letters in the state file, each with the generation in whose books it counts. */
 export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { now(): number }) {
   const messages = createMessages(store);
   const insert = store.prepare(
@@ -37,12 +37,12 @@ export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { n
   const rowOf = (id: string) => select.get(Number(id)) as Row | undefined;
   const letterOf = ({ letter }: Pick<Row, 'letter'>): DeadLetter => JSON.parse(letter) as DeadLetter;
 
-  /** To be called within a write of the store, which also counts it. */
+  /** Call it within a write of the store that also counts the dead letter. */
   function add(letter: DeadLetter, partnerAccount: string, generation: number): void {
     insert.run(partnerAccount, generation, JSON.stringify(letter));
   }
 
-  // The letter names only the partner account: it counts for the generation that is being polled.
+  // This dead letter names only the partner account, so it counts for the generation that is polled.
   function addMalformed(letter: DeadLetter): void {
     const { partnerAccount, count = 1, feed } = letter;
     const account = partnerAccount ?? '';
@@ -77,7 +77,7 @@ export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { n
       return rows.map((row) => ({ id: String(row.id), letter: letterOf(row) }));
     },
 
-    /** Removes the letter for good; the books go on counting it as dead-lettered. @returns undefined for an unknown one */
+    /** Deletes the dead letter; the books still count it as dead-lettered. @returns undefined if it is unknown */
     take: (id: string): Promise<DeadLetter | undefined> =>
       store.write(() => {
         const row = rowOf(id);
@@ -85,7 +85,10 @@ export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { n
         return row && letterOf(row);
       }),
 
-    /** Sends the letter's message again, at the end of the queue; it counts as in flight instead of dead-lettered. */
+    /**
+     * Sends the message of the dead letter again, at the end of the queue; it then counts as in flight instead of
+     * dead-lettered.
+     */
     redrive: (id: string) => store.write(() => redriveNow(id)),
   };
 }

@@ -15,7 +15,7 @@ interface Row {
   readonly leased_until: number | null;
 }
 
-/** Feed states in the state file. IDs that a page repeats are counted in the transaction that stores its cursor. */
+/** Feed states in the state file. Repeated IDs of a page are counted in the transaction that stores its cursor. */
 export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates {
   const selectAll = store.prepare('SELECT partner_account, feed, state FROM feeds');
   const select = store.prepare('SELECT * FROM feeds WHERE partner_account = ? AND feed = ?');
@@ -23,7 +23,7 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
     `INSERT OR REPLACE INTO feeds (partner_account, feed, generation, state, fence, holder, leased_until)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
   );
-  // The lease that the caller took is still in force.
+  // Whether the caller's lease is still in force.
   const isHeld = 'partner_account = ? AND feed = ? AND fence = ? AND leased_until > ?';
   const renew = store.prepare(
     `UPDATE feeds SET state = json_patch(state, ?), leased_until = ? WHERE ${isHeld} RETURNING generation`,
@@ -69,7 +69,7 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
 
     advance: (key, fence, { counts: { repeated }, lastSuccess, ...progress }, nowMs, leaseMs) =>
       store.write(() => {
-        // Without a `lastSuccess` the stored one stays.
+        // Without a `lastSuccess`, the stored value stays.
         const patch = JSON.stringify({ ...noFault, resyncing: null, ...progress, lastSuccess });
         const leasedUntil = leaseMs === 'ended' ? null : nowMs + leaseMs;
         const row = renew.get(patch, leasedUntil, key.partnerAccount, key.feed, fence, nowMs);
@@ -108,8 +108,8 @@ const noFault = { fault: null, faultKind: null, needsPerson: null, pausedUntil: 
 
 const isLeased = (row: Row, nowMs: number): boolean => row.leased_until !== null && row.leased_until > nowMs;
 
-// The fences of a feed that is registered again must not repeat those it had before: a poller of then may still be at
-// work. A million for each second that the generation counts is more than can have been given out in between.
+// A feed that is registered again must not reuse an earlier fence, because an earlier poller may still be running. A
+// million fences per second of the generation are more than can have been used in between.
 const firstFence = (generation: number): number => generation * 1_000_000;
 
 const byWaiting = (a: FeedState, b: FeedState): number =>

@@ -6,46 +6,49 @@ import type { Store } from './file/store.ts';
 export interface Outgoing {
   readonly number: number;
   readonly eventId: string;
-  /** JSON of the whole envelope, as it is sent. */
+  /** JSON of the whole envelope, as sent. */
   readonly envelope: string;
-  /** Attempts that failed so far. */
+  /** Number of failed attempts. */
   readonly attempts: number;
 }
 
-/** How a webhook gets its events: `event` as they are, or as CloudEvents. */
+/** Format of a webhook's events: `event` (unchanged), or CloudEvents. */
 export const webhookFormats = ['event', 'cloudevents'] as const;
 export type WebhookFormat = (typeof webhookFormats)[number];
 
-/** What goes with each event to a webhook. */
+/** Secrets and format of a webhook. */
 export interface Signing {
-  /** The newest first; two while the subscriber changes from one to the other. */
+  /** The newest secret first; there are two during a rotation. */
   readonly secrets: readonly [Secret, ...Secret[]];
   readonly format: WebhookFormat;
 }
 
 export interface OutboxCounts {
-  /** Events that are still to be sent. */
+  /** Number of events that wait to be sent. */
   readonly waiting: number;
-  /** When the oldest of them was accepted, ms since 1970. */
+  /** When the oldest waiting event was accepted, ms since 1970. */
   readonly oldest?: number;
-  /** Events that were removed unsent since the webhook is known, because they were older than the retention. */
+  /**
+   * Number of events that were removed unsent, because they were older than the retention, since the webhook was
+   * registered.
+   */
   readonly givenUp: number;
 }
 
-/** Events given up in one transaction. */
+/** Number of events to give up per transaction. */
 const rowsAtOnce = 1_000;
 
-// A lost secret cannot be had again from here.
+// A lost secret cannot be recovered, so this write is durable.
 const durable = { durable: true };
 
 export type Outbox = ReturnType<typeof createOutbox>;
 
 /**
- * Events that are to be sent to webhooks, and the secrets that they are signed with, in the state file. Of the events of
- * one subject (an advert, or a partner account) only the oldest, its head, is handed out, so that they arrive in order.
+ * Events to be sent to webhooks, and the secrets for their signatures, in the state file. Of the events of one subject
+ * (an advert, or a partner account), only the oldest (the head) is returned for sending, so that they arrive in order.
  */
 export function createOutbox(store: Store, clock: { now(): number }) {
-  // A new event is a head when no other of its subject waits.
+  // A new event is a head if no other event of its subject waits.
   const insert = store.prepare(
     `INSERT INTO outbox (webhook, subject, event_id, envelope, accepted_at, attempts, due_at, head)
      VALUES (?1, ?2, ?3, ?4, ?5, 0, ?5,
@@ -60,7 +63,7 @@ export function createOutbox(store: Store, clock: { now(): number }) {
     'SELECT due_at AS at FROM outbox WHERE webhook = ? AND head = 1 ORDER BY due_at LIMIT 1',
   );
   const remove = store.prepare('DELETE FROM outbox WHERE number = ? RETURNING webhook, subject');
-  // Makes the oldest event that is left of a subject its head.
+  // Makes the oldest remaining event of a subject its head.
   const promote = store.prepare(
     `UPDATE outbox SET head = 1, due_at = ?3 WHERE number =
        (SELECT number FROM outbox WHERE webhook = ?1 AND subject = ?2 ORDER BY number LIMIT 1) AND head = 0`,
@@ -87,7 +90,7 @@ export function createOutbox(store: Store, clock: { now(): number }) {
   const selectSigning = store.prepare(
     'SELECT secret, previous_secret AS previous, format FROM webhooks WHERE url = ?',
   );
-  // On the right of SET stands what the row had before.
+  // On the right side of SET, a column has its previous value.
   const upsertSecret = store.prepare(
     `INSERT INTO webhooks (url, secret) VALUES (?1, ?2) ON CONFLICT (url) DO UPDATE SET
        previous_secret = iif(?3 AND secret IS NOT excluded.secret, secret, NULL), secret = excluded.secret`,
@@ -111,18 +114,18 @@ export function createOutbox(store: Store, clock: { now(): number }) {
   }
 
   return {
-    /** Accepts the event for each webhook; an event that already waits for one stays as it is. */
+    /** Stores the event for each webhook; an event that already waits stays unchanged. */
     add: (webhooks: readonly string[], envelope: string): Promise<void> =>
       store.write(() => {
         for (const webhook of webhooks) put(webhook, envelope);
       }),
 
     /**
-     * Accepts the latest events of the next adverts of a generation as they were recorded. Reading and accepting is one
-     * transaction, so that none of them is accepted after a later event of its advert.
+     * Stores the latest recorded events of the next adverts of a generation. Reading and storing are one transaction,
+     * so that no event is stored after a later event of the same advert.
      *
      * @param history partner account and generation, `main/1763640000`
-     * @param after where the last call ended
+     * @param after position where the last call ended
      * @returns undefined when there are no more
      */
     addLatest: (webhook: string, history: string, after?: string) =>
@@ -131,28 +134,28 @@ export function createOutbox(store: Store, clock: { now(): number }) {
         return page && { after: page.after, added: sumOf(page.envelopes.map((one) => put(webhook, one))) };
       }),
 
-    /** At most `limit` events that may be sent now, at most one of each subject. */
+    /** At most `limit` events that may be sent now, and at most one per subject. */
     due: (webhook: string, limit: number): Outgoing[] =>
       store.read(() => selectDue.all(webhook, clock.now(), limit)) as unknown as Outgoing[],
 
-    /** When the next event may be sent, ms since 1970; undefined when none waits. */
+    /** When the next event may be sent, ms since 1970; undefined if none waits. */
     nextDue: (webhook: string): number | undefined =>
       (store.read(() => selectNext.get(webhook)) as { at: number } | undefined)?.at,
 
-    /** Removes an event that has arrived: the next one of its subject may be sent. @returns whether it was there */
+    /** Removes an event that has arrived, so that the next one of its subject may be sent. @returns whether it existed */
     delivered: (number: number): Promise<boolean> => store.write(() => take(number)),
 
-    /** Notes a failed attempt: the event may be sent again at `dueAt`, and the rest of its subject waits for it. */
+    /** Records a failed attempt: the event may be sent again at `dueAt`, and later events of its subject wait for it. */
     async failed(number: number, dueAt: number): Promise<void> {
       await store.write(() => postpone.run(dueAt, number));
     },
 
-    /** Makes postponed events due now: a run that begins does not wait for the backoff of the run before. */
+    /** Makes postponed events due now, so that a new run does not wait for the backoff of the previous run. */
     async makeAllDue(webhook: string): Promise<void> {
       await store.write(() => makeAllDue.run(webhook, clock.now()));
     },
 
-    /** Removes and counts events that were accepted before a moment, up to a thousand. @returns how many */
+    /** Removes and counts events that were accepted before a given time, up to a thousand. @returns their number */
     async giveUp(webhook: string, before: number): Promise<number> {
       if (store.read(() => selectOld.all(webhook, before)).length === 0) return 0;
       return store.write(() => {
@@ -169,10 +172,10 @@ export function createOutbox(store: Store, clock: { now(): number }) {
       return { ...counts, ...(oldest === null ? {} : { oldest }) };
     },
 
-    /** Every webhook that has a secret, or events that wait for it. */
+    /** Every webhook that has a secret or waiting events. */
     webhooks: (): string[] => (store.read(() => selectUrls.all()) as { url: string }[]).map(({ url }) => url),
 
-    /** Undefined where no secret is stored. */
+    /** Undefined if no secret is stored. */
     signing(webhook: string): Signing | undefined {
       const row = store.read(() => selectSigning.get(webhook)) as
         | Record<'secret' | 'previous' | 'format', string | null>
@@ -183,12 +186,12 @@ export function createOutbox(store: Store, clock: { now(): number }) {
       return { secrets: [new Secret(row.secret), ...older], format };
     },
 
-    /** Stores a new secret. @param keepOld whether the one before signs beside it */
+    /** Stores a new secret. @param keepOld whether the previous secret signs too */
     async writeSecret(webhook: string, secret: Secret, { keepOld = false } = {}): Promise<void> {
       await store.write(() => upsertSecret.run(webhook, secret.reveal(), keepOld ? 1 : 0), durable);
     },
 
-    /** Only the newest secret signs from now on. */
+    /** From now on, only the newest secret signs. */
     async dropOldSecret(webhook: string): Promise<void> {
       await store.write(() => dropPrevious.run(webhook), durable);
     },
@@ -198,7 +201,7 @@ export function createOutbox(store: Store, clock: { now(): number }) {
       await store.write(() => setFormat.run(format, webhook), durable);
     },
 
-    /** Removes the webhook's secret and its events. @returns how many events there were */
+    /** Removes the webhook's secret and its events. @returns the number of removed events */
     forget: (webhook: string): Promise<number> =>
       store.write(() => {
         removeWebhook.run(webhook);

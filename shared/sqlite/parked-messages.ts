@@ -1,7 +1,7 @@
 import type { ParkedMessages } from '../ports/parked-messages.ts';
 import type { Store } from './file/store.ts';
 
-/** Messages put back in one transaction: few, for other writes wait meanwhile. */
+/** Number of messages to put back per transaction; small, because other writes wait meanwhile. */
 const releasedAtOnce = 250;
 
 export type EmbeddedParkedMessages = ReturnType<typeof createParkedMessages>;
@@ -15,11 +15,11 @@ export function createParkedMessages(store: Store, clock: { now(): number }) {
     `INSERT INTO parked (sequence_number, partner_account, generation, body)
      SELECT sequence_number, partner_account, generation, body FROM messages WHERE sequence_number = ?`,
   );
-  // One name after another: each is found in the index, however many messages it has.
+  // One query per name: each is found in the index, independent of its number of messages.
   const selectNext = store.prepare(
     'SELECT min(partner_account) AS name FROM parked WHERE partner_account > ?',
   );
-  // As new messages: their age and their receive count begin again.
+  // Sent as new messages: their age and receive count start again.
   const putBack = store.prepare(
     `INSERT INTO messages (partner_account, generation, body, sent_at, receives)
      SELECT partner_account, generation, body, ?, 0 FROM parked
@@ -58,7 +58,7 @@ export function createParkedMessages(store: Store, clock: { now(): number }) {
 
   return {
     ...parked,
-    /** Copies a message out of the queue. To be called within the write of the store that removes it there. */
+    /** Copies a message out of the queue. Call it within the write of the store that removes it from the queue. */
     keep: (sequenceNumber: number): void => void take.run(sequenceNumber),
   };
 }

@@ -10,7 +10,7 @@ interface Row {
   readonly account: string;
 }
 
-/** Partner accounts in the state file, listed in the order of their names. */
+/** Partner accounts in the state file, listed by name. */
 export function createPartnerAccounts(store: Store): PartnerAccounts {
   const selectAll = store.prepare('SELECT name, version, account FROM partner_accounts ORDER BY name');
   const select = store.prepare('SELECT name, version, account FROM partner_accounts WHERE name = ?');
@@ -50,6 +50,6 @@ export function createPartnerAccounts(store: Store): PartnerAccounts {
 const accountOf = ({ name, account }: Row): PartnerAccount =>
   checkedJson(partnerAccountRow, account, accountPlace(name));
 
-// The versions of an account that is connected again must not repeat those it had before: a writer that read it then may
-// still be at work.
+// An account that is connected again must not reuse an earlier version, because a process that read that version may
+// still write.
 const firstVersion = ({ generation }: PartnerAccount): number => generation * 1_000_000 + 1;

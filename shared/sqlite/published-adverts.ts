@@ -13,7 +13,7 @@ export function createPublishedAdverts(store: Store): PublishedAdverts {
   return {
     async page({ partnerAccount, generation }, from) {
       const history = `${partnerAccount}/${generation}/`;
-      // '0' is the character after '/': the end of the keys that begin with `history`.
+      // '0' is the character after '/', so this is the end of the keys with the prefix `history`.
       const end = `${partnerAccount}/${generation}0`;
       const rows = store.read(() => select.all(from ?? history, end)) as unknown as { key: string }[];
       const last = rows.at(-1);

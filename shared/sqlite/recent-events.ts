@@ -1,17 +1,17 @@
 import type { Store } from './file/store.ts';
 
 export interface RecentEvent {
-  /** One greater than that of the event before. */
+  /** Number of the event, one greater than that of the previous event. */
   readonly number: number;
   readonly envelope: string;
 }
 
-/** Events that are kept: more than a bridge publishes between two looks. The oldest go in portions. */
+/** Number of events to keep: more than a bridge publishes between two reads. The oldest are removed in batches. */
 const kept = 5_000;
 const portion = 500;
 const readAtOnce = 500;
 
-/** The latest events that a run has published, for `tail`, which watches from another process. */
+/** The latest events that a run has published. `tail` reads them from another process. */
 export function createRecentEvents(store: Store) {
   const insert = store.prepare('INSERT INTO recent_events (envelope) VALUES (?)');
   const trim = store.prepare('DELETE FROM recent_events WHERE number <= ?');
@@ -25,7 +25,7 @@ export function createRecentEvents(store: Store) {
         const number = Number(insert.run(envelope).lastInsertRowid);
         if (number % portion === 0) trim.run(number - kept);
       }),
-    /** Number of the latest; 0 when there is none. */
+    /** Number of the latest event; 0 if there is none. */
     last: (): number => (store.read(() => selectLast.get()) as { number: number }).number,
     after: (number: number): RecentEvent[] =>
       store.read(() => selectAfter.all(number)) as unknown as RecentEvent[],

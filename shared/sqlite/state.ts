@@ -20,33 +20,34 @@ import { createTokenVault } from './token-vault.ts';
 import { createWaitingMessages } from './waiting-messages.ts';
 
 export interface EmbeddedStateOptions {
-  /** Default: the machine's own. */
+  /** Default: the machine's clock. */
   readonly clock?: { now(): number };
-  /** Called with each fault of the file, before the caller gets it. */
+  /** Called with each fault of the file, before the caller receives it. */
   readonly onFault?: (fault: StateError) => void;
 }
 
 export type EmbeddedState = ReturnType<typeof stateOver>;
 
 /**
- * Opens the state of an embedded bridge: every port over the one file `DIR/bridge.db`. Several processes may have it
- * open; only one may run the bridge (run-lock.ts).
+ * Opens the state of an embedded bridge: all ports on the one file `DIR/bridge.db`. Several processes may open it; only
+ * one may run the bridge (run-lock.ts).
  *
- * @param dir is made, accessible to its owner alone, when it does not exist
- * @throws {StateError} when the file is damaged, not writable, or of a newer bridge; every method of the result may, too
+ * @param dir is created if it does not exist, accessible only to its owner
+ * @throws {StateError} when the file is damaged, not writable, or from a newer bridge; every method of the result may
+ * throw it too
  */
 export const openEmbeddedState = (dir: string, { clock = Date, onFault }: EmbeddedStateOptions = {}) =>
   stateOver(createStore(openStateFile(dir), stateFileIn(dir), onFault), clock);
 
 /**
- * The same for reading alone: no byte of the folder changes, and every method that writes fails.
+ * The same for reading only: no byte of the folder changes, and every writing method fails.
  *
  * @throws {StateError} also when there is no state, and `state-outdated`
  */
 export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
   stateOver(createStore(openStateFileToRead(dir), stateFileIn(dir)), Date);
 
-/** Every port over one database. */
+/** All ports on one database. */
 export function stateOver(store: Store, clock: { now(): number }) {
   const documents = createDocuments(store);
   const books = createBooks(store);
@@ -77,7 +78,7 @@ export function stateOver(store: Store, clock: { now(): number }) {
       read: (name: string): Promise<string | undefined> => documents.read(`setting/${name}`),
       write: (name: string, value: string): Promise<void> => documents.write(`setting/${name}`, value),
     },
-    /** Commits what was asked for, then closes the file. */
+    /** Commits pending changes, then closes the file. */
     close: store.close,
   };
 }

@@ -3,10 +3,10 @@ import { pairOfText, textOfPair } from '../domain/secret-text.ts';
 import type { TokenVault } from '../ports/token-vault.ts';
 import type { Store } from './file/store.ts';
 
-// Once the service has given a new refresh token, the old one is worthless: without the new one the account is lost.
+// After the service has issued a new refresh token, the old one is worthless, so the new one must not be lost.
 const durable = { durable: true };
 
-/** Token pairs in the state file; versions rise across all partner accounts and are never given twice. */
+/** Token pairs in the state file. Versions increase across all partner accounts and are never reused. */
 export function createTokenVault(store: Store): TokenVault {
   const select = store.prepare('SELECT version, pair FROM token_pairs WHERE partner_account = ?');
   const replace = store.prepare('INSERT OR REPLACE INTO token_pairs (partner_account, pair) VALUES (?, ?)');

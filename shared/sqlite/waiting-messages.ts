@@ -9,9 +9,12 @@ interface Row {
   readonly visible_at: number | null;
 }
 
-/** Messages of an advert in the state file, beside a bridge that runs: what its workers have in hand is there, too. */
+/**
+ * Reads the messages of an advert from the state file, even while a bridge runs; messages that its workers are handling
+ * are included.
+ */
 export function createWaitingMessages(store: Store): WaitingMessages {
-  // A body that is not JSON is no message of any advert.
+  // A body that is not JSON belongs to no advert.
   const isOfAdvert = "partner_account = ?1 AND iif(json_valid(body), body ->> '$.advertId', NULL) = ?2";
   const select = store.prepare(
     `SELECT body, 'parked' AS place, 0 AS receives, NULL AS visible_at, sequence_number FROM parked WHERE ${isOfAdvert}

@@ -1,4 +1,4 @@
-/** What AWS takes in batches, and answers for entry by entry. */
+/** Helpers for AWS calls that accept batches and report the result per entry. */
 import { backoffMs } from '../../domain/backoff.ts';
 import { type Clock, systemClock } from '../../domain/clock.ts';
 
@@ -13,17 +13,17 @@ export interface RetryOptions extends Edges {
   readonly capMs: number;
 }
 
-/** The list in batches of at most `size`. */
+/** Splits the list into batches of at most `size`. */
 export const batchesOf = <T>(list: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
     list.slice(index * size, (index + 1) * size),
   );
 
 /**
- * Calls with a batch, then with what the answer left undone (throttling, mostly), with exponential backoff in between.
+ * Calls with a batch, and then repeatedly with its failed entries (mostly throttled ones), with exponential backoff.
  *
- * @param call @returns what is to be tried again
- * @returns what was left after the last attempt
+ * @param call @returns the entries to try again
+ * @returns the entries that were left after the last attempt
  */
 export async function retryRest<T>(
   batch: readonly T[],

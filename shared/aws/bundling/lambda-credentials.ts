@@ -1,6 +1,7 @@
 /**
- * Takes the place of `@aws-sdk/credential-provider-node` in the bundles of the functions (esbuild's `--alias`). Lambda
- * gives credentials in the environment; profiles, SSO, and the other sources of that package are 90 KB of dead weight.
+ * Replaces `@aws-sdk/credential-provider-node` in the bundles of the functions (esbuild's `--alias`). Lambda passes
+ * credentials in the environment; the other sources of that package, such as profiles and SSO, are 90 KB of unused
+ * code.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html#configuration-envvars-runtime
  */
@@ -11,7 +12,10 @@ interface Credentials {
   readonly sessionToken?: string;
 }
 
-/** The name and the shape that the SDK's clients import. They are the SDK's to read, not a setting of the bridge. */
+/**
+ * Name and signature are those that the SDK's clients import. The variables belong to the SDK and are not settings of
+ * the bridge.
+ */
 export const defaultProvider = () => async (): Promise<Credentials> => {
   const {
     AWS_ACCESS_KEY_ID: accessKeyId,

@@ -1,6 +1,6 @@
 /**
- * Takes the place of `@aws-sdk/endpoint-cache` in the bundles of the functions (esbuild's `--alias`). DynamoDB's client
- * makes one for endpoint discovery, which is off unless asked for; the original brings 7 KB of LRU cache along.
+ * Replaces `@aws-sdk/endpoint-cache` in the bundles of the functions (esbuild's `--alias`). DynamoDB's client uses that
+ * module for endpoint discovery, which is off by default; it contains 7 KB of LRU cache.
  */
 export class EndpointCache {
   has(): boolean {

@@ -3,14 +3,14 @@ import { batchesOf, type Edges, retryRest } from '../batches/batches.ts';
 import type { Table } from './conditional-write.ts';
 import type { Item } from './values.ts';
 
-/** DynamoDB gives at most 100 items for one call. */
+/** DynamoDB returns at most 100 items per call. */
 const keysAtOnce = 100;
 const retries = { maxAttempts: 6, baseMs: 50, capMs: 1_000 };
 
 type Waiting = PromiseWithResolvers<Item | undefined>;
 
 /**
- * Strongly consistent reads by partition key. Those asked for before the event loop comes round go together in one
+ * Strongly consistent reads by partition key. Reads requested in the same turn of the event loop share one
  * `BatchGetItem`.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
@@ -52,7 +52,7 @@ export class CoalescedReads {
           );
           for (const item of Responses?.[name] ?? []) asked.get(item[keyName]?.S ?? '')?.resolve(item);
           const rest = (UnprocessedKeys?.[name]?.Keys ?? []).map((key) => key[keyName]?.S ?? '');
-          // A promise is resolved once: this is for those without an item.
+          // A promise resolves only once, so this applies only to keys without an item.
           for (const key of keys) if (!rest.includes(key)) asked.get(key)?.resolve(undefined);
           return rest;
         },

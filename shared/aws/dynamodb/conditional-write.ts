@@ -13,36 +13,36 @@ export interface Table {
   readonly name: string;
 }
 
-/** `item`: after the write (for an update); `found`: what stood there instead, if anything. */
+/** `item`: the item after the write (for an update); `found`: the conflicting item, if there is one. */
 export type Written =
   | { readonly written: true; readonly item?: Item }
   | { readonly written: false; readonly found?: Item };
 
 export interface Condition {
-  /** With `#name` for attributes and `:name` for `values`. */
+  /** The expression uses `#name` for attributes and `:name` for `values`. */
   readonly condition: string;
   readonly values?: Readonly<Record<string, unknown>>;
 }
 
 export interface Change extends Partial<Condition> {
-  /** Named attributes; those that are `undefined` are removed. */
+  /** Attributes to set; those that are `undefined` are removed. */
   readonly set?: Readonly<Record<string, unknown>>;
   readonly add?: Readonly<Record<string, number>>;
 }
 
-/** That the item still has the version that was read; 0: that there is none yet. */
+/** Condition that the item still has the version that was read; 0: that it does not exist yet. */
 export const hasVersion = (version: number, attribute = 'version'): Condition =>
   version === 0
     ? { condition: `attribute_not_exists(#${attribute})` }
     : { condition: `#${attribute} = :expected`, values: { expected: version } };
 
-/** Attribute that tells which write was the last: each has a random mark. */
+/** Attribute that identifies the last write: each write has a random mark. */
 const mark = 'writeMark';
 const newMark = () => randomBytes(6).toString('base64url');
 
 /**
- * One `UpdateItem`. When the SDK repeats a call whose answer was lost, the second attempt meets the first one's mark
- * and counts as written: no counter is added to twice, and our own write is not taken for a conflict.
+ * One conditional `UpdateItem`. If the SDK repeats a call whose answer was lost, the second attempt finds the mark of
+ * the first and counts as written. So no counter is increased twice, and our own write does not appear as a conflict.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
  */
@@ -86,7 +86,7 @@ export async function updateItem(table: Table, key: Item, change: Change): Promi
 }
 
 /**
- * One `PutItem` of a whole item under a condition; repeated calls as in {@link updateItem}.
+ * One conditional `PutItem` of a complete item; repeated calls are handled as in {@link updateItem}.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
  */
@@ -122,7 +122,7 @@ async function attempt(
     return { written: true, item: await write() };
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    // No item in the error: there is none in the table, or an emulator left it out.
+    // The error contains no item: it does not exist, or an emulator omitted it.
     const found = error.Item ?? (await readItem(table, key));
     return found?.[mark]?.S === ours ? { written: true, item: found } : { written: false, found };
   }

@@ -5,9 +5,9 @@ import type { Table } from './conditional-write.ts';
 import type { Item } from './values.ts';
 
 /**
- * Every item of one kind in the feed-state table, strongly consistent, page by page.
+ * Reads every item of one kind in the feed-state table, strongly consistent, page by page.
  *
- * @param prefix only names that begin so
+ * @param prefix only names with this prefix
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
  */
 export async function queryAll({ client, name }: Table, kind: string, prefix?: string): Promise<Item[]> {
@@ -30,11 +30,11 @@ export async function queryAll({ client, name }: Table, kind: string, prefix?: s
   return items;
 }
 
-/** DynamoDB takes 25 writes in a batch. */
+/** DynamoDB accepts 25 writes per batch. */
 const writesAtOnce = 25;
 const retries = { maxAttempts: 8, baseMs: 100, capMs: 2_000 };
 
-/** Deletes by key, as {@link putAll} writes. */
+/** Deletes items by key, in batches like {@link putAll}. */
 export const deleteAll = (table: Table, keys: readonly Item[], edges?: Edges): Promise<void> =>
   writeAll(
     table,
@@ -43,9 +43,9 @@ export const deleteAll = (table: Table, keys: readonly Item[], edges?: Edges): P
   );
 
 /**
- * Writes whole items, whatever was there; what a batch leaves unprocessed is sent again with backoff.
+ * Writes complete items and replaces existing ones; unprocessed items are sent again with backoff.
  *
- * @throws when some are left after that
+ * @throws if items are still unprocessed after the last attempt
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
  */
 export const putAll = (table: Table, items: readonly Item[], edges?: Edges): Promise<void> =>

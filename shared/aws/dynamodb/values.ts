@@ -1,15 +1,15 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { ShapeError } from '../../contract/checks.ts';
 
-/** An item as the SDK gives it. */
+/** An item as the SDK returns it. */
 export type Item = Record<string, AttributeValue>;
 
-/** What the bridge keeps in its tables: JSON, of which `undefined` is left out. */
+/** Values that the bridge stores in its tables: JSON; `undefined` is left out. */
 export type Plain = string | number | boolean | null | readonly Plain[] | { readonly [name: string]: Plain };
 
 /**
- * A JSON value as an attribute. The SDK's own converter (`@aws-sdk/util-dynamodb`) is not used: it knows sets,
- * binaries and big numbers, and the bundle would carry all of it.
+ * Converts a JSON value to an attribute. The SDK's own converter (`@aws-sdk/util-dynamodb`) is not used, because its
+ * support for sets, binaries and big numbers would enlarge the bundle.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
  */
@@ -23,7 +23,7 @@ export function toAttribute(value: unknown): AttributeValue {
   throw new TypeError(`a ${typeof value} cannot be stored`);
 }
 
-/** The fields of `value` as attributes; those that are `undefined` are left out. */
+/** Converts the fields of `value` to attributes; `undefined` fields are left out. */
 export function toItem(value: Readonly<Record<string, unknown>>): Item {
   return Object.fromEntries(
     Object.entries(value)
@@ -33,8 +33,8 @@ export function toItem(value: Readonly<Record<string, unknown>>): Item {
 }
 
 /**
- * @param place what the item is, for the message
- * @throws {ShapeError} for a set or a binary: the bridge writes neither
+ * @param place name of the item for the message
+ * @throws {ShapeError} for a set or a binary, which the bridge never writes
  */
 export function fromItem(item: Item, place: string): { [name: string]: Plain } {
   return Object.fromEntries(Object.entries(item).map(([name, value]) => [name, fromAttribute(value, place)]));
@@ -50,5 +50,5 @@ function fromAttribute(attribute: AttributeValue, place: string): Plain {
   throw new ShapeError(place, [{ path: '', expected: 'expected no set and no binary' }]);
 }
 
-/** A number of the item; 0 where there is none. */
+/** A numeric attribute of the item; 0 if it is absent. */
 export const numberIn = (item: Item | undefined, name: string): number => Number(item?.[name]?.N ?? 0);

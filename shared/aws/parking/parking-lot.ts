@@ -25,8 +25,8 @@ const messageKey = (partnerAccount: string, place: string): Item => ({
 });
 
 /**
- * Parked messages on the feed-state table: one item for each, in a partition for each partner account, and one mark for
- * each account that has some, all in one partition: so one query finds them.
+ * Parked messages in the feed-state table: one item per message, in one partition per partner account. A mark for each
+ * account with parked messages is in one common partition, so that a single query finds these accounts.
  */
 export function createParkingLot(table: Table): ParkingLot & { figures(): Promise<ParkedFigures> } {
   const messagesOf = (partnerAccount: string) => ({
@@ -99,12 +99,12 @@ export function createParkingLot(table: Table): ParkingLot & { figures(): Promis
           }),
         )
         .catch((error: unknown) => {
-          // Renewed since, or gone already.
+          // The mark was renewed in the meantime, or is already gone.
           if (!(error instanceof ConditionalCheckFailedException)) throw error;
         });
     },
 
-    /** Of all partner accounts. */
+    /** Counts for all partner accounts. */
     async figures() {
       const all = await Promise.all((await marked()).map(figuresOf));
       const waiting = all.reduce((sum, one) => sum + one.waiting, 0);

@@ -3,20 +3,21 @@ import { messageIn } from '../../contract/messages.ts';
 import { positionOf } from '../../domain/queue/position.ts';
 import type { Delivery } from '../../ports/deliveries.ts';
 
-/** The parts of a record that are used, so that what `ReceiveMessage` gives fits too. */
+/** Only the used fields of a record, so that the result of `ReceiveMessage` has this type too. */
 export type ReceivedRecord = Pick<SQSRecord, 'messageId' | 'receiptHandle' | 'body'> & {
   readonly attributes: Partial<SQSRecord['attributes']>;
 };
 
 /**
- * A record of the event source mapping as a delivery, settled by its message ID.
+ * Converts a record of the event source mapping to a delivery, which is settled by its message ID.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
  */
 export function deliveryOf({ messageId, body, attributes }: ReceivedRecord): Delivery {
   const receives = Number(attributes.ApproximateReceiveCount ?? 1);
   const sentAt = Number(attributes.SentTimestamp ?? 0);
-  // Emulators leave the number out. The time of sending orders an advert's messages too, save within a millisecond.
+  // Emulators omit the sequence number. The time of sending also orders an advert's messages, except within the same
+  // millisecond.
   const position = positionOf(attributes.SequenceNumber ?? String(sentAt), receives);
   return { id: messageId, ...messageIn(body), position, receives, sentAt };
 }

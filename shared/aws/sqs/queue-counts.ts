@@ -2,7 +2,7 @@ import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import type { Queue } from './send-batches.ts';
 
 /**
- * How many messages the queue holds, those in flight and delayed ones included. SQS's figures are approximate.
+ * Number of messages in the queue, including in-flight and delayed ones. SQS's figures are approximate.
  *
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_GetQueueAttributes.html
  */

@@ -6,9 +6,9 @@ import {
 import { batchesOf } from '../batches/batches.ts';
 import { messagesAtOnce, type Queue } from './send-batches.ts';
 
-/** A message of the dead-letter queue that nobody else sees for now. */
+/** A received message of the dead-letter queue, which is hidden from others for now. */
 export interface HeldLetter {
-  /** Its MessageId: the same however often it is received. */
+  /** The MessageId, which is the same for every receive. */
   readonly id: string;
   readonly receiptHandle: string;
   readonly group: string;
@@ -17,19 +17,20 @@ export interface HeldLetter {
   readonly receives: number;
 }
 
-/** Long enough for one pass, so that a letter that is not taken out is received once. */
+/** Long enough for one pass, so that a dead letter that stays in the queue is received only once. */
 const passSeconds = 300;
-/** With no wait at all SQS asks only some of its servers, and may answer that there is nothing. */
+/** Without a wait, SQS asks only some of its servers and may return nothing although there are messages. */
 const waitSeconds = 1;
 
 /**
- * Goes over the queue's letters, each once, and makes those visible again that were not taken out, also after an error.
+ * Receives each dead letter of the queue once, and then makes those that were not removed visible again, even after an
+ * error.
  *
- * SQS hands out nothing of a message group while something of it is held, so letters of one advert that did not fit
- * into the same answer stay hidden. So such groups are made visible at the end and received once more, with the rest of
- * their letters.
+ * While a message of a group is in flight, SQS does not deliver other messages of the group. So if the dead letters of
+ * one advert do not fit into one answer, the rest stay hidden. Such groups are made visible at the end and received
+ * once more, with the rest of their dead letters.
  *
- * @param take called with each letter once; returns those that it removed from the queue
+ * @param take called once with each dead letter; returns those that it removed from the queue
  * @param isEnough ends the pass early
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/FIFO-queues-understanding-logic.html
  */
@@ -54,7 +55,8 @@ export async function scanDeadLetters(
         for (const { id } of await take(fresh)) held.delete(id);
         continue;
       }
-      // Letters that come again though nobody let them go: the pass has outlasted their timeout.
+      // Dead letters that are received again although they were not made visible: the pass took longer than their
+      // timeout.
       if (batch.length > 0 && expectedAgain >= 0) continue;
       const cut = [...held.values()].filter(({ group }) => cutGroups.has(group));
       cutGroups.clear();
@@ -88,7 +90,7 @@ async function receive({ client, url }: Queue): Promise<HeldLetter[]> {
   }));
 }
 
-/** @returns those that are gone; what SQS did not delete is seen again */
+/** @returns the deleted ones; messages that SQS did not delete become visible again */
 export async function remove(
   { client, url }: Queue,
   letters: readonly HeldLetter[],
@@ -106,7 +108,7 @@ export async function remove(
   return gone;
 }
 
-/** An entry that fails is shown again by its timeout. */
+/** If an entry fails, the message becomes visible when its timeout ends. */
 async function showAgain({ client, url }: Queue, letters: readonly HeldLetter[]): Promise<void> {
   for (const ten of batchesOf(letters, messagesAtOnce)) {
     const Entries = ten.map(({ receiptHandle }, index) => ({

@@ -13,28 +13,28 @@ export interface Queue {
 }
 
 export interface Outgoing {
-  /** What the caller knows it by. */
+  /** The caller's name of the message. */
   readonly key: string;
   /** JSON. */
   readonly body: string;
-  /** These two only for a FIFO queue. */
+  /** Only for a FIFO queue. */
   readonly groupId?: string;
   readonly deduplicationId?: string;
 }
 
-/** SQS takes ten messages in a batch. */
+/** SQS accepts ten messages per batch. */
 export const messagesAtOnce = 10;
-/** Requests side by side: enough to hide their latency, few enough for one kept-alive connection pool. */
+/** Number of concurrent requests: enough to hide their latency, and few enough for one pool of kept-alive connections. */
 const batchesAtOnce = 8;
 const retries = { maxAttempts: 5, baseMs: 50, capMs: 1_000 };
 
 /**
- * Sends to a queue, by tens, several tens side by side. An entry that failed inside an answer of 200 is sent again
- * with backoff, unless SQS says that it is the entry's own fault.
+ * Sends messages to a queue in concurrent batches of ten. If a single entry of a successful call failed, it is sent
+ * again with backoff, unless SQS reports it as the sender's fault.
  *
- * @returns the keys that were not accepted
- * @throws when a call failed as a whole, after the SDK's own retries and after the other batches have ended; the
- *   deduplication IDs make it safe to send all of them again within five minutes
+ * @returns the keys of the messages that were not accepted
+ * @throws if a whole call failed after the SDK's retries, once the other batches have ended; because of the
+ * deduplication IDs, all messages can safely be sent again within five minutes
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
  */
 export async function sendBatches(

@@ -7,14 +7,14 @@ import type { HeldLetter } from './scan-dead-letters.ts';
 export interface Stored {
   readonly held: HeldLetter;
   readonly letter: DeadLetter;
-  /** Whether fan-out or drain wrote it; else SQS moved it here, and the books do not count it. */
+  /** True if fan-out or the drain wrote the dead letter; false if SQS moved the message, which the books do not count. */
   readonly isCounted: boolean;
 }
 
 /** The fault of a message that SQS's own redrive policy moved here after a thousand deliveries. */
 const movedBySqs = 'moved-by-sqs';
 
-/** What the dead-letter queue holds, as a letter, whoever put it there. */
+/** Reads a message of the dead-letter queue as a dead letter, whether the bridge or SQS put it there. */
 export function storedOf(held: HeldLetter): Stored {
   const letter = parsed(deadLetter, held.body);
   if (letter && letter !== 'newer') return { held, letter, isCounted: true };

@@ -9,7 +9,7 @@ export function createDocuments(store: Store) {
     'INSERT INTO documents (name, text) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET text = excluded.text',
   );
 
-  // To be called within a read or a write of the store.
+  // Call these functions within a read or a write of the store.
   const get = (name: string): string | undefined => (select.get(name) as { text: string } | undefined)?.text;
   const put = (name: string, text: string): void => void upsert.run(name, text);
 

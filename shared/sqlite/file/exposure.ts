@@ -8,9 +8,9 @@ export interface Exposure {
   readonly place: string;
 }
 
-/** Whether other users of this machine have access to the state in `dir`, by the modes of folder and file. */
+/** Checks by the modes of folder and file whether other users of this machine have access to the state in `dir`. */
 export function findExposure(dir: string): Exposure | undefined {
-  // Windows does not protect files by their mode.
+  // On Windows, file modes give no protection.
   if (process.platform === 'win32') return undefined;
   const isOpen = (found: Stats | undefined, bits: number) => found !== undefined && (found.mode & bits) !== 0;
   const file = stateFileIn(dir);
@@ -21,8 +21,8 @@ export function findExposure(dir: string): Exposure | undefined {
 }
 
 /**
- * Finds out whether other users of this machine had access to the state in `dir`. To be called before it is opened, which
- * makes the file private.
+ * Finds out whether other users of this machine had access to the state in `dir`. Call it before the state is opened,
+ * because opening makes the file private.
  *
  * @returns a warning for a person; undefined when only the owner has access, or nothing exists yet
  */
@@ -38,7 +38,7 @@ export function exposureOf(dir: string): string | undefined {
   return `Warning: other users of this machine can replace the files in ${place}, which contain the tokens. Prevent it: chmod 700 ${place}`;
 }
 
-/** Without an error for what cannot be looked at: opening it will give one. */
+/** Ignores paths that cannot be inspected; opening them will report the error. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

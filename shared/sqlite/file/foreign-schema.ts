@@ -9,7 +9,7 @@ interface Entry {
   readonly sql: string | null;
 }
 
-/** Without the tables that `ANALYZE` leaves behind: they cannot run anything. */
+/** Ignores the tables of `ANALYZE`, which cannot execute anything. */
 const selectEntries = String.raw`SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\_stat_' ESCAPE '\'`;
 
 const entriesOf = (db: DatabaseSync): Entry[] => db.prepare(selectEntries).all() as unknown as Entry[];
@@ -27,11 +27,11 @@ function expectedEntries(version: number, steps: readonly string[]): Entry[] {
 const keyOf = ({ type, name, tbl_name, sql }: Entry): string => JSON.stringify([type, name, tbl_name, sql]);
 
 /**
- * Finds the first table, index, trigger or view of a state file that differs from what the migrations make, or that is
- * missing. SQLite would run a foreign trigger, view, generated column or default with each statement of ours.
+ * Finds the first table, index, trigger or view of a state file that differs from the result of the migrations, or that
+ * is missing. SQLite would execute a foreign trigger, view, generated column or default as part of our own statements.
  *
- * @param version of the file, at most the latest
- * @returns such as `trigger copy_tokens`, printable; undefined when there is no difference
+ * @param version version of the file, at most the latest one
+ * @returns a printable name such as `trigger copy_tokens`; undefined when there is no difference
  */
 export function foreignEntry(db: DatabaseSync, version: number, steps = migrations): string | undefined {
   const expected = new Map(expectedEntries(version, steps).map((entry) => [keyOf(entry), entry]));

@@ -2,20 +2,20 @@ import { lstatSync, realpathSync, type Stats } from 'node:fs';
 import path from 'node:path';
 import { StateError } from './state-error.ts';
 
-/** Endings of a database's file and of those that SQLite puts beside it. */
+/** Suffixes of a database file and of its companion files. */
 const endings = ['', '-wal', '-shm', '-journal'];
 const databases = ['bridge.db', 'run.lock'];
 
 /**
- * Refuses a state folder that another user controls: the folder and the state files in it have to belong to the user that
- * this process runs as, and must not be symbolic links. That applies to root, too: the owner of the folder could no longer
- * open what root writes there, and could redirect root by a link. Folders above it may be links (`/tmp` is one on macOS). On
- * Windows, where files have no user ID, only links are refused.
+ * Refuses a state folder that another user controls: the folder and the state files in it must belong to the user of
+ * this process, and must not be symbolic links. This applies to root too: otherwise the owner of the folder could not
+ * open files that root wrote there, and could redirect root with a link. Folders above it may be links (`/tmp` is one
+ * on macOS). On Windows, where files have no user ID, only links are refused.
  *
- * @throws {StateError} `state-unsafe`, saying what to do
+ * @throws {StateError} `state-unsafe`, with what to do
  */
 export function refuseForeignFolder(dir: string): void {
-  // Resolved, for a slash at the end would make the system follow a link.
+  // Resolved, because a trailing slash would make the system follow a link.
   const folder = path.resolve(dir);
   const found = statOf(folder);
   if (found?.isSymbolicLink()) {
@@ -35,7 +35,7 @@ function refuseForeignFile(folder: string, name: string): void {
       `${file} is a symbolic link, which somebody could point elsewhere. Put the file itself in its place, or choose another folder`,
     );
   }
-  // A folder of this name is refused when it is opened as a file.
+  // If this is a folder, opening it as a file fails later.
   if (found && !found.isFile() && !found.isDirectory()) {
     throw unsafe(`${file} is not a file. Remove it, or choose another folder`);
   }
@@ -53,7 +53,7 @@ function refuseForeignOwner(place: string, found: Stats | undefined, folder: str
 
 const unsafe = (message: string): StateError => new StateError('state-unsafe', message);
 
-/** Without an error for what cannot be looked at: opening it will give one. */
+/** Ignores paths that cannot be inspected; opening them will report the error. */
 function statOf(place: string): Stats | undefined {
   try {
     return lstatSync(place, { throwIfNoEntry: false });

@@ -4,21 +4,21 @@ import { refuseForeignFolder } from './ownership.ts';
 import { StateError } from './state-error.ts';
 
 /**
- * Makes `file`, and the folder `dir` that it is in, where they do not exist; accessible to their owner alone.
+ * Creates `file` and its folder `dir` if they do not exist, accessible only to their owner.
  *
- * @throws {StateError} when another user has access to the folder (ownership.ts); nothing is touched then
+ * @throws {StateError} when another user controls the folder (ownership.ts); then nothing is changed
  */
 export function preparePrivateFile(dir: string, file: string): void {
   refuseForeignFolder(dir);
   makeFolder(dir);
-  // Again, for another user may have made it in between.
+  // Check again, because another user may have created it in between.
   refuseForeignFolder(dir);
   makePrivate(file);
 }
 
 /**
- * Makes the folder and those above it. Not with `recursive`: Node never returns from that where the system denies that
- * the folder above exists, as in `/proc`.
+ * Creates the folder and its parents. `recursive` is not used, because with it Node never returns if the system denies
+ * that the parent exists, as in `/proc`.
  */
 function makeFolder(dir: string): void {
   const found = statSync(dir, { throwIfNoEntry: false });
@@ -30,15 +30,15 @@ function makeFolder(dir: string): void {
   try {
     mkdirSync(dir, { mode: 0o700 });
   } catch (error) {
-    // Another process may have made it first.
+    // Another process may have created it first.
     if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) throw error;
   }
 }
 
 /**
- * Makes `file` accessible to its owner alone; SQLite gives the files beside it the same mode.
+ * Makes `file` accessible only to its owner; SQLite gives its companion files the same mode.
  *
- * An existing file is not opened for this: closing it would drop the locks that this process holds on it.
+ * An existing file is not opened for this, because closing it would release the locks of this process on it.
  *
  * @see https://sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
  */

@@ -4,10 +4,10 @@ import type { Documents } from './documents.ts';
 import type { Store } from './store.ts';
 
 /**
- * How far a long operation has come, in the state file: the latest one of each partner account and generation. The queue
- * counts what it accepts, so this does not touch the books.
+ * Progress of long operations in the state file: the latest operation of each partner account and generation. The books
+ * are not changed here, because the queue counts the messages that it accepts.
  *
- * @param kind of operation, such as `backfill`
+ * @param kind kind of operation, such as `backfill`
  */
 export function createProgress<T>(store: Store, documents: Documents, kind: string) {
   const nameOf = ({ partnerAccount, generation }: BackfillKey) => `${kind}/${partnerAccount}/${generation}`;

@@ -17,18 +17,21 @@ export interface RunInfo {
 const documentName = 'run';
 const runPrefix = 'run-';
 
-/** A name under which a run takes leases and locks: those of a run that died are recognized and freed by the next one. */
+/**
+ * The name under which a run takes leases and locks. The next run recognizes those of a crashed run by it and frees
+ * them.
+ */
 export const newRunId = (): string => `${runPrefix}${randomUUID()}`;
 
 /**
- * Makes this process the only one that runs the bridge of `dir`, until it releases the lock or dies, however it dies: an
- * open transaction on `DIR/run.lock` holds a lock of the operating system.
+ * Ensures that only this process runs the bridge of `dir`, until it releases the lock or ends for any reason. An open
+ * transaction on `DIR/run.lock` holds a lock of the operating system.
  *
- * What an earlier run held is free at once: messages, leases of feeds, refresh locks.
+ * Everything that an earlier run held is free at once: messages, leases of feeds, refresh locks.
  *
- * @param info who holds it; a dry run writes nothing, not even that
+ * @param info describes the holder; a dry run does not write it
  *
- * @throws {StateError} `state-in-use`, naming the run that holds it
+ * @throws {StateError} `state-in-use`, with the run that holds the lock
  * @see https://sqlite.org/lockingv3.html
  */
 export function takeRunLock(dir: string, info: RunInfo | 'dry-run'): { release(): void } {
@@ -69,10 +72,14 @@ function lockFile(dir: string): DatabaseSync {
   }
 }
 
-/** Frees leases and locks of a run that died. Its messages need nothing: only its memory knew who had them. */
+/**
+ * Frees leases and locks of a crashed run. Its messages need no action, because their deliveries were only in its
+ * memory.
+ */
 export function freeWhatWasHeld(db: DatabaseSync): void {
   db.exec('UPDATE feeds SET holder = NULL, leased_until = NULL WHERE holder IS NOT NULL');
-  // Only locks of runs: a `connect` may be refreshing right now. A row that is not JSON is left for others to report.
+  // Only locks of runs are freed, because a `connect` may be running now. A row that is not JSON is skipped; other code
+  // reports it.
   db.prepare(
     `UPDATE partner_accounts SET version = version + 1, account = json_remove(account, '$.refreshing')
      WHERE iif(json_valid(account), account ->> '$.refreshing.holder', NULL) LIKE ?`,
@@ -97,20 +104,20 @@ function inUse(dir: string, cause: StateError): StateError {
 
 const maxShownChars = 200;
 
-/** Written by another process, which may be of another version; so it may have any contents. */
+/** Written by another process, possibly of another version, so it may have any contents. */
 function shownHolder(text: string): string {
   try {
     const { pid, startedAt, command } = JSON.parse(text) as Holder;
     const words = `pid ${pid} since ${startedAt} (${command})`;
     const shown = printableLine(words.length > maxShownChars ? `${words.slice(0, maxShownChars)}…)` : words);
-    // A dry run writes nothing: what is stored is of the run before it.
+    // A dry run writes nothing, so the stored info belongs to an earlier run.
     return isGone(pid) ? `${shown}, or a dry run` : shown;
   } catch {
     return 'it did not say who it is';
   }
 }
 
-/** A process in another container is not seen either. */
+/** A process in another container is not visible either. */
 function isGone(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -131,7 +138,7 @@ export function isRunning(dir: string): boolean {
   if (!existsSync(file)) return false;
   const lock = new DatabaseSync(file, { timeout: 0 });
   try {
-    // A shared lock, which does not keep a run from starting.
+    // A shared lock does not prevent a run from starting.
     lock.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
     return false;
   } catch {

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-/** Tells our file from any other SQLite file: "AdBr". @see https://sqlite.org/pragma.html#pragma_application_id */
+/** Identifies our file among SQLite files: "AdBr". @see https://sqlite.org/pragma.html#pragma_application_id */
 export const applicationId = 0x41644272;
 
 const firstSchema = `
@@ -128,8 +128,8 @@ CREATE TABLE recent_events (
 `;
 
 /**
- * SQL that brings the file from each version to the next: the first entry makes an empty file a state. A released entry
- * never changes again; a change of the tables is a new one.
+ * Migrations from each version to the next; the first entry creates the tables in an empty file. A released entry never
+ * changes; a change of the tables is a new entry.
  */
 export const migrations: readonly string[] = [firstSchema, recentEvents];
 
@@ -141,7 +141,7 @@ export const versionOf = (db: DatabaseSync): number =>
 export function migrate(db: DatabaseSync, steps = migrations): void {
   if (versionOf(db) === steps.length) return;
   db.exec('BEGIN IMMEDIATE');
-  // Read again within the transaction: another process may have been first.
+  // Read again within the transaction, because another process may have migrated first.
   for (const step of steps.slice(versionOf(db))) db.exec(step);
   db.exec(`PRAGMA application_id=${applicationId}; PRAGMA user_version=${steps.length};`);
   db.exec('COMMIT');

@@ -3,12 +3,12 @@ export type StateErrorCode =
   | 'state-not-writable'
   | 'state-in-use'
   | 'state-newer'
-  /** Of an earlier version, or with its log beside it: opening it to write brings it up to date. */
+  /** The file has an earlier version, or an unmerged log; opening it for writing brings it up to date. */
   | 'state-outdated'
   /** Another user has changed it, or could. */
   | 'state-unsafe';
 
-/** The state of an embedded bridge cannot be used as it is. Nothing was overwritten; the message says what to do. */
+/** The state of an embedded bridge cannot be used. Nothing was overwritten; the message says what to do. */
 export class StateError extends Error {
   override readonly name = 'StateError';
   readonly code: StateErrorCode;
@@ -52,7 +52,10 @@ const kinds: Readonly<Record<number, Kind>> = {
   26: damaged, // NOTADB
 };
 
-/** An error of SQLite or the file system about `file` as a {@link StateError}; any other error as it is. */
+/**
+ * Converts an error of SQLite or the file system about `file` to a {@link StateError}; returns any other error
+ * unchanged.
+ */
 export function asStateError(error: unknown, file: string): unknown {
   if (!(error instanceof Error) || error instanceof StateError) return error;
   const { errcode, errstr, syscall } = error as { errcode?: number; errstr?: string; syscall?: string };
@@ -61,7 +64,7 @@ export function asStateError(error: unknown, file: string): unknown {
   return new StateError(kind.code, `${file} ${kind.advice} (${errstr ?? error.message})`, { cause: error });
 }
 
-/** The result of `work`, its errors about `file` as a {@link StateError}. */
+/** Runs `work` and converts its errors about `file` to {@link StateError}. */
 export function guarded<T>(file: string, work: () => T): T {
   try {
     return work();

@@ -11,7 +11,10 @@ import { guarded, isBusy, StateError } from './state-error.ts';
 /** How long a statement waits for another process; each transaction takes milliseconds. */
 export const busyTimeoutMs = 5_000;
 
-/** Pages of 4 KiB after which SQLite copies the write-ahead log into the file. Large, for each copy waits for the disk. */
+/**
+ * Number of 4 KiB pages after which SQLite copies the write-ahead log into the file. Large, because each copy waits for
+ * the disk.
+ */
 const checkpointPages = 4_000;
 const cacheKib = 8_192;
 
@@ -19,11 +22,12 @@ const cacheKib = 8_192;
 export const stateFileIn = (dir: string): string => path.join(dir, 'bridge.db');
 
 /**
- * Opens the state file of an embedded bridge, and makes it when it does not exist.
+ * Opens the state file of an embedded bridge, and creates it if it does not exist.
  *
- * The checks cost the same for every size of file: who owns the folder and its files (ownership.ts), that the file is a
- * bridge's, its version, its length, and that its tables are ours and nothing else is in it that SQLite would run
- * (foreign-schema.ts). Damage elsewhere in the file shows when that part is read.
+ * The cost of the checks does not depend on the file size. They check the owner of the folder and its files
+ * (ownership.ts), that the file belongs to a bridge, its version, its length, and that it contains our tables and
+ * nothing else that SQLite would execute (foreign-schema.ts). Damage elsewhere in the file shows when that part is
+ * read.
  *
  * @throws {StateError} nothing is overwritten then
  */
@@ -31,17 +35,17 @@ export function openStateFile(dir: string): DatabaseSync {
   const file = stateFileIn(dir);
   return guarded(file, () => {
     preparePrivateFile(dir, file);
-    // SQLite would open a read-only file, and fail only with the first write.
+    // Otherwise SQLite would open a read-only file and fail only at the first write.
     accessSync(file, constants.R_OK | constants.W_OK);
     const db = new DatabaseSync(file, { timeout: busyTimeoutMs, defensive: true });
     try {
       db.exec('PRAGMA trusted_schema=OFF');
       checkIsOurs(db, file);
       useWriteAheadLog(db);
-      // A commit survives the death of the process; store.ts says what a power cut may take.
+      // A commit survives a crash of the process; store.ts says what a power cut may lose.
       db.exec(`PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=${checkpointPages};`);
       db.exec(`PRAGMA cache_size=-${cacheKib}; PRAGMA journal_size_limit=${2 * checkpointPages * 4096};`);
-      // Overwrites deleted tokens with zeros where that costs no additional write.
+      // Overwrites deleted tokens with zeros if that costs no additional write.
       db.exec('PRAGMA secure_delete=FAST;');
       migrate(db);
       return db;
@@ -53,13 +57,13 @@ export function openStateFile(dir: string): DatabaseSync {
 }
 
 /**
- * Opens the state file for reading, and changes no byte of the folder by that, SQLite's own files beside it included. The
+ * Opens the state file for reading, without changing any byte of the folder, including SQLite's companion files. The
  * checks are those of {@link openStateFile}.
  *
- * Where the index of the log (`-shm`) exists, another process has the file open, or died with it open: it is read as it is.
- * Where it does not, nobody has the file open, and the file alone is the state.
+ * If the index of the log (`-shm`) exists, another process has the file open or has crashed with it open; then the log
+ * is read too. If it does not exist, no process has the file open, and the file alone is the state.
  *
- * @throws {StateError} `state-outdated` where only a process that writes could read it
+ * @throws {StateError} `state-outdated` if only a writing process could read the file
  * @see https://sqlite.org/wal.html#read_only_databases
  */
 export function openStateFileToRead(dir: string): DatabaseSync {
@@ -92,7 +96,7 @@ const outdated = (file: string, why: string): StateError =>
   );
 
 function checkIsOurs(db: DatabaseSync, file: string): void {
-  // One transaction, so that all of it is seen at one moment: another process may be making the tables.
+  // One transaction for a consistent view, because another process may be creating the tables.
   db.exec('BEGIN');
   const { application_id: id } = db.prepare('PRAGMA application_id').get() as { application_id: number };
   const version = versionOf(db);
@@ -127,8 +131,8 @@ const maxWalAttempts = 50;
 const walRetryMs = 20;
 
 /**
- * Switches to a write-ahead log. SQLite's busy timeout does not apply to this, and two processes may be making the file
- * at the same time, so it is tried again here.
+ * Switches to a write-ahead log. SQLite's busy timeout does not apply here, and two processes may be creating the file
+ * at the same time, so this is retried.
  *
  * @see https://sqlite.org/wal.html
  */

@@ -2,17 +2,17 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { asStateError, guarded, isBusy, StateError } from './state-error.ts';
 
 export interface WriteOptions {
-  /** Waits for the disk: for what must survive a power cut, too. Default false. */
+  /** Waits for the disk, for data that must survive even a power cut. Default false. */
   readonly durable?: boolean;
 }
 
 /**
- * One connection to the state file, and the only way to write to it.
+ * The connection to the state file. All writes go through it.
  *
- * What is asked for in one turn of the event loop is committed as one transaction, for a commit costs as much as several
- * changes. A commit is a write to the operating system (`synchronous=NORMAL` with a write-ahead log): it survives the
- * death of the process, kill -9 included. After a power cut the file is whole but may lack the last moments; where that
- * must not happen, a write is `durable`.
+ * All changes of one turn of the event loop are committed as one transaction, because a commit costs as much as several
+ * changes. A commit is a write to the operating system (`synchronous=NORMAL` with a write-ahead log), so it survives a
+ * crash of the process, including kill -9. After a power cut the file is consistent, but the last commits may be
+ * missing. If that must not happen, a write is `durable`.
  *
  * @see https://sqlite.org/pragma.html#pragma_synchronous
  */
@@ -21,13 +21,14 @@ export interface Store {
   /** @throws {StateError} */
   read<T>(query: () => T): T;
   /**
-   * Runs `change` in the next transaction; resolves after its commit. A change that throws is undone and rejects alone.
+   * Runs `change` in the next transaction; resolves after its commit. If a change throws, only that change is undone
+   * and rejects.
    *
-   * @param change may be run twice: it is when another change in its transaction fails
+   * @param change may run twice, if another change in its transaction fails
    * @throws {StateError}
    */
   write<T>(change: () => T, options?: WriteOptions): Promise<T>;
-  /** Commits what was asked for, then closes the file. */
+  /** Commits pending changes, then closes the file. */
   close(): void;
 }
 
@@ -41,8 +42,8 @@ interface Write {
 type Outcome = { readonly value: unknown } | { readonly error: unknown };
 
 /**
- * @param file its name, for messages
- * @param onFault called with each fault of the file itself, before the caller gets it
+ * @param file name of the file, for messages
+ * @param onFault called with each fault of the file, before the caller receives it
  */
 export function createStore(
   db: DatabaseSync,
@@ -78,7 +79,7 @@ export function createStore(
     }
   }
 
-  /** Where a group fails, each of its changes is tried alone; but not when the file is locked, which would meet all. */
+  /** If a group fails, each of its changes is tried alone, unless the file is locked, which would affect all of them. */
   function outcomesOf(group: readonly Write[]): Outcome[] {
     try {
       return inTransaction(group).map((value) => ({ value }));
@@ -115,7 +116,7 @@ export function createStore(
     write<T>(change: () => T, { durable = false }: WriteOptions = {}): Promise<T> {
       return new Promise<T>((resolve, reject) => {
         writes.push({ change, durable, resolve: resolve as (value: unknown) => void, reject });
-        // Not a microtask, for answers that arrive in one turn of the event loop are separate macrotasks.
+        // Not a microtask, because answers that arrive in one turn of the event loop are separate macrotasks.
         scheduled ??= setImmediate(flush);
       });
     },

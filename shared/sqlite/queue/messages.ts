@@ -8,13 +8,13 @@ export interface MessageRow {
   readonly body: string;
   readonly sent_at: number;
   readonly receives: number;
-  /** When a message that was put off may be handed out again, ms since 1970; null for all others. */
+  /** When a delayed message may be delivered again, ms since 1970; null for all others. */
   readonly visible_at: number | null;
 }
 
 /**
- * The rows of the queue. Each function costs the same however long the queue is, and is to be called within a read or
- * write of the store.
+ * The rows of the queue. The cost of each function does not depend on the length of the queue. Call the functions
+ * within a read or write of the store.
  */
 export function createMessages(store: Store) {
   const insert = store.prepare(
@@ -34,7 +34,7 @@ export function createMessages(store: Store) {
       insert.run(message.partnerAccount, message.generation, JSON.stringify(message), sentAt);
     },
 
-    /** The next messages in the order in which they were sent. */
+    /** The next messages, in the order of sending. */
     after: (sequenceNumber: number, limit: number) =>
       selectAfter.all(sequenceNumber, limit) as unknown as MessageRow[],
 
@@ -42,11 +42,11 @@ export function createMessages(store: Store) {
       setReceives.run(receives, sequenceNumber);
     },
 
-    /** @returns whether it is still there */
+    /** @returns whether the message still exists */
     putOff: (sequenceNumber: number, visibleAt: number): boolean =>
       setVisibleAt.run(visibleAt, sequenceNumber).changes === 1,
 
-    /** @returns whether it was still there */
+    /** @returns whether the message still existed */
     remove: (sequenceNumber: number): boolean => remove.run(sequenceNumber).changes === 1,
   };
 }

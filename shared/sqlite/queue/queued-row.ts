@@ -4,7 +4,7 @@ import { positionOf } from '../../domain/queue/position.ts';
 import type { Delivery } from '../../ports/deliveries.ts';
 import type { MessageRow } from './messages.ts';
 
-/** A message of the queue as it is kept in memory. */
+/** A message of the queue, as held in memory. */
 export interface QueuedRow extends Queued {
   readonly group: string;
   readonly partnerAccount: string;
@@ -16,7 +16,7 @@ export interface QueuedRow extends Queued {
 export function queuedOf(row: MessageRow): QueuedRow {
   const read = messageIn(row.body);
   return {
-    // A body that is no message has a group of its own.
+    // An invalid body gets its own group.
     group: 'message' in read ? messageGroupOf(read.message) : `#${row.sequence_number}`,
     partnerAccount: row.partner_account,
     generation: row.generation,
@@ -29,7 +29,7 @@ export function queuedOf(row: MessageRow): QueuedRow {
   };
 }
 
-/** What settles the latest delivery of a message, and no earlier one. */
+/** The receipt of the latest delivery of a message; receipts of earlier deliveries are invalid. */
 export const receiptOf = ({ sequenceNumber, receives }: QueuedRow): string => `${sequenceNumber}:${receives}`;
 
 export const deliveryOf = (queued: QueuedRow): Delivery => ({
