@@ -5,7 +5,7 @@ import type { Status } from '../../operations/status.ts';
 import type { Sandbox } from '../../sandbox/server.ts';
 import { type Ended, type Life, type LifeOptions, startLife } from './life.ts';
 
-/** An embedded bridge under test and all that its runs ever wrote, as a subscriber would have kept it. */
+/** An embedded bridge under test, with the output of all its runs, as a subscriber would have received it. */
 export interface ChaosBridge {
   readonly dir: string;
   readonly service: Sandbox;
@@ -17,13 +17,13 @@ export interface ChaosBridge {
 
 const clientSecret = 'sandbox-client-secret';
 
-/** Secrets that are known before the run; those made meanwhile are known by their form (check-bridge.ts). */
+/** Secrets known before the run; secrets created during it are recognized by their form (check-bridge.ts). */
 export const secretsOf = ({ users }: Sandbox): string[] => [
   clientSecret,
   ...users.map(({ refreshToken }) => refreshToken),
 ];
 
-/** A bridge set up by its command line, with every user of the service as a partner account. */
+/** Sets up a bridge through its command line, with every user of the service as a partner account. */
 export async function setUpBridge(service: Sandbox, dir = newFolder()): Promise<ChaosBridge> {
   const local = ['--local', dir];
   const since = new Date(Date.now() - 60_000).toISOString();
@@ -60,7 +60,7 @@ export async function setUpBridge(service: Sandbox, dir = newFolder()): Promise<
   };
 }
 
-/** The overlap is short, yet longer than the visibility delay; a missing advert is looked at twice. */
+/** The overlap is short, but longer than the visibility delay; a missing advert is confirmed by a second fetch. */
 const settings = [
   '--max-requests-per-second',
   '100000',

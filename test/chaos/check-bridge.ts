@@ -11,7 +11,7 @@ export interface Verdict {
   readonly summary: string;
 }
 
-/** All that must hold once every change is delivered: histories, books, secrets. */
+/** Checks everything that must hold once every change is delivered: histories, books, secrets. */
 export async function checkBridge(bridge: ChaosBridge, touched: ReadonlySet<string>): Promise<Verdict> {
   const { runs, service } = bridge;
   const transcript = transcriptOf(runs);
@@ -45,7 +45,8 @@ function checkBooks({ partnerAccounts, queue }: Status, events: ReadonlyMap<stri
       ...(inFlight === 0 ? [] : ['in flight, though idle']),
       ...(deadLettered === 0 ? [] : ['dead-lettered']),
       ...(state === 'polling' ? [] : [`${state}: ${reason}`]),
-      // More is right: one that died after an event repeats it and may find the next, all for one listed ID.
+      // The subscriber may have more events than the books: a run that died after an event repeats it, and may publish
+      // another event for the same listed ID.
       ...(books.events + books.unavailable <= told ? [] : [`the subscriber has ${told} different events`]),
     ];
     if (flaws.length > 0) faults.push(`${name}: ${flaws.join('; ')}: ${JSON.stringify(books)}`);
@@ -53,7 +54,7 @@ function checkBooks({ partnerAccounts, queue }: Status, events: ReadonlyMap<stri
   return faults;
 }
 
-/** Nothing was overwritten that should not have been. */
+/** Checks that the state file is intact. */
 function checkFile(dir: string): string[] {
   const db = new DatabaseSync(stateFileIn(dir), { readOnly: true });
   const rows = db.prepare('PRAGMA integrity_check').all() as { integrity_check: string }[];
@@ -62,7 +63,7 @@ function checkFile(dir: string): string[] {
   return flaws.map((flaw) => `the state file: ${flaw}`);
 }
 
-/** Tokens and codes of the sandbox are 40 letters and digits; nothing else that the bridge writes is. */
+/** The sandbox's tokens and codes are 40 letters and digits; nothing else that the bridge writes looks like this. */
 const tokenLike = /[A-Za-z0-9]{40,}/;
 
 function checkSecrets(output: string, secrets: readonly string[]): string[] {

@@ -3,17 +3,17 @@ import type { Line, Transcript } from './transcript.ts';
 
 export interface Histories {
   readonly faults: readonly string[];
-  /** Different events, by partner account. */
+  /** Number of distinct events, by partner account. */
   readonly events: ReadonlyMap<string, number>;
   readonly distinct: number;
-  /** Lines that came before, word for word. */
+  /** Number of lines that repeat an earlier line exactly. */
   readonly repeats: number;
 }
 
 /**
- * What a subscriber knows after all runs, held against the service's own truth.
+ * Compares what a subscriber knows after all runs with the service's real state.
  *
- * @param touched adverts that the feed has named: these, and no others, must have events
+ * @param touched adverts that the feed has listed: exactly these must have events
  */
 export function checkHistories(
   { lines }: Pick<Transcript, 'lines'>,
@@ -52,7 +52,7 @@ export function checkHistories(
   return { faults, events, distinct: byId.size, repeats: lines.length - byId.size };
 }
 
-/** @param firsts first occurrences of the advert's events, in the order in which they came */
+/** @param firsts first occurrences of the advert's events, in order of arrival */
 function flawsOf(firsts: readonly Line[], advert: AdvertTruth, isTouched: boolean): string[] {
   const flaws: string[] = [];
   if (!isTouched) return firsts.length > 0 ? ['the feed never named it'] : [];
@@ -73,7 +73,7 @@ function flawsOf(firsts: readonly Line[], advert: AdvertTruth, isTouched: boolea
   return flaws;
 }
 
-/** Each status told was there, and in that order; what came and went between two looks may be missing. */
+/** Whether the published statuses occurred in this order; statuses between two fetches may be missing. */
 function isWithin(firsts: readonly Line[], { history }: AdvertTruth): boolean {
   let from = 0;
   return firsts.every(({ event }) => {

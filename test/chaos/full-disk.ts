@@ -9,10 +9,10 @@ import type { Progress } from './progress.ts';
 import { limitedDisk, mountedDisk, type SmallDisk } from './small-disk.ts';
 import { createWeather } from './weather.ts';
 
-/** By then a run that cannot write any more has to say so and to end. */
+/** By then, a run that can no longer write must report this and end. */
 const maxToEndMs = 20_000;
 
-/** The disk fills up while the bridge works; with room again, it goes on where it was. */
+/** The disk fills up while the bridge works; when there is space again, the bridge continues where it was. */
 export async function runFullDisk(options: Options, progress: Progress): Promise<Verdict> {
   const verdicts: Verdict[] = [];
   const mounted = mountedDisk();
@@ -79,7 +79,7 @@ async function runOn(disk: SmallDisk, { seed }: Options): Promise<Verdict> {
   }
 }
 
-/** One message that says what it is, and the exit code of a fault. */
+/** The output must be one clear message, and the exit code that of a fault. */
 function flawsOf({ exitCode, stderr }: Ended): string[] {
   const lines = stderr.trim().split('\n');
   return [

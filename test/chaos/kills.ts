@@ -9,10 +9,10 @@ import type { Options } from './options.ts';
 import type { Progress } from './progress.ts';
 import { createWeather } from './weather.ts';
 
-/** For all that is left when the killing is over. */
+/** Time for all remaining work after the last kill. */
 const maxToIdleMs = 180_000;
 
-/** Kills the bridge again and again while adverts change; then lets it finish, and checks. */
+/** Kills the bridge again and again while adverts change; then lets it finish, and checks the result. */
 export async function runKills(options: Options, progress: Progress): Promise<Verdict> {
   const random = seededRandom(options.seed);
   const service = await startSandbox({
@@ -39,7 +39,7 @@ export async function runKills(options: Options, progress: Progress): Promise<Ve
     weather.clear();
     const madeAtMs = Date.now();
     progress.show('delivering what is left');
-    // The last changes have to be visible: a run until idle goes by what the feed shows.
+    // The last changes must be visible, because a run until idle delivers only what the feed lists.
     await sleep(1_100);
     current = bridge.run(['--until-idle']);
     const end = await endWithin(current, maxToIdleMs);

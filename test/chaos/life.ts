@@ -4,19 +4,19 @@ import { bridgeFlags } from '../../scripts/bridge-flags.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** One process of the bridge, from its start to its end. */
+/** One process of the bridge, from start to end. */
 export interface Life {
   readonly child: ChildProcess;
   /** Milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** Resolves when the process is gone and all that it wrote has been read. */
+  /** Resolves when the process has ended and all its output has been read. */
   readonly ended: Promise<Ended>;
-  /** What it has written to standard error up to now. */
+  /** Its standard error output so far. */
   stderr(): string;
 }
 
 export interface Ended {
-  /** Null: by a signal. */
+  /** Null: ended by a signal. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -25,14 +25,14 @@ export interface Ended {
 
 export interface LifeOptions {
   readonly input?: string;
-  /** No file of the process may grow beyond so many KiB (`ulimit -f`). */
+  /** Maximum size of each file that the process writes, in KiB (`ulimit -f`). */
   readonly maxFileKib?: number;
 }
 
-/** Starts the command line from its source, with the heap that package.json gives it. */
+/** Starts the command line from source, with the heap limits from package.json. */
 export function startLife(args: readonly string[], { input = '', maxFileKib }: LifeOptions = {}): Life {
   const command = [process.execPath, ...bridgeFlags, 'cli/main.ts', ...args];
-  // The shell is replaced by the bridge, so that its pid is the bridge's.
+  // `exec` replaces the shell, so that its pid becomes the bridge's.
   const [file = '', ...rest] =
     maxFileKib === undefined
       ? command
@@ -43,7 +43,7 @@ export function startLife(args: readonly string[], { input = '', maxFileKib }: L
   const err: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
   child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
-  // A process that dies early does not read what it was given.
+  // A process that dies early does not read its input.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
   const ended = new Promise<Ended>((resolve, reject) => {
@@ -60,7 +60,7 @@ export function startLife(args: readonly string[], { input = '', maxFileKib }: L
   return { child, startedAtMs, ended, stderr: () => Buffer.concat(err).toString('utf8') };
 }
 
-/** Its end, or undefined when it is still alive after `withinMs`. */
+/** The result of the process, or undefined when it is still alive after `withinMs`. */
 export async function endWithin({ ended }: Life, withinMs: number): Promise<Ended | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
@@ -71,7 +71,7 @@ export async function endWithin({ ended }: Life, withinMs: number): Promise<Ende
   return end;
 }
 
-/** Lets it finish what it has in hand (SIGTERM); kills it when that takes too long. */
+/** Lets the process finish its current work (SIGTERM); kills it if that takes too long. */
 export async function stopLife(life: Life, withinMs = 30_000): Promise<Ended> {
   life.child.kill('SIGTERM');
   const end = await endWithin(life, withinMs);

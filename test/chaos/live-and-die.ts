@@ -8,17 +8,20 @@ export interface Surroundings {
   readonly service: Sandbox;
   readonly random: Random;
   readonly weather: Weather;
-  /** Changes made in all when this life is over. */
+  /** Total number of changes made by the end of this life. */
   readonly due: number;
 }
 
-/** A life that asks for no feed within this was held up by what the dead one left. */
+/** A process that requests no feed within this time was blocked by what the killed one left behind. */
 const maxToFeedMs = 5_000;
-/** From the start to the first feed: where a bridge that is killed early dies. */
+/** From the start to the first feed request: a bridge that is killed early dies within this time. */
 const startUpMs = 500;
 const maxAliveMs = 700;
 
-/** When it dies: while it starts, some time after its first feed, or just when it has written events. */
+/**
+ * When the process is killed: while it starts, some time after its first feed request, or just after it has written
+ * events.
+ */
 type Death = { readonly atMs: number } | { readonly afterFeedMs: number } | { readonly afterChunks: number };
 
 function deathOf(random: Random, startedAtMs: number): Death {
@@ -29,9 +32,9 @@ function deathOf(random: Random, startedAtMs: number): Death {
 }
 
 /**
- * Makes changes while the bridge runs, kills it, and makes what is left to `due` while it is dead.
+ * Makes changes while the bridge runs, kills it, and makes the remaining changes up to `due` while it is dead.
  *
- * @returns how many milliseconds it took to ask for a feed; undefined when it was killed before
+ * @returns time in ms until the first feed request; undefined when the process was killed before
  */
 export async function liveAndDie(
   life: Life,
@@ -41,7 +44,7 @@ export async function liveAndDie(
   const firstIndex = journal.nextIndex;
   const firstFeed = () => journal.list(firstIndex).find(({ endpoint }) => endpoint === 'feed');
   const death = deathOf(random, life.startedAtMs);
-  // Whole milliseconds of waiting now and then, for what happens after a write is over in less.
+  // Sometimes waits some milliseconds, because everything after a write is over in less.
   if ('afterChunks' in death) killAfterChunks(life, death.afterChunks, random() < 0.5 ? 0 : random() * 3);
   const perTick = Math.max(1, Math.ceil((due - weather.made()) / 20));
   let dieAtMs = 'atMs' in death ? death.atMs : Number.POSITIVE_INFINITY;
@@ -53,7 +56,7 @@ export async function liveAndDie(
     if (!isSeen && firstFeed()) {
       isSeen = true;
       if ('afterFeedMs' in death) dieAtMs = Date.now() + death.afterFeedMs;
-      // There may be nothing to tell.
+      // There may be no event to publish.
       if ('afterChunks' in death) dieAtMs = Date.now() + 2 * maxAliveMs;
     }
     if (!isSeen && Date.now() - life.startedAtMs > maxToFeedMs) break;

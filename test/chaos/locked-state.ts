@@ -10,14 +10,14 @@ import type { Options } from './options.ts';
 import type { Progress } from './progress.ts';
 import { createWeather, type Weather } from './weather.ts';
 
-/** Less than the bridge waits for the file, and far more. */
+/** Shorter than the bridge waits for the file, and much longer. */
 const shortMs = 3_000;
 const longMs = 15_000;
-/** What waited for the file has no reason to wait longer. */
+/** Once the file is unlocked, there is no reason to wait longer. */
 const maxToCatchUpMs = 20_000;
 const lockedText = /is locked by another process/;
 
-/** Somebody else locks the state file: for a while, then for good. */
+/** Another process locks the state file: first for a while, then permanently. */
 export async function runLockedState({ seed }: Options, progress: Progress): Promise<Verdict> {
   const service = await startSandbox({
     users: [{ name: 'anna', adverts: 100 }],
@@ -77,7 +77,7 @@ export async function runLockedState({ seed }: Options, progress: Progress): Pro
   }
 }
 
-/** Until it waits for adverts: what it has in hand then cannot be settled any more. */
+/** Waits until the bridge is fetching adverts, whose messages it then cannot settle any more. */
 async function untilInHand({ control }: Sandbox, weather: Weather): Promise<void> {
   control.change({ latencyMs: 200 });
   const isInHand = () =>
@@ -104,7 +104,7 @@ async function changesFor(weather: Weather, forMs: number): Promise<void> {
   }
 }
 
-/** Takes the file for itself, as a backup or a person with `sqlite3` might. @returns how to let go of it */
+/** Locks the file, as a backup or a person with `sqlite3` might. @returns a function that releases the lock */
 function lock(dir: string): () => void {
   const db = new DatabaseSync(stateFileIn(dir), { timeout: 5_000 });
   db.exec('BEGIN EXCLUSIVE');

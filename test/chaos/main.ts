@@ -1,4 +1,4 @@
-/** Chaos on the embedded bridge as it is used: real processes, a real disk, real HTTP, and SIGKILL. */
+/** Chaos test of the embedded bridge in its normal form: real processes, a real disk, real HTTP, and SIGKILL. */
 
 import { UsageError } from '../helpers/options.ts';
 import type { Verdict } from './check-bridge.ts';

@@ -8,7 +8,7 @@ export interface Options {
   readonly changes: number;
   readonly seed: number;
   readonly parts: readonly Part[];
-  /** Leaves the folder with state and output behind. */
+  /** Keeps the folder with state and output. */
   readonly keep: boolean;
   readonly isHelp: boolean;
 }

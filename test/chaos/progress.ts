@@ -1,7 +1,7 @@
-/** Where the run is: one line that is overwritten, and only where a person looks at it. */
+/** Shows progress in one line that is overwritten, and only on a terminal. */
 export interface Progress {
   show(text: string): void;
-  /** A line that stays. */
+  /** Prints a permanent line. */
   say(text: string): void;
   clear(): void;
 }

@@ -4,11 +4,11 @@ import path from 'node:path';
 import { newFolder } from './bridge.ts';
 import type { LifeOptions } from './life.ts';
 
-/** A place for a bridge that will run out of space. */
+/** A folder for a bridge that will run out of disk space. */
 export interface SmallDisk {
   readonly name: string;
   readonly dir: string;
-  /** Leaves next to no room. @returns how to start a process that is to meet it */
+  /** Leaves almost no space. @returns options for starting a process that runs into the limit */
   fill(): LifeOptions;
   makeRoom(): void;
   remove(): void;
@@ -17,7 +17,7 @@ export interface SmallDisk {
 /** Enough for a few changes. */
 const leftKib = 400;
 
-/** A file system of its own; undefined where this user may not mount one. */
+/** A separate file system; undefined if this user may not mount one. */
 export function mountedDisk(): SmallDisk | undefined {
   const folder = newFolder();
   try {
@@ -43,7 +43,7 @@ export function mountedDisk(): SmallDisk | undefined {
   };
 }
 
-/** A limit on the size of files: to SQLite it is an input/output error. */
+/** A limit on the size of files, which SQLite reports as an input/output error. */
 export function limitedDisk(): SmallDisk {
   const dir = newFolder();
   return {

@@ -2,7 +2,7 @@ import { checked } from '../../shared/contract/checks.ts';
 import { type AdvertEvent, type Envelope, envelope } from '../../shared/contract/events.ts';
 import type { Ended } from './life.ts';
 
-/** An event line as it came, and where. */
+/** An event line as received, with the run that wrote it. */
 export interface Line {
   readonly run: number;
   readonly text: string;
@@ -11,12 +11,12 @@ export interface Line {
 
 export interface Transcript {
   readonly lines: readonly Line[];
-  /** Runs whose output ends within a line: killed while they wrote it. */
+  /** Number of runs whose output ends within a line, because they were killed while writing it. */
   readonly torn: number;
   readonly faults: readonly string[];
 }
 
-/** Reads what all runs wrote, in the order in which they ran. */
+/** Reads the output of all runs, in the order in which they ran. */
 export function transcriptOf(runs: readonly Ended[]): Transcript {
   const lines: Line[] = [];
   const faults: string[] = [];

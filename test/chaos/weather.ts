@@ -1,23 +1,23 @@
 import type { Sandbox } from '../../sandbox/server.ts';
 import { pick, type Random } from '../../sandbox/state/random.ts';
 
-/** What goes on at the service while the bridge lives and dies. */
+/** What happens at the service while the bridge runs and dies. */
 export interface Weather {
   /** Makes one to three changes of an advert. */
   change(): void;
-  /** Once in a while: tokens that run out, cursors that are forgotten, another visibility delay. */
+  /** Occasionally lets tokens expire, invalidates cursors, or changes the visibility delay. */
   turn(): void;
-  /** Stands for the rest of the run, until `clear`. */
+  /** Starts the faults that last until `clear`. */
   readonly faults: () => void;
   clear(): void;
-  /** Adverts that the feed has named. */
+  /** Adverts that the feed has listed. */
   readonly touched: ReadonlySet<string>;
   readonly made: () => number;
 }
 
 const statuses = ['active', 'new', 'limited', 'removed_by_user', 'outdated', 'blocked'];
 
-/** @param service whose `users`, and no others, have weather */
+/** @param service only its initial `users` are affected */
 export function createWeather(
   { control, users }: Pick<Sandbox, 'control' | 'users'>,
   random: Random,
@@ -43,7 +43,7 @@ export function createWeather(
       made += 1;
       return;
     }
-    // A few adverts change all the time, the others now and then.
+    // A few adverts change all the time, the others occasionally.
     const id = random() < 0.4 ? (ids[Math.floor(random() * 5)] as string) : pick(random, ids);
     touched.add(id);
     if (gone.has(id)) {

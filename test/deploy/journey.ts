@@ -31,9 +31,9 @@ import { secrecySteps } from './steps/secrecy.ts';
 import { destroySteps, refusedDeploySteps, updateSteps } from './steps/stack.ts';
 
 /**
- * From nothing to events in another team's queue, and back.
+ * Starts with nothing, deploys, delivers events to another team's queue, and destroys the stack.
  *
- * @throws {RunEndedError} when a step that the rest stands on fails
+ * @throws {RunEndedError} when a step that all later steps depend on fails
  */
 export async function journey(surroundings: Surroundings): Promise<void> {
   const { options, steps, say, processes, folder, closing, showLogs } = surroundings;
@@ -41,7 +41,7 @@ export async function journey(surroundings: Surroundings): Promise<void> {
   const around = { env, processes, folder };
   const settings = {
     ...common,
-    // The sandbox shows a change at once, so an audit need not wait any longer.
+    // The sandbox lists a change immediately, so an audit need not wait longer.
     overlapSeconds: '10',
     auditSample: '50',
   };
@@ -52,7 +52,7 @@ export async function journey(surroundings: Surroundings): Promise<void> {
     for (const line of await setWhatWasDropped(cloud, await cdk.template())) say(line);
   });
   await steps.need('a batch whose worker dies comes back soon', async () => {
-    // Ten minutes as the stack has it, which on a busy machine would hold up everything after the first worker lost.
+    // The stack's value is ten minutes, which on a busy machine would delay everything after the first lost worker.
     const Attributes = { VisibilityTimeout: '20' };
     await cloud.sqs.send(new SetQueueAttributesCommand({ QueueUrl: outputs.queueUrl, Attributes }));
   });
@@ -115,7 +115,8 @@ export async function journey(surroundings: Surroundings): Promise<void> {
       say(await calls.check()),
     );
   }
-  // Before the functions' log groups go, and the emulator's own log fills with the ports' thousands of calls.
+  // Before the functions' log groups are deleted, and before the emulator's own log fills with thousands of calls of
+  // the ports.
   await showLogs();
   if (options.parts.includes('ports')) {
     await steps.count('the ports on DynamoDB, SQS, EventBridge and Secrets Manager', () =>

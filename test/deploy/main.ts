@@ -1,8 +1,8 @@
 /**
- * The deploy test: MiniStack plays AWS, the sandbox plays the partner service, and everything between is the real
- * thing: the CDK command line, the stack, the bundled functions, the bridge's own command line.
+ * The deploy test: MiniStack replaces AWS and the sandbox replaces the partner service. Everything else is real: the
+ * CDK command line, the stack, the bundled functions and the bridge's own command line.
  *
- * Needs Python 3.10 or later beside Node; leaves nothing behind but .venv/ministack, which the next run uses.
+ * Needs Python 3.10 or later in addition to Node; leaves only .venv/ministack behind, which the next run uses.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
@@ -50,7 +50,7 @@ async function showLogs(): Promise<void> {
 }
 
 let stopping: Promise<void> | undefined;
-/** Once, whoever asks first. */
+/** Stops everything once, whoever calls first. */
 function stop(): Promise<void> {
   stopping ??= stopEverything();
   return stopping;
@@ -72,7 +72,7 @@ function interrupt(reason: string, exitCode: number): void {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => interrupt(signal, 128 + constants.signals[signal]));
 }
-// A signal sent to npm ends npm and its shell, and is not handed on to here.
+// A signal to npm ends npm and its shell, but is not passed on to this process.
 if (process.env.npm_lifecycle_event) {
   const parent = process.ppid;
   setInterval(() => {
@@ -88,7 +88,7 @@ try {
   if (options.parts.some((part) => part !== 'upgrade')) await journey(surroundings);
   if (options.parts.includes('upgrade')) await upgrade(surroundings);
 } catch (error) {
-  // Anything else is a fault of this test itself.
+  // Any other error is a fault of this test itself.
   if (!interrupted) {
     if (!(error instanceof RunEndedError)) steps.failed += 1;
     print(error instanceof RunEndedError ? error.message : String((error as Error)?.stack ?? error));

@@ -2,7 +2,7 @@ import { advertIdPattern } from '../../shared/contract/checks.ts';
 import { historyKeyOf as keyOf } from '../../shared/domain/history-key.ts';
 import type { AdvertHistories, AdvertRow, PublishedAdverts } from '../../shared/ports/advert-histories.ts';
 
-/** Advert histories in memory; `published` lists those with an event, `pageSize` at a time. */
+/** Advert histories in memory. `published` lists the adverts with an event, in pages of `pageSize`. */
 export function createInMemoryAdvertHistories(pageSize = 100) {
   const rows = new Map<string, AdvertRow>();
   const histories: AdvertHistories = {

@@ -2,12 +2,12 @@ import type { FeedName } from '../../shared/contract/feeds.ts';
 import type { Books } from '../../shared/domain/books.ts';
 import { emptyBooks } from '../../shared/domain/books.ts';
 
-/** One set of books, to be counted up and down; `inFlight` is kept by the queue. */
+/** One set of counters, which can be increased and decreased; the queue maintains `inFlight`. */
 export type Counts = { -readonly [K in keyof Omit<Books, 'redelivered'>]: number };
 
 export type InMemoryBooks = ReturnType<typeof createInMemoryBooks>;
 
-/** The books that the in-memory queue and feed states share, so that counting and doing are one step. */
+/** The books shared by the in-memory queue and feed states, so that counting and settling are one step. */
 export function createInMemoryBooks() {
   const accounts = new Map<string, Map<number, Counts>>();
   const current = new Map<string, number>();
@@ -21,9 +21,9 @@ export function createInMemoryBooks() {
   }
 
   return {
-    /** The entry to count in; made when it is not there yet. */
+    /** Returns the counters to change, and creates them if necessary. */
     of,
-    /** Which generation a malformed ID counts for: its letter names only the partner account. */
+    /** The generation that a malformed ID counts for: its dead letter names only the partner account. */
     currentGeneration: (partnerAccount: string): number => current.get(partnerAccount) ?? 0,
     opened: (partnerAccount: string, generation: number): void => {
       current.set(partnerAccount, generation);
@@ -34,7 +34,7 @@ export function createInMemoryBooks() {
     read: (partnerAccount: string, generation: number, feed?: FeedName): Books => ({
       ...(accounts.get(ownerOf(partnerAccount, feed))?.get(generation) ?? emptyBooks),
     }),
-    /** Messages of a feed of the partner account in the queue, of all its generations. */
+    /** Number of messages in the queue for one feed of the partner account, of all its generations. */
     depth: (partnerAccount: string, feed?: FeedName): number =>
       waitingIn(accounts.get(ownerOf(partnerAccount, feed))),
     waiting: (): number =>
@@ -42,7 +42,7 @@ export function createInMemoryBooks() {
   };
 }
 
-/** Each feed has books of its own. */
+/** Each feed has its own books. */
 const ownerOf = (partnerAccount: string, feed: FeedName = 'adverts'): string => `${partnerAccount}/${feed}`;
 
 const waitingIn = (generations: ReadonlyMap<number, Counts> = new Map()): number =>

@@ -10,7 +10,7 @@ import {
 } from '../../shared/domain/rate-budget.ts';
 import type { BudgetStore } from '../../shared/ports/budget-store.ts';
 
-/** The rate budget in memory: one for all that share this object. */
+/** The rate budget in memory, shared by everyone who uses this object. */
 export function createInMemoryBudgetStore(): BudgetStore {
   let state: BudgetState = freshBudget;
   return {

@@ -19,20 +19,20 @@ import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
 import { createLetterStore, type LetterQuery } from './dead-letters.ts';
 import { createInMemoryParkingLot, type InMemoryParkingLot } from './parking-lot.ts';
 
-/** As long as SQS remembers a deduplication ID. */
+/** How long SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
 
 export interface InMemoryQueueOptions {
   readonly clock: { now(): number };
-  /** Shared with the feed states; else the queue keeps its own. */
+  /** Shared with the feed states; by default the queue creates its own. */
   readonly books?: InMemoryBooks;
-  /** Where parked messages go; else the queue keeps its own. */
+  /** Stores parked messages; by default the queue creates its own. */
   readonly parkingLot?: InMemoryParkingLot;
-  /** A message received so often is moved to the dead letters instead of being handed out again. Default 1,000. */
+  /** A message received this often is dead-lettered instead of being delivered again. Default 1,000. */
   readonly maxReceives?: number;
-  /** false: like a standard queue, without groups and without order. Default true. */
+  /** false: like a standard queue, without groups and order. Default true. */
   readonly fifo?: boolean;
-  /** The order of a queue that is not FIFO; without it the newest message comes first. */
+  /** Determines the order of a queue that is not FIFO; without it, the newest message comes first. */
   readonly random?: () => number;
 }
 
@@ -41,7 +41,7 @@ interface QueuedMessage extends Queued {
   readonly sentAt: number;
 }
 
-/** The queue between drain and fan-out, its dead letters and its books, with the behaviour of SQS FIFO. */
+/** The queue between drain and fan-out, with its dead letters and books, which behaves like SQS FIFO. */
 export function createInMemoryQueue(options: InMemoryQueueOptions) {
   const { clock, books = createInMemoryBooks(), fifo = true, random } = options;
   const { parkingLot = createInMemoryParkingLot(books), maxReceives = maxReceiveCount } = options;
@@ -61,7 +61,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
         },
   );
 
-  /** Whether the key is new; also forgets those that are old enough. */
+  /** Whether the key is new; also deletes keys that are old enough. */
   function remember(key: string, nowMs: number): boolean {
     for (const [oldest, sentAt] of sentAtByKey) {
       if (sentAt > nowMs - dedupWindowMs) break;
@@ -95,7 +95,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     countsOf(queued).inFlight -= 1;
   }
 
-  /** Parked, it is listed where it is kept (parking-lot.ts). */
+  /** Removes a parked message from the queue; the parking lot counts it as listed (parking-lot.ts). */
   function leaveParked(queued: QueuedMessage): void {
     countsOf(queued).listed -= 1;
     leave(queued);
@@ -175,7 +175,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     return 'redriven';
   }
 
-  /** Puts parked messages back, each as a new message. @returns the places not accepted: none */
+  /** Puts parked messages back into the queue, each as a new message. @returns the rejected places: none */
   async function sendParked(parked: readonly ParkedMessage[]): Promise<Set<string>> {
     for (const { place, message } of parked) {
       if (!remember(`parked ${place}`, clock.now())) continue;
@@ -227,7 +227,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
       sendMalformed,
       list: async (query?: LetterQuery) => letters.list(query),
       count: async () => letters.size(),
-      /** Takes the letter out for good; the books go on counting it as dead-lettered. */
+      /** Removes the letter; the books still count it as dead-lettered. */
       async take(id: string): Promise<DeadLetter | undefined> {
         const stored = letters.get(id);
         letters.remove(id);
@@ -255,14 +255,16 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
         ];
       },
     } satisfies WaitingMessages,
-    /** For the simulation, which parks step by step: messages that are in the parking lot leave the queue. */
+    /**
+     * For the simulation, which parks in single steps: removes messages from the queue that are in the parking lot.
+     */
     async settleParked(deliveries: readonly Delivery[]): Promise<void> {
       for (const { id } of deliveries) {
         const queued = withReceipt(id);
         if (queued) leaveParked(queued);
       }
     },
-    /** For tests: ends the visibility timeout of one delivery, or of all of them, at once. */
+    /** For tests: ends the visibility timeout of one delivery, or of all, immediately. */
     redeliver(id?: string): void {
       const chosen = id === undefined ? [...messages.values()] : [withReceipt(id)];
       for (const queued of chosen) if (queued?.handedOut) groups.putOff(queued, clock.now());
@@ -270,5 +272,5 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
   };
 }
 
-/** A receipt holds until the message is delivered again. */
+/** A receipt is valid until the message is delivered again. */
 const receiptOf = ({ sequenceNumber, receives }: Queued): string => `${sequenceNumber}:${receives}`;

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 
-/** A dead letter with the books it is counted in. */
+/** A dead letter, with the partner account and generation whose books count it. */
 export interface StoredLetter {
   readonly id: string;
   readonly letter: DeadLetter;
@@ -13,7 +13,7 @@ export interface LetterQuery {
   readonly limit?: number;
 }
 
-/** Dead letters in the order of their arrival. */
+/** Stores dead letters in the order of their arrival. */
 export function createLetterStore() {
   const stored = new Map<string, StoredLetter>();
   let lastId = 0;

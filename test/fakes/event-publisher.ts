@@ -1,12 +1,12 @@
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
 
-/** An event that the bus did not take. */
+/** The bus rejected an event. */
 class RefusedEventError extends Error {
   override readonly name = 'RefusedEventError';
   readonly code = 'event-refused';
 }
 
-/** A bus that keeps what it accepted, in order, and refuses when it is told to. */
+/** A bus that stores accepted events in order, and rejects events on request. */
 export function createInMemoryEvents() {
   const accepted: string[] = [];
   let refuses: (envelope: string) => boolean = () => false;
@@ -19,9 +19,9 @@ export function createInMemoryEvents() {
   };
   return {
     ...publisher,
-    /** The envelopes accepted, oldest first, repeated ones included. */
+    /** The accepted envelopes, oldest first, including repeated ones. */
     accepted: accepted as readonly string[],
-    /** From now on refuses what `which` says; everything, if it is left out. */
+    /** From now on rejects the events for which `which` returns true; by default all events. */
     refuse(which: (envelope: string) => boolean = () => true): void {
       refuses = which;
     },

@@ -11,7 +11,7 @@ interface Row {
 /**
  * Feed states in memory.
  *
- * @param books those of the queue, so that IDs repeated within a page are counted with the cursor
+ * @param books the queue's books, so that IDs repeated within a page are counted together with the cursor
  */
 export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBooks()): FeedStates {
   const rows = new Map<string, Row>();
@@ -79,7 +79,7 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
   };
 }
 
-/** The state without what was wrong with the feed. */
+/** The state without the feed's fault. */
 function wellOf({
   fault: _fault,
   faultKind: _kind,
@@ -92,8 +92,8 @@ function wellOf({
 
 const keyOf = ({ partnerAccount, feed }: FeedKey): string => `${partnerAccount}/${feed}`;
 
-// A feed registered anew must not give out the fences of its former life: a poller of then may still be at work. A
-// million for each second of the generation's number is more than can have been given out in between.
+// A feed that is registered again must not reuse fences of its former life, because an old poller may still be running.
+// A million per second of the generation is more than can have been used in between.
 const firstFence = (generation: number): number => generation * 1_000_000;
 
 const byWaiting = (a: FeedState, b: FeedState): number =>

@@ -4,14 +4,14 @@ import type { InMemoryBooks } from './books.ts';
 
 export type InMemoryParkingLot = ReturnType<typeof createInMemoryParkingLot>;
 
-/** What is kept in memory can always be read. */
+/** Never called: messages kept in memory can always be read. */
 export const neverUnreadable = async (): Promise<never> => {
   throw new Error('a parked message could not be read');
 };
 
 /**
- * Parked messages in memory. What is here is in flight; one that is here and in the queue, since a process ended in
- * between, is listed twice, as it will be settled twice.
+ * Parked messages in memory. They count as in flight. A message that is both parked and in the queue, because a
+ * process ended in between, counts as listed twice, because it will be settled twice.
  */
 export function createInMemoryParkingLot(books: InMemoryBooks) {
   const accounts = new Map<string, Map<string, ParkedMessage>>();
@@ -61,7 +61,7 @@ export function createInMemoryParkingLot(books: InMemoryBooks) {
 
   return {
     ...lot,
-    /** All of the protocol's steps for one message, as a step of the queue. */
+    /** Performs all steps of the parking protocol for one message as a single step of the queue. */
     parkAtOnce(parked: ParkedMessage, atMs: number): void {
       keep(parked);
       marks.set(parked.message.partnerAccount, atMs);

@@ -1,7 +1,7 @@
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { PartnerAccounts, Versioned } from '../../shared/ports/partner-accounts.ts';
 
-/** Partner accounts in memory, in the order of their names. */
+/** Partner accounts in memory, sorted by name. */
 export function createInMemoryPartnerAccounts(): PartnerAccounts {
   const rows = new Map<string, Versioned<PartnerAccount>>();
   return {
@@ -19,6 +19,6 @@ export function createInMemoryPartnerAccounts(): PartnerAccounts {
   };
 }
 
-// An account connected anew must not come to a version of its former life: a writer that read it then may still be
-// at work.
+// An account that is connected again must not reuse a version of its former life, because a writer that read the old
+// row may still be running.
 const firstVersion = ({ generation }: PartnerAccount): number => generation * 1_000_000;

@@ -9,7 +9,7 @@ import { createInMemoryParkingLot, neverUnreadable } from './parking-lot.ts';
 import { createInMemoryPartnerAccounts } from './partner-accounts.ts';
 import { createInMemoryApplicationSecret, createInMemoryVault } from './token-vault.ts';
 
-/** All that a bridge keeps, in memory, with one set of books. */
+/** The complete state of a bridge in memory, with shared books. */
 export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' | 'parkingLot'>) {
   const books = createInMemoryBooks();
   const parkingLot = createInMemoryParkingLot(books);

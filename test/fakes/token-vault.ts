@@ -8,7 +8,7 @@ import {
 import type { Application, ApplicationSecret } from '../../shared/ports/application-secret.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
 
-/** Token pairs in memory, kept as the text that would be stored. */
+/** Token pairs in memory, in the text form that would be stored. */
 export function createInMemoryVault() {
   const current = new Map<string, { readonly text: string; readonly version: string }>();
   let lastVersion = 0;
@@ -33,12 +33,12 @@ export function createInMemoryVault() {
   };
   return {
     ...vault,
-    /** For tests: a secret as somebody edited it by hand. */
+    /** For tests: a secret as edited by hand. */
     edit: put,
   };
 }
 
-/** The application's credentials in memory; not filled in until they are written. */
+/** The application's credentials in memory; empty until they are written. */
 export function createInMemoryApplicationSecret(text = '') {
   let current = text;
   const secret: ApplicationSecret = { read: async () => applicationOfText(current, secretNames.application) };

@@ -8,14 +8,17 @@ import { endLeases, endLock, type Scene, timeoutSeconds } from './scene.ts';
 import { asksService, endpointOf, type Stirred, stir } from './stir.ts';
 import { send } from './workers.ts';
 
-/** How long after its first request to the service a function is at work, about: the signal comes in this time. */
+/**
+ * Approximately how long a function works after its first request to the service; the signal is sent within this
+ * time.
+ */
 const workMs: Readonly<Record<Stage, number>> = { drain: 120, fanOut: 150, refreshToken: 60 };
-/** For what the emulator has to say of a death. */
+/** Time for the emulator to log a death. */
 const toTellMs = 1_500;
-/** From the freezing to the timeout, on a machine that is busy. */
+/** From freezing to the timeout, on a busy machine. */
 const maxFrozenMs = (timeoutSeconds + 2) * 1000;
 
-/** Kills a function in the middle of an invocation. @returns whether it was in one */
+/** Kills a function in the middle of an invocation. @returns whether the signal hit an invocation */
 export async function kill(scene: Scene, stage: Stage): Promise<boolean> {
   const struck = await strike(scene, stage, 'SIGKILL');
   if (!struck) return false;
@@ -29,14 +32,17 @@ export async function kill(scene: Scene, stage: Stage): Promise<boolean> {
   return hit;
 }
 
-/** Freezes a function in the middle of an invocation until the emulator ends it. @returns whether it was in one */
+/**
+ * Freezes a function in the middle of an invocation until the emulator ends it. @returns whether the signal hit an
+ * invocation
+ */
 export async function freezeUntilTimeout(scene: Scene, stage: Stage): Promise<boolean> {
   const struck = await strike(scene, stage, 'SIGSTOP');
   if (!struck) return false;
   const { mark, at, account, answer, pids } = struck;
   const { endpoint } = scene.deployment.cloud;
   const hasTimedOut = await scene.log.says(timedOut(scene.functionNames[stage]), mark, maxFrozenMs);
-  // The emulator kills it two seconds after that.
+  // The emulator kills it two seconds later.
   for (const pid of pids) send(pid, hasTimedOut ? 'SIGKILL' : 'SIGCONT');
   await answer;
   const hit = hasTimedOut && (await beganBefore(endpoint, at));
@@ -44,7 +50,7 @@ export async function freezeUntilTimeout(scene: Scene, stage: Stage): Promise<bo
   return hit;
 }
 
-/** Whether one that timed out had begun before it was frozen: an idle one may be given its work afterwards. */
+/** Whether the invocation that timed out began before the freeze: an idle worker may get its work afterwards. */
 async function beganBefore(endpoint: string, at: number): Promise<boolean> {
   const timeoutMs = timeoutSeconds * 1000;
   for (const until = Date.now() + toTellMs + 2_000; Date.now() < until; await sleep(100)) {
@@ -56,13 +62,13 @@ async function beganBefore(endpoint: string, at: number): Promise<boolean> {
 
 export interface Struck extends Stirred {
   readonly pids: readonly number[];
-  /** Where the emulator's log ended before. */
+  /** Size of the emulator's log before. */
   readonly mark: number;
   /** When the signal was sent, ms since 1970. */
   readonly at: number;
 }
 
-/** Gives the function work and sends it a signal some time after it has begun. */
+/** Gives the function work, and sends it a signal some time after the work begins. */
 export async function strike(
   scene: Scene,
   stage: Stage,
@@ -74,10 +80,10 @@ export async function strike(
   const mark = await log.mark();
   const from = journal.nextIndex;
   const stirred = await stir(scene, stage);
-  // Mostly early: what must not be torn apart is done in the first milliseconds after the service's answer.
+  // Usually early: critical operations happen in the first milliseconds after the service's answer.
   const waitMs = random() ** 2 * workMs[stage];
   const chosen = random();
-  // Every other time the service is slow, so that some die before they have its answer.
+  // Half of the time the service is slow, so that some workers die before they get its answer.
   const slow = random() < 0.5 ? slowOnce(stage) : undefined;
   const id = slow && faults.add(slow);
   const looking = setInterval(() => void workers.look().catch(() => undefined), 100);
@@ -88,10 +94,11 @@ export async function strike(
     await stirred.answer;
     return undefined;
   }
-  // Looking takes longer than the moment lasts, so it is done again only for a worker that is new, or if all are meant.
+  // Reading the process table takes longer than the critical moment lasts, so it is repeated only for a new worker,
+  // or if all are targeted.
   if (stage === 'refreshToken' || workers.of(functionNames[stage]).length === 0) await workers.look();
   const alive = workers.of(functionNames[stage]);
-  // All of refresh-token's: the lock that the dead one holds is ended by us, so nobody may be at work under it.
+  // All workers of refresh-token: this test ends the lock of the dead one, so no other may work under it.
   const pids = stage === 'refreshToken' || alive.length < 2 ? alive : [pick(() => chosen, alive)];
   const at = Date.now();
   for (const pid of pids) send(pid, signal);
@@ -99,8 +106,8 @@ export async function strike(
 }
 
 /**
- * Of several workers only one or two are at work, and which ones cannot be seen: so there is to be one. The deaths of
- * the others are not counted, and told before the next ones are.
+ * When there are several workers, it is unknown which one or two are working, so this leaves only one. The deaths of
+ * the others are not counted, and the emulator logs them before the next ones.
  */
 async function leaveOneWorker({ workers, functionNames }: Scene, stage: Stage): Promise<void> {
   await workers.look();
@@ -117,7 +124,7 @@ const slowOnce = (stage: Stage): Fault => ({
   count: 1,
 });
 
-/** Ends what the dead one holds, as time would. */
+/** Releases what the dead worker holds, as the passing of time would. */
 async function tidy(scene: Scene, stage: Stage, account: string, at: number): Promise<void> {
   if (stage === 'refreshToken') await endLock(scene, account, at);
   else await endLeases(scene);

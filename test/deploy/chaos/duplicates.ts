@@ -8,7 +8,7 @@ import { endLeases, type Scene, timeoutSeconds, visibilitySeconds } from './scen
 import { type Answer, ask, asksService, pollsOf, refreshRequest, stir } from './stir.ts';
 import { send } from './workers.ts';
 
-/** The service takes so long over the next request, so that two are at it side by side. */
+/** Makes the service slow for the next requests, so that two workers run concurrently. */
 const slow = (endpoint: 'feed' | 'token'): Fault => ({ endpoint, kind: 'delay', delayMs: 500, count: 3 });
 
 async function withFault<T>({ deployment }: Scene, fault: Fault, work: () => Promise<T>): Promise<T> {
@@ -22,10 +22,10 @@ async function withFault<T>({ deployment }: Scene, fault: Fault, work: () => Pro
 }
 
 /**
- * Gives the fan-out the same batch twice at once, by hand as the event source mapping does it, and deletes nothing: so
- * the queue delivers it a third time.
+ * Gives the fan-out the same batch twice at once, in the form of the event source mapping, and deletes nothing, so
+ * that the queue delivers it a third time.
  *
- * @returns whether both worked on the same messages
+ * @returns whether both invocations handled the same messages
  */
 export async function deliverTwice(scene: Scene): Promise<boolean> {
   await enableMappings(scene, false);
@@ -64,13 +64,13 @@ const recordOf = ({ MessageId, ReceiptHandle, Body, Attributes }: Message) => ({
   attributes: Attributes,
 });
 
-/** How long a frozen fan-out is waited for: less than what is left of its timeout. */
+/** How long to wait for a frozen fan-out: less than the rest of its timeout. */
 const maxFrozenMs = (timeoutSeconds - 1.5) * 1000;
 
 /**
- * Freezes a fan-out until its messages are visible again and another worker has handled them, then lets it go on.
+ * Freezes a fan-out until its messages are visible again and another worker has handled them, then lets it continue.
  *
- * @returns whether it went on with messages that another had handled meanwhile
+ * @returns whether it continued with messages that another worker had handled in the meantime
  */
 export async function outliveVisibility(scene: Scene): Promise<boolean> {
   const { endpoint } = scene.deployment.cloud;
@@ -83,7 +83,7 @@ export async function outliveVisibility(scene: Scene): Promise<boolean> {
   while (Date.now() < at + maxFrozenMs && !(await redelivered())) await sleep(200);
   for (const pid of pids) send(pid, 'SIGCONT');
   await answer;
-  // What it writes is in the log when its invocation is over.
+  // Its log lines appear when its invocation has ended.
   const until = Date.now() + 2_000;
   while (Date.now() < until) {
     if (overlapped(await handledMessages(endpoint), at)) return true;
@@ -92,7 +92,7 @@ export async function outliveVisibility(scene: Scene): Promise<boolean> {
   return false;
 }
 
-/** @returns whether one found a feed's lease with the other */
+/** @returns whether one drain found a feed leased by the other */
 export async function drainTwice(scene: Scene): Promise<boolean> {
   const answers = await withFault(scene, slow('feed'), async () => {
     const first = await stir(scene, 'drain');
@@ -101,7 +101,7 @@ export async function drainTwice(scene: Scene): Promise<boolean> {
   return answers.some((answer) => endsOf(answer).includes('held'));
 }
 
-/** Freezes a drain until its lease has run out and another has read the feeds, then lets it go on. */
+/** Freezes a drain until its lease has expired and another has read the feeds, then lets it continue. */
 export async function outliveLease(scene: Scene): Promise<boolean> {
   return withFault(scene, slow('feed'), async () => {
     const struck = await strike(scene, 'drain', 'SIGSTOP');

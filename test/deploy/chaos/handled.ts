@@ -1,6 +1,6 @@
 import { functionLogs } from '../emulator/logs.ts';
 
-/** One advert's message in a fan-out's line of a batch that it has handled. */
+/** One advert's message, from a fan-out's log line about a batch that it has handled. */
 export interface Handled {
   /** When the line was written, ms since 1970. */
   readonly at: number;
@@ -11,7 +11,7 @@ export interface Handled {
   readonly verdict: string;
 }
 
-/** What the line says of one page's messages. */
+/** The part of the line about one page's messages. */
 interface Page {
   readonly partnerAccount: string;
   readonly correlationId: string;
@@ -20,7 +20,7 @@ interface Page {
   readonly redelivered?: Readonly<Record<string, number>>;
 }
 
-/** What all fan-outs say that they have handled, the killed ones' last batch apart. */
+/** All messages that the fan-outs logged as handled; the last batch of a killed one is missing. */
 export async function handledMessages(endpoint: string): Promise<Handled[]> {
   const lines = [...(await functionLogs(endpoint)).values()].flat();
   return lines.flatMap((line): Handled[] => {
@@ -38,10 +38,10 @@ export async function handledMessages(endpoint: string): Promise<Handled[]> {
   });
 }
 
-/** What tells messages apart: the page read that named it, and the advert. */
+/** Identifies a message: the page read that listed it, and the advert. */
 export const keyOf = ({ correlationId, advertId }: Handled): string => `${correlationId}:${advertId}`;
 
-/** Whether a message was received again and handled, before the worker that had it before was through with it. */
+/** Whether a message was received again and handled before the earlier worker had finished with it. */
 export function overlapped(handled: readonly Handled[], since: number): boolean {
   const recent = handled.filter(({ at }) => at >= since);
   return recent.some((late) =>

@@ -3,9 +3,9 @@ import type { Random } from '../../../sandbox/state/random.ts';
 export type Stage = 'drain' | 'fanOut' | 'refreshToken';
 
 /**
- * What is done to the functions: `killed` with SIGKILL in the middle of an invocation; frozen (SIGSTOP) in the middle of
- * one until it is `timed out`; the same work given `twice`: at once, or to a second worker while the first one, frozen,
- * outlives its visibility timeout or its lease.
+ * What is done to the functions. `killed`: SIGKILL in the middle of an invocation. `timed out`: frozen (SIGSTOP) in
+ * the middle of an invocation until it times out. `twice`: the same work is given at once to two workers, or to a
+ * second worker while the first one, frozen, outlives its visibility timeout or lease.
  */
 export const faultNames = [
   'fan-out killed',
@@ -23,7 +23,7 @@ export const faultNames = [
 
 export type FaultName = (typeof faultNames)[number];
 
-/** Of fifty: most where most can go wrong. */
+/** Number of each fault per fifty: most for the faults with the greatest risk. */
 const shares: Readonly<Record<FaultName, number>> = {
   'fan-out killed': 10,
   'drain killed': 7,
@@ -38,7 +38,7 @@ const shares: Readonly<Record<FaultName, number>> = {
   'refresh-token invoked twice': 2,
 };
 
-/** The faults of a run in their order: every fifty hold the shares above. */
+/** The faults of a run in order: every fifty have the shares above. */
 export function planOf(random: Random, count: number): FaultName[] {
   const fifty = faultNames.flatMap((name) => Array<FaultName>(shares[name]).fill(name));
   const plan: FaultName[] = [];
@@ -51,7 +51,7 @@ function shuffled<T>(random: Random, values: readonly T[]): T[] {
   return keyed.sort((a, b) => a.key - b.key).map(({ value }) => value);
 }
 
-/** How many of each there are, in the order of `faultNames`. */
+/** The number of each fault, in the order of `faultNames`. */
 export function tally(names: readonly FaultName[]): Map<FaultName, number> {
   const counted = faultNames.map((name) => [name, names.filter((each) => each === name).length] as const);
   return new Map(counted.filter(([, count]) => count > 0));

@@ -17,17 +17,17 @@ const play: Readonly<Record<FaultName, (scene: Scene) => Promise<boolean>>> = {
   'refresh-token invoked twice': refreshTwice,
 };
 
-/** A signal that comes when the work is over, or before it, hits nothing: then it is tried again. */
+/** A signal that arrives after or before the work hits nothing, and is then tried again. */
 const maxAttempts = 20;
 
 export interface Raging {
-  /** The faults that really met an invocation in progress. */
+  /** The faults that really hit an invocation. */
   readonly hits: readonly FaultName[];
-  /** What was tried, the hits included. */
+  /** All attempts, including the hits. */
   readonly attempts: readonly FaultName[];
 }
 
-/** Plays the plan while adverts change, evenly spread. */
+/** Executes the plan while adverts change, with changes spread evenly. */
 export async function rage(scene: Scene, plan: readonly FaultName[], changes: number): Promise<Raging> {
   const { weather, deployment } = scene;
   const begun = Date.now();

@@ -15,7 +15,7 @@ import type { Deployment } from '../stack/deployment.ts';
 import type { Stage } from './plan.ts';
 import { Workers } from './workers.ts';
 
-/** What the faults work on. */
+/** What the faults operate on. */
 export interface Scene {
   readonly deployment: Deployment;
   readonly random: Random;
@@ -23,29 +23,32 @@ export interface Scene {
   readonly workers: Workers;
   readonly log: EmulatorLog;
   readonly functionNames: Readonly<Record<Stage, string>>;
-  /** Partner accounts of the chaos, beside those that the deployment had. */
+  /** Partner accounts of the chaos part, in addition to those of the deployment. */
   readonly accounts: readonly string[];
   readonly queueUrl: string;
   readonly mappings: readonly string[];
-  /** The partner account of each message that was given to the fan-out by hand once more than the queue gave it. */
+  /**
+   * The partner account of each message that this test itself gave to the fan-out in addition to the queue's
+   * deliveries.
+   */
   readonly givenAgain: string[];
 }
 
-/** What traffic needs, struck or not. */
+/** The parts that produce traffic, with or without faults. */
 export type Traffic = Pick<Scene, 'deployment' | 'weather' | 'accounts' | 'functionNames' | 'queueUrl'>;
 
 const adverts = 30;
 const chaosAccounts = ['anna', 'bert', 'cleo'];
 
 /**
- * In place of 90, 120 and 60 s, and of the ten minutes that a message stays invisible, so that what takes its time on AWS
- * is over in seconds; and, as AWS forbids, visibility below the timeout, so that a frozen worker outlives it. What the
- * stack sets is looked at by test/infra.
+ * Replaces the timeouts of 90, 120 and 60 s, and the visibility timeout of ten minutes, so that what takes long on
+ * AWS takes seconds here. The visibility timeout is shorter than the function's, which AWS forbids, so that a frozen
+ * worker outlives it. test/infra checks the stack's own values.
  */
 export const timeoutSeconds = 8;
 export const visibilitySeconds = 3;
 
-/** Connects partner accounts by the command line, and makes the deployed resources quick. */
+/** Connects partner accounts through the command line, and shortens the timeouts of the deployed resources. */
 export async function setScene(deployment: Deployment, random: Random): Promise<Scene> {
   const { cloud, outputs, advertBridge, sandbox, emulator } = deployment;
   const { drainFunctionName, fanOutFunctionName, refreshTokenFunctionName, queueUrl } = outputs;
@@ -78,7 +81,10 @@ export async function setScene(deployment: Deployment, random: Random): Promise<
   };
 }
 
-/** A mapping of AWS's has several batches of a FIFO queue in flight, the emulator's one: so there is a second mapping. */
+/**
+ * On AWS, one mapping has several batches of a FIFO queue in flight, in the emulator only one: this adds a second
+ * mapping.
+ */
 async function addMapping({ cloud, outputs }: Deployment): Promise<string[]> {
   const FunctionName = outputs.fanOutFunctionName;
   const { EventSourceMappings: [first] = [] } = await cloud.lambda.send(
@@ -92,7 +98,7 @@ async function addMapping({ cloud, outputs }: Deployment): Promise<string[]> {
   return [first.UUID, UUID ?? ''];
 }
 
-/** Lets every feed's lease run out now, those of other partner accounts too: what takes 90 s when a drain has died. */
+/** Ends every feed's lease now, including those of other partner accounts; after a drain's death this takes 90 s. */
 export async function endLeases({ deployment }: Traffic): Promise<void> {
   const { cloud, outputs } = deployment;
   const table = { client: cloud.dynamo, name: outputs.feedStateTableName };
@@ -114,10 +120,10 @@ export const partnerAccounts = ({ deployment: { cloud, outputs } }: Scene) =>
   createPartnerAccounts({ client: cloud.dynamo, name: outputs.feedStateTableName });
 
 /**
- * Lets a refresh lock run out now: what takes two minutes when its holder has died.
+ * Ends a refresh lock now; after its holder's death this takes two minutes.
  *
- * @param heldBefore ms since 1970; all that took a lock before then must be dead, for the lock is what keeps a second
- *   refresh away
+ * @param heldBefore ms since 1970; every process that took a lock before must be dead, because the lock prevents a
+ * second refresh
  */
 export async function endLock(scene: Scene, name: string, heldBefore: number): Promise<void> {
   await changeAccount(partnerAccounts(scene), name, (account) =>
@@ -127,7 +133,7 @@ export async function endLock(scene: Scene, name: string, heldBefore: number): P
   );
 }
 
-/** Messages of the queue, those that are hidden or being handled included. */
+/** Number of messages in the queue, including hidden ones and those being handled. */
 export async function waitingMessages({ deployment: { cloud }, queueUrl }: Traffic): Promise<number> {
   const counted = [
     'ApproximateNumberOfMessages',

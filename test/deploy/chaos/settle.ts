@@ -4,14 +4,14 @@ import { type Answer, ask, pollsOf } from './stir.ts';
 
 /** The last backoff of a message that was received eight times is two minutes. */
 const maxToSettleMs = 240_000;
-/** After this, an event that is on its way to the subscriber has arrived. */
+/** After this time, every event on its way to the subscriber has arrived. */
 const silenceMs = 2_000;
 
 /**
- * Ends the weather and drains until no feed has anything left, no message is in the queue, and nothing more comes to the
- * subscriber.
+ * Ends the service's faults, and drains until no feed has anything left, no message is in the queue, and nothing more
+ * reaches the subscriber.
  *
- * @throws {Error} when that does not come about
+ * @throws {Error} when this state is not reached
  */
 export async function settle(scene: Traffic): Promise<void> {
   const { deployment, weather, accounts } = scene;
@@ -19,7 +19,7 @@ export async function settle(scene: Traffic): Promise<void> {
   const until = Date.now() + maxToSettleMs;
   weather.clear();
   sandbox.control.change({ visibilityDelayMs: 0 });
-  // A drain of the schedule's may be at work yet: it loses its lease, or ends before.
+  // A scheduled drain may still be running: it loses its lease, or ends before.
   await endLeases(scene);
   for (;;) {
     const answer = await ask(scene, 'drain');
@@ -36,7 +36,7 @@ export async function settle(scene: Traffic): Promise<void> {
   } while (subscriber.received.length > before);
 }
 
-/** Every feed, those of the partner accounts among them: what comes afterwards reads the others too. */
+/** Whether every feed is read to its end, including those of `accounts`: later steps also read the others. */
 function areUpToDate(answer: Answer, accounts: readonly string[]): boolean {
   const polls = pollsOf(answer);
   const polled = new Set(polls.map(({ partnerAccount }) => partnerAccount));

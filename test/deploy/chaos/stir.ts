@@ -4,7 +4,7 @@ import { type DrainReport, invoke } from '../stack/functions.ts';
 import type { Stage } from './plan.ts';
 import { partnerAccounts, type Scene, type Traffic } from './scene.ts';
 
-/** What came of an invocation: the function's answer, or the words in which it failed. */
+/** The result of an invocation: the function's answer, or its error message. */
 export type Answer = { readonly answer: unknown } | { readonly error: string };
 
 export const ask = (
@@ -20,20 +20,23 @@ export const ask = (
 export const pollsOf = (answer: Answer): DrainReport['polls'] =>
   'answer' in answer ? (answer.answer as DrainReport).polls : [];
 
-/** Each endpoint of the service is asked by one function alone: so a request tells which of them is at work. */
+/** Only one function uses each endpoint of the service, so a request shows which function is working. */
 export const endpointOf = { drain: 'feed', fanOut: 'advert', refreshToken: 'token' } as const;
 
-/** Changes for a fault that has to be tried again; its share of all changes is made before. */
+/** Number of changes for a fault that is tried again; its share of all changes was made before. */
 const changesToStir = 3;
 
-/** Something for the function to do, begun and not waited for. */
+/** Work for a function, started and not awaited. */
 export interface Stirred {
   readonly answer: Promise<Answer>;
-  /** Whose tokens it is about. */
+  /** The partner account whose tokens are concerned. */
   readonly account: string;
 }
 
-/** Gives the function work: the drain by invoking it, the fan-out by changes, refresh-token by a token that ran out. */
+/**
+ * Gives the function work: invokes the drain, makes changes for the fan-out, or lets a token expire for
+ * refresh-token.
+ */
 export async function stir(scene: Scene, stage: Stage): Promise<Stirred> {
   const { random, weather, accounts } = scene;
   const account = pick(random, accounts);
@@ -44,7 +47,10 @@ export async function stir(scene: Scene, stage: Stage): Promise<Stirred> {
   return { account, answer: ask(scene, stage, await refreshRequest(scene, account)) };
 }
 
-/** A refresh as drain and fan-out ask for one when the service has rejected their token; it does so from now on. */
+/**
+ * A refresh request as sent by drain and fan-out when the service has rejected their token, which it does from now
+ * on.
+ */
 export async function refreshRequest(scene: Scene, partnerAccount: string): Promise<object> {
   scene.deployment.sandbox.control.expireAccessTokens(partnerAccount);
   const account = await partnerAccounts(scene).read(partnerAccount);
@@ -52,7 +58,7 @@ export async function refreshRequest(scene: Scene, partnerAccount: string): Prom
   return { action: 'refresh', partnerAccount, rejectedVersion, because: 'token-rejected' };
 }
 
-/** Waits until the function asks the service. @returns false when it does not in time */
+/** Waits until the function sends a request to the service. @returns false if it does not in time */
 export async function asksService(
   scene: Scene,
   stage: Stage,
@@ -65,7 +71,7 @@ export async function asksService(
     const requests = journal.list(next);
     if (requests.some(({ endpoint }) => endpoint === endpointOf[stage])) return true;
     next = journal.nextIndex;
-    // As short as can be: what is waited for is over in milliseconds.
+    // As short as possible, because the awaited moment is over in milliseconds.
     await sleep(1);
   }
   return false;

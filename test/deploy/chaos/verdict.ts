@@ -14,12 +14,12 @@ export interface Verdict {
   readonly summary: string;
 }
 
-/** What the subscriber's queue received, held against the service's own truth. */
+/** Compares the contents of the subscriber's queue with the service's real state. */
 export function checkReceived({ deployment, accounts, weather }: Traffic): Verdict {
   const { subscriber, sandbox } = deployment;
   const lines = subscriber.received.map((received) => {
     const event = checkedEvent(received);
-    // Without EventBridge's own ID and time, which are new for each publish.
+    // Without EventBridge's own ID and time, which change with each publish.
     return { run: 0, text: JSON.stringify(event.detail), event };
   });
   const own = lines.filter(({ event }) => accounts.includes(event.detail.metadata.partnerAccount));
@@ -32,8 +32,9 @@ export function checkReceived({ deployment, accounts, weather }: Traffic): Verdi
 }
 
 /**
- * The books as docs/decisions/0004-books.md promises them on AWS: each listed ID has its outcome, and each outcome beyond those
- * is that of a repeated delivery, or of a page that was sent again because a drain had died before its cursor was stored.
+ * Checks the books as docs/decisions/0004-books.md guarantees them on AWS: each listed ID has its outcome, and each
+ * additional outcome comes from a repeated delivery, or from a page that was sent again because a drain died before
+ * storing its cursor.
  */
 export async function checkBooks(
   scene: Traffic & Partial<Pick<Scene, 'givenAgain'>>,

@@ -1,18 +1,18 @@
 import { processTable } from '../emulator/process-table.ts';
 
 /**
- * The emulator's worker processes: one for each warm function, more when invocations overlap; its folder, which is
- * named after the function, is in its command line.
+ * The emulator's worker processes: one for each warm function, more when invocations overlap. A worker's command line
+ * contains its folder, which is named after the function.
  */
 export class Workers {
   #known: readonly { readonly pid: number; readonly command: string }[] = [];
 
-  /** Reads the process table, which takes too long to be done in the moment that a signal is for. */
+  /** Reads the process table. This takes too long to be done at the moment of the signal. */
   async look(): Promise<void> {
     this.#known = await processTable();
   }
 
-  /** Process IDs of the function's workers that were seen by the last look and are alive. */
+  /** Process IDs of the function's workers that the last look found and that are still alive. */
   of(functionName: string): number[] {
     return this.#known
       .filter(({ pid, command }) => command.includes(`ministack-lambda-${functionName}-`) && send(pid, 0))
@@ -20,7 +20,7 @@ export class Workers {
   }
 }
 
-/** @returns false when there is no such process any more */
+/** @returns false if the process no longer exists */
 export function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(pid, signal);

@@ -7,7 +7,7 @@ async function runDrain({ deployment: { cloud, outputs } }: Scene): Promise<void
   await invoke(cloud, outputs.drainFunctionName).catch(() => undefined);
 }
 
-/** After the mending: a change becomes an event again. */
+/** Checks after the repair that a change becomes an event again. */
 async function eventComes({ deployment, adverts }: Scene, status: string): Promise<void> {
   deployment.sandbox.control.setStatus(adverts[4] ?? '', status);
   await deliver(deployment, 1);
@@ -27,7 +27,7 @@ export const withdrawnAuthorization: Exercise = {
     const { deployment, account } = scene;
     assert.match(await scene.follow('status'), /does not accept its refresh token any more/);
     deployment.sandbox.control.setConsent({ mode: 'allow', user: account });
-    // Any port does for the sandbox, and the usual one may be taken on this machine.
+    // The sandbox accepts any port, and the usual one may be in use on this machine.
     await scene.follow('connect', { NAME: `${account} --port 0` });
     await eventComes(scene, 'limited');
   },

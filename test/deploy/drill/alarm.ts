@@ -1,4 +1,7 @@
-/** An alarm as the template defines it, evaluated as CloudWatch does: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html */
+/**
+ * Evaluates an alarm of the template as CloudWatch does:
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html
+ */
 
 export interface MetricDefinition {
   readonly namespace: string;
@@ -9,12 +12,12 @@ export interface MetricDefinition {
 }
 
 export interface AlarmDefinition {
-  /** Without the stack's name before it. */
+  /** Without the stack's name as a prefix. */
   readonly name: string;
-  /** The heading of the runbook that its description leads to, in lower case. */
+  /** The runbook heading that the alarm's description links to, in lower case. */
   readonly anchor: string;
   readonly metrics: readonly { readonly id: string; readonly metric: MetricDefinition }[];
-  /** Over the metrics' IDs. */
+  /** An expression with the metrics' IDs. */
   readonly expression: string;
   readonly comparison: string;
   readonly threshold: number;
@@ -27,7 +30,7 @@ export interface Point {
   /** Ms since 1970. */
   readonly at: number;
   readonly value: number;
-  /** A value in seconds is a time, and runs faster where time does. */
+  /** A value in seconds is a duration, which must be scaled when time runs faster. */
   readonly unit?: string | undefined;
 }
 
@@ -38,7 +41,7 @@ type Properties = any;
 
 /**
  * @param properties of the resource in the template
- * @param resolve a value of the template, references resolved
+ * @param resolve returns a value of the template with references resolved
  */
 export function alarmOf(properties: Properties, resolve: (value: unknown) => string): AlarmDefinition {
   const { Metrics, EvaluationPeriods: evaluationPeriods } = properties;
@@ -75,10 +78,11 @@ function metricOf(
 }
 
 /**
- * The alarm's state at `nowMs`, where time runs `factor` times faster than the clock: a period of 300 s is `300 / factor`
- * seconds long, and a value in seconds counts `factor` times.
+ * The alarm's state at `nowMs`, if time runs `factor` times faster than the clock: a period of 300 s lasts `300 /
+ * factor` seconds, and a value in seconds is multiplied by `factor`.
  *
- * @param before its state until now, which is kept while no data says otherwise and the alarm ignores missing data
+ * @param before its previous state, which stays while there is no data to the contrary and the alarm ignores missing
+ * data
  */
 export function stateAt(
   alarm: AlarmDefinition,
@@ -134,7 +138,7 @@ function isBeyond({ comparison, threshold }: AlarmDefinition, value: number): bo
 
 const filled = /^FILL\((?<id>\w+), ?(?<fill>\d+)\)$/;
 
-/** Metric math as far as the stack's alarms use it: a sum of metrics, each `m` or `FILL(m, number)`. */
+/** The part of metric math that the stack's alarms use: a sum of metrics, each `m` or `FILL(m, number)`. */
 function resultOf(expression: string, values: ReadonlyMap<string, number | undefined>): number | undefined {
   const terms = expression.split('+').map((text) => {
     const term = text.trim();

@@ -9,14 +9,16 @@ import { deliver } from '../steps/delivery.ts';
 import { expectPublished, latestOf, statusIn } from './changes.ts';
 import type { Exercise, Scene } from './scene.ts';
 
-/** Longer than any `overlapSeconds` that this test deploys: what the feed listed before is no explanation any more. */
+/**
+ * Longer than any `overlapSeconds` that this test deploys, so that earlier listings explain no difference any more.
+ */
 const longerThanOverlapMs = 13_000;
 const dayMs = 24 * 60 * 60_000;
 
-/** The advert of which something untrue was published. */
+/** The advert for which a wrong status was published. */
 const advertOf = ({ adverts }: Scene): string => adverts[7] ?? '';
 
-/** As if the latest audit of the partner account had begun a day earlier: one draws its sample once a day. */
+/** Sets the start of the latest audit back by a day, because an audit draws its sample once a day. */
 async function letDayPass({ deployment, account }: Scene): Promise<void> {
   const { cloud, outputs, advertBridge } = deployment;
   const { partnerAccounts } = await advertBridge.status();
@@ -47,7 +49,10 @@ export const staleAnswer: Exercise = {
     'the service answers the request for a changed advert with what it was before, and never lists it again',
   mendedBy: 'audit NAME --ids, history; audit NAME, and --repair of what it names',
 
-  /** What the schedule does every quarter of an hour. The first one compares what is right, and must not set it off. */
+  /**
+   * Invokes the audit, as the schedule does every quarter of an hour. The first audit finds nothing wrong, and must
+   * not trigger the alarm.
+   */
   async meanwhile({ deployment: { cloud, outputs } }) {
     await invoke(cloud, outputs.auditFunctionName);
   },

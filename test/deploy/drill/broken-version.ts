@@ -3,20 +3,21 @@ import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { repository } from '../emulator/cloud.ts';
 
-/** What `cdk deploy` reads, beside the packages. */
+/** Files that `cdk deploy` reads, in addition to the packages. */
 const deployed = [
   ...['docs', 'functions', 'infra', 'scripts', 'shared'],
   ...['LICENSE', 'cdk.json', 'package.json', 'package-lock.json', 'tsconfig.json'],
 ];
 const handler = 'functions/fan-out/handler.ts';
-/** The first line of its work. */
+/** The first line of the handler's body. */
 const place = '  const receivedAt = systemClock.now();\n';
 
-/** The error that ends fan-out in {@link brokenVersion}. */
+/** The error that fan-out throws in {@link brokenVersion}. */
 export const brokenVersionsError = 'this version has a fault';
 
 /**
- * These sources with one line more in fan-out, which throws at every batch: a version that should not have been deployed.
+ * Copies these sources and adds a line to fan-out that throws for every batch: a version that should not have been
+ * deployed.
  *
  * @returns the folder
  */

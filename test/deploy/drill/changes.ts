@@ -6,11 +6,11 @@ import { checkedEvent } from '../stack/histories.ts';
 import type { Received } from '../stack/subscriber.ts';
 import type { Scene } from './scene.ts';
 
-/** @param intervalMs between two changes, however often it is called */
+/** @param intervalMs minimum time between two changes, however often the function is called */
 export function changesInTurn(intervalMs: number): (scene: Scene) => Promise<void> {
   let latestMs = 0;
   let count = 0;
-  /** Changes the next advert of the partner account, and has it listed. */
+  /** Changes the next advert of the partner account, and invokes the drain. */
   return async ({ deployment: { sandbox, cloud, outputs }, adverts }) => {
     if (Date.now() - latestMs < intervalMs) return;
     latestMs = Date.now();
@@ -22,7 +22,10 @@ export function changesInTurn(intervalMs: number): (scene: Scene) => Promise<voi
   };
 }
 
-/** After the mending. @throws {AssertionError} unless of each advert that has changed the latest event soon says what the service says */
+/**
+ * Checks the result of the repair. @throws {AssertionError} unless, for each changed advert, the latest event soon
+ * has the service's status
+ */
 export async function expectPublished({
   deployment: { sandbox, subscriber },
   adverts,
@@ -41,12 +44,12 @@ export async function expectPublished({
   );
 }
 
-/** The event of an advert that has the highest sequence. */
+/** The event of an advert with the highest sequence number. */
 export function latestOf(received: readonly Received[], advertId: string): AdvertEvent | undefined {
   const events = received.map(checkedEvent).filter(({ detail }) => detail.data.advertId === advertId);
   return events.toSorted((a, b) => a.detail.metadata.sequence - b.detail.metadata.sequence).at(-1);
 }
 
-/** Null where the event says that the advert is unavailable. */
+/** Null if the event says that the advert is unavailable. */
 export const statusIn = (event: AdvertEvent): string | null =>
   event['detail-type'] === 'AdvertStatusChanged' ? event.detail.data.status : null;

@@ -3,7 +3,7 @@ import { drain } from '../stack/functions.ts';
 import { deliver } from '../steps/delivery.ts';
 import type { Exercise, Scene } from './scene.ts';
 
-/** The ID of the dead letter whose line of `dead-letters list` has this text. */
+/** The ID of the dead letter whose line in `dead-letters list` contains `text`. */
 async function letterOf(scene: Scene, text: string): Promise<string> {
   const list = await scene.follow('dead-letters-list');
   const line = list.split('\n').find((each) => each.includes(text));
@@ -12,7 +12,7 @@ async function letterOf(scene: Scene, text: string): Promise<string> {
   return id;
 }
 
-/** What the bridge gave up on. */
+/** The bridge has dead-lettered something. */
 export const deadLetters: Exercise = {
   alarm: 'DeadLetters',
   provokedBy: 'the service refuses the request for one advert (422), and lists what is no advert ID',

@@ -3,7 +3,7 @@ import { startRecordingProxy } from '../../infra/iam/recording-proxy.ts';
 import { awsAccount, type Cloud, region } from '../emulator/cloud.ts';
 import { changeVariables } from '../stack/functions.ts';
 
-/** What DynamoDB answers where no policy of the role allows the call. */
+/** DynamoDB's answer if no policy of the role allows the call. */
 const denial = (role: string, functionName: string, operation: string): string =>
   JSON.stringify({
     __type: 'com.amazonaws.dynamodb.v20120810#AccessDeniedException',
@@ -13,9 +13,9 @@ const denial = (role: string, functionName: string, operation: string): string =
   });
 
 /**
- * Takes a function its grants on DynamoDB. The emulator checks none, so a proxy between the two answers as AWS does.
+ * Removes a function's grants on DynamoDB. The emulator checks no grants, so a proxy in between answers as AWS does.
  *
- * @returns gives them back
+ * @returns a function that restores the grants
  */
 export async function denyTables(cloud: Cloud, FunctionName: string): Promise<() => Promise<void>> {
   const { Role = '', Environment } = await cloud.lambda.send(

@@ -39,7 +39,7 @@ export const mappingOff: Exercise = {
   },
 };
 
-/** The alarm looks over an hour: a quarter of a minute. */
+/** The alarm's hour becomes a quarter of a minute. */
 const throttledFactor = 240;
 
 export const concurrencyTaken: Exercise = {

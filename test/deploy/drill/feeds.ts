@@ -6,13 +6,13 @@ import type { Received } from '../stack/subscriber.ts';
 import { deliver } from '../steps/delivery.ts';
 import type { Exercise, Scene } from './scene.ts';
 
-/** For every function to know of a pause, as docs/operate/runbook.md has it. */
+/** How long until every function knows of a pause, as docs/operate/runbook.md states it. */
 const noticedAfterMs = 5_000;
 const noticedMs = 20_000;
-/** What waited is published within a minute of a pause's end; more on a busy machine. */
+/** Waiting messages are published within a minute after a pause; more time for a busy machine. */
 const publishedMs = 90_000;
 
-/** What the schedule does once a minute; whatever comes of it. */
+/** Invokes the drain, as the schedule does once a minute; ignores the result. */
 async function runDrain({ deployment: { cloud, outputs } }: Scene): Promise<void> {
   await invoke(cloud, outputs.drainFunctionName).catch(() => undefined);
 }
@@ -34,7 +34,7 @@ export const serviceDown: Exercise = {
     await scene.follow('outputs');
     assert.match(await scene.follow('status'), /HTTP 503|503/);
     const log = await scene.follow('log', { FUNCTION: outputs.drainFunctionName });
-    // The emulator takes every filter for one that lets all through: the page's has to let this level through.
+    // The emulator lets every filter pattern pass everything, so the pattern in the runbook must include this level.
     assert.match(log, /"level":"WARN",.*the feed could not be read/);
     sandbox.control.faults.clear();
     sandbox.control.setStatus(adverts[1] ?? '', 'limited');
@@ -71,7 +71,7 @@ export const scheduleOff: Exercise = {
   },
 };
 
-/** The service wants to be left alone. */
+/** The service asks for a long pause. */
 export const longPause: Exercise = {
   alarm: 'PauseCapped',
   provokedBy: 'the service answers 429 with Retry-After: 7200',
@@ -107,7 +107,7 @@ export const blockedAddress: Exercise = {
   },
 };
 
-/** Each function notices within seconds that the pause is over. */
+/** Ends the pause, and waits until the functions notice it, which takes seconds. */
 async function endPause(scene: Scene): Promise<void> {
   const { cloud, outputs } = scene.deployment;
   await scene.follow('resume-early');
@@ -118,7 +118,7 @@ async function endPause(scene: Scene): Promise<void> {
   }
 }
 
-/** Somebody has the service left alone. */
+/** An operator's pause. */
 export const pause: Exercise = {
   alarm: 'Pause and resume',
   isWithoutAlarm: true,

@@ -8,18 +8,18 @@ import { changesInTurn, expectPublished } from './changes.ts';
 import { denyTables } from './denied-grants.ts';
 import type { Exercise, Scene } from './scene.ts';
 
-/** An hour, over which these alarms look, takes a quarter of a minute. */
+/** The hour that these alarms evaluate becomes a quarter of a minute. */
 const factor = 240;
 const periodMs = (5 * 60_000) / factor;
 
-/** What the schedule does; whatever comes of it. */
+/** Invokes a function, as the schedule does; ignores the result. */
 const run =
   (name: keyof Outputs) =>
   async ({ deployment: { cloud, outputs } }: Scene): Promise<void> => {
     await invoke(cloud, outputs[name]).catch(() => undefined);
   };
 
-/** Functions that end with an error, each for another reason. */
+/** Functions that fail, each for a different reason. */
 export const brokenFanOut: Exercise = {
   alarm: 'FunctionErrors-FanOut',
   provokedBy: 'a version is deployed of which fan-out throws at every batch',

@@ -10,14 +10,14 @@ import type { Received, Subscriber } from '../stack/subscriber.ts';
 import { silenceMs } from '../steps/delivery.ts';
 
 export interface Held {
-  /** By advert. */
+  /** By advert ID. */
   readonly statuses: Readonly<Record<string, string | null>>;
   readonly generations: ReadonlySet<number>;
 }
 
 /**
- * @param before what came to the subscriber elsewhere, before this
- * @throws {AssertionError} unless a subscriber comes to hold what is so, of each advert of the partner account
+ * @param before events that the subscriber received elsewhere, earlier
+ * @throws {AssertionError} unless the subscriber ends up with the real status of each advert of the partner account
  */
 export async function expectHeld(
   control: Sandbox['control'],
@@ -33,10 +33,12 @@ export async function expectHeld(
 }
 
 /**
- * The statuses of a partner account's adverts as a subscriber holds them that applies only what is greater than what it applied.
+ * The statuses of a partner account's adverts at a subscriber that applies an event only if it is newer than the last
+ * applied one.
  *
  * @param received in the order of arrival
- * @throws {AssertionError} for two contents under one event ID, and for a number of a generation that is left out
+ * @throws {AssertionError} for two different contents with one event ID, and for a missing sequence number in a
+ * generation
  */
 export function heldOf(received: readonly Received[], partnerAccount: string): Held {
   const generations = new Set<number>();
@@ -61,7 +63,7 @@ export function heldOf(received: readonly Received[], partnerAccount: string): H
   return { statuses, generations };
 }
 
-/** Waits until nothing is in the queue or parked any more, on the way out of a fault included. */
+/** Waits until no message is in the queue or parked, including messages that are retried after a fault. */
 export async function settled({ status }: AdvertBridge, withinMs = 4 * onItsWayMs): Promise<void> {
   for (const until = Date.now() + withinMs; ; await sleep(500)) {
     const { queue } = await status();

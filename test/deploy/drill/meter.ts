@@ -8,7 +8,7 @@ import { EmulatorLog } from '../emulator/emulator-log.ts';
 import { logEvents } from '../emulator/logs.ts';
 import { type AlarmDefinition, alarmOf, type MetricDefinition, type Point } from './alarm.ts';
 
-/** The alarms of the template for AWS, with the deployed resources in place of the references, by name. */
+/** The alarms of the template for AWS, by name, with references replaced by the deployed resources. */
 export async function alarmsOf(
   cloud: Cloud,
   settings: Readonly<Record<string, string>>,
@@ -31,13 +31,13 @@ export async function alarmsOf(
   return new Map(alarms.map((alarm) => [alarm.name, alarm]));
 }
 
-/** The datapoints that there are of each metric. */
+/** Collects the existing datapoints of each metric. */
 export class Meter {
   readonly #cloud: Cloud;
   readonly #emulatorLog: EmulatorLog;
-  /** What SQS and event source mappings would have told CloudWatch by themselves, taken whenever somebody looks. */
+  /** What SQS and event source mappings report to CloudWatch on AWS; here sampled whenever a metric is read. */
   readonly #sampled = new Map<string, Point[]>();
-  /** How far the emulator's log was read. */
+  /** How far the emulator's log has been read. */
   readonly #read = new Map<string, number>();
 
   /** @param logFile the emulator's own log */
@@ -46,7 +46,7 @@ export class Meter {
     this.#emulatorLog = new EmulatorLog(logFile);
   }
 
-  /** @param sinceMs ms since 1970: nothing older */
+  /** @param sinceMs ms since 1970: older datapoints are not returned */
   async pointsOf(metric: MetricDefinition, sinceMs: number): Promise<Point[]> {
     const { namespace } = metric;
     if (namespace === 'AWS/SQS') return this.#queuePoints(metric, sinceMs);
@@ -60,7 +60,7 @@ export class Meter {
     return this.#emittedPoints(metric, sinceMs);
   }
 
-  /** From the lines that CloudWatch makes metrics of: the embedded metric format. */
+  /** From log lines in the embedded metric format, which CloudWatch converts to metrics. */
   async #emittedPoints({ namespace, name, dimensions }: MetricDefinition, sinceMs: number): Promise<Point[]> {
     const events = [...(await logEvents(this.#cloud.endpoint, sinceMs)).values()].flat();
     const lines = events.filter(({ message }) => message.includes('"_aws"') && message.includes(`"${name}"`));
@@ -99,8 +99,8 @@ export class Meter {
   }
 
   /**
-   * Invocations by an event source mapping that ended with an error: the emulator counts those alone that somebody asked for
-   * by `Invoke`, but says in its log how each batch ended. The first look reads nothing.
+   * Failed invocations by an event source mapping: the emulator counts only failures of direct `Invoke` calls, but
+   * logs the result of each batch. The first call reads nothing.
    */
   async #failedBatches({ dimensions }: MetricDefinition, sinceMs: number): Promise<Point[]> {
     const { FunctionName = '' } = dimensions;
@@ -136,7 +136,7 @@ export class Meter {
     return Number(Attributes?.ApproximateNumberOfMessages);
   }
 
-  /** In seconds. The emulator does not tell it: so the messages are looked at, and stay. */
+  /** Age in seconds. The emulator does not report it, so this reads the messages without hiding them. */
   async #ageOfOldest(QueueUrl: string): Promise<number> {
     const { Messages = [] } = await this.#cloud.sqs.send(
       new ReceiveMessageCommand({
@@ -151,7 +151,7 @@ export class Meter {
   }
 }
 
-/** A batch that Lambda throttled has failed, too, and has no type of error: no error of the function. */
+/** A batch that Lambda throttled also fails, but without an error type: that is not an error of the function. */
 const batchFailed = (functionName: string): RegExp =>
   new RegExp(`ESM: Lambda ${functionName} failed processing .*errorType=(?!None)`, 'g');
 

@@ -1,16 +1,16 @@
-/** docs/operate/runbook.md as the drill reads it: its headings, and the commands under each. */
+/** Reads docs/operate/runbook.md for the drill: its headings, and the commands under each. */
 
 export interface Block {
-  /** What `<!-- drill: NAME -->` before the block calls it. */
+  /** The name from `<!-- drill: NAME -->` before the block. */
   readonly name: string;
-  /** The `##` heading that it stands under; undefined for what comes before the first. */
+  /** The `##` heading above the block; undefined before the first heading. */
   readonly heading: string | undefined;
   readonly text: string;
 }
 
 export interface Page {
   readonly headings: readonly string[];
-  /** Blocks of commands without a name: nobody would see that they are never tried. */
+  /** Command blocks without a name: these would never be tested. */
   readonly nameless: readonly string[];
   readonly blocks: readonly Block[];
 }
@@ -18,7 +18,7 @@ export interface Page {
 const part =
   /^## (?<heading>.+)$|^(?: *<!-- drill: (?<name>[\w-]+) -->\n)?(?<indent> *)```sh\n(?<text>[\s\S]*?)^ *```$/gm;
 
-/** @throws {Error} for a name that two blocks have */
+/** @throws {Error} if two blocks have the same name */
 export function pageOf(markdown: string): Page {
   const headings: string[] = [];
   const blocks: Block[] = [];
@@ -34,7 +34,10 @@ export function pageOf(markdown: string): Page {
   return { headings, blocks, nameless };
 }
 
-/** The block of that name, filled in. @throws {Error} when the page has none, or no place for a value */
+/**
+ * The named block, with values filled in. @throws {Error} if the block does not exist, or has no placeholder for a
+ * value
+ */
 export function commandsOf(
   { blocks }: Pick<Page, 'blocks'>,
   name: string,
@@ -46,10 +49,10 @@ export function commandsOf(
 }
 
 /**
- * The block as somebody would type it: words in capitals stand for what the reader fills in.
+ * The block as a person would type it: words in capitals are placeholders for the reader's values.
  *
  * @param values by placeholder, such as `NAME`
- * @throws {Error} for a value that the block has no place for
+ * @throws {Error} for a value without a placeholder in the block
  */
 export function filledIn({ name, text }: Block, values: Readonly<Record<string, string>>): string {
   return Object.entries(values).reduce((filled, [placeholder, value]) => {

@@ -16,7 +16,7 @@ import type { Around } from './scene.ts';
 const account = 'moved';
 const region = 'eu-west-1';
 
-/** A bridge moves to another region, as docs/operate/backup.md says, and a subscriber with it. */
+/** Moves a bridge to another region, as docs/operate/backup.md describes, together with a subscriber. */
 export async function regionSteps(deployment: Deployment, around: Around): Promise<void> {
   const { steps, cdk, settings, sandbox, subscriber, advertBridge, emulator } = deployment;
   const { control, application } = sandbox;

@@ -15,10 +15,10 @@ const account = 'restored';
 const restoredFeedState = 'restored-feed-state';
 const restoredAdvertStatus = 'restored-advert-status';
 
-/** A block of docs/operate/backup.md, filled in and carried out; returns what it printed. */
+/** Runs a block of docs/operate/backup.md with values filled in, and returns its output. */
 export type Follow = (block: string, values: Readonly<Record<string, string>>) => Promise<string>;
 
-/** @param npx what carries out `npx cdk …` */
+/** @param npx script that runs `npx cdk …` */
 export async function followBackup(
   deployment: Pick<Deployment, 'say'>,
   around: Around,
@@ -32,15 +32,17 @@ export async function followBackup(
   };
 }
 
-/** A moment a little ago, as the page asks for one; and any port for the browser to come back to, for the usual one may be taken. */
+/**
+ * A time shortly before now, as the page asks for, and any port for the browser, because the usual one may be in use.
+ */
 export const shortlyBefore = (): string => `${new Date(Date.now() - 60_000).toISOString()} --port 0`;
 
 /**
- * Tables are restored under other names, taken in by a deployment, and lost, by the commands of docs/operate/backup.md. That
- * the functions may use such tables alone is in test/infra/state.test.ts, what would become of numbers given twice in
- * test/unit/functions/restored-tables.test.ts.
+ * Restores tables under other names, deploys with them, and loses tables, with the commands of
+ * docs/operate/backup.md. test/infra/state.test.ts checks that the functions may use only these tables;
+ * test/unit/functions/restored-tables.test.ts shows what would happen if sequence numbers were used twice.
  *
- * @returns the deployment as it is then
+ * @returns the resulting deployment
  */
 export async function restoreSteps(deployment: Deployment, around: Around): Promise<Deployment> {
   const { steps, cloud, cdk, settings, outputs, sandbox, subscriber, advertBridge } = deployment;
@@ -57,7 +59,7 @@ export async function restoreSteps(deployment: Deployment, around: Around): Prom
     await cloud.dynamo.send(new DeleteTableCommand({ TableName }));
   }
 
-  /** Once nothing waits any more, a subscriber holds of each of the adverts what is so. */
+  /** Waits until no message is waiting, then checks that a subscriber has the real status of each advert. */
   async function expectHeldIsTrue(): Promise<void> {
     await settled(advertBridge);
     await expectHeld(control, account, subscriber);
@@ -76,7 +78,7 @@ export async function restoreSteps(deployment: Deployment, around: Around): Prom
   });
 
   await steps.check('restore: taken in by a deployment, the events go on without a gap', async () => {
-    // The restored row then names another token than the secret has.
+    // The restored row then names a different token than the secret.
     control.expireAccessTokens(account);
     control.setStatus(first, 'limited');
     await deliver(deployment, 1);

@@ -35,14 +35,14 @@ const exercises: readonly Exercise[] = [
   deniedTables,
 ];
 
-/** Alarms and headings of the runbook without an exercise, and why. */
+/** Alarms and headings of the runbook without an exercise, with the reason. */
 const leftOut: Readonly<Record<string, string>> = {
   'An event did not come':
     'it changes nothing, and no alarm leads to it; its command is followed for AuditDifferences, and in the journey of this test',
   Faults: 'a table, which a unit test compares with the faults that there are',
 };
 
-/** Each alarm is set off, seen by its own definition, and ended by what the runbook says, word for word. */
+/** Triggers each alarm, evaluates it by its own definition, and ends it with the exact commands of the runbook. */
 export async function drillSteps(deployment: Deployment, around: Around, account = 'drill'): Promise<void> {
   const { steps, say } = deployment;
   const scene = await steps.need('drill: a partner account, the AWS command line, the alarms', () =>
@@ -86,7 +86,7 @@ export async function drillSteps(deployment: Deployment, around: Around, account
   );
 }
 
-/** Installs the AWS command line where it is not yet. */
+/** Installs the AWS command line if necessary. */
 export async function shellOf(
   { say }: Pick<Deployment, 'say'>,
   { env, processes, folder }: Around,

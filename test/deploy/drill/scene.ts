@@ -9,36 +9,40 @@ import type { Meter } from './meter.ts';
 import { commandsOf, type Page, pageOf } from './page.ts';
 import type { Shell } from './shell.ts';
 
-/** One alarm, set off on purpose and ended by what its section of the runbook says; or a section that no alarm leads to. */
+/**
+ * One alarm that is triggered on purpose and ended with its section of the runbook; or a section without an alarm.
+ */
 export interface Exercise {
-  /** The alarm's name, without the stack's; else the section's heading. */
+  /** The alarm's name, without the stack's prefix; or the section's heading. */
   readonly alarm: string;
   readonly isWithoutAlarm?: boolean;
-  /** For the table. */
+  /** Text for the result table. */
   readonly provokedBy: string;
   readonly mendedBy: string;
-  /** How many times faster than the clock time runs for the alarm's periods and for values in seconds. Default 30. */
+  /**
+   * How many times faster than the clock time runs, for the alarm's periods and for values in seconds. Default 30.
+   */
   readonly factor?: number;
   provoke(scene: Scene): Promise<void>;
   /**
-   * What the schedule would do meanwhile; called again and again while the alarm is waited for, and once before anything is
-   * wrong, which must not set it off.
+   * Does what the schedule would do. Called repeatedly while waiting for the alarm, and once before anything is
+   * wrong, which must not trigger the alarm.
    */
   meanwhile?(scene: Scene): Promise<void>;
-  /** The Investigation and Resolution of the runbook. */
+  /** Follows Investigation and Resolution in the runbook. */
   mend(scene: Scene): Promise<void>;
-  /** Ends what {@link provoke} has started, also where the exercise failed. */
+  /** Ends what {@link provoke} has started, even if the exercise failed. */
   cleanUp?(): Promise<void>;
 }
 
-/** Where programs run. */
+/** The environment in which programs run. */
 export interface Around {
   readonly env: Record<string, string>;
   readonly processes: Processes;
   readonly folder: string;
 }
 
-/** What the exercises work with. */
+/** What the exercises use. */
 export interface Scene {
   readonly deployment: Deployment;
   readonly around: Around;
@@ -46,7 +50,7 @@ export interface Scene {
   readonly meter: Meter;
   readonly page: Page;
   readonly alarms: ReadonlyMap<string, AlarmDefinition>;
-  /** The partner account that things happen to, and its adverts. */
+  /** The partner account that the exercises use, and its adverts. */
   readonly account: string;
   readonly adverts: readonly string[];
   /** Names of the blocks that were followed. */
@@ -55,8 +59,8 @@ export interface Scene {
    * Follows a block of the runbook.
    *
    * @param values by placeholder
-   * @param expected exit codes that are fine, if not those of {@link Shell.run}
-   * @returns what it printed, standard output and standard error
+   * @param expected accepted exit codes; default: those of {@link Shell.run}
+   * @returns its output, standard output and standard error
    */
   follow(
     block: string,
@@ -81,7 +85,7 @@ export async function setScene(parts: Omit<Scene, 'page' | 'followed' | 'follow'
   };
 }
 
-/** A line of the drill's table. */
+/** A row of the drill's table. */
 export interface Row {
   readonly alarm: string;
   readonly provokedBy: string;
@@ -91,10 +95,10 @@ export interface Row {
 }
 
 const defaultFactor = 30;
-/** For an alarm to go off or to end: many times what it takes on a quiet machine. */
+/** Time limit for an alarm to start or end: many times what it takes on a quiet machine. */
 const maxWaitMs = 90_000;
 
-/** @throws {Error} when the alarm was on before, does not go off, or does not end */
+/** @throws {Error} when the alarm was already on, does not start, or does not end */
 export async function play(scene: Scene, exercise: Exercise): Promise<Row> {
   const { alarms, meter } = scene;
   const { alarm: name, provokedBy, mendedBy, factor = defaultFactor } = exercise;
@@ -130,7 +134,7 @@ export async function play(scene: Scene, exercise: Exercise): Promise<Row> {
     return state;
   }
 
-  /** @param steadyMs for how long it must have stayed so */
+  /** @param steadyMs minimum time in this state */
   async function waitFor(wanted: AlarmState, steadyMs = 0): Promise<void> {
     let sinceMs: number | undefined;
     for (const until = Date.now() + maxWaitMs; ; await sleep(250)) {
@@ -150,7 +154,8 @@ export async function play(scene: Scene, exercise: Exercise): Promise<Row> {
   await waitFor('ALARM');
   const seen = seenText(alarm, latest, factor, (Date.now() - begun) / 1000);
   await exercise.mend(scene);
-  // Over several periods an alarm may go off and end by where their bounds are: by the end of a period all of these have been tried.
+  // An alarm over several periods may start and end depending on the boundaries of these periods; the wait covers all
+  // of them.
   await waitFor('OK', alarm.evaluationPeriods === 1 ? 0 : longestMs / factor);
   return row(seen);
 }

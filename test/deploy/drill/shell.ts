@@ -3,25 +3,25 @@ import { delimiter, join } from 'node:path';
 import { repository } from '../emulator/cloud.ts';
 import type { Finished, Processes } from '../emulator/processes.ts';
 
-/** For `cdk deploy`, which is the longest of them. */
+/** Long enough for `cdk deploy`, the slowest command. */
 const timeoutMs = 240_000;
 
-/** What a person has at hand: `advert-bridge`, `aws`, a browser, and a folder for a file or two. */
+/** A person's environment: `advert-bridge`, `aws`, a browser, and a folder for files. */
 export interface Shell {
   /**
-   * Runs the lines as they are, up to the first that fails with another exit code than those expected.
+   * Runs the lines unchanged, up to the first one that fails with an unexpected exit code.
    *
-   * @param expected exit codes that are fine; default: 0, and 3, which tells that something is left for a person
-   * @throws {Error} with all that they said, for any other exit code
+   * @param expected accepted exit codes; default: 0, and 3, which means that a person has to act
+   * @throws {Error} with the complete output, for any other exit code
    */
   run(lines: string, expected?: readonly number[]): Promise<Finished>;
-  /** Puts a file where the lines run. */
+  /** Writes a file to the folder in which the lines run. */
   write(file: string, text: string): Promise<void>;
 }
 
 /**
- * @param aws the program
- * @param npx a shell script in its place; without it nothing can be deployed
+ * @param aws path of the program
+ * @param npx shell script used as `npx`; without it, nothing can be deployed
  */
 export async function openShell(
   folder: string,
@@ -37,7 +37,7 @@ export async function openShell(
   const texts = {
     'advert-bridge': `exec ${node} '${join(repository, 'cli', 'main.ts')}' "$@"`,
     aws: `exec '${aws}' "$@"`,
-    // The browser of a user whom the sandbox answers for: it goes where it is sent, and shows nobody the page.
+    // The browser of a user for whom the sandbox answers: it follows the redirects, and shows no page.
     'xdg-open': `exec ${node} -e 'fetch(process.argv[1])' "$1"`,
     ...(npx && { npx }),
   };
@@ -48,7 +48,7 @@ export async function openShell(
   const here = {
     ...env,
     PATH: [programs, env.PATH].join(delimiter),
-    // Version 1 of the AWS command line knows no other name.
+    // Version 1 of the AWS command line supports only this variable.
     AWS_DEFAULT_REGION: env.AWS_REGION ?? '',
   };
 
@@ -56,8 +56,8 @@ export async function openShell(
     async run(lines, expected = [0, 3]) {
       const goOn = `code=$?; case ' ${expected.join(' ')} ' in *" $code "*) ;; *) exit $code ;; esac`;
       const script = `{\ntrap '${goOn.replaceAll("'", `'\\''`)}' ERR\n${lines}\n} | cat`;
-      // Without --norc bash takes standard input, which is a socket, for a login from elsewhere; through a pipe, for
-      // nobody can open /dev/stdout where it is a socket.
+      // With --norc, because bash would otherwise treat standard input, a socket, as a remote login. The output goes
+      // through a pipe, because /dev/stdout cannot be opened if it is a socket.
       const args = ['--norc', '-u', '-o', 'pipefail', '-c', script];
       const finished = await processes.run({ file: 'bash', args, env: here, cwd }, { timeoutMs });
       if (!expected.includes(finished.code ?? -1)) {

@@ -10,11 +10,11 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 
 export const repository = join(import.meta.dirname, '../../..');
 
-/** For the emulator, twelve digits as the access key are the AWS account. */
+/** The emulator treats an access key of twelve digits as the AWS account. */
 export const awsAccount = '111122223333';
 export const region = 'eu-central-1';
 
-/** This process's Node first: the CDK app, the command line and the functions all run with it. */
+/** This process's Node comes first: the CDK app, the command line and the functions all use it. */
 export const searchPath = [
   dirname(process.execPath),
   join(repository, 'node_modules', '.bin'),
@@ -22,8 +22,8 @@ export const searchPath = [
 ].join(':');
 
 /**
- * The whole environment of whatever talks to AWS. Nothing is inherited, and no profile can be found: so this can
- * reach the emulator, and never a real AWS account.
+ * The complete environment of every process that uses AWS. Nothing is inherited, and no profile can be found, so
+ * these processes can reach only the emulator, never a real AWS account.
  */
 export function awsEnvironment(endpoint: string, folder: string): Record<string, string> {
   return {
@@ -43,7 +43,7 @@ export function awsEnvironment(endpoint: string, folder: string): Record<string,
 
 export type Cloud = ReturnType<typeof connectTo>;
 
-/** One client of each service, on the emulator. */
+/** One client of each service, connected to the emulator. */
 export function connectTo(endpoint: string, account = awsAccount, inRegion = region) {
   const credentials = { accessKeyId: account, secretAccessKey: 'emulator' };
   const options = { endpoint, region: inRegion, credentials };

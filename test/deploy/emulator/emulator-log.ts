@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const pauseMs = 40;
 
-/** What the emulator itself says became of invocations: the only one who knows whether a signal hit one in progress. */
+/**
+ * Reads the emulator's log about invocations: the only source that shows whether a signal hit a running invocation.
+ */
 export class EmulatorLog {
   readonly #file: string;
 
@@ -11,12 +13,12 @@ export class EmulatorLog {
     this.#file = file;
   }
 
-  /** The place from which to read what is written from now on. */
+  /** The current end of the log. */
   async mark(): Promise<number> {
     return (await stat(this.#file)).size;
   }
 
-  /** Whether it writes this after the mark, within the time given. */
+  /** Whether this text is logged after the mark, within the given time. */
   async says(pattern: RegExp, mark: number, withinMs: number): Promise<boolean> {
     const until = Date.now() + withinMs;
     for (;;) {
@@ -26,7 +28,7 @@ export class EmulatorLog {
     }
   }
 
-  /** All that was written after the mark. */
+  /** Everything logged after the mark. */
   async since(mark: number): Promise<string> {
     const file = await open(this.#file);
     try {
@@ -39,7 +41,7 @@ export class EmulatorLog {
   }
 }
 
-/** Of a function that the event source mapping has invoked; who invokes one himself is answered. */
+/** For a function invoked by the event source mapping; a direct caller gets the error as an answer instead. */
 export const batchDied = (functionName: string): RegExp =>
   new RegExp(`ESM: Lambda ${functionName} failed processing .*errorMessage=Worker process died`);
 

@@ -2,7 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { awsAccount, region } from './cloud.ts';
 
-/** One call of CloudWatch Logs. By hand: the emulator checks no signature, and the bridge needs no client for it. */
+/**
+ * One call of CloudWatch Logs, made by hand because the emulator checks no signature, and the bridge needs no client
+ * for it.
+ */
 async function ask<T>(endpoint: string, operation: string, body: object, tries = 5): Promise<T> {
   const scope = `${awsAccount}/20260101/${region}/logs/aws4_request`;
   const answer = await fetch(endpoint, {
@@ -15,7 +18,7 @@ async function ask<T>(endpoint: string, operation: string, body: object, tries =
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(10_000),
   });
-  // The emulator fails when a function begins a log group while it lists them.
+  // The emulator fails if a function creates a log group while it lists them.
   if (answer.status === 500 && tries > 1) {
     await answer.text();
     await setTimeout(200);
@@ -31,7 +34,7 @@ export interface LogEvent {
   readonly timestamp: number;
 }
 
-/** What the functions have logged, by log group. @param startTime ms since 1970: nothing older */
+/** Log events of the functions, by log group. @param startTime ms since 1970: older events are not returned */
 export async function logEvents(endpoint: string, startTime?: number): Promise<Map<string, LogEvent[]>> {
   const { logGroups } = await ask<{ logGroups: { logGroupName: string }[] }>(
     endpoint,
@@ -62,7 +65,10 @@ export async function functionLogs(endpoint: string): Promise<Map<string, string
   return new Map([...logs].map(([name, events]) => [name, events.map(({ message }) => message.trimEnd())]));
 }
 
-/** When those invocations began that took so long or longer, ms since 1970: by the line that reports each one's end. */
+/**
+ * Start times (ms since 1970) of the invocations that took at least `durationMs`, from the line that reports each
+ * one's end.
+ */
 export async function beginningsOfLong(endpoint: string, durationMs: number): Promise<number[]> {
   const events = [...(await logEvents(endpoint)).values()].flat();
   return events.flatMap(({ message, timestamp }) => {
@@ -71,7 +77,7 @@ export async function beginningsOfLong(endpoint: string, durationMs: number): Pr
   });
 }
 
-/** The ends of all logs, for whoever has to find out why. */
+/** The last lines of all logs, for finding the reason of a failure. */
 export async function logTails(endpoint: string, logFile: string, lines = 25): Promise<string> {
   const parts: string[] = [];
   const add = (name: string, all: readonly string[]) => {

@@ -13,22 +13,22 @@ export interface MiniStack {
 const startTimeoutMs = 60_000;
 
 /**
- * The emulator, and a watchdog in its process group: when this process ends, however it ends, standard input is at
- * its end, and the whole group goes.
+ * Starts the emulator, and a watchdog in its process group: when this test process ends, in whatever way, standard
+ * input ends too, and the watchdog kills the whole group.
  */
 const guarded = 'exec 3<&0; "$1" 3<&- & child=$!; (cat <&3 >/dev/null; kill -KILL 0) & wait "$child"';
 
-/** A port that was free may be taken by the time that the emulator listens on it. */
+/** A free port may be in use by the time the emulator listens on it. */
 const maxStarts = 5;
 const portIsTaken = /address already in use/i;
 
 /**
  * Starts MiniStack on a free port of loopback and waits until it answers.
  *
- * @param folder for all that it writes
+ * @param folder for all its files
  * @param path PATH of the emulator; the first `node` on it runs the functions
- * @param choosePort names a port that is free; asked again when it was taken meanwhile
- * @throws {Error} with the end of its log when it ends or does not answer
+ * @param choosePort returns a free port; called again if the port was taken in the meantime
+ * @throws {Error} with the end of its log if it ends or does not answer
  */
 export async function startMiniStack(
   program: string,
@@ -40,7 +40,7 @@ export async function startMiniStack(
   const folders = { HOME: 'home', TMPDIR: 'tmp', STATE_DIR: 'state', S3_DATA_DIR: 's3' };
   const places = Object.entries(folders).map(([key, name]) => [key, join(folder, name)] as const);
   for (const [, place] of places) await mkdir(place, { recursive: true });
-  // Functions see the emulator's environment, so it gets one without anything of the machine's.
+  // Functions see the emulator's environment, so it contains nothing of this machine's environment.
   const env = {
     PATH: path,
     ...Object.fromEntries(places),
@@ -69,12 +69,12 @@ export async function startMiniStack(
   }
 }
 
-/** @returns undefined when it answers, else why it does not */
+/** @returns undefined once it answers, otherwise the reason */
 async function endOrHealth(emulator: Background, endpoint: string): Promise<string | undefined> {
   const until = Date.now() + startTimeoutMs;
   while (Date.now() < until) {
     const isAnswered = await isHealthy(endpoint);
-    // Whoever answers while it has ended is somebody else.
+    // If the emulator has ended, the answer came from another program.
     const end = emulator.exit();
     if (end !== undefined) return end;
     if (isAnswered) return undefined;

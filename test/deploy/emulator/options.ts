@@ -1,13 +1,13 @@
 import { freshSeed, partsOf, valuesOf, wholeNumber } from '../../helpers/options.ts';
 
 export const parts = ['journey', 'construct', 'drill', 'restore', 'chaos', 'ports', 'upgrade'] as const;
-/** `upgrade` is a deployment of its own, of another version: `npm run test:upgrade`. */
+/** `upgrade` needs a separate deployment, of another version: `npm run test:upgrade`. */
 const byDefault = 'journey,construct,drill,restore,chaos,ports';
 export type Part = (typeof parts)[number];
 
 export interface Options {
   readonly parts: readonly Part[];
-  /** How many times a function is killed, timed out or given its work twice. */
+  /** How often a function is killed, timed out or given its work twice. */
   readonly faults: number;
   readonly changes: number;
   readonly seed: number;

@@ -7,7 +7,7 @@ export interface ProcessEntry {
   readonly command: string;
 }
 
-/** What runs on this machine; without the dead that nobody has reaped yet, as in a container without an init. */
+/** The processes of this machine, without zombies, as in a container without an init process. */
 export async function processTable(): Promise<ProcessEntry[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,pgid=,stat=,args=']);
   return stdout.split('\n').flatMap((line) => {
@@ -28,7 +28,7 @@ export async function runs(group: number): Promise<boolean> {
   return table?.some((entry) => entry.group === group) ?? true;
 }
 
-/** What is left of a run: members of its process groups, and whoever has its folder in its command line. */
+/** Processes left by a run: members of its process groups, and processes with its folder in their command line. */
 export async function leftOver(groups: readonly number[], folder: string): Promise<string[]> {
   const table = await processTable();
   return table

@@ -6,7 +6,7 @@ import { runs } from './process-table.ts';
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
-  /** The whole environment: nothing of this process's own is added. */
+  /** The complete environment: nothing is inherited from this process. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
 }
@@ -15,12 +15,12 @@ export interface RunOptions {
   readonly timeoutMs: number;
   /** Written to standard input, which is then closed. */
   readonly input?: string;
-  /** Sees each piece of output as it comes. */
+  /** Called with each piece of output as it arrives. */
   readonly onOutput?: (text: string) => void;
 }
 
 export interface Finished {
-  /** Exit code, or `null` when a signal ended it. */
+  /** Exit code, or `null` if a signal ended the process. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -28,19 +28,22 @@ export interface Finished {
 
 export interface Background {
   readonly pid: number;
-  /** Undefined while it runs. */
+  /** How it ended; undefined while it runs. */
   readonly exit: () => string | undefined;
 }
 
 /**
- * What this run has started. Every child leads a process group of its own, so that its children go with it, and
- * Ctrl-C reaches only this process, which then stops them in order.
+ * Starts and tracks the processes of this run. Every child leads its own process group, so that its children end with
+ * it, and so that Ctrl-C reaches only this process, which then stops them in order.
  */
 export class Processes {
   readonly groups: number[] = [];
   #closed = false;
 
-  /** Starts a command that is meant to stay; its output goes to a file. Its stdin stays open as long as we live. */
+  /**
+   * Starts a long-running command, with its output in a file. Its standard input stays open as long as this process
+   * lives.
+   */
   start(command: Command, logFile: string): Background {
     const log = openSync(logFile, 'a');
     const child = this.#spawn(command, ['pipe', log, log]);
@@ -52,7 +55,7 @@ export class Processes {
     child.once('exit', (code, signal) => {
       exit = `it ended with ${signal ?? `exit code ${code}`}`;
     });
-    // Nobody writes to it: the pipe's end is what tells the child's watchdog that we are gone.
+    // Nobody writes to it: the end of this pipe tells the child's watchdog that this process has ended.
     child.stdin?.on('error', () => undefined);
     return { pid: child.pid ?? 0, exit: () => exit };
   }
@@ -60,7 +63,7 @@ export class Processes {
   /**
    * Runs a command to its end.
    *
-   * @throws {Error} when it cannot be started or takes longer than `timeoutMs`; not for its exit code
+   * @throws {Error} if it cannot be started or takes longer than `timeoutMs`; never for its exit code
    */
   run(command: Command, { timeoutMs, input, onOutput }: RunOptions): Promise<Finished> {
     return new Promise((resolve, reject) => {
@@ -90,7 +93,7 @@ export class Processes {
     });
   }
 
-  /** Stops all groups; nothing can be started afterwards. */
+  /** Stops all groups; afterwards nothing can be started. */
   async stopAll(): Promise<void> {
     this.#closed = true;
     await Promise.all(this.groups.map((group) => stopGroup(group)));
@@ -107,7 +110,7 @@ export class Processes {
 
 const shown = ({ file, args }: Command): string => [file.split('/').at(-1), ...args].join(' ');
 
-/** SIGTERM to every process of the group, and SIGKILL to what is left of it after `graceMs`. */
+/** Sends SIGTERM to every process of the group, and SIGKILL to those left after `graceMs`. */
 async function stopGroup(group: number, graceMs = 3000): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     if (!signalGroup(group, signal)) return;
@@ -119,7 +122,7 @@ async function stopGroup(group: number, graceMs = 3000): Promise<void> {
   }
 }
 
-/** @returns false when there is no such group any more */
+/** @returns false if the group no longer exists */
 function signalGroup(group: number, signal: NodeJS.Signals): boolean {
   if (group <= 1) return false;
   try {

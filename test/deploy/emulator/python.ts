@@ -2,30 +2,30 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Finished, Processes } from './processes.ts';
 
-/** A program that pip installs, and exactly which versions. */
+/** A program installed by pip, with exact versions. */
 export interface PythonTool {
   readonly program: string;
   readonly requirements: readonly string[];
 }
 
-/** Pinned: what the emulator does changes from one version to the next. hypercorn is the server it runs on. */
+/** Pinned, because the emulator's behaviour changes between versions. hypercorn is its server. */
 export const ministack: PythonTool = {
   program: 'ministack',
   requirements: ['ministack==1.5.33', 'hypercorn==0.18.0'],
 };
-/** The AWS command line, version 1: version 2 is on no package registry. */
+/** The AWS command line, version 1: version 2 is in no package registry. */
 export const awsCommandLine: PythonTool = { program: 'aws', requirements: ['awscli==1.46.3'] };
 
-/** Installing takes seconds from a warm mirror; a slow line is given its time. */
+/** Installation takes seconds from a fast mirror; this allows for a slow connection. */
 const installTimeoutMs = 300_000;
 
 /**
- * A Python virtual environment with the tool, made when it is missing or was left half-made.
+ * A Python virtual environment with the tool. It is created if it is missing or incomplete.
  *
- * @param folder where it stands; kept between runs
- * @param say told what is being done, for it takes a while
+ * @param folder path of the environment; kept between runs
+ * @param say called with the current activity, because the installation takes a while
  * @returns the path of the tool's program
- * @throws {Error} saying what the machine lacks
+ * @throws {Error} naming what the machine lacks
  */
 export async function pythonEnvironment(
   tool: PythonTool,
@@ -84,7 +84,7 @@ async function isComplete(
   return shown?.code === 0 && shown.stdout.trim() === requirements.join(' ');
 }
 
-/** The caller's environment: pip's mirror and certificates may be set there. */
+/** Inherits the caller's environment, which may configure pip's mirror and certificates. */
 function pythonEnv(): Record<string, string> {
   const inherited = Object.entries(process.env).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && !entry[0].startsWith('PYTHON'),

@@ -3,12 +3,12 @@ export interface Counts {
   readonly failed: number;
 }
 
-/** A step without which nothing after it makes sense has failed. */
+/** A step that all later steps depend on has failed. */
 export class RunEndedError extends Error {
   override readonly name = 'RunEndedError';
 }
 
-/** Runs the steps, prints each with its duration, and counts. */
+/** Runs the steps, prints each with its duration, and counts the results. */
 export class Steps {
   passed = 0;
   failed = 0;
@@ -18,12 +18,12 @@ export class Steps {
     this.#say = say;
   }
 
-  /** From now on nothing is printed: what fails while everything is being stopped is no finding. */
+  /** Stops printing: failures while everything is being stopped are not findings. */
   mute(): void {
     this.#say = () => undefined;
   }
 
-  /** A step whose failure is noted; the run goes on. */
+  /** A step whose failure is recorded; the run continues. */
   check(name: string, body: () => Promise<void>): Promise<void> {
     return this.count(name, async () => {
       await body();
@@ -31,7 +31,7 @@ export class Steps {
     });
   }
 
-  /** The same for a step that is many: counted as it says. */
+  /** The same for a step that consists of many: it returns its own counts. */
   async count(name: string, body: () => Promise<Counts>): Promise<void> {
     const begun = Date.now();
     try {
@@ -44,7 +44,7 @@ export class Steps {
     }
   }
 
-  /** A step that everything after it stands on. @throws {RunEndedError} when it fails */
+  /** A step that all later steps depend on. @throws {RunEndedError} when it fails */
   async need<T>(name: string, body: () => Promise<T>): Promise<T> {
     const begun = Date.now();
     try {
@@ -69,7 +69,7 @@ export class Steps {
   }
 }
 
-/** The message, and where in the deploy test it came from. */
+/** The message, and its location in the deploy test. */
 function told(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const frame = error.stack?.split('\n').find((line) => /^ +at .*test\/deploy/.test(line));

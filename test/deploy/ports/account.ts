@@ -6,10 +6,10 @@ import { type Cloud, connectTo } from '../emulator/cloud.ts';
 const endpoint = process.env.AWS_ENDPOINT_URL;
 if (!endpoint) throw new Error('AWS_ENDPOINT_URL is not set: npm run test:deploy starts the emulator');
 
-/** Digits apart from those of the deployed stack's account; each test file runs in a process of its own. */
+/** Different from the account of the deployed stack; each test file runs in a separate process. */
 let lastAccount = 400_000_000_000 + process.pid * 10_000;
 
-/** An AWS account of its own for each test: no table, queue or secret is shared with another. */
+/** A separate AWS account for each test, so that no table, queue or secret is shared. */
 export function anAwsAccount() {
   lastAccount += 1;
   const cloud = connectTo(endpoint ?? '', String(lastAccount));

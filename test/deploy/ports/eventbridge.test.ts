@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const account of made.splice(0)) await account.cleanUp();
 });
 
-/** A bus with somebody who listens, and the bridge's publisher on it. */
+/** A bus with a subscriber and the bridge's publisher. */
 async function aBus() {
   const account = anAwsAccount();
   made.push(account);
@@ -27,7 +27,7 @@ describe('EventBridge (MiniStack): event publisher', () => {
     const envelope = anEnvelope('123', 7);
     await publish(envelope);
     expect(await subscriber.readUntil((events) => events.length === 1, 5_000)).toBe(true);
-    // The emulator puts its own clock's time on the event; AWS keeps the entry's.
+    // The emulator replaces the event's time by its own clock's; AWS keeps the time of the entry.
     const { time: _, ...rest } = JSON.parse(envelope);
     expect(subscriber.received[0]).toMatchObject(rest);
   });

@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/deploy/ports/*.test.ts'],
-    // The emulator answers in milliseconds, and a page of 1,000 messages takes a hundred of its calls.
+    // The emulator answers in milliseconds, and a page of 1,000 messages takes a hundred calls.
     testTimeout: 30_000,
     restoreMocks: true,
   },

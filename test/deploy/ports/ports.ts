@@ -12,10 +12,10 @@ interface JsonReport {
 }
 
 /**
- * The suites of the ports on the AWS adapters, over the wire to the emulator's DynamoDB, SQS, EventBridge and Secrets
- * Manager (ports-*.test.ts).
+ * Runs the conformance suites of the ports on the AWS adapters, with real requests to the emulator's DynamoDB, SQS,
+ * EventBridge and Secrets Manager (ports-*.test.ts).
  *
- * @throws {Error} with what vitest says when no test could be run
+ * @throws {Error} with vitest's output if no test could be run
  */
 export async function portConformance(
   env: Record<string, string>,
@@ -37,7 +37,7 @@ export async function portConformance(
   if (code !== 0) say(`${stdout}${stderr}`.trim());
   if (!report || report.numPassedTests === 0) throw new Error(`no port was tried: vitest ended with ${code}`);
   const { numPassedTests: passed, numFailedTests, numPendingTests: skipped } = report;
-  // A file that cannot be loaded has no tests to fail.
+  // A file that cannot be loaded has no failed tests.
   const failed = code !== 0 && numFailedTests === 0 ? 1 : numFailedTests;
   say(`${passed} passed, ${failed} failed, ${skipped} skipped (they need a clock of their own)`);
   return { passed, failed };

@@ -9,7 +9,7 @@ changedAdvertsQueueSuite('SQS (MiniStack)', sqsCapabilities, async () => {
   return { queue: sqsQueue(queue, deadLetterQueue, () => messageBodies(endpoint, queue.url)), cleanUp };
 });
 
-/** What the queue holds, in flight included; looking receives nothing. */
+/** The messages of the queue, including those in flight; reading them receives nothing. */
 async function messageBodies(endpoint: string, queueUrl: string): Promise<string[]> {
   const account = queueUrl.split('/').at(-2) ?? '';
   const query = new URLSearchParams({ QueueUrl: queueUrl, account });

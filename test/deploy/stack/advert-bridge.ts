@@ -2,20 +2,23 @@ import { join } from 'node:path';
 import { repository } from '../emulator/cloud.ts';
 import type { Finished, Processes } from '../emulator/processes.ts';
 
-/** The command line, run as a person would: in a process of its own, against the deployed stack. */
+/** The command line, run as a person would: in a separate process, on the deployed stack. */
 export interface AdvertBridge {
   /**
    * @param args of `advert-bridge`
    * @param input for standard input
-   * @param expected exit codes that are fine; default: 0 alone
-   * @throws {Error} with all that it said, for any other exit code
+   * @param expected accepted exit codes; default: only 0
+   * @throws {Error} with its complete output, for any other exit code
    */
   run(args: readonly string[], input?: string, expected?: readonly number[]): Promise<Finished>;
-  /** `status --json`, parsed; done (0) and done with something left for a person (3) are both fine. */
+  /** `status --json`, parsed; accepts the exit codes 0 (done) and 3 (done, but a person has to act). */
   status(): Promise<Status>;
 }
 
-/** What the command line promises, written down again here: a change of the command line's own types must not pass. */
+/**
+ * The output that the command line guarantees, repeated here, so that a change of the command line's own types is
+ * noticed.
+ */
 export interface Status {
   readonly partnerAccounts: readonly {
     readonly name: string;
@@ -35,9 +38,9 @@ export interface Status {
       readonly deadLettered: number;
       readonly inFlight: number;
     };
-    /** Outcomes counted for a delivery beyond its message's first: on AWS they are counted again. */
+    /** Outcomes counted for redeliveries: on AWS they are counted again. */
     readonly redelivered: number;
-    /** Other feeds than that of adverts. */
+    /** The optional feeds. */
     readonly feeds?: readonly { readonly feed: string; readonly books: { readonly events: number } }[];
   }[];
   readonly queue: { readonly waiting: number; readonly deadLetters: number };
@@ -47,7 +50,7 @@ export interface Status {
 
 const timeoutMs = 90_000;
 
-/** @param sources whose command line it is. Default: these */
+/** @param sources sources that contain the command line. Default: this repository */
 export function advertBridgeOn(
   env: Record<string, string>,
   processes: Processes,

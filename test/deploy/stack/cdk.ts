@@ -8,15 +8,15 @@ export type Outputs = Readonly<Record<keyof typeof outputs, string>>;
 
 export interface Cdk {
   bootstrap(): Promise<void>;
-  /** @param settings CDK context of the deploy, all of it */
+  /** @param settings the complete CDK context of the deployment */
   deploy(settings: Readonly<Record<string, string>>): Promise<Outputs>;
-  /** @param settings as of the last deploy: the app is synthesized to find the stack */
+  /** @param settings as for the last deployment: the app is synthesized to find the stack */
   destroy(settings: Readonly<Record<string, string>>): Promise<void>;
-  /** The template last deployed. */
+  /** The last deployed template. */
   template(): Promise<Template>;
   /**
-   * A shell script in the place of `npx`: what a page says after `npx cdk` is carried out here, with these settings instead of
-   * the page's.
+   * A shell script that replaces `npx`: it runs the arguments that a page gives after `npx cdk`, with these settings
+   * instead of the page's.
    */
   asTyped(settings: Readonly<Record<string, string>>): string;
 }
@@ -34,13 +34,13 @@ export interface Template {
   >;
 }
 
-/** The CLI needs seconds; what it needs on a busy machine is anybody's guess. */
+/** The CLI needs seconds; on a busy machine, it may need much longer. */
 const timeoutMs = 240_000;
 
 /**
- * The real CDK command line, against the emulator.
+ * The real CDK command line, used with the emulator.
  *
- * @param sources which stack it deploys. Default: these
+ * @param sources sources of the stack to deploy. Default: this repository
  */
 export function cdkOn(
   env: Record<string, string>,
@@ -59,7 +59,7 @@ export function cdkOn(
   }
 
   return {
-    // Away from cdk.json: beside it, the app would be synthesized for nothing.
+    // Not in the folder of cdk.json, where the app would be synthesized unnecessarily.
     bootstrap: () => cdk(folder, 'bootstrap', `aws://${awsAccount}/${env.AWS_REGION}`),
 
     async deploy(settings) {
@@ -69,7 +69,7 @@ export function cdkOn(
       // Only with the setting `auditSample`.
       const { auditFunctionName: _function, auditScheduleName: _schedule, ...always } = outputs;
       const missing = Object.values(always).filter((name) => !written[name]);
-      // Other sources may know other outputs.
+      // Other versions may have other outputs.
       if (missing.length > 0 && sources === repository)
         throw new Error(`the stack has no output ${missing.join(', ')}`);
       const byKey = Object.entries(outputs).map(([key, name]) => [key, written[name]]);

@@ -6,14 +6,14 @@ import type { AdvertBridge } from './advert-bridge.ts';
 import type { Cdk, Outputs } from './cdk.ts';
 import type { Subscriber } from './subscriber.ts';
 
-/** What the steps work on. */
+/** What the steps operate on. */
 export interface Deployment {
   readonly steps: Steps;
   readonly say: (line: string) => void;
   readonly emulator: MiniStack;
   readonly cloud: Cloud;
   readonly cdk: Cdk;
-  /** CDK context of the deploy. */
+  /** CDK context of the deployment. */
   readonly settings: Readonly<Record<string, string>>;
   readonly outputs: Outputs;
   readonly advertBridge: AdvertBridge;
@@ -21,5 +21,5 @@ export interface Deployment {
   readonly subscriber: Subscriber;
 }
 
-/** How long an event may be on its way: FIFO queue, function, service, bus and rule, on a machine that is busy. */
+/** Maximum time for an event to arrive: FIFO queue, function, service, bus and rule, on a busy machine. */
 export const onItsWayMs = 45_000;

@@ -6,8 +6,8 @@ import type { Cloud } from '../emulator/cloud.ts';
 import type { Template } from './cdk.ts';
 
 /**
- * Sets what the template asks for and MiniStack's CloudFormation drops without a word: reserved concurrency, time to
- * live and point-in-time recovery. They work once set, and stay over later deploys.
+ * Sets properties of the template that MiniStack's CloudFormation silently ignores: reserved concurrency, time to
+ * live and point-in-time recovery. Once set, they work and stay during later deployments.
  *
  * @returns what was set, in words
  */

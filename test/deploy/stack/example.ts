@@ -4,12 +4,12 @@ import { repository } from '../emulator/cloud.ts';
 import type { Processes } from '../emulator/processes.ts';
 import type { Outputs } from './cdk.ts';
 
-/** As for the bridge's own deploy. */
+/** The same as for the bridge's own deployment. */
 const timeoutMs = 240_000;
 
 /**
- * Deploys a folder of examples/ as the other team would: from a folder of its own, where it and the packages that it
- * depends on are installed.
+ * Deploys a folder of examples/ as the other team would: from a separate folder, in which the example and its
+ * dependencies are installed.
  *
  * @returns the outputs of its stacks, by stack
  */
@@ -37,13 +37,13 @@ export async function deployExample(
   return JSON.parse(await readFile(outputsFile, 'utf8'));
 }
 
-/** What `npm install` does, without the downloads. */
+/** Does what `npm install` does, without downloads. */
 async function linkPackages(app: string): Promise<void> {
   const installed = join(repository, 'node_modules');
   const modules = join(app, 'node_modules');
   await mkdir(modules);
   for (const name of await readdir(installed)) await symlink(join(installed, name), join(modules, name));
-  // The kit, made of the repository's sources instead of the build.
+  // The kit, created from the repository's sources instead of the build.
   const kit = join(modules, 'advert-bridge-kit');
   await mkdir(kit);
   await symlink(repository, join(kit, 'source'));

@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-lambda';
 import type { Cloud } from '../emulator/cloud.ts';
 
-/** What a drain says of its polls. */
+/** A drain's answer about its polls. */
 export interface DrainReport {
   readonly polls: readonly {
     readonly partnerAccount: string;
@@ -27,7 +27,7 @@ export async function invoke(cloud: Cloud, functionName: string, event: object =
 }
 
 /**
- * Does what the schedule does, again for as long as another run is at it: the schedule runs here too.
+ * Does what the schedule does, and repeats it while another run is polling, because the real schedule is active too.
  *
  * @throws {Error} unless every feed was read to its end
  */
@@ -43,7 +43,7 @@ export async function drain(cloud: Cloud, functionName: string, timeoutMs = 60_0
   }
 }
 
-/** @returns undefined when the scheduled run has taken the only place there is */
+/** @returns undefined when the scheduled run uses the only concurrent execution */
 async function attempt(cloud: Cloud, functionName: string): Promise<unknown> {
   try {
     return await invoke(cloud, functionName);
@@ -53,7 +53,7 @@ async function attempt(cloud: Cloud, functionName: string): Promise<unknown> {
   }
 }
 
-/** Gives a function other values of some of its variables, as somebody does by hand. */
+/** Changes some variables of a function, as a person would by hand. */
 export async function changeVariables(
   { lambda }: Cloud,
   FunctionName: string,

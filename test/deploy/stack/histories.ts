@@ -3,10 +3,10 @@ import { checked } from '../../../shared/contract/checks.ts';
 import { type AdvertEvent, envelope } from '../../../shared/contract/events.ts';
 import type { Received } from './subscriber.ts';
 
-/** What an advert went through: its statuses, oldest first; null: it was unavailable. */
+/** The statuses of an advert, oldest first; null: it was unavailable. */
 export type Histories = ReadonlyMap<string, readonly (string | null)[]>;
 
-/** The event, checked against the contract's schema. @throws {ShapeError} */
+/** The event, validated against the contract's schema. @throws {ShapeError} */
 export function checkedEvent(received: Received): AdvertEvent {
   const event = checked(envelope, received, 'event at the subscriber');
   assert(event['detail-type'] === 'AdvertStatusChanged' || event['detail-type'] === 'AdvertUnavailable');
@@ -14,10 +14,10 @@ export function checkedEvent(received: Received): AdvertEvent {
 }
 
 /**
- * The histories that a subscriber sees: each delivery once, in the order of sequence.
+ * The histories that a subscriber sees: each event once, in the order of sequence numbers.
  *
- * @throws {AssertionError} for a hole, for two contents under one event ID, for a `previousStatus` that is not the
- *   status before, and for an event that came before its predecessor
+ * @throws {AssertionError} for a gap, for two different contents with one event ID, for a `previousStatus` that is
+ * not the previous status, and for an event that arrived before its predecessor
  */
 export function historiesOf(received: readonly Received[]): Histories {
   const contents = new Map<string, string>();

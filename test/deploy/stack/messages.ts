@@ -1,6 +1,6 @@
 import { DeleteMessageCommand, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 
-/** At most ten messages, taken off the queue. */
+/** Receives and deletes up to ten messages. */
 export async function takeMessages(sqs: SQSClient, QueueUrl: string, waitSeconds: number): Promise<string[]> {
   const { Messages = [] } = await sqs.send(
     new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: waitSeconds }),
@@ -11,7 +11,7 @@ export async function takeMessages(sqs: SQSClient, QueueUrl: string, waitSeconds
   return Messages.map(({ Body = '' }) => Body);
 }
 
-/** At most ten messages, which stay in the queue. */
+/** Reads up to ten messages, which stay in the queue. */
 export async function peekMessages(sqs: SQSClient, QueueUrl: string): Promise<string[]> {
   const { Messages = [] } = await sqs.send(
     new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, VisibilityTimeout: 0 }),

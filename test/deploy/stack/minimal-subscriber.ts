@@ -7,9 +7,9 @@ import { deployExample } from './example.ts';
 
 /** examples/minimal, deployed. */
 export interface MinimalSubscriber {
-  /** How far it has applied each advert, `generation/sequence` by `<partnerAccount>/<advertId>`. */
+  /** The last applied event of each advert, `generation/sequence` by `<partnerAccount>/<advertId>`. */
   positions(): Promise<Record<string, string>>;
-  /** How many messages it has given up. */
+  /** Number of messages in its dead-letter queue. */
   deadLetters(): Promise<number>;
 }
 

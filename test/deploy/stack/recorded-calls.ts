@@ -22,8 +22,8 @@ const types: Readonly<Record<Exclude<Service, 'secretsmanager'>, string>> = {
 const nameOf = (text = ''): string => text.split(/[/:]/).at(-1) ?? '';
 
 /**
- * Puts a recording proxy between each deployed function and the emulator, by the endpoint in the function's environment, and
- * the queues' URLs, for the SDK takes those for endpoints.
+ * Puts a recording proxy between each deployed function and the emulator, through the endpoint in the function's
+ * environment and the queues' URLs, because the SDK uses these URLs as endpoints.
  */
 export async function recordCalls(
   cloud: Cloud,
@@ -48,7 +48,7 @@ export async function recordCalls(
     proxies.set(caller, await startRecordingProxy({ upstream, record }));
   }
 
-  /** Again after each deploy, which sets the environment back. */
+  /** Must be called again after each deployment, which resets the environment. */
   async function attach(): Promise<void> {
     for (const [caller, { url }] of proxies) {
       const FunctionName = outputs[`${caller}FunctionName`];
@@ -65,10 +65,11 @@ export async function recordCalls(
   }
 
   /**
-   * Whether the policies of the stack allow every call, as the template for AWS has them: the emulator's leaves some out.
+   * Whether the stack's policies allow every recorded call. Uses the template for AWS, because the emulator's omits
+   * some policies.
    *
    * @returns the figures, in words
-   * @throws {AssertionError} for a call that is denied, or when a function has made none
+   * @throws {AssertionError} for a denied call, or when a function has made no call
    */
   async function check(): Promise<string> {
     const policies = policiesOf(synthesized({ ...settings, target: 'aws' }).resources);
@@ -98,7 +99,7 @@ export async function recordCalls(
     }
     const report = await compare(policies, [...calls, ...awsMadeCalls(policies)]);
     assert.deepEqual(report.denied, []);
-    // That no grant is without a call is for test/infra/iam, which knows more ways than one journey goes.
+    // test/infra/iam checks that every grant is used, because it covers more cases than one journey.
     return [summary(report), ...report.unused.map((grant) => `not used here: ${grant}`)].join('\n');
   }
 

@@ -15,21 +15,21 @@ import type { Received } from './subscriber.ts';
 
 /** examples/search-index, deployed. */
 export interface SearchIndex {
-  /** What its table says of each advert, by `<partnerAccount>/<advertId>`; null: unavailable. */
+  /** The status of each advert in its table, by `<partnerAccount>/<advertId>`; null: unavailable. */
   statuses(): Promise<Record<string, string | null>>;
-  /** Hands these events to its queue again, as a bus that delivers at least once may. */
+  /** Sends these events to its queue again, as a bus with at-least-once delivery may do. */
   sendAgain(events: readonly Received[]): Promise<void>;
-  /** All that it has kept is lost. */
+  /** Deletes everything that it has stored. */
   empty(): Promise<void>;
-  /** Replays the bus's whole archive. @returns the state in which the replay ended */
+  /** Replays the complete archive of the bus. @returns the state in which the replay ended */
   replay(name: string): Promise<string>;
-  /** @returns whether its queue was empty, and nothing in hand, before the time was over */
+  /** @returns whether its queue became empty, with no message in flight, within the time */
   idle(timeoutMs: number): Promise<boolean>;
-  /** Puts a body into its queue as it is. */
+  /** Puts a body into its queue unchanged. */
   sendBody(body: string): Promise<void>;
-  /** How many messages it has given up. */
+  /** Number of messages in its dead-letter queue. */
   deadLetters(): Promise<number>;
-  /** Takes the next of them out: its body, and why it was given up. */
+  /** Removes the next dead letter. @returns its body, and why it was dead-lettered */
   takeDeadLetter(): Promise<{ readonly body: string; readonly errorCode: string | undefined } | undefined>;
 }
 
@@ -41,7 +41,9 @@ interface SearchIndexOutputs {
 
 const archive = 'everything';
 
-/** Deploys examples/search-index, with an archive of the bus, which CloudFormation of the emulator does not know. */
+/**
+ * Deploys examples/search-index, with an archive of the bus, which the emulator's CloudFormation does not support.
+ */
 export async function deploySearchIndex(
   cloud: Cloud,
   bridge: Outputs,

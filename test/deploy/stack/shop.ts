@@ -6,8 +6,8 @@ import type { Processes } from '../emulator/processes.ts';
 const timeoutMs = 240_000;
 
 /**
- * Two bridges in one stack of another team, the second one with a KMS key and in a network of that team's. Their services'
- * addresses are known when the test runs.
+ * A stack of another team with two bridges, the second one with the team's own KMS key and network. The addresses of
+ * their services are known only when the test runs.
  */
 const app = `import { AdvertBridge } from 'advert-bridge/cdk';
 import { App, CfnOutput, Stack } from 'aws-cdk-lib';
@@ -32,7 +32,7 @@ new AdvertBridge(stack, 'Second', { ...fast, ...own, partnerBaseUrl: second, nam
 `;
 
 /**
- * Deploys a CDK app of ten lines from a folder with the packed package, and without the repository.
+ * Deploys a CDK app of ten lines from a folder that contains only the packed package, not the repository.
  *
  * @param services addresses of the partner services of its two bridges
  * @returns the outputs of its stack
@@ -55,7 +55,7 @@ export async function deployShop(
   const tarball = (await readdir(shop)).find((name) => name.endsWith('.tgz')) ?? '';
   await run(shop, {}, 'tar', '-xzf', tarball);
   await rename(join(shop, 'package'), join(modules, 'advert-bridge'));
-  // What `npm install` would bring; esbuild and the bridge's sources are not among it.
+  // What `npm install` would install; esbuild and the bridge's sources are not part of it.
   for (const name of ['aws-cdk-lib', 'constructs', 'valibot']) {
     await symlink(join(repository, 'node_modules', name), join(modules, name));
   }

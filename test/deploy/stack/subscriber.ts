@@ -8,21 +8,21 @@ import { detailTypes, eventSource } from '../../../shared/contract/names.ts';
 import { awsAccount, type Cloud } from '../emulator/cloud.ts';
 import { takeMessages } from './messages.ts';
 
-/** An event as EventBridge hands it to a target. */
+/** An event as EventBridge delivers it to a target. */
 export type Received = Readonly<Record<string, unknown>>;
 
 export interface Subscriber {
-  /** All that has come, oldest first. */
+  /** All received events, oldest first. */
   readonly received: readonly Received[];
-  /** Reads the queue until `enough` says so of all that has come. @returns whether it did in time */
+  /** Reads the queue until `enough` returns true for all received events. @returns whether it did in time */
   readUntil(enough: (received: readonly Received[]) => boolean, timeoutMs: number): Promise<boolean>;
 }
 
 const ofAdverts = { team: 'another-teams', types: [detailTypes.statusChanged, detailTypes.unavailable] };
 
 /**
- * The part of another team: a queue of theirs, and a rule on the bus that fills it. Nothing of the bridge's is
- * changed for it.
+ * The part of another team: its own queue, and a rule on the bus that fills it. Nothing of the bridge is changed for
+ * this.
  */
 export async function subscribe(
   cloud: Cloud,

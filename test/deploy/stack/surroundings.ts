@@ -12,17 +12,17 @@ export interface Surroundings {
   readonly steps: Steps;
   readonly say: (line: string) => void;
   readonly processes: Processes;
-  /** For everything that is written; gone afterwards. */
+  /** For all files of the test; deleted afterwards. */
   readonly folder: string;
-  /** What is to be stopped at the end, beside the processes, the latest first. */
+  /** What to stop at the end, in addition to the processes, latest first. */
   readonly closing: (() => Promise<void> | void)[];
-  /** Told where to look when something fails. */
+  /** Called with the started emulator, which shows where to look when something fails. */
   readonly onEmulator: (emulator: MiniStack) => void;
-  /** Prints the ends of the logs, once, if anything has failed. */
+  /** Prints the last lines of the logs, once, if anything has failed. */
   readonly showLogs: () => Promise<void>;
 }
 
-/** The emulator, the partner service, and the settings of a stack between them. */
+/** Starts the emulator and the partner service, and returns the settings of a stack between them. */
 export async function startWorld(
   { steps, say, processes, folder, closing, onEmulator }: Surroundings,
   users?: SandboxOptions['users'],
@@ -39,7 +39,7 @@ export async function startWorld(
   const env = awsEnvironment(emulator.endpoint, folder);
 
   const sandbox = await steps.need('the sandbox partner service starts', () =>
-    // Changes are in the feed at once: waiting for them to become visible is for the simulation.
+    // Changes are in the feed immediately; the simulation covers the visibility delay.
     startSandbox({ visibilityDelayMs: 0, ...(users && { users }) }),
   );
   closing.push(() => sandbox.close());

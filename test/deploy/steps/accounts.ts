@@ -10,7 +10,7 @@ import { type Deployment, onItsWayMs } from '../stack/deployment.ts';
 import { drain, invoke } from '../stack/functions.ts';
 import { deliver } from './delivery.ts';
 
-/** The application and a partner account, by the command line and nothing else. */
+/** Sets up the application and a partner account, using only the command line. */
 export async function connectSteps({ steps, advertBridge, sandbox }: Deployment): Promise<void> {
   const { application, users } = sandbox;
 
@@ -37,14 +37,14 @@ export async function tokenSteps(deployment: Deployment): Promise<void> {
 
   await steps.check('a token that has run out is refreshed on demand, and events go on', async () => {
     const before = grants().length;
-    // Of the user alone: doctor has asked for tokens of the application.
+    // Only the user's token: doctor has requested tokens for the application.
     assert.equal(control.expireAccessTokens(sandbox.users[0]?.name), 1);
     control.setStatus(advert, 'unpaid');
     await deliver(deployment, 1);
     assert.ok(grants().length > before, 'the token endpoint was asked');
   });
 
-  /** Gives the bridge a token of two seconds, lets them pass, and does what the schedule does. */
+  /** Gives the bridge a token that lives for two seconds, lets it expire, and does what the schedule does. */
   async function sweepAfterExpiry(): Promise<unknown> {
     control.change({ accessTokenLifetimeSeconds: 2 });
     control.expireAccessTokens();

@@ -8,7 +8,7 @@ import { deliver } from './delivery.ts';
 
 const timeoutMs = 90_000;
 
-/** The authorization-code flow on the stack, with a user who allows and a `fetch` that goes where a browser would. */
+/** The authorization-code flow on the stack, with a user who consents and a `fetch` that acts as the browser. */
 export async function authorizeSteps(
   deployment: Deployment,
   { env, processes }: { readonly env: Record<string, string>; readonly processes: Processes },
@@ -18,7 +18,7 @@ export async function authorizeSteps(
   const advert = control.truth()[1]?.id ?? '';
 
   const codes: string[] = [];
-  /** What a browser does, with a look at the code on the way. */
+  /** Does what a browser does, and records the code on the way. */
   async function visit(url: string): Promise<Response> {
     const { headers } = await fetch(url, { redirect: 'manual' });
     const location = headers.get('location') ?? '';
@@ -27,7 +27,7 @@ export async function authorizeSteps(
     return fetch(location);
   }
 
-  /** @returns what the command said and the page at the end of all redirects */
+  /** @returns the command's output, and the page at the end of all redirects */
   async function authorize(name: string) {
     const pages: Promise<Response>[] = [];
     let said = '';

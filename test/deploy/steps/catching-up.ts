@@ -16,7 +16,7 @@ interface Details {
 const detailOf = (event: Received): Details => event.detail as Details;
 const idOf = (event: Received): string => detailOf(event).metadata.eventId;
 
-/** A queue of a team that comes later. */
+/** The queue of a team that subscribes later. */
 async function newQueue({ sqs }: Cloud, name: string) {
   const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: name }));
   const { Attributes } = await sqs.send(
@@ -36,7 +36,7 @@ async function newQueue({ sqs }: Cloud, name: string) {
   };
 }
 
-/** What a subscriber holds that applies an event only when its (generation, sequence) is greater. */
+/** The statuses at a subscriber that applies an event only when its (generation, sequence) is greater. */
 function tableOf(events: readonly Received[]): Record<string, string | null> {
   const latest = new Map<string, Details>();
   for (const event of events) {
@@ -50,7 +50,7 @@ function tableOf(events: readonly Received[]): Record<string, string | null> {
   return Object.fromEntries([...latest].map(([id, { data }]) => [id, data.status]));
 }
 
-/** The archive, which MiniStack's CloudFormation does not know: as the stack makes it on AWS. */
+/** Creates the archive as the stack does on AWS, because MiniStack's CloudFormation does not support it. */
 export async function makeArchive({ steps, cloud, outputs }: Deployment): Promise<void> {
   await steps.check('the archive of the bus is made', async () => {
     await cloud.eventBridge.send(
@@ -64,7 +64,7 @@ export async function makeArchive({ steps, cloud, outputs }: Deployment): Promis
   });
 }
 
-/** A new subscriber comes from nothing to live, and one that lost events gets them again. */
+/** A new subscriber gets the snapshot and then live events, and a subscriber that lost events gets them again. */
 export async function catchingUpSteps(deployment: Deployment): Promise<void> {
   const { steps, advertBridge, sandbox, cloud, outputs, subscriber, say } = deployment;
   const { control } = sandbox;
@@ -122,13 +122,13 @@ export async function catchingUpSteps(deployment: Deployment): Promise<void> {
       await deliver(deployment, 1);
       await queue.read(2 + control.truth().length);
       assert.deepEqual(tableOf(queue.received), truth());
-      // The one that came live stands in the snapshot, too: as the same event.
+      // The event that came live is also in the snapshot, as the same event.
       const known = new Map(subscriber.received.map((event) => [idOf(event), JSON.stringify(event.detail)]));
       for (const event of queue.received) assert.equal(JSON.stringify(event.detail), known.get(idOf(event)));
     },
   );
 
-  // MiniStack 1.5.33 does not read FilterArns: that nobody else gets a replay shows in the unit test's request alone.
+  // MiniStack 1.5.33 ignores FilterArns: only the unit test's request shows that nobody else gets a replay.
   await steps.check("advert-bridge replay brings archived events back to a rule's queue", async () => {
     const before = queue.received.length;
     const others = subscriber.received.length;
@@ -147,7 +147,7 @@ export async function catchingUpSteps(deployment: Deployment): Promise<void> {
   await steps.check(
     'advert-bridge resync reads the feed again, and what is unchanged has no event',
     async () => {
-      // After the ID that is none: it would be dead-lettered again.
+      // After the malformed ID, which would otherwise be dead-lettered again.
       const since = new Date(begun).toISOString();
       const { stdout } = await advertBridge.run(['resync', 'main', '--since', since, '--json']);
       say(stdout.trim());

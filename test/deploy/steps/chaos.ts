@@ -11,7 +11,7 @@ import { peekMessages } from '../stack/messages.ts';
 
 const maxShown = 5;
 
-/** Whatever happens to the functions, nothing is lost and every history is right. */
+/** Whatever happens to the functions, nothing is lost and every history is correct. */
 export async function chaosSteps(deployment: Deployment, options: Options): Promise<void> {
   const { steps, say, cloud, outputs, advertBridge } = deployment;
   const { faults, changes, seed } = options;

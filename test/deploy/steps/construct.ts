@@ -17,9 +17,9 @@ interface Around {
 }
 
 /**
- * Two bridges in a stack of another team, beside our own: each with its own service, and a partner account of the same name. The
- * second one has a key, and is in a network. The emulator keeps the key of queues and secrets alone, and nothing of a network: that
- * the functions go on in one is not shown here.
+ * Deploys two bridges in a stack of another team, next to this one: each with its own service, and with partner
+ * accounts of the same name. The second bridge has a KMS key and is in a network. The emulator supports the key only
+ * for queues and secrets, and ignores the network: this test does not show that the functions work in a network.
  */
 export async function constructSteps(deployment: Deployment, around: Around): Promise<void> {
   const { steps, cloud, advertBridge } = deployment;

@@ -6,11 +6,11 @@ import { drain } from '../stack/functions.ts';
 import { historiesOf } from '../stack/histories.ts';
 import { peekMessages } from '../stack/messages.ts';
 
-/** Time enough for an event that should not exist to show itself. */
+/** Long enough for an unexpected event to arrive. */
 export const silenceMs = 1500;
 
 /**
- * Drains until the subscriber has seen `expected` more events than before.
+ * Drains until the subscriber has received `expected` more events than before.
  *
  * @throws {AssertionError} for more or fewer
  */
@@ -48,7 +48,7 @@ export async function deliverySteps(deployment: Deployment): Promise<void> {
     control.setStatus(first, 'limited');
     control.setStatus(second, 'outdated');
     control.remove(third);
-    // Named in the feed, but nothing about it has changed: no event.
+    // Listed in the feed, but unchanged, so there is no event.
     control.setStatus(fourth, 'active');
     await deliver(deployment, 3);
     expectHistories({

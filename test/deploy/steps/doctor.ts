@@ -14,10 +14,10 @@ interface Check {
   readonly mend: string | null;
 }
 
-/** This deployment really has none: it was made without `alarmEmail`. */
+/** A real finding: this deployment was made without `alarmEmail`. */
 const expected = ['alarm-subscribers warning'];
 
-/** `doctor` on the deployment as it is, and with some things put wrong. */
+/** Runs `doctor` on the correct deployment, and on one with deliberate faults. */
 export async function doctorSteps({
   steps,
   say,
@@ -44,7 +44,7 @@ export async function doctorSteps({
     return (JSON.parse(stdout) as { checks: Check[] }).checks;
   }
 
-  /** What it finds beside what this deployment lacks anyway. */
+  /** Its findings, without those that this deployment always has. */
   async function found(): Promise<Check[]> {
     return (await examined()).filter(
       ({ name, result }) => !['ok', 'skipped'].includes(result) && !expected.includes(`${name} ${result}`),
@@ -61,7 +61,7 @@ export async function doctorSteps({
   }
 
   await steps.check('doctor finds nothing wrong with a fresh deployment', async () => {
-    // As the stack makes it: the journey has shortened it.
+    // The stack's own value, which the journey has shortened.
     await setVisibility('600');
     const checks = await examined();
     for (const { name, result, says } of checks) if (result !== 'ok') say(`${result} ${name}: ${says}`);

@@ -8,7 +8,7 @@ import { historiesOf } from '../stack/histories.ts';
 import { subscribe } from '../stack/subscriber.ts';
 import { deliver } from './delivery.ts';
 
-/** A second feed is switched on for an account that has been connected for long, and off again. */
+/** Enables a second feed for an account that was connected long before, and disables it again. */
 export async function feedSteps(deployment: Deployment): Promise<void> {
   const { steps, cloud, cdk, settings, outputs, sandbox, subscriber, advertBridge } = deployment;
   const { control } = sandbox;

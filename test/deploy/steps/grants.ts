@@ -7,12 +7,12 @@ import { historiesOf } from '../stack/histories.ts';
 import { subscribe } from '../stack/subscriber.ts';
 import { deliver } from './delivery.ts';
 
-/** So long a warm function believes in a stop that it met. */
+/** How long a warm function uses a stop that it has read. */
 const believedMs = 5_000;
 
 const types = [detailTypes.authorizationRequired, detailTypes.authorizationRestored];
 
-/** What the bridge was granted is taken back and given again; its own secret is changed. */
+/** Revokes and renews the bridge's authorization, and changes its own secret. */
 export async function grantSteps(deployment: Deployment): Promise<void> {
   const { steps, advertBridge, sandbox, subscriber, cloud, outputs, say } = deployment;
   const { control, application } = sandbox;

@@ -16,7 +16,7 @@ interface Around {
 }
 
 const tailPrefix = 'advert-bridge-tail-';
-/** A tail starts, or ends, with a dozen calls of the emulator. */
+/** A tail needs a dozen calls of the emulator to start or end. */
 const patienceMs = 60_000;
 
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
@@ -24,7 +24,7 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
   assert.fail(`in ${patienceMs / 1000} s: ${what}`);
 }
 
-/** Why an event came or did not, by the log that the functions really wrote. */
+/** Explains why an event came or did not come, using the functions' real logs. */
 export async function historySteps({ steps, advertBridge, sandbox, say }: Deployment): Promise<void> {
   const [first = ''] = sandbox.control.truth().map(({ id }) => id);
   const ask = async (...more: string[]) =>
@@ -48,11 +48,11 @@ export async function historySteps({ steps, advertBridge, sandbox, say }: Deploy
   });
 }
 
-/** Events as they are published, and nothing left of who watched. */
+/** Shows events as they are published, and leaves nothing behind. */
 export async function tailSteps(deployment: Deployment, { env, processes, folder }: Around): Promise<void> {
   const { steps, sandbox, cloud, outputs } = deployment;
   const { control } = sandbox;
-  // One whose whole history no later step expects.
+  // An advert whose complete history no later step expects.
   const id = control.truth()[3]?.id ?? '';
   let tails = 0;
 
@@ -95,7 +95,7 @@ export async function tailSteps(deployment: Deployment, { env, processes, folder
     await end(await startTail(), 'SIGKILL');
     const [left = ''] = await queues();
     assert.equal((await rules()).length, 1);
-    // As if ten minutes had gone by.
+    // As if ten minutes had passed.
     const Tags = { 'advert-bridge:tail-alive-at': '2020-01-01T00:00:00.000Z' };
     await cloud.sqs.send(new TagQueueCommand({ QueueUrl: left, Tags }));
     assert.equal(await end(await startTail(), 'SIGINT'), 'it ended with exit code 0');

@@ -11,10 +11,10 @@ interface Letter {
   readonly reason: string;
 }
 
-/** Five tries with backoff between them, each of them through queue and function. */
+/** Five tries with backoff in between, each through queue and function. */
 const givenUpMs = 150_000;
 
-/** What the bridge gave up: seen, put back and thrown away by the command line. */
+/** Shows, redrives and deletes dead letters with the command line. */
 export async function letterSteps(deployment: Deployment): Promise<void> {
   const { steps, advertBridge, sandbox, subscriber, say } = deployment;
   const { control } = sandbox;

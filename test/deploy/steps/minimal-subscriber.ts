@@ -5,7 +5,7 @@ import { checkedEvent } from '../stack/histories.ts';
 import type { MinimalSubscriber } from '../stack/minimal-subscriber.ts';
 import { deliver } from './delivery.ts';
 
-/** The whole subscriber that one construct makes, with its table of positions, applies what is published. */
+/** The complete subscriber that one construct creates, with its table of positions, applies the published events. */
 export async function minimalSubscriberSteps(
   deployment: Deployment,
   minimal: MinimalSubscriber,

@@ -8,7 +8,7 @@ import type { Deployment } from '../stack/deployment.ts';
 
 const pairs = 1000;
 
-/** Somebody else's reading of what a pattern means. */
+/** Compares the patterns with the emulator's independent interpretation. */
 export async function patternSteps({ steps, cloud, say }: Deployment): Promise<void> {
   await steps.check(
     'the patterns of AdvertSubscription match what they should, by the emulator',

@@ -6,12 +6,15 @@ import { checkedEvent, historiesOf } from '../stack/histories.ts';
 import type { SearchIndex } from '../stack/search-index.ts';
 import { deliver } from './delivery.ts';
 
-/** Another team's table, filled by the construct and a Lambda function of its own, says what the partner service says. */
+/**
+ * Another team's table, filled by the construct and the team's own Lambda function, has the partner service's
+ * statuses.
+ */
 export async function searchIndexSteps(deployment: Deployment, searchIndex: SearchIndex): Promise<void> {
   const { steps, sandbox, subscriber, say } = deployment;
   const { control } = sandbox;
 
-  /** Waits until the table holds, for each advert that ever had an event, its status at the partner service. */
+  /** Waits until the table has the current status of each advert that ever had an event. */
   async function expectRight(): Promise<void> {
     const seen = historiesOf(subscriber.received);
     const truth = control.truth().filter(({ id }) => seen.has(id));
@@ -52,7 +55,7 @@ export async function searchIndexSteps(deployment: Deployment, searchIndex: Sear
         if (name === 'empty') await searchIndex.empty();
         const before = subscriber.received.length;
         assert.equal(await searchIndex.replay(name), 'COMPLETED');
-        // The emulator replays for every rule; on AWS FilterArns keeps it to one.
+        // The emulator replays for every rule; on AWS, FilterArns limits it to one.
         assert.ok(await subscriber.readUntil(({ length }) => length >= before + events.size, onItsWayMs));
         assert.ok(await searchIndex.idle(onItsWayMs), 'the events were handled');
         await expectRight();

@@ -4,7 +4,7 @@ import { secretNames } from '../../../shared/contract/names.ts';
 import { functionLogs } from '../emulator/logs.ts';
 import type { Deployment } from '../stack/deployment.ts';
 
-/** No credential is leaked. */
+/** Checks that no credential is leaked. */
 export async function secrecySteps({ steps, cloud, sandbox, subscriber, say }: Deployment): Promise<void> {
   await steps.check('no token and no secret is in a log line or an event', async () => {
     const secrets = [sandbox.application.clientSecret, sandbox.users[0]?.refreshToken];

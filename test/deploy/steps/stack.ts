@@ -10,8 +10,7 @@ import type { Deployment } from '../stack/deployment.ts';
 import { historiesOf } from '../stack/histories.ts';
 import { deliver } from './delivery.ts';
 
-/** The cursor of the only feed of the only partner account. */
-/** Undefined where nothing has been polled yet. */
+/** The cursor of the only feed of the only partner account; undefined when nothing has been polled yet. */
 async function storedCursor({ cloud, outputs }: Deployment): Promise<string | undefined> {
   const { Item } = await cloud.dynamo.send(
     new GetItemCommand({
@@ -49,7 +48,7 @@ export async function updateSteps(deployment: Deployment): Promise<void> {
   });
 }
 
-/** The same by the CDK command itself, which has to leave the stack's parameters as they are. */
+/** The same with the CDK command itself, which must leave the stack's parameters unchanged. */
 export async function refusedDeploySteps({
   steps,
   cdk,
@@ -89,7 +88,7 @@ export async function destroySteps(deployment: Deployment): Promise<void> {
     );
     if (cursor !== undefined) assert.equal(await storedCursor(deployment), cursor);
     const after = await items();
-    // The schedules may have added some meanwhile.
+    // The schedules may have added items in the meantime.
     for (const [index, count] of before.entries())
       assert.ok((after[index] ?? 0) >= count, `${tables[index]} has its items`);
     for (const SecretId of [secretNames.application, `${secretNames.partnerAccountPrefix}main`]) {

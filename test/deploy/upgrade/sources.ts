@@ -5,8 +5,8 @@ import { repository, searchPath } from '../emulator/cloud.ts';
 import type { Processes } from '../emulator/processes.ts';
 
 /**
- * The sources of a release, with the packages of these: its commit is on main, so a clone without tags has it, but not a
- * shallow one.
+ * The sources of a release, with this repository's packages. The commit is on main, so a clone without tags contains
+ * it, but a shallow clone does not.
  *
  * @returns the folder
  */

@@ -6,7 +6,7 @@ const changeEveryMs = 100;
 const turnEvery = 20;
 const pollEveryMs = 1_000;
 
-/** Adverts change, tokens run out and feeds are polled from now on, whatever is deployed meanwhile. */
+/** From now on, adverts change, tokens expire and feeds are polled, whatever is deployed in the meantime. */
 export function startTraffic(scene: Traffic) {
   const { weather } = scene;
   let ended = false;
@@ -23,7 +23,7 @@ export function startTraffic(scene: Traffic) {
   async function poll(): Promise<void> {
     while (!ended) {
       const answer = await ask(scene, 'drain');
-      // A function that is just being replaced fails: the next run is a minute away on AWS, a second here.
+      // A function that is being replaced fails; the next run follows after a minute on AWS, and after a second here.
       if ('error' in answer) figures.failures += 1;
       else if (pollsOf(answer).length > 0) figures.drains += 1;
       await sleep(pollEveryMs);
@@ -33,7 +33,7 @@ export function startTraffic(scene: Traffic) {
   const going = Promise.all([change(), poll()]);
   return {
     figures: () => ({ ...figures, changes: weather.made() }),
-    /** Resolves when feeds have been polled since now. */
+    /** Resolves when feeds have been polled after this call. */
     async drained(withinMs = 30_000): Promise<void> {
       const { drains } = figures;
       for (const until = Date.now() + withinMs; figures.drains < drains + 2; await sleep(50)) {

@@ -17,14 +17,17 @@ import { sourcesOf } from './sources.ts';
 import { startTraffic } from './traffic.ts';
 
 const names = ['anna', 'bert', 'cleo'] as const;
-/** Made at once before each deployment, so that it meets messages in flight: 200 fetches take 4 s at the least. */
+/**
+ * Changes made immediately before each deployment, so that it finds messages in flight: 200 fetches take at least 4
+ * s.
+ */
 const burst = 200;
 
 /**
- * The last release is deployed, is upgraded to these sources while adverts change, and is gone back to; then every history is
- * right.
+ * Deploys the last release, upgrades it to these sources while adverts change, and downgrades it again; then checks
+ * that every history is correct.
  *
- * @throws {RunEndedError} when a step that the rest stands on fails
+ * @throws {RunEndedError} when a step that all later steps depend on fails
  */
 export async function upgrade(surroundings: Surroundings): Promise<void> {
   const { options, steps, say, processes, folder } = surroundings;
@@ -79,7 +82,10 @@ export async function upgrade(surroundings: Surroundings): Promise<void> {
     return (await cloud.lambda.send(new GetFunctionConfigurationCommand({ FunctionName }))).CodeSha256;
   };
 
-  /** Over a bridge at work: its tokens have just run out, its queue is full, and messages of one account are parked. */
+  /**
+   * Deploys over a busy bridge: its tokens have just expired, its queue is full, and messages of one account are
+   * parked.
+   */
   async function deployOver(from: Version, to: Version, paused: string): Promise<void> {
     await from.advertBridge.run(['pause', paused, '--reason', 'upgrade'], undefined, [0, 3]);
     sandbox.control.expireAccessTokens();
@@ -128,7 +134,7 @@ export async function upgrade(surroundings: Surroundings): Promise<void> {
   });
 }
 
-/** The outputs that name what subscribers and scripts hold on to. */
+/** The outputs with names that subscribers and scripts use. */
 const placesIn = ({
   eventBusArn,
   queueUrl,
