@@ -1,7 +1,7 @@
 /**
- * What durability costs at least: the bare program, which also keeps each listed ID in SQLite until its advert is settled,
- * looks up the advert's row, records its event, and prints the event after the commit. The writes of 10 ms share a commit.
- * It has no validation, retries, rate limit or books, and cannot resume after a crash.
+ * The minimum cost of durability: the bare program, extended by SQLite. It stores each listed ID until its advert is
+ * settled, looks up the advert's row, records its event, and prints the event after the commit. All writes within 10
+ * ms share a commit. It has no validation, retries, rate limit or books, and cannot resume after a crash.
  *
  * Usage: bare-durable.ts URL CONCURRENCY SINCE FILE
  */

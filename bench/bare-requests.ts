@@ -1,12 +1,12 @@
 import { Pool } from 'undici';
 
 export interface BareWork {
-  /** Called with each page before its adverts are fetched; the next page is read at the same time. */
+  /** Called with each page before its adverts are fetched; the next page is read concurrently. */
   readonly listed?: (ids: readonly string[]) => Promise<void>;
   readonly fetched: (id: string, status: string) => void;
 }
 
-/** The same HTTP requests as the bridge, over an undici pool: no retries, no rate limit. */
+/** Sends the same HTTP requests as the bridge, through an undici pool, without retries and rate limit. */
 export async function makeBareRequests(
   [url = '', concurrency = '50', since = '']: readonly string[],
   { listed, fetched }: BareWork,

@@ -1,6 +1,6 @@
 /**
- * The program that the bridge is compared with: the same requests, without state or events. Prints how many adverts it
- * fetched.
+ * The program that the bridge is compared with: it sends the same requests, without state and events, and prints how
+ * many adverts it fetched.
  *
  * Usage: bare.ts URL CONCURRENCY SINCE
  */

@@ -11,15 +11,15 @@ const maxKb = 450;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const stages = ['drain', 'fan-out', 'refresh-token'] as const;
 export type Stage = (typeof stages)[number];
-/** Parts below this, in bytes, are shown as one row. */
+/** Parts smaller than this, in bytes, are combined into one row. */
 const minShown = 4_000;
 
 /**
- * Calls `work` with the bundles that `cdk synth` makes, by stage, and deletes them afterwards.
+ * Calls `work` with the bundles that `cdk synth` creates, by stage, and deletes them afterwards.
  *
- * @param work is also given the environment that the template gives the functions, all of them in one; what is known only
- *   when it is deployed (a name, an address) is an address here
- * @returns what `work` returns
+ * @param work also receives the environment that the template gives the functions, merged into one; a value known
+ * only after deployment (a name, an address) is replaced by an address
+ * @returns the result of `work`
  */
 export async function withBundles<T>(
   work: (files: Readonly<Record<Stage, string>>, environment: Readonly<Record<string, string>>) => T,
@@ -30,7 +30,7 @@ export async function withBundles<T>(
     const settings = ['-c', 'partnerBaseUrl=https://partner.example'];
     execFileSync(process.execPath, [cdk, 'synth', '--quiet', '--output', out, ...settings], {
       cwd: root,
-      stdio: ['ignore', 'ignore', 'pipe'], // What it says comes with the error, where there is one.
+      stdio: ['ignore', 'ignore', 'pipe'], // Its output is part of the error, if there is one.
       env: { ...process.env, CDK_DISABLE_CLI_TELEMETRY: 'true' },
     });
     const files = globSync(`${out}/asset.*/index.mjs`);
@@ -70,7 +70,7 @@ function environmentIn(folder: string): Record<string, string> {
   );
 }
 
-/** Bytes in a bundle by package, as scripts/bundle-handlers.ts makes it. */
+/** Bytes of each package in a bundle of scripts/bundle-handlers.ts. */
 async function contents(stage: Stage): Promise<Map<string, number>> {
   const { metafile } = await bundleHandler(stage);
   return partsOf(metafile);

@@ -10,7 +10,7 @@ import { type Bench, median } from './report/report.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const maxRatio = 1.3;
 
-/** The handler to compare with: one SDK client, bundled and minified, without further measures. */
+/** The handler to compare with: one SDK client, bundled and minified, without further optimizations. */
 const bareHandler = `
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 const client = new DynamoDBClient({});
@@ -18,7 +18,7 @@ export const handler = async ({ id }) =>
   (await client.send(new GetItemCommand({ TableName: 'table', Key: { pk: { S: id } } }))).Item;
 `;
 
-/** Loads a module and says how many milliseconds of time and of CPU that took. */
+/** Loads a module, and prints the time and the CPU time that this took, in ms. */
 const loader = `
 const begun = performance.now();
 const cpu = process.cpuUsage();
@@ -28,7 +28,7 @@ process.stdout.write(JSON.stringify({ ms: performance.now() - begun, cpuMs: (use
 process.exit(0);
 `;
 
-/** What Lambda sets, and the template does not. */
+/** Variables that Lambda sets and the template does not contain. */
 const lambdaEnvironment = {
   AWS_REGION: 'us-east-1',
   AWS_ACCESS_KEY_ID: '000000000000',
@@ -59,7 +59,7 @@ export const coldStart: Bench = {
         const milliseconds: Record<string, number[]> = {};
         for (let round = 1; round <= rounds; round += 1) {
           const taken: Record<string, number[]> = {};
-          // In turn, so that other load on the machine affects all of them.
+          // Interleaved, so that other load on the machine affects all of them.
           for (let load = 0; load < loads; load += 1) {
             for (const [name, file] of Object.entries(files)) {
               const args = [path.join(scratch, 'load.mjs'), file];

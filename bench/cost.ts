@@ -7,14 +7,14 @@ import { minutesAMonth, type StackFacts, stackFacts } from './cost/stack.ts';
 import { type Bench, median, type Table } from './report/report.ts';
 
 const targets = { millionChanges: 2.2, idleMonth: 1.5, furtherAccount: 0.5, dashboard: 3 };
-/** A rate at which nothing waits for the rate budget; the bench `queue` shows what waiting costs. */
+/** A rate at which no request waits for the rate budget; the bench `queue` shows the cost of waiting. */
 const setting: Setting = { partnerAccounts: 1, changes: 1_000, latencyMs: 50, maxRequestsPerSecond: 1_000 };
 const manyAccounts = 11;
-/** The drain reads each token again every hour; so does the fan-out while there are changes. */
+/** The drain reads each token secret again every hour; while there are changes, so does the fan-out. */
 const looksAtTokensAMonth = minutesAMonth / 60;
 /**
- * Not measured: Lambda asks an idle queue by long polls of 20 s. Five at a time are documented for standard queues,
- * nothing is for FIFO queues.
+ * Not measured: Lambda polls an idle queue with long polls of 20 s. Five concurrent pollers are documented for
+ * standard queues, nothing is documented for FIFO queues.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
  */
@@ -25,7 +25,7 @@ interface Answer {
   readonly measured: Measured;
 }
 
-/** One process for each measurement, because the functions keep state in their modules. */
+/** Uses one process for each measurement, because the functions keep state in their modules. */
 async function measured(one: Setting): Promise<Answer> {
   const script = fileURLToPath(new URL('cost/measure-process.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [script, JSON.stringify(one)], {
@@ -52,7 +52,7 @@ function billTable(title: string, usage: Usage): Table {
   };
 }
 
-/** A month in which nothing changes. */
+/** Usage of a month without changes. */
 function idleMonth({ facts, measured: { idlePoll, idleMetrics, sweep } }: Answer, accounts: number): Usage {
   const { drain, refreshToken } = facts.scheduled;
   return sumOf(

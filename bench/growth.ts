@@ -13,7 +13,7 @@ import {
 
 const maxGrowth = 1.1;
 const maxMb = 200;
-/** A run of few changes ends before the young heap has grown to its full size. */
+/** A run of few changes ends before the young generation of the heap has grown to its full size. */
 const maxMemoryGrowth = 1.25;
 
 const sizes = {
@@ -21,7 +21,7 @@ const sizes = {
     changes: [1_000, 10_000, 100_000],
     partnerAccounts: [1, 10, 100, 1_000],
     knownAdverts: [20_000, 1_000_000],
-    /** Of the last two. */
+    /** Number of changes for `partnerAccounts` and `knownAdverts`. */
     changesOfEach: 20_000,
   },
   short: {
@@ -32,7 +32,10 @@ const sizes = {
   },
 };
 
-/** Shows that history and the number of accounts slow no change down and take no memory: memory is for current work. */
+/**
+ * Shows that neither history nor the number of accounts makes changes slower or uses memory: memory is only for
+ * current work.
+ */
 export const growth: Bench = {
   does: 'time, requests and memory for a change, from 1,000 changes to 100,000, from 1 partner account to 1,000, and with a million adverts known; no delay, concurrency 50',
   run,
@@ -40,7 +43,7 @@ export const growth: Bench = {
 
 interface Measured {
   readonly of: string;
-  /** For each round a sample of each size. */
+  /** For each round, a sample of each size. */
   readonly rounds: Sample[][];
 }
 
@@ -134,7 +137,7 @@ const sizesOf = ({ rounds }: Measured): number[] => (rounds[0] ?? []).map(({ siz
 const name = (measured: Measured, at: number): string =>
   `${sizesOf(measured).at(at)?.toLocaleString('en')} ${measured.of}`;
 
-/** The largest size beside another one, by default the smallest. */
+/** Compares the largest size with another one, by default the smallest. */
 function grown(
   measured: Measured,
   what: string,

@@ -10,7 +10,10 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const maxRatio = 3;
 const concurrency = 10;
 
-/** The least that a poll can do: open a state file and make one request. CommonJS, because ES modules load more slowly. */
+/**
+ * The minimum work of a poll: it opens a state file and sends one request. CommonJS, because ES modules load more
+ * slowly.
+ */
 const barePoll = `
 const { DatabaseSync } = require('node:sqlite');
 const file = new DatabaseSync(process.argv[2] + '/bridge.db');
@@ -21,7 +24,7 @@ require('node:http').get(process.argv[1], (answer) => {
 });
 `;
 
-/** A poll that finds nothing, as a process of its own. */
+/** A poll that finds nothing, in a separate process. */
 export const idlePoll: Bench = {
   does: 'what a poll that finds nothing costs: requests, and a process of its own beside bare Node',
   run,
@@ -50,7 +53,7 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
       const before = await service.requests();
       const taken = await measured(programs, { rounds, starts, progress });
       const polls = 2 * rounds * starts;
-      // Of any kind: a token request would count too.
+      // All kinds of requests: a token request would count too.
       return reportOf(taken, ((await service.requests()) - before) / polls);
     });
   } finally {
@@ -58,7 +61,7 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
   }
 }
 
-/** The command as the users of the package run it. @returns the file that they start */
+/** Builds the command as users of the package run it. @returns the file that they start */
 function buildCommand(folder: string): string {
   execFileSync(process.execPath, ['scripts/build-package.ts'], { cwd: root, stdio: 'ignore' });
   for (const file of [commandLine, 'dist/cli', 'package.json']) {
@@ -68,7 +71,7 @@ function buildCommand(folder: string): string {
 }
 
 interface Taken {
-  /** Medians, one a round. */
+  /** Medians, one per round. */
   readonly ms: number[];
   readonly cpuMs: number[];
 }
@@ -82,7 +85,7 @@ async function measured(
   for (let round = 1; round <= rounds; round += 1) {
     const ms = new Map(names.map((name): [string, number[]] => [name, []]));
     const cpuMs = new Map(names.map((name) => [name, 0]));
-    // In turn, so that other load on the machine affects all of them.
+    // Interleaved, so that other load on the machine affects all of them.
     for (let start = 0; start < starts; start += 1) {
       for (const [name, [script, ...args]] of Object.entries(programs)) {
         const { seconds, cpuSeconds } = await measure(script, args);
@@ -92,7 +95,7 @@ async function measured(
     }
     for (const [name, { ms: all, cpuMs: cpu }] of taken) {
       all.push(median(ms.get(name) ?? []));
-      // The system counts CPU time in steps of 10 ms: the mean of all rounds is finer than one of them.
+      // The system measures CPU time in steps of 10 ms, so the mean is more precise than a single measurement.
       cpu.push((cpuMs.get(name) ?? Number.NaN) / starts);
     }
     const last = (name: string) => `${taken.get(name)?.ms.at(-1)?.toFixed(0)} ms`;

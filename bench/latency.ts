@@ -9,7 +9,7 @@ import { commandLine, type Service, start, startService } from './runs/processes
 const rates = [1, 10, 100];
 const judged = { rate: 10, maxP99Ms: 150 };
 const latencyMs = 20;
-/** The default. */
+/** The default concurrency. */
 const concurrency = 10;
 const pollSeconds = 1;
 const lateMs = 15_000;
@@ -22,7 +22,7 @@ export const latency: Bench = {
   run,
 };
 
-/** What one change waited for, ms. */
+/** Waiting times of one change, ms. */
 interface Waited {
   /** From the arrival of the poll that listed it to its event. */
   readonly beyondPoll: number;
@@ -136,19 +136,19 @@ interface Came {
   readonly atMs: number;
 }
 
-/** The same clock as the journal's. */
+/** The same clock as in the journal. */
 const now = (): number => performance.timeOrigin + performance.now();
 
 const polls = async (service: Service): Promise<readonly JournalEntry[]> =>
   (await service.journal()).filter(({ endpoint }) => endpoint === 'feed');
 
-/** Waits until the bridge runs: the bench `idle-poll` measures its start-up. */
+/** Waits until the bridge runs, because the bench `idle-poll` measures the start-up. */
 async function firstPoll(service: Service, requestsBefore: number): Promise<void> {
   while ((await service.requests()) === requestsBefore) await sleep(50);
   await sleep(500);
 }
 
-/** @returns how many */
+/** @returns the number of changes */
 async function makeChanges(service: Service, rate: number, seconds: number): Promise<number> {
   const made: Promise<unknown>[] = [];
   const end = now() + seconds * 1_000;
@@ -160,7 +160,7 @@ async function makeChanges(service: Service, rate: number, seconds: number): Pro
   return made.length;
 }
 
-/** When each advert came, by its ID, ms since 1970. */
+/** The creation time of each advert, by its ID, ms since 1970. */
 async function changeTimes(service: Service): Promise<ReadonlyMap<string, number>> {
   const { adverts } = (await service.control('/truth')) as {
     adverts: { id: string; history: { atMs: number }[] }[];
@@ -177,7 +177,7 @@ function waitedOf(
     const { detail } = JSON.parse(line) as {
       detail: { metadata: { listedAt: string }; data: { advertId: string } };
     };
-    // `listedAt` is when the page was answered, in whole milliseconds; polls are a second apart.
+    // `listedAt` is the time of the page's answer, in whole milliseconds; polls are a second apart.
     const answeredAt = Date.parse(detail.metadata.listedAt) + 1;
     const poll = asked.findLast(({ arrivedAtMs }) => arrivedAtMs <= answeredAt);
     const change = changes.get(detail.data.advertId);
@@ -186,7 +186,7 @@ function waitedOf(
   });
 }
 
-/** 0: with the first page; 1: with the last. */
+/** When the first event of a backlog comes: 0 means with the first page, 1 with the last. */
 function firstOfBacklog(): Promise<number> {
   return withFolder(async (dir) => {
     const service = await startService({ latencyMs, journalLimit: 100_000 });

@@ -1,6 +1,7 @@
 /**
- * `npm run bench [-- NAME …]`: what the bridge costs in time, memory, requests and money, each figure beside a yardstick
- * that runs in the same minute. Writes bench/results/NAME.json and docs/contribute/performance.md.
+ * `npm run bench [-- NAME …]`: measures what the bridge costs in time, memory, requests and money, and compares each
+ * figure with a reference measured at the same time. Writes bench/results/NAME.json and
+ * docs/contribute/performance.md.
  */
 import { parseArgs } from 'node:util';
 import { bundles } from './bundles.ts';

@@ -1,21 +1,21 @@
 /**
- * A model of the queue between drain and fan-out: polls add changes, batches of ten take them out, limited by the rate
- * budget and by concurrency. Shows where changes wait, and for how much waiting time of functions one pays.
+ * A model of the queue between drain and fan-out: polls add changes, and batches of ten remove them, limited by the
+ * rate budget and by concurrency. It shows where changes wait, and how much of the billed function time is waiting.
  */
 import { seededRandom } from '../sandbox/state/random.ts';
 import { quantile } from './report/report.ts';
 
 export interface QueueSetting {
-  /** Of all partner accounts together. */
+  /** For all partner accounts together. */
   readonly changesPerSecond: number;
   readonly feeds: number;
   readonly pollSeconds: number;
   readonly maxRequestsPerSecond: number;
-  /** Batches side by side: what the stack gives the event source mapping. */
+  /** Number of concurrent batches, as the stack configures the event source mapping. */
   readonly batchesAtOnce: number;
-  /** How long the partner service takes for an answer. */
+  /** Response time of the partner service. */
   readonly latencyMs: number;
-  /** What a batch takes beside its fetches: reads, writes and the bus. */
+  /** Time for a batch in addition to its fetches: reads, writes and the bus. */
   readonly overheadMs: number;
   readonly seconds: number;
   readonly seed?: number;
@@ -24,19 +24,19 @@ export interface QueueSetting {
 export interface QueueOutcome {
   readonly listed: number;
   readonly published: number;
-  /** From listed to published. */
+  /** Time from listing to publishing. */
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly deepest: number;
-  /** Still waiting at the end: more than a poll's worth means that the queue grows for ever. */
+  /** Messages still waiting at the end: more than one poll's changes means that the queue grows without limit. */
   readonly left: number;
   readonly messagesPerBatch: number;
-  /** Function time of the fan-out for a change. */
+  /** Function time of the fan-out per change. */
   readonly lambdaMsPerChange: number;
 }
 
 const batchSize = 10;
-/** Slots are this much farther apart than the rate asks for (shared/partner-api/rate-limit/rate-limiter.ts). */
+/** Slots are farther apart than the rate requires, by this factor (shared/partner-api/rate-limit/rate-limiter.ts). */
 const spread = 1.05;
 
 /** The same seed gives the same result. */
@@ -65,7 +65,7 @@ export function simulateQueue(setting: QueueSetting): QueueOutcome {
     return first + (count - 1) * slotMs;
   };
 
-  /** Batches that begin before `untilMs`, each by the worker that is free first. */
+  /** Runs the batches that begin before `untilMs`, each on the first free worker. */
   function work(untilMs: number): void {
     for (; head < waiting.length; ) {
       const worker = workers.indexOf(Math.min(...workers));
@@ -82,14 +82,14 @@ export function simulateQueue(setting: QueueSetting): QueueOutcome {
     }
   }
 
-  // Feeds are read five side by side, one page each, as they come due together.
+  // Feeds become due together; each poll reads one page.
   for (let pollAt = 0; pollAt < endMs; pollAt += pollMs) {
     waiting.splice(0, head);
     head = 0;
     for (let feed = 0; feed < feeds; feed += 1) {
       work(pollAt);
       const readAt = takeSlots(1, pollAt) + latencyMs;
-      // As many as came since the last poll, give or take: a Poisson figure by its normal approximation.
+      // A random number of changes since the last poll: a Poisson distribution in its normal approximation.
       const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
       carry += Math.max(0, perPoll + Math.sqrt(perPoll) * normal);
       const found = Math.floor(carry);

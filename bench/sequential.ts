@@ -1,9 +1,9 @@
 /**
- * The second program that the bridge is compared with, as most partners have it: one request after the other with `fetch`,
+ * The second program that the bridge is compared with, typical of partners: one request after the other with `fetch`,
  * without state.
  *
  * Usage: sequential.ts URL SINCE CHANGES
- * Prints how many adverts it fetched, and the seconds from the first request for the feed to the last answer.
+ * Prints how many adverts it fetched, and the seconds from the first feed request to the last answer.
  */
 const [url = '', since = '', changes = '0'] = process.argv.slice(2);
 

@@ -1,6 +1,6 @@
 /**
- * The sandbox for a bench, which counts connections. Sends its address first, and the number of connections in reply to
- * each message.
+ * The sandbox for a bench, which counts connections. It first sends its address, and then the number of connections
+ * in reply to each message.
  *
  * Usage: service.ts OPTIONS (JSON of SandboxOptions)
  */

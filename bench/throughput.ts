@@ -22,7 +22,7 @@ const sequentialChanges = 300;
 const nameOf = ({ latencyMs, concurrency }: Setting): string =>
   `${latencyMs === 0 ? 'no delay' : `${latencyMs} ms`}, concurrency ${concurrency}`;
 
-/** The bridge's speed as a share of a bare program's that makes the same requests. */
+/** Measures the bridge's speed as a share of the speed of a bare program that sends the same requests. */
 export const throughput: Bench = {
   does: '20,000 changes, beside a bare program that makes the same requests, and beside one request after the other',
   run,
@@ -37,7 +37,7 @@ interface Round {
   readonly cpu: number;
   readonly peakMb: number;
   readonly connections: number;
-  /** Changes a second of one request after the other. */
+  /** Changes per second with one request after the other. */
   readonly sequential: number;
 }
 
@@ -86,7 +86,7 @@ async function measureRound({ latencyMs, concurrency }: Setting, changes: number
   }
 }
 
-/** Compares with the bare durable program: what durability alone costs. */
+/** Runs the bare durable program, which shows the cost of durability alone. */
 function runDurable({ url }: Service, concurrency: number, since: string) {
   return withFolder(async (dir) => {
     let events = 0;
@@ -103,7 +103,7 @@ function runDurable({ url }: Service, concurrency: number, since: string) {
   });
 }
 
-/** Changes a second, without start-up. A few hundred are enough: each takes as long as the one before. */
+/** Changes per second, without start-up. A few hundred are enough, because each takes as long as the previous one. */
 async function sequentialSpeed({ url }: Service, since: string): Promise<number> {
   const { stdout } = await measure('bench/sequential.ts', [url, since, String(sequentialChanges)]);
   const { fetched, seconds } = JSON.parse(stdout) as { fetched: number; seconds: number };

@@ -1,4 +1,4 @@
-/** Cost of measured usage at the prices of bench/prices.json. */
+/** Calculates the cost of measured usage from the prices in bench/prices.json. */
 import { readFileSync } from 'node:fs';
 import type { Count } from '../../test/helpers/aws/wire.ts';
 
@@ -6,7 +6,7 @@ interface Price {
   readonly usd: number;
   readonly per: number;
   readonly unit: string;
-  /** Free each month for every AWS account. */
+  /** Free amount per month for every AWS account. */
   readonly free?: number;
 }
 
@@ -36,7 +36,7 @@ export type PriceName =
   | 'archivedByte'
   | 'kmsKeyMonth';
 
-/** How much of what was used, in the unit of its price. */
+/** Amounts used, in the unit of each price. */
 export type Usage = { readonly [N in PriceName]?: number };
 
 const priceOf = (name: PriceName): Price => {
@@ -66,13 +66,13 @@ export function billOf(usage: Usage): Line[] {
 
 export const totalOf = (usage: Usage): number => billOf(usage).reduce((sum, { usd }) => sum + usd, 0);
 
-/** Costs in an AWS account with nothing else in it, after what is free each month. */
+/** Usage beyond the monthly free amounts, in an AWS account that contains nothing else. */
 export const withoutFree = (usage: Usage): Usage =>
   Object.fromEntries(
     entries(usage).map(([name, amount]) => [name, Math.max(0, amount - (priceOf(name).free ?? 0))]),
   );
 
-/** Sum of usages, each multiplied by a number. */
+/** The sum of usages, each multiplied by a number. */
 export function sumOf(...parts: readonly (readonly [times: number, usage: Usage])[]): Usage {
   const sum: { [N in PriceName]?: number } = {};
   for (const [times, usage] of parts) {
@@ -81,7 +81,7 @@ export function sumOf(...parts: readonly (readonly [times: number, usage: Usage]
   return sum;
 }
 
-/** What calls over the wire cost. */
+/** The usage that calls to AWS cause. */
 export function usageOf(count: Count): Usage {
   const sum = (prefix: string, unit: 'billed' | 'readUnits' | 'writeUnits' | 'bytes'): number =>
     Object.entries(count).reduce(
@@ -98,7 +98,7 @@ export function usageOf(count: Count): Usage {
   };
 }
 
-/** What invocations cost by themselves. @param memoryMb as deployed */
+/** The usage of the invocations themselves. @param memoryMb as deployed */
 export const lambdaUsage = (durationsMs: readonly number[], memoryMb: number): Usage => ({
   lambdaRequest: durationsMs.length,
   lambdaGbSecond: durationsMs.reduce((sum, ms) => sum + Math.ceil(ms), 0) * (memoryMb / 1024 / 1000),

@@ -4,8 +4,8 @@ import type { Usage } from './bill.ts';
 const bytesBesideLine = 26;
 
 /**
- * The two lines that Lambda writes about each invocation when logs are JSON, in the documented shape: their length is
- * calculated, because nothing here writes them.
+ * The two lines that Lambda writes for each invocation when logs are JSON, in the documented shape. Nothing here
+ * writes them, so their length is calculated.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/telemetry-schema-reference.html
  */
@@ -19,7 +19,7 @@ export interface Captured {
   readonly metrics: ReadonlySet<string>;
 }
 
-/** Captures what `work` prints on standard output, which in Lambda is the log. */
+/** Captures what `work` writes to standard output, which in Lambda is the log. */
 export async function captured<T>(work: () => Promise<T>): Promise<{ result: T; log: Captured }> {
   const lines: string[] = [];
   const write = process.stdout.write;

@@ -1,4 +1,4 @@
-/** One measurement of what the deployed bridge uses, over the functions' real handlers. */
+/** Measures once what the deployed bridge uses, with the functions' real handlers. */
 import {
   type FunctionName,
   type Handler,
@@ -13,25 +13,25 @@ import type { StackFacts } from './stack.ts';
 export interface Setting {
   readonly partnerAccounts: number;
   readonly changes: number;
-  /** How long the partner service takes for an answer. */
+  /** Response time of the partner service. */
   readonly latencyMs: number;
   readonly maxRequestsPerSecond: number;
 }
 
 export interface Measured {
-  /** Of one poll of all feeds that finds nothing, by a function that is warm. */
+  /** Usage of one poll of all feeds that finds nothing, by a warm function. */
   readonly idlePoll: Usage;
-  /** Custom metrics that such a poll writes. */
+  /** Number of custom metrics that such a poll writes. */
   readonly idleMetrics: number;
-  /** Of one scheduled run of refresh-token that has nothing to refresh. */
+  /** Usage of one scheduled run of refresh-token that has nothing to refresh. */
   readonly sweep: Usage;
-  /** Of all changes: read by the drain in pages, handled by the fan-out in batches of ten. */
+  /** Usage of all changes: the drain reads them in pages, the fan-out handles them in batches of ten. */
   readonly changes: Usage;
   readonly metrics: number;
-  /** Of the fan-out. */
+  /** Durations of the fan-out's invocations. */
   readonly batchMs: readonly number[];
   readonly idlePollMs: number;
-  /** By kind of call, of all changes together. */
+  /** Number of calls by kind, for all changes together. */
   readonly calls: Invocations['calls'];
 }
 
@@ -40,7 +40,7 @@ const queueBelievedMs = 5_100;
 const loadHandler = async (name: FunctionName): Promise<Handler> =>
   (await import(`../../functions/${name}/handler.ts`)).handler;
 
-/** Measures once in a process, because the functions keep state in their modules. */
+/** Call it only once per process, because the functions keep state in their modules. */
 export async function measure(
   { partnerAccounts, changes, latencyMs, maxRequestsPerSecond }: Setting,
   { memoryMb }: Pick<StackFacts, 'memoryMb'>,
@@ -68,7 +68,7 @@ export async function measure(
 
   try {
     const { control } = aws.sandbox;
-    // The first time everything is new: connections, tokens, rows.
+    // Warm-up, because at first everything is new: connections, tokens, rows.
     const ids = control.createAdverts(changes, { status: 'new' });
     await drain();
     await fanOut();
@@ -79,7 +79,7 @@ export async function measure(
     const published = aws.published() - before;
     if (published !== changes) throw new Error(`${published} events of ${changes} changes`);
     await drain();
-    // Later than the drain's cached queue depth is valid, as it is from one minute to the next.
+    // Waits until the drain's cached queue depth expires, as it does between two scheduled runs.
     await new Promise((resolve) => setTimeout(resolve, queueBelievedMs));
     const idle = await drain();
     await used(() => aws.invoke('refresh-token'), memoryMb.refreshToken);

@@ -1,14 +1,14 @@
-/** What the stack has that is paid for by the month, from the template that `cdk deploy` would send. */
+/** The resources of the stack with a monthly price, from the template that `cdk deploy` would send. */
 import { functions, synthesized } from '../../test/helpers/synthesized.ts';
 import type { Usage } from './bill.ts';
 
 export const minutesAMonth = 30 * 24 * 60;
 
 export interface StackFacts {
-  /** Secrets, alarms, keys: of the stack alone, without any partner account. */
+  /** Secrets, alarms and keys of the stack itself, without any partner account. */
   readonly monthly: Usage;
   readonly memoryMb: Readonly<Record<Exclude<keyof typeof functions, 'audit'>, number>>;
-  /** Invocations by schedule, a month. */
+  /** Invocations per month, by schedule. */
   readonly scheduled: Readonly<Record<'drain' | 'refreshToken', number>>;
   readonly isTraced: boolean;
 }
@@ -40,7 +40,7 @@ export function stackFacts(settings: Readonly<Record<string, unknown>> = {}): St
   };
 }
 
-/** How many batches the event source mapping hands over side by side. */
+/** How many batches the event source mapping delivers concurrently. */
 export const batchesAtOnce = (maxRequestsPerSecond: number): number =>
   synthesized({ maxRequestsPerSecond: String(maxRequestsPerSecond) }).one('AWS::Lambda::EventSourceMapping')
     .Properties.ScalingConfig.MaximumConcurrency;

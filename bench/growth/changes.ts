@@ -2,7 +2,7 @@ import { setUpBridge, withFolder } from '../runs/bridge-run.ts';
 import { startService } from '../runs/processes.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
-/** Changes of one partner account, each of a different advert that is not known yet. */
+/** Changes of one partner account, each of a different advert without history. */
 export function ofChanges(changes: number): Promise<Sample> {
   return withFolder(async (dir) => {
     const service = await startService({});

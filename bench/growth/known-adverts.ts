@@ -15,7 +15,7 @@ const writesAtOnce = 2_000;
 const requestsAtOnce = 20;
 
 export interface KnownAdvertsOptions {
-  /** Sizes of the state files, in adverts; each a multiple of `changes`. */
+  /** Sizes of the state files in adverts; each is a multiple of `changes`. */
   readonly sizes: readonly number[];
   readonly changes: number;
   readonly rounds: number;
@@ -23,10 +23,10 @@ export interface KnownAdvertsOptions {
 }
 
 /**
- * The same changes with state files that know few and many adverts. Each file is kept from round to round, and each round
- * changes the same adverts again, which are spread over the whole file.
+ * Measures the same changes with state files that contain few and many adverts. Each file is kept between rounds, and
+ * each round changes the same adverts again, which are spread over the whole file.
  *
- * @returns for each round a sample of each size
+ * @returns for each round, a sample of each size
  */
 export function ofKnownAdverts({
   sizes,
@@ -69,7 +69,7 @@ async function changeAll(service: Service, changes: number, status: string): Pro
   }
 }
 
-/** Writes histories of adverts with one event each, with the bridge's own adapter. */
+/** Writes histories of adverts with one event each, through the bridge's own adapter. */
 async function fill(dir: string, size: number, changes: number): Promise<void> {
   const state = openEmbeddedState(dir);
   try {
@@ -91,15 +91,15 @@ async function fill(dir: string, size: number, changes: number): Promise<void> {
 }
 
 /**
- * The first are the service's. Each of the others begins with the digits of one of those, so that in the index, which
- * is in the order of text, there are as many between any two that change.
+ * The first IDs are the service's. Each of the others begins with the digits of one of those, so that the index,
+ * which is sorted as text, has equally many between any two adverts that change.
  */
 function advertIdOf(index: number, changes: number): string {
   const id = String(firstAdvertId + (index % changes));
   return index < changes ? id : `${id}${String(Math.floor(index / changes)).padStart(8, '0')}`;
 }
 
-/** Steps of this length visit every number below `size`, in an order that is not sequential on disk. */
+/** A step length that visits every number below `size`, in an order that is not sequential on disk. */
 function strideOf(size: number): number {
   const divides = (a: number, b: number): number => (b === 0 ? a : divides(b, a % b));
   let stride = Math.floor(size * 0.618);

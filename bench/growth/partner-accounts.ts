@@ -9,7 +9,7 @@ import { storeApplication, withFolder } from '../runs/bridge-run.ts';
 import { type Service, startService } from '../runs/processes.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
-/** The same changes, spread evenly over a number of partner accounts. */
+/** The same number of changes, spread evenly over several partner accounts. */
 export function ofPartnerAccounts(count: number, changes: number): Promise<Sample> {
   return withFolder(async (dir) => {
     const names = Array.from({ length: count }, (_, index) => `partner-${index + 1}`);
@@ -27,7 +27,10 @@ export function ofPartnerAccounts(count: number, changes: number): Promise<Sampl
   });
 }
 
-/** Does what `connect` does, in this process: starting a thousand processes would take longer than the measurement. */
+/**
+ * Does what `connect` does, but in this process: starting a thousand processes would take longer than the
+ * measurement.
+ */
 async function connectAll({ url }: Service, dir: string, names: readonly string[]): Promise<void> {
   const settings = v.parse(v.object(bridgeSettings), { maxRequestsPerSecond: 100_000 });
   const observer = createTextObserver(process.stderr, 'warn');

@@ -1,15 +1,15 @@
 import { runUntilIdle } from '../runs/bridge-run.ts';
 import type { Service } from '../runs/processes.ts';
 
-/** One run of the bridge at one size. */
+/** The measurement of one run of the bridge at one size. */
 export interface Sample {
   readonly size: number;
-  /** Between the first event and the last, so that start-up is not in it. */
+  /** Measured between the first and the last event, so that it excludes start-up. */
   readonly usPerChange: number;
   readonly cpuUsPerChange: number;
   readonly requestsPerChange: number;
   readonly peakMb: number;
-  /** Time of the last tenth of the events divided by that of the second tenth; the first one is warm-up. */
+  /** Time of the last tenth of the events divided by that of the second tenth; the first tenth is warm-up. */
   readonly lastOfSecondTenth: number;
 }
 
@@ -19,14 +19,14 @@ const concurrency = 50;
  * Runs the bridge of `dir` until it is idle.
  *
  * @param changes at least ten
- * @throws when there are not as many events
+ * @throws when the number of events differs from `changes`
  */
 export async function sampleOf(
   service: Service,
   dir: string,
   { size, changes }: { readonly size: number; readonly changes: number },
 ): Promise<Sample> {
-  // The moments of the first event and of each tenth of them.
+  // Times of the first event and of each tenth.
   const moments: number[] = [];
   let came = 0;
   const tenth = Math.floor(changes / 10);

@@ -1,4 +1,4 @@
-/** Renders docs/contribute/performance.md, with its plots, from the kept results. */
+/** Renders docs/contribute/performance.md, with its plots, from the stored results. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { svgOf } from './plot.ts';
@@ -28,7 +28,7 @@ yardstick that ran in the same minutes on the same machine, because times of one
 several rounds is their median, with the range in brackets. What bounds the bridge first, and what it costs by size, is in
 [capacity.md](../operate/capacity.md).`;
 
-/** @param shared the machine that all results are from; else each names its own */
+/** @param shared the machine of all results; if undefined, each result names its own */
 function section(result: Result, shared: string | undefined): string {
   const { bench, does, date, machine, isShort, figures, tables = [], plots: drawn = [], notes = [] } = result;
   return [

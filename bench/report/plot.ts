@@ -1,4 +1,4 @@
-/** A line plot as SVG, for a page that has to be looked at, not run. */
+/** Draws a line plot as SVG. */
 import type { Plot } from './report.ts';
 
 const size = { width: 720, height: 380 };
@@ -8,7 +8,7 @@ const colours = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9
 const marks = 5;
 
 interface Axis {
-  /** Of a value, its place in pixels. */
+  /** Converts a value to its position in pixels. */
   readonly place: (value: number) => number;
   readonly ticks: readonly number[];
 }
@@ -31,7 +31,7 @@ function axis(values: readonly number[], scale: 'linear' | 'log', from: number, 
   };
 }
 
-/** 1, 2 or 5 times a power of ten. */
+/** Rounds up to 1, 2 or 5 times a power of ten. */
 function roundStep(step: number): number {
   const power = 10 ** Math.floor(Math.log10(step));
   return power * ([1, 2, 5, 10].find((times) => times * power >= step) ?? 10);

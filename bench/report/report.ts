@@ -1,13 +1,13 @@
-/** Result of a bench: figures with targets, tables, plots. bench/report/page.ts renders it. */
+/** Result of a bench: figures with targets, tables and plots. bench/report/page.ts renders it. */
 
 export interface Figure {
   readonly what: string;
-  /** One for each round. */
+  /** One value per round. */
   readonly rounds: readonly number[];
   readonly unit: string;
-  /** Decimals shown. Default 2. */
+  /** Number of decimals. Default 2. */
   readonly digits?: number;
-  /** The median has to be at most, or at least, this. Default: shown without a verdict. */
+  /** Limit for the median. Default: no target. */
   readonly target?: { readonly most: number } | { readonly least: number };
 }
 
@@ -34,21 +34,21 @@ export interface Report {
   readonly figures: readonly Figure[];
   readonly tables?: readonly Table[];
   readonly plots?: readonly Plot[];
-  /** Sentences that a reader of the figures has to know. */
+  /** Sentences that a reader of the figures needs. */
   readonly notes?: readonly string[];
 }
 
 export interface BenchOptions {
   /** How often each measurement is repeated; compared programs run in turn. */
   readonly rounds: number;
-  /** Less work, to see that the bench runs; the figures mean little. */
+  /** Less work, to check that the bench runs; the figures mean little. */
   readonly isShort: boolean;
-  /** Reports progress to the person waiting. */
+  /** Reports progress to the person who waits. */
   progress(text: string): void;
 }
 
 export interface Bench {
-  /** What it measures, in a line. */
+  /** One line about what it measures. */
   readonly does: string;
   run(options: BenchOptions): Promise<Report>;
 }
@@ -60,19 +60,19 @@ export const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 };
 
-/** The percentile: the value that `share` of the values do not exceed. */
+/** The quantile: the value that a share of `share` of the values does not exceed. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
-/** Undefined where there is no target. */
+/** Whether the target is met; undefined without a target. */
 export function isMet({ rounds, target }: Figure): boolean | undefined {
   if (!target) return undefined;
   return 'most' in target ? median(rounds) <= target.most : median(rounds) >= target.least;
 }
 
-/** Median, and the range where there were several rounds. */
+/** The median, with the range if there were several rounds. */
 export function shownValue({ rounds, unit, digits = 2 }: Figure): string {
   const show = (value: number) => value.toFixed(digits);
   const range = rounds.length > 1 ? ` (${show(Math.min(...rounds))}–${show(Math.max(...rounds))})` : '';

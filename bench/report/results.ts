@@ -1,4 +1,4 @@
-/** Results of the last runs, one JSON file a bench: what docs/contribute/performance.md is made from. */
+/** Results of the last runs, one JSON file per bench, from which docs/contribute/performance.md is generated. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ export interface Result extends Report {
   readonly isShort: boolean;
 }
 
-/** The machine, as far as a reader needs it to judge a figure. */
+/** A description of the machine, so that a reader can judge the figures. */
 export function machine(): string {
   const gigabytes = Math.round(totalmem() / 2 ** 30);
   return `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown CPU'}, ${gigabytes} GB, ${process.platform} ${process.arch}, Node ${process.version}`;
@@ -25,7 +25,7 @@ export function store(result: Result): void {
   writeFileSync(`${folder}${result.bench}.json`, `${JSON.stringify(result, undefined, 2)}\n`);
 }
 
-/** The kept results of all benches. */
+/** The stored results of all benches. */
 export function stored(): Result[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.json'))

@@ -5,11 +5,11 @@ import { commandLine, type Finished, type MeasureOptions, measure, type Service 
 
 export interface BridgeRun extends Finished {
   readonly events: number;
-  /** Listed IDs with an outcome, by the books. */
+  /** Number of listed IDs with an outcome, according to the books. */
   readonly settled: number;
-  /** Connections that the run opened to the service. */
+  /** Number of connections that the run opened to the service. */
   readonly connections: number;
-  /** Requests that it made, of any kind. */
+  /** Number of its requests of any kind. */
   readonly requests: number;
 }
 
@@ -20,7 +20,7 @@ export interface RunSettings {
 
 type Books = Readonly<Record<'events' | 'unchanged' | 'coalesced', number>>;
 
-/** Arguments of `run` with which the rate budget limits nothing. */
+/** Arguments of `run` with a rate budget so large that it limits nothing. */
 export const runArguments = (dir: string, { concurrency }: RunSettings): readonly string[] => [
   'run',
   '--local',
@@ -41,7 +41,7 @@ export async function withFolder<T>(work: (dir: string) => Promise<T>): Promise<
   }
 }
 
-/** Makes an embedded bridge of `dir`, by its command line; no partner account is connected yet. */
+/** Creates an embedded bridge in `dir` through its command line; no partner account is connected yet. */
 export async function storeApplication({ url }: Service, dir: string): Promise<void> {
   const credentials = ['--client-id', 'sandbox-client', '--client-secret-stdin'];
   await measure(commandLine, ['application', '--local', dir, '--base-url', url, ...credentials], {
@@ -49,7 +49,7 @@ export async function storeApplication({ url }: Service, dir: string): Promise<v
   });
 }
 
-/** The same with the partner account `main`. */
+/** Creates an embedded bridge with the partner account `main`. */
 export async function setUpBridge(service: Service, dir: string, since: string): Promise<void> {
   await storeApplication(service, dir);
   await measure(commandLine, ['connect', 'main', '--local', dir, '--refresh-token-stdin', '--since', since], {
@@ -57,10 +57,10 @@ export async function setUpBridge(service: Service, dir: string, since: string):
   });
 }
 
-/** Runs the bridge of `dir` until it is idle; `run` alone is measured. */
+/** Runs the bridge of `dir` until it is idle; measures only `run`. */
 export async function runUntilIdle(service: Service, dir: string, settings: RunSettings): Promise<BridgeRun> {
   const requests = await service.requests();
-  // After `connect`, which may have opened a connection of its own.
+  // Counted after `connect`, which may have opened its own connection.
   const connections = await service.connections();
   const { onLine } = settings;
   const run = await measure(
@@ -85,7 +85,7 @@ async function booksOf(dir: string): Promise<Pick<BridgeRun, 'events' | 'settled
   return { events, settled: events + sum('unchanged') + sum('coalesced') };
 }
 
-/** A fresh embedded bridge, run until it is idle. */
+/** Creates an embedded bridge and runs it until it is idle. */
 export function runBridge(
   service: Service,
   { since, ...settings }: RunSettings & { readonly since: string },

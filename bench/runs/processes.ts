@@ -11,25 +11,25 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface Finished {
   readonly seconds: number;
-  /** Highest resident memory seen, MB; from /proc, so on Linux only (else 0). */
+  /** Highest resident memory observed, MB; from /proc, so only on Linux (otherwise 0). */
   readonly peakMb: number;
-  /** All its threads, by the system's count of 10 ms; from /proc, too. */
+  /** CPU time of all its threads, in the system's steps of 10 ms; also from /proc. */
   readonly cpuSeconds: number;
   readonly stdout: string;
 }
 
 export interface MeasureOptions {
-  /** Goes to its standard input. */
+  /** Written to its standard input. */
   readonly input?: string;
-  /** Called with each line of standard output, which is then not kept. */
+  /** Called with each line of standard output, which is then not stored. */
   readonly onLine?: (line: string) => void;
 }
 
 /**
- * Runs a script of this repository to its end and measures it from outside, start-up included. No other child may end
- * meanwhile: the CPU time of ended children is counted as the script's.
+ * Runs a script of this repository to its end and measures it from outside, including start-up. No other child
+ * process may end in the meantime, because the CPU time of ended children is attributed to the script.
  *
- * @throws when it exits with anything but 0
+ * @throws when its exit code is not 0
  */
 export async function measure(
   script: string,
@@ -48,7 +48,7 @@ export async function measure(
   if (onLine) createInterface({ input: child.stdout }).on('line', onLine);
   else {
     child.stdout.on('data', (chunk: Buffer) => {
-      // Events are counted by the books, not kept; the status of a thousand partner accounts is.
+      // The books count events, so their lines need not be stored; the status of a thousand partner accounts fits.
       if (stdout.length < 10_000_000) stdout += chunk;
     });
   }
@@ -63,14 +63,14 @@ export async function measure(
   return { peakMb, cpuSeconds: cpuOfEnded() - cpuBefore, seconds, stdout };
 }
 
-/** The command line as `npm run bridge` runs it. */
+/** The command line in the form that `npm run bridge` starts. */
 export const commandLine = 'cli/advert-bridge.cjs';
-/** The compile cache that cli/advert-bridge.cjs uses too. */
+/** The compile cache that cli/advert-bridge.cjs also uses. */
 const keptCode = { NODE_COMPILE_CACHE: `${root}node_modules/.cache/advert-bridge` };
 
 /**
- * Starts a script of this repository: the command with the options in its first line, a comparison program with the same
- * compile cache, because start-up is in the times of both.
+ * Starts a script of this repository. The command line gets the Node options of `npm run bridge`; a comparison
+ * program gets the same compile cache, because the times of both include start-up.
  */
 export function start(script: string, args: readonly string[]): ChildProcessWithoutNullStreams {
   const flags = script.endsWith(commandLine) ? bridgeFlags : [];
@@ -102,18 +102,18 @@ function cpuOfEnded(): number {
 
 export interface Service {
   readonly url: string;
-  /** Calls a control endpoint of the sandbox, with POST when there is a body. @returns its answer */
+  /** Calls a control endpoint of the sandbox, with POST if there is a body. @returns its answer */
   control(path: string, body?: unknown): Promise<unknown>;
-  /** The requests that it keeps, in the order of their arrival. */
+  /** The stored requests, in the order of their arrival. */
   journal(): Promise<readonly JournalEntry[]>;
-  /** Requests taken since it started; those to its control endpoints apart. */
+  /** Number of requests received since the start, without those to the control endpoints. */
   requests(): Promise<number>;
-  /** Connections taken since it started. */
+  /** Number of connections accepted since the start. */
   connections(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** The sandbox in a process of its own, so that it does not share the event loop that is measured. */
+/** Starts the sandbox in a separate process, so that it does not share the measured event loop. */
 export async function startService(options: SandboxOptions): Promise<Service> {
   const child = spawn(process.execPath, ['bench/service.ts', JSON.stringify(options)], {
     cwd: root,

@@ -1,4 +1,4 @@
-/** Secrets as the JSON text that is stored, and back: the shapes of shared/contract/secrets.ts. */
+/** Converts secrets to the stored JSON text and back: the shapes of shared/contract/secrets.ts. */
 import { checkedJson } from '../contract/checks.ts';
 import { applicationSecret, type PartnerAccountSecret, partnerAccountSecret } from '../contract/secrets.ts';
 import { toInstant } from './clock.ts';
@@ -17,7 +17,7 @@ export function textOfPair(pair: TokenPair): string {
 }
 
 /**
- * @param name of the secret
+ * @param name name of the secret
  * @throws {ShapeError} naming the secret and what is wrong with it
  */
 export function pairOfText(text: string, name: string): TokenPair {
@@ -40,7 +40,7 @@ export const textOfApplication = ({ clientId, clientSecret }: Application): stri
   JSON.stringify({ clientId: clientId.reveal(), clientSecret: clientSecret.reveal() });
 
 /**
- * @param name of the secret
+ * @param name name of the secret
  * @throws {ShapeError} also for the empty text of a secret that is not filled in yet
  */
 export function applicationOfText(text: string, name: string): Application {

@@ -7,52 +7,52 @@ export const messageGroupOf = (
   message: Pick<ChangedAdvert, 'partnerAccount' | 'feed' | 'advertId'>,
 ): string => `${message.partnerAccount}/${objectKeyOf(message)}`;
 
-/** A message in the queue, as far as the order of delivery depends on it. */
+/** A message in the queue, with the fields that decide the order of delivery. */
 export interface Queued {
   readonly sequenceNumber: number;
   receives: number;
-  /** When it may be handed out again, ms since 1970; only while it is handed out or put off. */
+  /** When it may be delivered again, ms since 1970; set only while it is in flight or delayed. */
   visibleAt?: number;
-  /** Whether a worker has it now; false when it was put off. */
+  /** Whether a worker has it now; false when it was delayed. */
   handedOut: boolean;
 }
 
 interface Group<T extends Queued> {
   readonly key: string;
-  /** By their sequence numbers, in rising order. */
+  /** By sequence number, ascending. */
   readonly messages: Map<number, T>;
-  /** Messages that are handed out or put off: while there is one, the group hands out nothing. */
+  /** Messages in flight or delayed: while there is one, the group delivers nothing. */
   readonly hidden: Set<T>;
 }
 
-/** A group in line; out of date when its first message is another one by now. */
+/** A group ready for delivery; outdated when its first message has changed. */
 interface Ready<T extends Queued> {
   readonly rank: number;
   readonly group: Group<T>;
   readonly first: T;
 }
 
-/** When a group is to be checked again; out of date when `at` is not the end of its hidden messages any more. */
+/** When to check a group again; outdated when `at` is no longer the end of its hidden messages. */
 interface Timer<T extends Queued> {
   readonly at: number;
   readonly group: Group<T>;
 }
 
 export interface GroupOptions<T extends Queued> {
-  /** Messages with the same result are handed out one after the other. */
+  /** Messages with the same result are delivered one after the other. */
   readonly groupOf: (queued: T) => string;
   /** The group whose first message has the lowest rank is next. */
   readonly rankOf: (queued: T) => number;
 }
 
-/** Timers that may be out of date before they are removed. */
+/** Number of outdated timers that may collect before they are removed. */
 const maxStaleTimers = 1_000;
 
-/** The order in which a queue hands out its messages: groups concurrently, the messages of a group in order. */
+/** The delivery order of a queue: groups concurrently, the messages of one group in order. */
 export class MessageGroups<T extends Queued> {
   readonly #options: GroupOptions<T>;
   readonly #groups = new Map<string, Group<T>>();
-  // Entries of both may be out of date, and are checked when their turn comes.
+  // Entries of both may be outdated, and are checked when their turn comes.
   readonly #ready = new TinyQueue<Ready<T>>([], (a, b) => a.rank - b.rank);
   #timers = new TinyQueue<Timer<T>>([], byTime);
 
@@ -67,7 +67,7 @@ export class MessageGroups<T extends Queued> {
     if (queued.visibleAt !== undefined || group.messages.size === 1) this.#place(group);
   }
 
-  /** Hands out messages until `visibleAt`. */
+  /** Delivers messages and hides them until `visibleAt`. */
   take(maxGroups: number, maxPerGroup: number, nowMs: number, visibleAt: number): T[] {
     this.#endTimers(nowMs);
     const handedOut: T[] = [];
@@ -113,11 +113,11 @@ export class MessageGroups<T extends Queued> {
     return group;
   }
 
-  /** Puts the group in line, or gives it a timer while it has hidden messages. */
+  /** Marks the group as ready, or sets a timer while it has hidden messages. */
   #place(group: Group<T>): void {
     if (group.hidden.size > 0) {
       this.#timers.push({ at: endOf(group), group });
-      // A visibility timeout is long, and most messages are settled before it ends.
+      // Removes outdated timers: a visibility timeout is long, and most messages are settled before it ends.
       if (this.#timers.length > 2 * this.#groups.size + maxStaleTimers) {
         const current = this.#timers.data.filter(
           ({ at, group }) => group.hidden.size > 0 && at === endOf(group),
@@ -150,7 +150,7 @@ const byTime = (a: { readonly at: number }, b: { readonly at: number }): number 
 
 const firstOf = <T extends Queued>(group: Group<T>): T | undefined => group.messages.values().next().value;
 
-/** When the last of its hidden messages may be handed out again. */
+/** When the last hidden message of the group may be delivered again. */
 function endOf<T extends Queued>({ hidden }: Group<T>): number {
   let end = 0;
   for (const { visibleAt = 0 } of hidden) end = Math.max(end, visibleAt);

@@ -1,6 +1,6 @@
 /**
- * Where a delivery stands in the life of its queue: later in the queue, or the same message delivered again, is
- * greater. It distinguishes a worker whose visibility timeout ran out from the one that has the message now.
+ * Orders the deliveries of a queue: a later message, or a later delivery of the same message, is greater. It
+ * distinguishes a worker whose visibility timeout expired from the worker that has the message now.
  */
 export type Position = string;
 
@@ -8,13 +8,13 @@ export type Position = string;
 export const beforeAll: Position = '';
 
 /**
- * @param sequenceNumber the queue's number for the message, decimal digits, rising within a message group
- * @param receiveCount how often the message has been delivered, this time included
+ * @param sequenceNumber the queue's number for the message, in decimal digits; it rises within a message group
+ * @param receiveCount how often the message has been delivered, including this delivery
  */
 export function positionOf(sequenceNumber: string, receiveCount: number): Position {
-  // SQS's numbers have 20 digits; padding keeps shorter ones of emulators in order when compared as text.
+  // SQS numbers have 20 digits; padding keeps the shorter numbers of emulators in order when compared as text.
   return `${sequenceNumber.padStart(20, '0')}:${String(receiveCount).padStart(6, '0')}`;
 }
 
-/** The receive count that {@link positionOf} was given; 0 of {@link beforeAll}. */
+/** The receive count that was passed to {@link positionOf}; 0 for {@link beforeAll}. */
 export const receiveCountOf = (position: Position): number => Number(position.split(':')[1] ?? 0);

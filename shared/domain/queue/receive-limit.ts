@@ -2,10 +2,10 @@ import type { ChangedAdvert, DeadLetter } from '../../contract/messages.ts';
 import { toInstant } from '../clock.ts';
 import { objectKeyOf } from '../history-key.ts';
 
-/** The kind of what the queue moved by itself. */
+/** Fault kind of a message that the queue itself dead-lettered. */
 export const movedByQueue = 'moved-by-queue';
 
-/** What a queue that is not SQS writes for a message that it moves. */
+/** The dead letter that a queue other than SQS writes when it dead-letters a message itself. */
 export const movedLetter = (message: ChangedAdvert | null, receives: number, nowMs: number): DeadLetter => ({
   partnerAccount: message?.partnerAccount ?? null,
   advertId: message && objectKeyOf(message),

@@ -1,19 +1,22 @@
-/** Undoes the encodings in which one text may carry another, so that texts can be compared by what they say. */
+/** Decodes the encodings in which one text may contain another, so that texts can be compared by content. */
 
-/** An echo that is encoded more often than this is no echo any more. */
+/** A text with more layers of encoding is not treated as an echo. */
 const maxRounds = 8;
 
-/** Nothing in it can be decoded, and nothing is invisible. */
+/** Text with nothing to decode and nothing invisible. */
 const plainAscii = /^[\x20-\x24\x27-\x5b\x5d-\x7e\n]*$/;
 const percentEncoded = /(?:%[0-9a-f]{2})+/gi;
-/** `\u0041`, `%u0041`, `\u{41}`, `\x41`; `\n` and the like are white space. Backslashes before it stay: whoever compares leaves them out. */
+/**
+ * `\u0041`, `%u0041`, `\u{41}`, `\x41`; `\n` and similar become white space. Backslashes before them stay: the
+ * comparison ignores them.
+ */
 const escapes = /[\\%]u([0-9a-f]{4})|\\u\{0*([0-9a-f]{1,6})\}|\\x([0-9a-f]{2})|\\[bfnrt]/gi;
 const entities = /&(?:#0*(\d{1,7});?|#x0*([0-9a-f]{1,6});?|([a-z]{2,24});)/gi;
-/** Without a shape, or not more than an accent's: it would hide a text from the comparison. */
+/** Characters without a visible shape, which would hide a text from the comparison. */
 const invisible = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * HTML's names of printable ASCII, in lower case, each with its character at the end.
+ * HTML's names of printable ASCII characters, in lower case, each followed by its character.
  *
  * @see https://html.spec.whatwg.org/multipage/named-characters.html
  */
@@ -29,12 +32,12 @@ const named: ReadonlyMap<string, string> = new Map(
 const character = (code: number): string =>
   code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? '\ufffd' : String.fromCodePoint(code);
 
-/** Each replacement is shorter than what it replaces, and each pattern is read in one pass. */
+/** Each replacement is shorter than the original, and each pattern is applied in one pass. */
 const decodedOnce = (text: string): string =>
   text
     .replace(percentEncoded, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString())
     .replace(escapes, (_escape, unit?: string, point?: string, byte?: string) => {
-      // A unit may be half of a pair, and so is no code point.
+      // A UTF-16 unit may be half of a surrogate pair, so it is not a code point.
       if (unit !== undefined) return String.fromCharCode(Number.parseInt(unit, 16));
       const code = point ?? byte;
       return code === undefined ? ' ' : character(Number.parseInt(code, 16));
@@ -47,16 +50,16 @@ const decodedOnce = (text: string): string =>
     .normalize('NFKC');
 
 /**
- * What `text` says: percent encoding, HTML entities and escapes of JSON and JavaScript decoded, again and again until
- * nothing changes; without invisible characters, and in Unicode's compatibility form (NFKC). Takes time in proportion to
- * the length.
+ * The content of `text`: percent encoding, HTML entities and escapes of JSON and JavaScript decoded repeatedly until
+ * nothing changes, without invisible characters, and in Unicode's compatibility form (NFKC). Takes time proportional
+ * to the length.
  *
- * @returns undefined when it still changes after eight rounds
+ * @returns undefined when the text still changes after eight rounds
  */
 export function decodedText(text: string): string | undefined {
   if (plainAscii.test(text)) return text;
   let current = text;
-  // One more than there may be: it finds that nothing changes any more.
+  // One extra round, which finds that nothing changes any more.
   for (let round = 0; round <= maxRounds; round += 1) {
     const decoded = decodedOnce(current);
     if (decoded === current) return current;

@@ -1,31 +1,31 @@
-/** Text that is fit for a terminal: what it shows is what it holds. */
+/** Makes text safe for a terminal: the terminal shows exactly what the text contains. */
 
 /**
- * Control characters (C0, C1), line and paragraph separators, and all that has no shape of its own: characters that turn
- * the direction of writing around, zero width, soft hyphens, variation selectors, tags.
+ * Control characters (C0, C1), line and paragraph separators, and all characters without a visible shape: those that
+ * change the direction of writing, zero width characters, soft hyphens, variation selectors, tags.
  *
  * @see https://www.unicode.org/reports/tr36/#Bidirectional_Text_Spoofing
  */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const unprintableInLines = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** As JSON writes it: a character beyond 0xffff is two escapes. */
+/** Escapes as JSON does: a character beyond 0xffff becomes two escapes. */
 const escaped = (char: string): string =>
   Array.from({ length: char.length }, (_, index) => {
     return `\\u${char.charCodeAt(index).toString(16).padStart(4, '0')}`;
   }).join('');
 
-/** Lines for a person: line breaks and tabs stay, every other unprintable character becomes `\uXXXX`. */
+/** Text for a person: line breaks and tabs stay, every other unprintable character becomes `\uXXXX`. */
 export const printableLines = (text: string): string =>
   text.toWellFormed().replace(unprintableInLines, escaped);
 
-/** One line for a person, for text that comes from elsewhere: line breaks become `\uXXXX` too. */
+/** One line for a person, for text from an untrusted source: line breaks become `\uXXXX` too. */
 export const printableLine = (text: string): string => text.toWellFormed().replace(unprintable, escaped);
 
 /**
- * JSON text as one line that a terminal shows whole: unprintable characters, which JSON allows inside strings alone, become
- * `\uXXXX`. The value is the same.
+ * JSON text as one line that a terminal shows completely: unprintable characters, which JSON allows only inside
+ * strings, become `\uXXXX`. The value is the same.
  *
- * @param json as `JSON.stringify` gives it, without indentation
+ * @param json as `JSON.stringify` returns it, without indentation
  */
 export const printableJson = (json: string): string => json.replace(unprintable, escaped);
