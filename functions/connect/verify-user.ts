@@ -34,7 +34,7 @@ export interface Look {
 
 /** Number of adverts looked up at a time; the first few nearly always decide. */
 const lookUpAtOnce = 100;
-/** Time limit, because a slow service must not prevent that the pair is stored. */
+/** Time limit, so that a slow service does not prevent the bridge from storing the pair. */
 const maxMs = 10_000;
 /** Most users change an advert within a week, and the service is expected to keep its feed that long. */
 const lookBackMs = 7 * 86_400_000;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** IDs consist only of digits. This also prevents that a hostile feed injects another path of the service. */
+/** IDs consist only of digits. This also keeps a hostile feed from injecting another path of the service. */
 export const advertIdPattern = /^[0-9]{1,20}$/;
 
 /** A partner account's name is part of secret names, event IDs and message groups. */

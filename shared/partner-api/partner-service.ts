@@ -71,7 +71,7 @@ export function createPartnerService(options: PartnerServiceOptions) {
   return { client, accounts, ...createPartnerReaders({ client, tokens }) };
 }
 
-/** Prevents that a hanging service delays the end of a stopped bridge with further attempts. */
+/** Makes no further attempts after a stop, so that a hanging service does not delay the end of the bridge. */
 const untilStopped = (rateLimiter: RateLimiter, stopped: AbortSignal): RateLimiter => ({
   answered: (...answer) => rateLimiter.answered(...answer),
   enter: (resource, ...rest) =>

@@ -57,7 +57,7 @@ export async function sendBatches(
   return refused;
 }
 
-/** SQS refuses what XML 1.0 has no character for; JSON leaves these two as they are. @see API_SendMessageBatch */
+/** SQS refuses characters that XML 1.0 does not allow; JSON does not escape these two. @see API_SendMessageBatch */
 const refusedBySqs = /[\ufffe\uffff]/g;
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16)}`;
 
