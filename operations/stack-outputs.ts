@@ -10,18 +10,8 @@ import { CommandError } from './errors.ts';
 import { type StackPlace, textOfPlace } from './stack-place.ts';
 
 type OutputKey = keyof typeof outputs;
-/** Outputs that later versions added, or that depend on a setting: not every stack has them. */
-const laterOutputs = [
-  'auditFunctionName',
-  'auditScheduleName',
-  'catchUpRoleArn',
-  'drainScheduleName',
-  'refreshTokenScheduleName',
-  'bridgeName',
-  'partnerBaseUrl',
-  'version',
-  'doctor',
-] as const;
+/** Outputs that were added after version 0.1.0, or that depend on a setting: not every stack has them. */
+const laterOutputs = ['auditFunctionName', 'auditScheduleName', 'bridgeName', 'partnerBaseUrl'] as const;
 type LaterOutput = (typeof laterOutputs)[number];
 
 export type StackOutputs = Readonly<
@@ -29,8 +19,7 @@ export type StackOutputs = Readonly<
 >;
 
 /**
- * The names of the bridge's resources, from the outputs of its stack. Outputs that later versions added may be
- * undefined; a command that needs one uses {@link neededOutput}.
+ * The names of the bridge's resources, from the outputs of its stack. Outputs that not every stack has may be undefined.
  *
  * @throws {CommandError} when there is no such stack or bridge, or when there are several and none is named
  * @see https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
@@ -53,25 +42,20 @@ export async function readStackOutputs({ stack, bridge }: StackPlace): Promise<S
     if (others.length > 0) {
       throw new CommandError(`stack ${stack} has several bridges. Name one of them with --stack: ${named}`);
     }
-    if (!one && all.length > 0)
-      throw new CommandError(`stack ${stack} has no bridge ${bridge}, but ${named}`);
-    const given = one ?? outputsOf(found, '');
-    const lacking = lackingIn(given);
-    if (lacking.length > 0) {
-      throw new CommandError(
-        `stack ${stack} (${found.StackStatus}) has no output ${lacking.join(', ')}: it is no Advert Bridge, or its ` +
-          'deployment has not ended. Deploy it with `npx cdk deploy`, or name another one with --stack',
-      );
-    }
-    return given as StackOutputs;
+    if (one) return one;
+    if (all.length > 0) throw new CommandError(`stack ${stack} has no bridge ${bridge}, but ${named}`);
+    throw new CommandError(
+      `stack ${stack} (${found.StackStatus}) has no output ${lackingIn(outputsOf(found, '')).join(', ')}: it is no Advert ` +
+        'Bridge, or its deployment has not ended. Deploy it with `npx cdk deploy`, or name another one with --stack',
+    );
   } finally {
     client.destroy();
   }
 }
 
 export interface ListedBridge extends StackPlace {
-  /** Version of Advert Bridge; null when an earlier version deployed the stack. */
-  readonly version: string | null;
+  /** Version of Advert Bridge. */
+  readonly version: string;
   readonly partnerBaseUrl: string | null;
   /** Status of the stack, as CloudFormation names it: `CREATE_COMPLETE`. */
   readonly status: string;
@@ -90,7 +74,7 @@ export async function listBridges(): Promise<BridgeList> {
     const bridges = stacks.flatMap((found): ListedBridge[] => {
       const { StackName: stack = '', StackStatus: status = 'unknown' } = found;
       const all = bridgesIn(found);
-      return all.map(({ bridgeName, version = null, partnerBaseUrl = null }) => {
+      return all.map(({ bridgeName, version, partnerBaseUrl = null }) => {
         const place = { stack, ...(all.length > 1 && { bridge: bridgeName }) };
         return { ...place, version, partnerBaseUrl, status };
       });
@@ -113,7 +97,7 @@ type GivenOutputs = Partial<Record<OutputKey, string>>;
  * If the stack contains more than the bridge, its outputs begin with the bridge's construct path:
  * infra/advert-bridge.ts.
  */
-function bridgesIn(stack: Stack): GivenOutputs[] {
+function bridgesIn(stack: Stack): StackOutputs[] {
   const keys = (stack.Outputs ?? []).map(({ OutputKey = '' }) => OutputKey);
   // Older versions have no `bridgeName` output, and a dedicated stack's outputs have no prefix: so the empty prefix
   // is always tried.
@@ -122,7 +106,7 @@ function bridgesIn(stack: Stack): GivenOutputs[] {
     .map((key) => key.slice(0, -outputs.bridgeName.length));
   return [...new Set(['', ...places])]
     .map((place) => outputsOf(stack, place))
-    .filter((given) => lackingIn(given).length === 0);
+    .filter((given): given is StackOutputs => lackingIn(given).length === 0);
 }
 
 function outputsOf(stack: Stack, place: string): GivenOutputs {
@@ -136,16 +120,6 @@ const lackingIn = (given: GivenOutputs): string[] =>
   (Object.keys(outputs) as OutputKey[]).flatMap((key) => (given[key] || isLater(key) ? [] : [outputs[key]]));
 
 const isLater = (key: OutputKey): boolean => (laterOutputs as readonly string[]).includes(key);
-
-/** @throws {CommandError} when the stack was deployed by a version that did not have the output yet */
-export function neededOutput(found: StackOutputs, key: LaterOutput): string {
-  const value = found[key];
-  if (value !== undefined) return value;
-  throw new CommandError(
-    `the stack has no output ${outputs[key]}: it was deployed by an earlier version of Advert Bridge. Deploy it again ` +
-      'with `npx cdk deploy` and the settings that it has',
-  );
-}
 
 async function missing(stack: string, client: CloudFormationClient): Promise<CommandError> {
   const region = await client.config.region();

@@ -94,7 +94,6 @@ async function scheduleState(client: SchedulerClient, outputs: StackOutputs) {
   };
   const states = await Promise.all(
     Object.entries(names).map(async ([of, Name]) => {
-      if (Name === undefined) throw new Error('an earlier version deployed the stack; deploy it again');
       const state = await client.send(new GetScheduleCommand({ Name })).then(
         ({ State = unknown }) => State.toLowerCase(),
         (error: unknown) => {

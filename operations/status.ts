@@ -27,8 +27,8 @@ export interface StatusPorts {
   readonly budgetStore: Pick<BudgetStore, 'read'>;
   /** Only for a stack. */
   readonly stack?: {
-    /** The deployed version; undefined if an earlier version does not report it. */
-    readonly version: string | undefined;
+    /** The deployed version. */
+    readonly version: string;
     read(nowMs: number): Promise<StackState>;
   };
 }

@@ -17,6 +17,6 @@ export function stackLines({ region, bridges }: BridgeList): string[] {
   return bridges.map((bridge) => {
     const { version, partnerBaseUrl, status } = bridge;
     const service = partnerBaseUrl === null ? '' : ` from ${partnerBaseUrl}`;
-    return `${textOfPlace(bridge)}: version ${version ?? 'unknown'}, ${status},${service} in ${region}`;
+    return `${textOfPlace(bridge)}: version ${version}, ${status},${service} in ${region}`;
   });
 }

@@ -7,7 +7,7 @@ import { commandFor, type Target } from '../../shared/target.ts';
 import { count, duration } from '../../shared/wording.ts';
 
 export interface Versions {
-  /** Null for an embedded bridge, and where an earlier version deployed the stack. */
+  /** Null for an embedded bridge. */
   readonly deployed: string | null;
   readonly command: string;
 }

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
-import { neededOutput } from '../../../operations/stack-outputs.ts';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import { createAudits } from '../../../shared/aws/audits.ts';
 import { createBackfills } from '../../../shared/aws/backfills.ts';
@@ -26,7 +25,7 @@ import type { StackBridge } from './bridge.ts';
 /** Catching up on a stack, with the settings that its drain has and within its rate budget. */
 export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
   const { clients, outputs, feedStateTable: table, queue, deadLetterQueue, place, onClose } = bridge;
-  place.catchUpRoleArn = neededOutput(outputs, 'catchUpRoleArn');
+  place.catchUpRoleArn = outputs.catchUpRoleArn;
   const { Environment } = await clients.lambda.send(
     new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName }),
   );

@@ -515,39 +515,6 @@ describe('catching up', () => {
   });
 });
 
-describe('a stack that an earlier version deployed', () => {
-  beforeEach(() => {
-    const later = ['CatchUpRoleArn', 'DrainScheduleName', 'RefreshTokenScheduleName', 'Version'];
-    const stack = describedStack({
-      FeedStateTableName: feedStateTable.name,
-      AdvertStatusTableName: advertStatusTable.name,
-    });
-    const Outputs = stack.Outputs?.filter(({ OutputKey = '' }) => !later.includes(OutputKey)) ?? [];
-    cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: [{ ...stack, Outputs }] });
-  });
-
-  it('is as good as any for a command that does not need what it lacks', async () => {
-    sqs.on(ReceiveMessageCommand).resolves({});
-    expect(await cli('dead-letters list')).toMatchObject({ exitCode: 0, stderr: '' });
-  });
-
-  it('says what it does not tell', async () => {
-    expect(await cli('status')).toMatchObject({
-      exitCode: 3,
-      stdout: expect.stringMatching(
-        /version unknown \(this command: .*earlier version deployed the stack; deploy it again/s,
-      ),
-    });
-  });
-
-  it('is deployed again for a command that does', async () => {
-    expect(await cli('backfill main')).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringMatching(/has no output CatchUpRoleArn: .* earlier version .* `npx cdk deploy`/),
-    });
-  });
-});
-
 describe('what keeps a stack from being reached', () => {
   const refusing = (name: string, message: string) =>
     new CloudFormationServiceException({ name, message, $fault: 'client', $metadata: {} });

@@ -6,14 +6,7 @@ import {
   ResourceNotFoundException,
 } from '@aws-sdk/client-lambda';
 import { GetScheduleCommand, type GetScheduleCommandOutput } from '@aws-sdk/client-scheduler';
-import {
-  type Check,
-  type Finding,
-  fault,
-  ok,
-  SkippedError,
-  together,
-} from '../../../../operations/doctor.ts';
+import { type Check, type Finding, fault, ok, together } from '../../../../operations/doctor.ts';
 import { environmentKeys } from '../../../../shared/contract/environment.ts';
 import { makeAgain } from '../../../shared/explain-aws.ts';
 import type { StackBridge } from '../bridge.ts';
@@ -54,11 +47,6 @@ export const functionChecks = ({ clients, bridge }: Facts): Check[] => [
     async look() {
       const { outputs } = await bridge();
       const { drainScheduleName, refreshTokenScheduleName, auditScheduleName, auditFunctionName } = outputs;
-      if (!drainScheduleName || !refreshTokenScheduleName) {
-        throw new SkippedError(
-          'an earlier version deployed the stack, which does not name them: see version',
-        );
-      }
       const pairs = [
         [drainScheduleName, outputs.drainFunctionName],
         [refreshTokenScheduleName, outputs.refreshTokenFunctionName],

@@ -58,11 +58,8 @@ export function identityChecks({ target, clients, opened, bridge }: Facts): Chec
         const own = packageJson.version;
         if (version === own) return ok(`stack and command are ${own}`);
         return warning(
-          version === undefined
-            ? `an earlier version than ${own} deployed the stack`
-            : `the stack is ${version}, this command ${own}`,
-          'Deploy the version of this command with `npx cdk deploy`' +
-            (version === undefined ? '' : `, or use the command of ${version}`),
+          `the stack is ${version}, this command ${own}`,
+          `Deploy the version of this command with \`npx cdk deploy\`, or use the command of ${version}`,
         );
       },
     },
