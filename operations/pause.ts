@@ -1,8 +1,10 @@
 /** Begins and ends an operator's pause, during which no requests are sent to the partner service. */
+import { toInstant } from '../shared/domain/clock.ts';
 import { type OperatorPause, operatorPauseOf } from '../shared/domain/operator-pause.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { BudgetStore } from '../shared/ports/budget-store.ts';
 import { changeAccount, type PartnerAccounts } from '../shared/ports/partner-accounts.ts';
+import { type ShownPause, shownPause } from './account-status.ts';
 import { accountsBeside, unknownAccount } from './unknown-account.ts';
 
 export interface PausePorts {
@@ -31,17 +33,14 @@ export interface ResumeOptions {
   readonly early: boolean;
 }
 
-/** What was in force and has been ended. */
+/** What was in force and has been ended, as printed by `resume --json`. */
 export interface Resumed {
-  readonly ended: OperatorPause | undefined;
-  /**
-   * Until when the service had asked the whole bridge to wait, ms since 1970; undefined: not ended, or there was no
-   * pause.
-   */
-  readonly servicePauseUntil: number | undefined;
+  readonly ended: ShownPause | null;
+  /** Until when the service had asked the whole bridge to wait; null: not ended, or there was no pause. */
+  readonly servicePauseUntil: string | null;
   readonly circuitEnded: boolean;
   /** A pause of the whole bridge that is still in force, although the partner account's has ended. */
-  readonly bridgePause: OperatorPause | undefined;
+  readonly stillPaused: ShownPause | null;
 }
 
 /**
@@ -68,10 +67,10 @@ export async function resume(
   }
   if (early) await budgetStore.endPause();
   return {
-    ended,
-    servicePauseUntil: early && budget.pausedUntilMs > nowMs ? budget.pausedUntilMs : undefined,
+    ended: shownPause(ended),
+    servicePauseUntil: early && budget.pausedUntilMs > nowMs ? toInstant(budget.pausedUntilMs) : null,
     circuitEnded: early && budget.pauseReason === 'circuit',
-    bridgePause: name === undefined ? undefined : operatorPauseOf(budget, nowMs),
+    stillPaused: name === undefined ? null : shownPause(operatorPauseOf(budget, nowMs)),
   };
 }
 

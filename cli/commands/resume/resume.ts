@@ -1,6 +1,4 @@
-import { shownPause } from '../../../operations/account-status.ts';
 import { resume } from '../../../operations/pause.ts';
-import { toInstant } from '../../../shared/domain/clock.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { flag, optionalName } from '../../shared/options.ts';
@@ -19,15 +17,7 @@ export const addResume = defineCommand(
   },
   async ({ target, argument: name, options: { early }, report }) => {
     const resumed = await withBridge(target, pauses, (ports) => resume(ports, name, { early }, Date.now()));
-    const { ended, bridgePause, servicePauseUntil, circuitEnded } = resumed;
-    const data = {
-      partnerAccount: name ?? null,
-      ended: shownPause(ended),
-      servicePauseUntil: servicePauseUntil === undefined ? null : toInstant(servicePauseUntil),
-      circuitEnded,
-      stillPaused: shownPause(bridgePause),
-    };
-    report(data, ...resumedLines(target, data));
-    return bridgePause ? exitCodes.needsPerson : exitCodes.done;
+    report({ partnerAccount: name ?? null, ...resumed }, ...resumedLines(target, name, resumed));
+    return resumed.stillPaused ? exitCodes.needsPerson : exitCodes.done;
   },
 );

@@ -1,4 +1,4 @@
-import type { ShownPause } from '../../../operations/account-status.ts';
+import type { Resumed } from '../../../operations/pause.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 
 export const more = `What waited is put back into the queue by the next run of the drain, within a minute. Resuming the whole bridge leaves the
@@ -12,17 +12,12 @@ Examples:
   advert-bridge resume main --local .advert-bridge
   advert-bridge resume --early   (the deployed stack)`;
 
-export interface ResumedData {
-  readonly partnerAccount: string | null;
-  readonly ended: ShownPause | null;
-  readonly servicePauseUntil: string | null;
-  readonly circuitEnded: boolean;
-  readonly stillPaused: ShownPause | null;
-}
-
-export function resumedLines(target: Target, data: ResumedData): string[] {
-  const { partnerAccount, ended, servicePauseUntil, circuitEnded, stillPaused } = data;
-  const what = partnerAccount ?? 'The whole bridge';
+export function resumedLines(
+  target: Target,
+  name: string | undefined,
+  { ended, servicePauseUntil, circuitEnded, stillPaused }: Resumed,
+): string[] {
+  const what = name ?? 'The whole bridge';
   return [
     ended
       ? `${what} is resumed: ${ended.who} had paused it at ${ended.since}${ended.reason === null ? '' : ` (${ended.reason})`}.`

@@ -40,11 +40,11 @@ describe('resume', () => {
 
     const ofAccount = await resume(ports, 'main', { early: false }, nowMs);
 
-    expect(ofAccount).toMatchObject({ ended: { reason: 'a migration' }, bridgePause: wanted });
+    expect(ofAccount).toMatchObject({ ended: { reason: 'a migration' }, stillPaused: { who: 'ann' } });
     expect(await row()).toEqual(partnerAccount({ pause: own }));
     expect(await resume(ports, undefined, { early: false }, nowMs)).toMatchObject({
-      ended: wanted,
-      bridgePause: undefined,
+      ended: { who: 'ann' },
+      stillPaused: null,
     });
     expect(await ports.budgetStore.read()).not.toHaveProperty('operatorPause');
   });
@@ -57,9 +57,9 @@ describe('resume', () => {
     expect((await ports.budgetStore.read()).pausedUntilMs).toBe(nowMs + 60_000);
 
     expect(await resume(ports, 'main', { early: true }, nowMs)).toMatchObject({
-      ended: undefined,
+      ended: null,
       circuitEnded: true,
-      servicePauseUntil: nowMs + 60_000,
+      servicePauseUntil: '2026-11-20T12:01:00.000Z',
     });
     expect(await ports.budgetStore.read()).toEqual({ nextSlotMs: 0, pausedUntilMs: 0 });
     expect(await row()).toEqual(partnerAccount());
