@@ -3,7 +3,7 @@ import { CommandError, UsageError } from '../operations/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { redactedText } from '../shared/domain/redaction.ts';
 import type { AddCommand } from './shared/command.ts';
-import { type ExitCode, exitCodes, help, type Io, say, watchOutput } from './shared/io.ts';
+import { type ExitCode, exitCodes, type Io, print, say, watchOutput } from './shared/io.ts';
 import { asCalled } from './shared/program.ts';
 import { usageErrorOf } from './shared/usage.ts';
 
@@ -83,8 +83,8 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
     command
       .option('--stack-trace', 'with an error, show where in the program it arose')
       .configureOutput({
-        writeOut: (text) => help(io.stdout, asCalled(text)),
-        writeErr: (text) => help(io.stderr, asCalled(text)),
+        writeOut: (text) => print(io.stdout, asCalled(text)),
+        writeErr: (text) => print(io.stderr, asCalled(text)),
         // Commander's messages quote what was given, which may be a secret.
         outputError: () => undefined,
       })

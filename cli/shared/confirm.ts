@@ -1,5 +1,5 @@
 import { CommandError, UsageError } from '../../operations/errors.ts';
-import { ask, type Io } from './io.ts';
+import { type Io, print } from './io.ts';
 
 /** @throws {UsageError} where nobody can be asked about something that cannot be undone */
 export function requireTerminal({ stdin }: Io, what: string): void {
@@ -15,7 +15,7 @@ export function requireTerminal({ stdin }: Io, what: string): void {
  * @throws {CommandError} unless the answer is yes
  */
 export async function confirm(io: Io, question: string): Promise<void> {
-  ask(io, `${question} [y/N] `);
+  print(io.stderr, `${question} [y/N] `);
   for await (const chunk of io.stdin) {
     if (/^\s*y(es)?\s*$/i.test(String(chunk))) return;
     break;

@@ -25,11 +25,6 @@ export function say({ stderr }: Pick<Io, 'stderr'>, text: string): void {
   stderr.write(`${printableLines(text)}\n`);
 }
 
-/** Like {@link say}, without the end of the line: the answer is typed behind it. */
-export function ask({ stderr }: Pick<Io, 'stderr'>, question: string): void {
-  stderr.write(printableLines(question));
-}
-
 /** Writes a result as one line of JSON; unprintable characters in it as `\uXXXX`, which is the same value. */
 export function give({ stdout }: Pick<Io, 'stdout'>, data: unknown): void {
   stdout.write(`${printableJson(JSON.stringify(data))}\n`);
@@ -77,8 +72,8 @@ export function watchOutput({ stdout }: Pick<Io, 'stdout'>) {
   };
 }
 
-/** Writes help text to the output that it belongs on. */
-export function help(output: Writable, text: string): void {
+/** Writes text as it is made, such as a question that the answer is typed behind, or help. */
+export function print(output: Writable, text: string): void {
   output.write(printableLines(text));
 }
 

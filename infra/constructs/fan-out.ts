@@ -89,6 +89,6 @@ export class FanOut extends Construct {
       ),
     });
     // When the mapping is made, Lambda checks that the function may receive from the queue.
-    if (this.function.function.role) mapping.node.addDependency(this.function.function.role);
+    mapping.node.addDependency(this.function.role);
   }
 }

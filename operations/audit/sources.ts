@@ -15,11 +15,8 @@ export function fullSource(
   return {
     name: `full ${list.name}`,
     async page(position = 'published:', _audit, requests) {
-      const [kind, from = ''] = [
-        position.slice(0, position.indexOf(':')),
-        position.slice(position.indexOf(':') + 1),
-      ];
-      if (kind === 'published') {
+      const from = position.slice(position.indexOf(':') + 1);
+      if (position.startsWith('published:')) {
         const { advertIds, next } = await published.page(history, from === '' ? undefined : from);
         return { advertIds, next: next === undefined ? 'list:0' : `published:${next}` };
       }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
 import { listenError } from '../../shared/listen-error.ts';
@@ -33,10 +34,7 @@ export const addSandbox = defineCommand(
     });
     const { url, port, application, users } = sandbox;
     report({ url, port, application, users, control: `${url}/_sandbox/` }, sandboxText(sandbox));
-    await new Promise<void>((resolve) => {
-      if (stopped.aborted) resolve();
-      stopped.addEventListener('abort', () => resolve(), { once: true });
-    });
+    if (!stopped.aborted) await once(stopped, 'abort');
     await sandbox.close();
     return exitCodes.done;
   },
