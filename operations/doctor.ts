@@ -7,6 +7,8 @@ export interface Check {
   look(): Promise<Finding>;
 }
 
+export const check = (name: string, look: Check['look']): Check => ({ name, look });
+
 export type Finding =
   | { readonly result: 'ok' | 'skipped'; readonly says: string }
   | {

@@ -1,7 +1,7 @@
 /** What has to be right for every kind of bridge. */
 import { isDeepStrictEqual } from 'node:util';
 import {
-  type Check,
+  check,
   type Finding,
   fault,
   ok,
@@ -24,7 +24,7 @@ const daySeconds = 86_400;
 /** More than a request takes, and far less than the overlap by which reading begins before the last success. */
 const maxOffSeconds = 60;
 
-export function commonChecks({ status, askService }: Examined, target: Target): Check[] {
+export function commonChecks({ status, askService }: Examined, target: Target) {
   /** One request for both checks that need it. */
   const ask = once(async () => {
     const { pausedUntil, circuit, paused } = await status();
@@ -36,52 +36,43 @@ export function commonChecks({ status, askService }: Examined, target: Target): 
   });
 
   return [
-    {
-      name: 'application-credentials',
-      async look() {
-        await ask();
-        return ok('the partner service accepts them');
-      },
-    },
-    { name: 'clock', look: async () => clockFinding(await accepted(ask), target) },
-    { name: 'partner-accounts', look: async () => accountsFinding(await status(), target) },
-    {
-      name: 'dead-letters',
-      async look() {
-        const { deadLetters } = (await status()).queue;
-        if (deadLetters === 0) return ok('none');
+    check('application-credentials', async () => {
+      await ask();
+      return ok('the partner service accepts them');
+    }),
+    check('clock', async () => clockFinding(await accepted(ask), target)),
+    check('partner-accounts', async () => accountsFinding(await status(), target)),
+    check('dead-letters', async () => {
+      const { deadLetters } = (await status()).queue;
+      if (deadLetters === 0) return ok('none');
+      return warning(
+        deadLetters === 1
+          ? '1 change of an advert was given up'
+          : `${count(deadLetters)} changes of adverts were given up`,
+        `\`${commandFor(target, 'dead-letters list')}\` says why, \`${commandFor(target, 'dead-letters redrive --all')}\` puts them back`,
+      );
+    }),
+    check('pause', async () => {
+      const { pausedUntil, circuit, paused } = await status();
+      if (paused) {
         return warning(
-          deadLetters === 1
-            ? '1 change of an advert was given up'
-            : `${count(deadLetters)} changes of adverts were given up`,
-          `\`${commandFor(target, 'dead-letters list')}\` says why, \`${commandFor(target, 'dead-letters redrive --all')}\` puts them back`,
+          `${paused.who} paused the whole bridge${paused.reason === null ? '' : ` (${printableLine(paused.reason)})`}`,
+          `\`${commandFor(target, 'resume')}\``,
         );
-      },
-    },
-    {
-      name: 'pause',
-      async look() {
-        const { pausedUntil, circuit, paused } = await status();
-        if (paused) {
-          return warning(
-            `${paused.who} paused the whole bridge${paused.reason === null ? '' : ` (${printableLine(paused.reason)})`}`,
-            `\`${commandFor(target, 'resume')}\``,
-          );
-        }
-        if (circuit) {
-          return warning(
-            'the circuit is open: the partner service seems to block this address',
-            'Find out who sends more than it allows from here, and wait: docs/operate/runbook.md#needsattention. When it lets ' +
-              `you in again: \`${commandFor(target, 'resume --early')}\``,
-          );
-        }
-        if (pausedUntil === null) return ok('none');
+      }
+      if (circuit) {
         return warning(
-          `the partner service asked for a pause until ${pausedUntil}`,
-          `Wait for its end, or end it: \`${commandFor(target, 'resume --early')}\``,
+          'the circuit is open: the partner service seems to block this address',
+          'Find out who sends more than it allows from here, and wait: docs/operate/runbook.md#needsattention. When it lets ' +
+            `you in again: \`${commandFor(target, 'resume --early')}\``,
         );
-      },
-    },
+      }
+      if (pausedUntil === null) return ok('none');
+      return warning(
+        `the partner service asked for a pause until ${pausedUntil}`,
+        `Wait for its end, or end it: \`${commandFor(target, 'resume --early')}\``,
+      );
+    }),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { type Check, fault, ok, SkippedError, warning } from '../../../../operations/doctor.ts';
+import { check, fault, ok, SkippedError, warning } from '../../../../operations/doctor.ts';
 import { findExposure } from '../../../../shared/sqlite/file/exposure.ts';
 import { refuseForeignFolder } from '../../../../shared/sqlite/file/ownership.ts';
 import { stateFileIn } from '../../../../shared/sqlite/file/state-file.ts';
@@ -13,7 +13,7 @@ const leastBytes = 64 * 1024 ** 2;
 const enoughBytes = 1024 ** 3;
 
 /** @param freeBytes on the file system of a folder, for who does not own the machine */
-export function folderChecks(target: LocalTarget, freeBytes = freeBytesOf): Check[] {
+export function folderChecks(target: LocalTarget, freeBytes = freeBytesOf) {
   const { dir } = target;
   const file = stateFileIn(dir);
 
@@ -23,63 +23,51 @@ export function folderChecks(target: LocalTarget, freeBytes = freeBytesOf): Chec
   };
 
   return [
-    {
-      name: 'folder',
-      async look() {
-        if (statOf(dir)?.isDirectory() === false) {
-          return fault(`${dir} is a file`, 'Name the folder of the bridge with --local');
-        }
-        if (!isThere(file)) {
-          return fault(`there is no bridge in ${dir}`, `Begin one there: \`${applicationCommand(target)}\``);
-        }
-        const closed = [dir, file].find((each) => !isUsable(each));
-        if (closed !== undefined) {
-          return fault(
-            `this user may not read and write ${closed}`,
-            `\`chmod u+rwX ${quoted(dir)} ${quoted(file)}\``,
-          );
-        }
-        return ok(`${path.resolve(dir)} holds a bridge`);
-      },
-    },
-    {
-      name: 'owner',
-      async look() {
-        refuseForeignFolder(dir);
-        needFile();
-        return ok('folder and files belong to the user that this runs as');
-      },
-    },
-    {
-      name: 'file-modes',
-      async look() {
-        needFile();
-        const exposure = findExposure(dir);
-        if (!exposure) return ok('only their owner may read the files');
-        const { kind, place } = exposure;
-        if (kind === 'replace') {
-          return fault(
-            `other users of this machine can replace the files in ${place}`,
-            `\`chmod 700 ${quoted(place)}\``,
-          );
-        }
+    check('folder', async () => {
+      if (statOf(dir)?.isDirectory() === false) {
+        return fault(`${dir} is a file`, 'Name the folder of the bridge with --local');
+      }
+      if (!isThere(file)) {
+        return fault(`there is no bridge in ${dir}`, `Begin one there: \`${applicationCommand(target)}\``);
+      }
+      const closed = [dir, file].find((each) => !isUsable(each));
+      if (closed !== undefined) {
         return fault(
-          `other users of this machine can read ${place}, which contains the tokens`,
-          `\`chmod 600 ${quoted(place)}\`. If somebody may have read it, have the client secret replaced and connect each partner account again`,
+          `this user may not read and write ${closed}`,
+          `\`chmod u+rwX ${quoted(dir)} ${quoted(file)}\``,
         );
-      },
-    },
-    {
-      name: 'disk-space',
-      async look() {
-        needFile();
-        const free = freeBytes(dir);
-        const says = `${Math.round(free / 1024 ** 2)} MiB are free on the disk of ${dir}`;
-        const mend = 'Free space there, or move the folder to a larger disk while no run is at work';
-        if (free < leastBytes) return fault(`${says}: the bridge stops when it is full`, mend);
-        return free < enoughBytes ? warning(says, mend) : ok(says);
-      },
-    },
+      }
+      return ok(`${path.resolve(dir)} holds a bridge`);
+    }),
+    check('owner', async () => {
+      refuseForeignFolder(dir);
+      needFile();
+      return ok('folder and files belong to the user that this runs as');
+    }),
+    check('file-modes', async () => {
+      needFile();
+      const exposure = findExposure(dir);
+      if (!exposure) return ok('only their owner may read the files');
+      const { kind, place } = exposure;
+      if (kind === 'replace') {
+        return fault(
+          `other users of this machine can replace the files in ${place}`,
+          `\`chmod 700 ${quoted(place)}\``,
+        );
+      }
+      return fault(
+        `other users of this machine can read ${place}, which contains the tokens`,
+        `\`chmod 600 ${quoted(place)}\`. If somebody may have read it, have the client secret replaced and connect each partner account again`,
+      );
+    }),
+    check('disk-space', async () => {
+      needFile();
+      const free = freeBytes(dir);
+      const says = `${Math.round(free / 1024 ** 2)} MiB are free on the disk of ${dir}`;
+      const mend = 'Free space there, or move the folder to a larger disk while no run is at work';
+      if (free < leastBytes) return fault(`${says}: the bridge stops when it is full`, mend);
+      return free < enoughBytes ? warning(says, mend) : ok(says);
+    }),
   ];
 }
 

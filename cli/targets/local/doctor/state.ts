@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { missingScopes } from '../../../../functions/refresh-token/tokens.ts';
 import {
-  type Check,
+  check,
   type Finding,
   fault,
   ok,
@@ -33,48 +33,39 @@ export interface ReadState {
   readonly status: () => Promise<Status>;
 }
 
-export function stateChecks(target: LocalTarget, { state, status }: ReadState): Check[] {
+export function stateChecks(target: LocalTarget, { state, status }: ReadState) {
   return [
-    { name: 'state-file', look: async () => integrityOf(target) },
-    {
-      name: 'run',
-      async look() {
-        const late = (await status()).partnerAccounts.find(({ attention }) => attention.includes(lagging));
-        if (isRunning(target.dir)) return ok('a run is at work');
-        if (!late) return ok('no run is at work, and no feed waits for one');
-        const minutes = Math.round((late.lagSeconds ?? 0) / 60);
-        return warning(
-          `no run is at work, and the feed of ${late.name} has waited for ${minutes} minutes`,
-          `\`${commandFor(target, 'run')}\``,
-        );
-      },
-    },
-    {
-      name: 'application',
-      async look() {
-        const { settings, applicationSecret } = state();
-        const mend = `\`${applicationCommand(target)}\``;
-        const baseUrl = await settings.read(baseUrlSetting);
-        if (baseUrl === undefined) return fault('the base URL of the partner service is not stored', mend);
-        try {
-          await applicationSecret.read();
-        } catch (error) {
-          if (!(error instanceof ShapeError)) throw error;
-          return fault(error.message, mend);
-        }
-        return ok(`credentials for ${baseUrl} are stored`);
-      },
-    },
-    {
-      name: 'tokens',
-      async look() {
-        const accounts = (await state().partnerAccounts.list(() => undefined)).filter(
-          (account) => !stopOf(account),
-        );
-        const findings = await Promise.all(accounts.map((account) => tokenOf(account, state(), target)));
-        return together(`token pairs found: ${accounts.length}, none is missing`, findings);
-      },
-    },
+    check('state-file', async () => integrityOf(target)),
+    check('run', async () => {
+      const late = (await status()).partnerAccounts.find(({ attention }) => attention.includes(lagging));
+      if (isRunning(target.dir)) return ok('a run is at work');
+      if (!late) return ok('no run is at work, and no feed waits for one');
+      const minutes = Math.round((late.lagSeconds ?? 0) / 60);
+      return warning(
+        `no run is at work, and the feed of ${late.name} has waited for ${minutes} minutes`,
+        `\`${commandFor(target, 'run')}\``,
+      );
+    }),
+    check('application', async () => {
+      const { settings, applicationSecret } = state();
+      const mend = `\`${applicationCommand(target)}\``;
+      const baseUrl = await settings.read(baseUrlSetting);
+      if (baseUrl === undefined) return fault('the base URL of the partner service is not stored', mend);
+      try {
+        await applicationSecret.read();
+      } catch (error) {
+        if (!(error instanceof ShapeError)) throw error;
+        return fault(error.message, mend);
+      }
+      return ok(`credentials for ${baseUrl} are stored`);
+    }),
+    check('tokens', async () => {
+      const accounts = (await state().partnerAccounts.list(() => undefined)).filter(
+        (account) => !stopOf(account),
+      );
+      const findings = await Promise.all(accounts.map((account) => tokenOf(account, state(), target)));
+      return together(`token pairs found: ${accounts.length}, none is missing`, findings);
+    }),
   ];
 }
 

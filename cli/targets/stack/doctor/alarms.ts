@@ -1,22 +1,14 @@
 import { DescribeAlarmsCommand, type MetricAlarm } from '@aws-sdk/client-cloudwatch';
 import { paginateListSubscriptionsByTopic, type Subscription } from '@aws-sdk/client-sns';
 import { allPages } from '../../../../operations/all-pages.ts';
-import {
-  type Check,
-  type Finding,
-  fault,
-  ok,
-  once,
-  together,
-  warning,
-} from '../../../../operations/doctor.ts';
+import { check, type Finding, fault, ok, once, together, warning } from '../../../../operations/doctor.ts';
 import { quoted } from '../../../shared/target.ts';
 import type { Facts } from './facts.ts';
 
 /** As many as one request may name. */
 const alarmsAtOnce = 100;
 
-export function alarmChecks({ target, clients, resources }: Facts): Check[] {
+export function alarmChecks({ target, clients, resources }: Facts) {
   const expected = once(async () =>
     (await resources('AWS::CloudWatch::Alarm')).map(({ PhysicalResourceId = '' }) => PhysicalResourceId),
   );
@@ -27,37 +19,31 @@ export function alarmChecks({ target, clients, resources }: Facts): Check[] {
   });
 
   return [
-    {
-      name: 'alarms',
-      async look() {
-        const names = await expected();
-        const byName = new Map((await found()).map((alarm) => [alarm.AlarmName, alarm]));
-        return together(
-          `${names.length} are there, none has gone off`,
-          names.map((name) => alarmFinding(target.stack, name, byName.get(name))),
+    check('alarms', async () => {
+      const names = await expected();
+      const byName = new Map((await found()).map((alarm) => [alarm.AlarmName, alarm]));
+      return together(
+        `${names.length} are there, none has gone off`,
+        names.map((name) => alarmFinding(target.stack, name, byName.get(name))),
+      );
+    }),
+    check('alarm-subscribers', async () => {
+      const actions = new Set((await found()).flatMap(({ AlarmActions = [] }) => AlarmActions));
+      if (actions.size === 0) {
+        return warning(
+          'no alarm is sent to anybody',
+          'Deploy the stack with an address and the settings that it has: `npx cdk deploy -c alarmEmail=ADDRESS --parameters alarmEmail=ADDRESS`',
         );
-      },
-    },
-    {
-      name: 'alarm-subscribers',
-      async look() {
-        const actions = new Set((await found()).flatMap(({ AlarmActions = [] }) => AlarmActions));
-        if (actions.size === 0) {
-          return warning(
-            'no alarm is sent to anybody',
-            'Deploy the stack with an address and the settings that it has: `npx cdk deploy -c alarmEmail=ADDRESS --parameters alarmEmail=ADDRESS`',
-          );
-        }
-        const topics = [...actions].filter((arn) => arn.split(':')[2] === 'sns');
-        const findings = await Promise.all(
-          topics.map(async (TopicArn) => {
-            const pages = paginateListSubscriptionsByTopic({ client: clients.sns }, { TopicArn });
-            return topicFinding(TopicArn, await allPages(pages, ({ Subscriptions }) => Subscriptions));
-          }),
-        );
-        return together('somebody is told of each', findings);
-      },
-    },
+      }
+      const topics = [...actions].filter((arn) => arn.split(':')[2] === 'sns');
+      const findings = await Promise.all(
+        topics.map(async (TopicArn) => {
+          const pages = paginateListSubscriptionsByTopic({ client: clients.sns }, { TopicArn });
+          return topicFinding(TopicArn, await allPages(pages, ({ Subscriptions }) => Subscriptions));
+        }),
+      );
+      return together('somebody is told of each', findings);
+    }),
   ];
 }
 

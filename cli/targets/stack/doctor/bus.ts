@@ -7,7 +7,7 @@ import {
   type Rule,
 } from '@aws-sdk/client-eventbridge';
 import { allPages, pagesOf } from '../../../../operations/all-pages.ts';
-import { type Check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
+import { check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
 import { forEachConcurrent } from '../../../../shared/domain/for-each-concurrent.ts';
 import type { Facts } from './facts.ts';
 
@@ -16,47 +16,38 @@ const rulesAtOnce = 5;
 /** Statements of infra/constructs/subscriber-policy.ts. */
 const ownStatements = /^(Accounts|Organization)(Make|Manage)Rules$/;
 
-export const busChecks = ({ clients: { events }, bridge }: Facts): Check[] => [
-  {
-    name: 'bus-policy',
-    async look() {
-      const { eventBusName: Name } = (await bridge()).outputs;
-      const { Policy } = await events.send(new DescribeEventBusCommand({ Name }));
-      return policyFinding(Name, Policy);
-    },
-  },
-  {
-    name: 'subscribers',
-    async look() {
-      const { eventBusName } = (await bridge()).outputs;
-      const rules = await rulesOf(events, eventBusName);
-      if (rules.length === 0) {
-        return warning(
-          `there is no rule on bus ${eventBusName}: nobody gets the events`,
-          'A team subscribes as in docs/subscribe/guide.md',
-        );
-      }
-      const findings: Finding[] = [];
-      await forEachConcurrent(rules, rulesAtOnce, async (rule) => {
-        findings.push(await ruleFinding(events, eventBusName, rule));
-      });
-      return together(`${rules.length} rules are enabled and have targets`, findings);
-    },
-  },
-  {
-    name: 'archive',
-    async look() {
-      const { eventBusArn } = (await bridge()).outputs;
-      const { Archives = [] } = await events.send(new ListArchivesCommand({ EventSourceArn: eventBusArn }));
-      if (Archives.some(({ State }) => State === 'ENABLED' || State === 'UPDATING' || State === 'CREATING')) {
-        return ok('events are archived');
-      }
+export const busChecks = ({ clients: { events }, bridge }: Facts) => [
+  check('bus-policy', async () => {
+    const { eventBusName: Name } = (await bridge()).outputs;
+    const { Policy } = await events.send(new DescribeEventBusCommand({ Name }));
+    return policyFinding(Name, Policy);
+  }),
+  check('subscribers', async () => {
+    const { eventBusName } = (await bridge()).outputs;
+    const rules = await rulesOf(events, eventBusName);
+    if (rules.length === 0) {
       return warning(
-        'no event is archived, so none can be replayed',
-        `\`aws events create-archive --archive-name adverts --event-source-arn ${eventBusArn} --retention-days 90\``,
+        `there is no rule on bus ${eventBusName}: nobody gets the events`,
+        'A team subscribes as in docs/subscribe/guide.md',
       );
-    },
-  },
+    }
+    const findings: Finding[] = [];
+    await forEachConcurrent(rules, rulesAtOnce, async (rule) => {
+      findings.push(await ruleFinding(events, eventBusName, rule));
+    });
+    return together(`${rules.length} rules are enabled and have targets`, findings);
+  }),
+  check('archive', async () => {
+    const { eventBusArn } = (await bridge()).outputs;
+    const { Archives = [] } = await events.send(new ListArchivesCommand({ EventSourceArn: eventBusArn }));
+    if (Archives.some(({ State }) => State === 'ENABLED' || State === 'UPDATING' || State === 'CREATING')) {
+      return ok('events are archived');
+    }
+    return warning(
+      'no event is archived, so none can be replayed',
+      `\`aws events create-archive --archive-name adverts --event-source-arn ${eventBusArn} --retention-days 90\``,
+    );
+  }),
 ];
 
 /** Those of the archive are left out: AWS manages them itself. */

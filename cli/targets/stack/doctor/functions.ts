@@ -6,7 +6,7 @@ import {
   ResourceNotFoundException,
 } from '@aws-sdk/client-lambda';
 import { GetScheduleCommand, type GetScheduleCommandOutput } from '@aws-sdk/client-scheduler';
-import { type Check, type Finding, fault, ok, together } from '../../../../operations/doctor.ts';
+import { check, type Finding, fault, ok, together } from '../../../../operations/doctor.ts';
 import { environmentKeys } from '../../../../shared/contract/environment.ts';
 import { makeAgain } from '../../../shared/explain-aws.ts';
 import type { StackBridge } from '../bridge.ts';
@@ -20,65 +20,54 @@ const recreate =
   'No deployment makes again what was deleted by hand: destroy the stack and deploy it again, as in ' +
   'docs/operate/deploy.md#deploy-again-after-a-destroy';
 
-export const functionChecks = ({ clients, bridge }: Facts): Check[] => [
-  {
-    name: 'functions',
-    async look() {
-      const { outputs, clients: of } = await bridge();
-      const names = [
-        outputs.drainFunctionName,
-        outputs.fanOutFunctionName,
-        outputs.refreshTokenFunctionName,
-        outputs.connectFunctionName,
-        // Only with the setting `auditSample`.
-        ...(outputs.auditFunctionName ? [outputs.auditFunctionName] : []),
-      ];
-      const found = await Promise.all(names.map((name) => functionFinding(of.lambda, name)));
-      const urls = new Set(found.map(({ baseUrl }) => baseUrl));
-      const differing =
-        urls.size > 1
-          ? [fault(`the functions have different settings ${environmentKeys.partnerBaseUrl}`, redeploy)]
-          : [];
-      return together(`${names.length} can run`, [...found.map(({ finding }) => finding), ...differing]);
-    },
-  },
-  {
-    name: 'schedules',
-    async look() {
-      const { outputs } = await bridge();
-      const { drainScheduleName, refreshTokenScheduleName, auditScheduleName, auditFunctionName } = outputs;
-      const pairs = [
-        [drainScheduleName, outputs.drainFunctionName],
-        [refreshTokenScheduleName, outputs.refreshTokenFunctionName],
-        ...(auditScheduleName && auditFunctionName
-          ? ([[auditScheduleName, auditFunctionName]] as const)
-          : []),
-      ] as const;
-      const findings = pairs.map(([Name, functionName]) =>
-        clients.scheduler.send(new GetScheduleCommand({ Name })).then(
-          (schedule) => scheduleFinding(schedule, Name, functionName),
-          (error: Error) => {
-            if (error.name !== 'ResourceNotFoundException') throw error;
-            return fault(`schedule ${Name} is gone: ${functionName} is not invoked`, makeAgain);
-          },
-        ),
-      );
-      return together(`${pairs.length} are enabled`, await Promise.all(findings));
-    },
-  },
-  {
-    name: 'event-source-mapping',
-    async look() {
-      const { outputs, clients: of } = await bridge();
-      const asked = new ListEventSourceMappingsCommand({ FunctionName: outputs.fanOutFunctionName });
-      const { EventSourceMappings = [] } = await of.lambda.send(asked);
-      const queueName = outputs.queueUrl.split('/').at(-1);
-      const mapping = EventSourceMappings.find(
-        ({ EventSourceArn }) => EventSourceArn?.split(':').at(-1) === queueName,
-      );
-      return mappingFinding(mapping, outputs);
-    },
-  },
+export const functionChecks = ({ clients, bridge }: Facts) => [
+  check('functions', async () => {
+    const { outputs, clients: of } = await bridge();
+    const names = [
+      outputs.drainFunctionName,
+      outputs.fanOutFunctionName,
+      outputs.refreshTokenFunctionName,
+      outputs.connectFunctionName,
+      // Only with the setting `auditSample`.
+      ...(outputs.auditFunctionName ? [outputs.auditFunctionName] : []),
+    ];
+    const found = await Promise.all(names.map((name) => functionFinding(of.lambda, name)));
+    const urls = new Set(found.map(({ baseUrl }) => baseUrl));
+    const differing =
+      urls.size > 1
+        ? [fault(`the functions have different settings ${environmentKeys.partnerBaseUrl}`, redeploy)]
+        : [];
+    return together(`${names.length} can run`, [...found.map(({ finding }) => finding), ...differing]);
+  }),
+  check('schedules', async () => {
+    const { outputs } = await bridge();
+    const { drainScheduleName, refreshTokenScheduleName, auditScheduleName, auditFunctionName } = outputs;
+    const pairs = [
+      [drainScheduleName, outputs.drainFunctionName],
+      [refreshTokenScheduleName, outputs.refreshTokenFunctionName],
+      ...(auditScheduleName && auditFunctionName ? ([[auditScheduleName, auditFunctionName]] as const) : []),
+    ] as const;
+    const findings = pairs.map(([Name, functionName]) =>
+      clients.scheduler.send(new GetScheduleCommand({ Name })).then(
+        (schedule) => scheduleFinding(schedule, Name, functionName),
+        (error: Error) => {
+          if (error.name !== 'ResourceNotFoundException') throw error;
+          return fault(`schedule ${Name} is gone: ${functionName} is not invoked`, makeAgain);
+        },
+      ),
+    );
+    return together(`${pairs.length} are enabled`, await Promise.all(findings));
+  }),
+  check('event-source-mapping', async () => {
+    const { outputs, clients: of } = await bridge();
+    const asked = new ListEventSourceMappingsCommand({ FunctionName: outputs.fanOutFunctionName });
+    const { EventSourceMappings = [] } = await of.lambda.send(asked);
+    const queueName = outputs.queueUrl.split('/').at(-1);
+    const mapping = EventSourceMappings.find(
+      ({ EventSourceArn }) => EventSourceArn?.split(':').at(-1) === queueName,
+    );
+    return mappingFinding(mapping, outputs);
+  }),
 ];
 
 async function functionFinding(lambda: StackBridge['clients']['lambda'], FunctionName: string) {

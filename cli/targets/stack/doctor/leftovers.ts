@@ -2,16 +2,15 @@ import type { StackResourceSummary } from '@aws-sdk/client-cloudformation';
 import { paginateListTables } from '@aws-sdk/client-dynamodb';
 import { paginateListQueues } from '@aws-sdk/client-sqs';
 import { allPages } from '../../../../operations/all-pages.ts';
-import { type Check, type Finding, together, warning } from '../../../../operations/doctor.ts';
+import { check, type Finding, together, warning } from '../../../../operations/doctor.ts';
 import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
 import { commandFor, type StackTarget } from '../../../shared/target.ts';
 import type { Facts } from './facts.ts';
 import { partnerSecrets } from './secrets.ts';
 
 /** Tables, queues and secrets outlive a stack (`cdk destroy` keeps them), and a new stack of the same name makes new ones. */
-export const leftoversCheck = ({ target, bridge, resources }: Facts): Check => ({
-  name: 'leftovers',
-  async look() {
+export const leftoversCheck = ({ target, bridge, resources }: Facts) =>
+  check('leftovers', async () => {
     const opened = await bridge();
     const { clients, feedStateTable } = opened;
     const [ownTables, ownQueues, tables, queues, accounts, secrets] = await Promise.all([
@@ -35,8 +34,7 @@ export const leftoversCheck = ({ target, bridge, resources }: Facts): Check => (
       ...left(target.stack, ownQueues, queues).map(queueLeft),
       ...unknown.map(([name, { Name }]) => secretLeft(target, name, Name ?? name)),
     ]);
-  },
-});
+  });
 
 /** Names that CloudFormation gives: stack, logical ID, something random. Another stack may begin with the same letters. */
 function left(stack: string, own: readonly StackResourceSummary[], places: readonly string[]): string[] {

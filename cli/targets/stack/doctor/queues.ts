@@ -1,5 +1,5 @@
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
-import { type Check, type Finding, fault, together, warning } from '../../../../operations/doctor.ts';
+import { check, type Finding, fault, together, warning } from '../../../../operations/doctor.ts';
 import type { Queue } from '../../../../shared/aws/sqs/send-batches.ts';
 import { maxReceiveCount } from '../../../../shared/contract/messages.ts';
 import type { Facts } from './facts.ts';
@@ -10,9 +10,8 @@ const retentionSeconds = 14 * 86_400;
 
 type Attributes = Readonly<Record<string, string>>;
 
-export const queueCheck = ({ bridge }: Facts): Check => ({
-  name: 'queues',
-  async look() {
+export const queueCheck = ({ bridge }: Facts) =>
+  check('queues', async () => {
     const { queue, deadLetterQueue } = await bridge();
     const [main, dead] = await Promise.all([attributesOf(queue), attributesOf(deadLetterQueue)]);
     const set = (url: string, name: string, value: unknown) =>
@@ -54,8 +53,7 @@ export const queueCheck = ({ bridge }: Facts): Check => ({
       );
     }
     return together('both are as the stack makes them', findings);
-  },
-});
+  });
 
 async function attributesOf({ client, url }: Queue): Promise<Attributes> {
   const asked = new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ['All'] });

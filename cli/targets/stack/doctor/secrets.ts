@@ -5,7 +5,7 @@ import {
   type SecretListEntry,
 } from '@aws-sdk/client-secrets-manager';
 import { allPages } from '../../../../operations/all-pages.ts';
-import { type Check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
+import { check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
 import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
 import { type PartnerAccount, stopOf } from '../../../../shared/domain/partner-account.ts';
 import { applicationCommand, connectCommand } from '../../../shared/explain.ts';
@@ -17,26 +17,20 @@ const currentStage = 'AWSCURRENT';
 const restore = (name: string) => `\`aws secretsmanager restore-secret --secret-id ${name}\``;
 
 /** Their values are for the functions alone: whether the service accepts them is asked of the connect function. */
-export const secretChecks = ({ target, bridge }: Facts): Check[] => [
-  {
-    name: 'application-secret',
-    look: async () => applicationFinding(await bridge(), target),
-  },
-  {
-    name: 'token-secrets',
-    async look() {
-      const opened = await bridge();
-      const [accounts, secrets] = await Promise.all([
-        createPartnerAccounts(opened.feedStateTable).list(() => undefined),
-        partnerSecrets(opened),
-      ]);
-      const polled = accounts.filter((account) => !stopOf(account));
-      return together(
-        `token pairs found: ${polled.length}, none is missing`,
-        polled.map((account) => tokenFinding(account, secrets.get(account.name), target)),
-      );
-    },
-  },
+export const secretChecks = ({ target, bridge }: Facts) => [
+  check('application-secret', async () => applicationFinding(await bridge(), target)),
+  check('token-secrets', async () => {
+    const opened = await bridge();
+    const [accounts, secrets] = await Promise.all([
+      createPartnerAccounts(opened.feedStateTable).list(() => undefined),
+      partnerSecrets(opened),
+    ]);
+    const polled = accounts.filter((account) => !stopOf(account));
+    return together(
+      `token pairs found: ${polled.length}, none is missing`,
+      polled.map((account) => tokenFinding(account, secrets.get(account.name), target)),
+    );
+  }),
 ];
 
 async function applicationFinding(

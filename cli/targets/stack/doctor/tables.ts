@@ -3,19 +3,19 @@ import {
   DescribeTableCommand,
   ResourceNotFoundException,
 } from '@aws-sdk/client-dynamodb';
-import { type Check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
+import { check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
 import type { Table } from '../../../../shared/aws/dynamodb/conditional-write.ts';
 import type { Facts } from './facts.ts';
 
-export function tableChecks({ bridge }: Facts): Check[] {
+export function tableChecks({ bridge }: Facts) {
   const ofBoth = async (fine: string, find: (table: Table) => Promise<Finding>) => {
     const { feedStateTable, advertStatusTable } = await bridge();
     const tables = [feedStateTable, advertStatusTable];
     return together(fine, await Promise.all(tables.map((table) => find(table).catch(ifGone(table)))));
   };
   return [
-    { name: 'tables', look: () => ofBoth('both are active and protected against deletion', tableFinding) },
-    { name: 'table-recovery', look: () => ofBoth('both can be restored to any second', recoveryFinding) },
+    check('tables', () => ofBoth('both are active and protected against deletion', tableFinding)),
+    check('table-recovery', () => ofBoth('both can be restored to any second', recoveryFinding)),
   ];
 }
 
