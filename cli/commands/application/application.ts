@@ -6,8 +6,7 @@ import { explained } from '../../shared/explain.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { checkedOptions, flag, option, text } from '../../shared/options.ts';
 import { readSecret } from '../../shared/secret-input.ts';
-import { applications } from '../../targets/needs.ts';
-import { withBridge } from '../../targets/open.ts';
+import { applications, withBridge } from '../../targets/open.ts';
 import { more, storedLines } from './text.ts';
 
 const clientId = v.pipe(

@@ -17,8 +17,7 @@ import {
   text,
 } from '../../shared/options.ts';
 import { readSecret } from '../../shared/secret-input.ts';
-import { connections } from '../../targets/needs.ts';
-import { withBridge } from '../../targets/open.ts';
+import { connections, withBridge } from '../../targets/open.ts';
 import type { Connections, UserChoice } from '../../targets/ports/connections.ts';
 import { defaultPort, listenAt, loopbackRedirect, redirectUrl } from './authorize/redirect-uri.ts';
 import { connectedLines, futureText, leftLines, more, redrivenText } from './text.ts';

@@ -6,7 +6,7 @@ import { accountsBeside, unknownAccount } from '../../../operations/unknown-acco
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
 import { checkedOptions } from '../../shared/options.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
-import type { LettersAndAccounts } from '../../targets/needs.ts';
+import type { LettersAndAccounts } from '../../targets/open.ts';
 
 /** The number of a row in an embedded bridge, or an SQS MessageId. */
 const idPattern = /^([1-9]\d{0,14}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;

@@ -5,8 +5,7 @@ import { type AddCommand, defineCommand } from '../../shared/command.ts';
 import { confirm, requireTerminal } from '../../shared/confirm.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { flag, optionalName } from '../../shared/options.ts';
-import { deadLetters } from '../../targets/needs.ts';
-import { withBridge } from '../../targets/open.ts';
+import { deadLetters, withBridge } from '../../targets/open.ts';
 import { chooseLetters, idsOf } from './choice.ts';
 import { lettersText, letterText, more, redrivenLines, unknownLettersText, wereText } from './text.ts';
 

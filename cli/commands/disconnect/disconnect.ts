@@ -3,8 +3,7 @@ import { defineCommand } from '../../shared/command.ts';
 import { confirm, requireTerminal } from '../../shared/confirm.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { flag, nameArgument } from '../../shared/options.ts';
-import { disconnections } from '../../targets/needs.ts';
-import { withBridge } from '../../targets/open.ts';
+import { disconnections, withBridge } from '../../targets/open.ts';
 import { disconnectedLines, forgetQuestion, more } from './text.ts';
 
 export const addDisconnect = defineCommand(

@@ -3,8 +3,7 @@ import { advertId } from '../../../shared/contract/checks.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
 import { feedOption, nameArgument } from '../../shared/options.ts';
-import { histories } from '../../targets/needs.ts';
-import { withBridge } from '../../targets/open.ts';
+import { histories, withBridge } from '../../targets/open.ts';
 import { historyText, more, nextText } from './text.ts';
 
 export const addHistory = defineCommand(

@@ -4,8 +4,7 @@ import { pause } from '../../../operations/pause.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { durationOption, option, optionalName } from '../../shared/options.ts';
-import { pauses } from '../../targets/needs.ts';
-import { withBridge } from '../../targets/open.ts';
+import { pauses, withBridge } from '../../targets/open.ts';
 import { more, pausedLines } from './text.ts';
 
 const expectedReason = 'expected a text of 1 to 200 characters';

@@ -3,8 +3,7 @@ import type { PollAnswer } from '../../../shared/contract/poll.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { type ExitCode, exitCodes } from '../../shared/io.ts';
 import { optionalName } from '../../shared/options.ts';
-import { polls } from '../../targets/needs.ts';
-import { withBridge } from '../../targets/open.ts';
+import { polls, withBridge } from '../../targets/open.ts';
 import { more, pollLines } from './text.ts';
 
 export const addPoll = defineCommand(

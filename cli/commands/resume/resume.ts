@@ -2,8 +2,7 @@ import { resume } from '../../../operations/pause.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { flag, optionalName } from '../../shared/options.ts';
-import { pauses } from '../../targets/needs.ts';
-import { withBridge } from '../../targets/open.ts';
+import { pauses, withBridge } from '../../targets/open.ts';
 import { more, resumedLines } from './text.ts';
 
 export const addResume = defineCommand(

@@ -5,8 +5,7 @@ import { exitCodes } from '../../shared/io.ts';
 import { feedOption, momentOption, nameArgument, option } from '../../shared/options.ts';
 import { withProgress } from '../../shared/progress.ts';
 import { connectedAccount } from '../../targets/connected-account.ts';
-import { catchUp } from '../../targets/needs.ts';
-import { withBridge } from '../../targets/open.ts';
+import { catchUp, withBridge } from '../../targets/open.ts';
 import { more, progressText, resyncedLines } from './text.ts';
 
 export const addResync = defineCommand(

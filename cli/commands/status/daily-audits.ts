@@ -2,7 +2,7 @@
 import type { AccountStatus } from '../../../operations/account-status.ts';
 import type { Status } from '../../../operations/status.ts';
 import { are } from '../../shared/wording.ts';
-import type { AuditedPorts } from '../../targets/needs.ts';
+import type { AuditedPorts } from '../../targets/open.ts';
 
 /** The latest daily audit of a partner account, as printed by `status --json`. */
 export interface ShownAudit {

@@ -3,8 +3,7 @@ import { linesOf } from '../../../shared/domain/text/printable-lines.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say, stream } from '../../shared/io.ts';
 import { optionalName } from '../../shared/options.ts';
-import { tails } from '../../targets/needs.ts';
-import { withBridge } from '../../targets/open.ts';
+import { tails, withBridge } from '../../targets/open.ts';
 import { more } from './text.ts';
 
 export const addTail = defineCommand(
