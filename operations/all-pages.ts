@@ -1,4 +1,4 @@
-/** What all pages of an answer of AWS have. @param pages such as a paginator of the SDK gives */
+/** Collects the items of all pages of an AWS answer. @param pages for example from a paginator of the SDK */
 export async function allPages<Page, Item>(
   pages: AsyncIterable<Page>,
   itemsOf: (page: Page) => readonly Item[] | undefined,
@@ -8,7 +8,7 @@ export async function allPages<Page, Item>(
   return all;
 }
 
-/** A paginator for what the SDK has none for, as of EventBridge. */
+/** A paginator for operations for which the SDK has none, such as those of EventBridge. */
 export async function* pagesOf<Page extends { readonly NextToken?: string | undefined }>(
   ask: (NextToken: string | undefined) => Promise<Page>,
 ): AsyncGenerator<Page> {

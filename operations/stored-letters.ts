@@ -1,16 +1,16 @@
 import type { DeadLetter } from '../shared/contract/messages.ts';
 
-/** The dead letters of a bridge, whichever kind it is. Every method may be called again with the same letters. */
+/** The dead letters of a bridge of any kind. Every method may be called again with the same letters. */
 export interface StoredLetters {
   /** Oldest first. */
   list(choice: LetterChoice): Promise<LetterList>;
   /** Puts their messages back into the queue. */
   redrive(choice: LetterChoice): Promise<LetterOutcome>;
-  /** Removes them for good. */
+  /** Deletes them permanently. */
   drop(choice: { readonly ids: readonly string[] }): Promise<LetterOutcome>;
 }
 
-/** Which letters are meant: those of `ids`, else those of the partner account, else all. */
+/** Selects letters: those of `ids`, otherwise those of the partner account, otherwise all. */
 export interface LetterChoice {
   readonly ids?: readonly string[];
   readonly partnerAccount?: string;
@@ -24,16 +24,16 @@ export interface StoredLetter {
 
 export interface LetterList {
   readonly letters: readonly StoredLetter[];
-  /** About how many more letters SQS does not hand out now; 0 for an embedded bridge. */
+  /** Approximate number of further letters that SQS does not return now; 0 for an embedded bridge. */
   readonly unseen: number;
 }
 
-/** What became of the letters, by ID. A letter in none of the lists does not exist. */
+/** The result for each letter, by ID. A letter that is in none of the lists does not exist. */
 export interface LetterOutcome {
   readonly done: readonly string[];
-  /** Left, for there is no message in them. */
+  /** Letters left unchanged because they contain no message. */
   readonly nothingToSend: readonly string[];
-  /** Left, for the queue did not take them; may be tried again. */
+  /** Letters left unchanged because the queue did not accept them; they can be tried again. */
   readonly refused: readonly string[];
   readonly unseen: number;
 }

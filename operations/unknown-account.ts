@@ -21,7 +21,7 @@ export function unknownAccount(known: readonly { readonly name: string }[]): Usa
 }
 
 /**
- * The partner accounts that a NAME may mean. A row of another one that cannot be read hides nothing of them.
+ * The partner accounts to which a NAME may refer. An unreadable row of another account is ignored.
  *
  * @throws {ShapeError} for the row of `name` itself
  */
@@ -33,7 +33,7 @@ export const accountsBeside = (
     if (error.place === accountPlace(name)) throw error;
   });
 
-/** @throws {UsageError} for a NAME that is given and that the bridge does not know */
+/** @throws {UsageError} if a NAME is given and the bridge does not know it */
 export async function requireKnown(
   accounts: Pick<PartnerAccounts, 'list'>,
   name: string | undefined,

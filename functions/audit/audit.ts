@@ -65,7 +65,7 @@ export interface AuditResult {
   readonly progress: AuditProgress;
 }
 
-/** Limit of findings: nobody checks more one by one, and a stored item has no room for more. */
+/** Maximum number of findings: a person checks them one by one, and a stored item has no room for more. */
 export const maxFindings = 1_000;
 /** Together with the current page, this many stay below DynamoDB's item limit of 400 KB. */
 const maxUndecided = 10_000;

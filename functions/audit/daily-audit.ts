@@ -97,7 +97,7 @@ export function createDailyAudit(deps: DailyAuditDeps) {
     return !stopOf(account) && !pauseOf(account, now) && !operatorPauseOf(account, now);
   };
 
-  /** What one partner account meets ends no other's audit. @throws what is no account's own */
+  /** Records the error that ended one partner account's audit; the others continue. @throws any error not specific to an account */
   function noteEndOf(partnerAccount: string, error: unknown): void {
     if (error instanceof ShapeError) {
       observer.count(metrics.needsAttention, 1);

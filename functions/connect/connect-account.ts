@@ -83,7 +83,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     lock: Lock,
     options: CallOptions,
   ): Promise<ConnectedAccount> {
-    // Before the code or token that was handed in is used up: with a row that cannot be read it would be in vain.
+    // Read before the given code or token is used up: an unreadable row would make `connect` fail afterwards.
     const registered = lock.isKnown ? await generationsOfFeeds(lock.name) : [];
     const received = await requestTokens(grantOf(request, settings.requiredScope), options);
     const pair = pairOf(received, 'refreshToken' in request ? { refreshToken: request.refreshToken } : {});

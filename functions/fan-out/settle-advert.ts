@@ -23,7 +23,7 @@ const outdatedDelayMs = 1_000;
 /**
  * Brings one advert's history up to date and decides about its messages, which succeed or go back together.
  *
- * @throws {PartnerError} or whatever tables and bus throw
+ * @throws {PartnerError} or the errors of the tables and the bus
  */
 export async function settleAdvert(
   deps: AdvertDeps,

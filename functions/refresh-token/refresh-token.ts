@@ -27,8 +27,10 @@ const pauseBackoff = { baseMs: 5_000, capMs: 3_600_000 };
 const brokenAnswer = 'token-answer-broken';
 const sameAnswer = 'token-rejected-again';
 /**
- * A token may arrive in its last seconds (partner-api.md §5.3, refresh_token rule 2), and the next one is new. When that is no
- * better, asking on would use up the secret: Secrets Manager stores about 100 versions of it a day.
+ * An access token that arrives with less time left than this counts as expired. A refresh shortly before the expiry
+ * returns the same token (partner-api.md §5.3, refresh_token rule 2), and the next refresh a new one. If that one has
+ * no time left either, the account is paused, because each refresh stores a version of the secret, and Secrets Manager
+ * allows about 100 versions a day.
  *
  * @see https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_PutSecretValue.html
  */

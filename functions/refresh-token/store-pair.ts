@@ -4,13 +4,14 @@ import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
 import type { CallOptions } from './refresh-request.ts';
 
-/** Longer than a store is throttled or locked for; other partner accounts of a sweep have the rest of its time. */
+/** Longer than a store is usually throttled or locked. Limited, so that the sweep has time for other partner accounts. */
 const longestMs = 15_000;
 const backoff = { baseMs: 500, capMs: 4_000, random: () => 1 };
 
 /**
- * Stores a pair that the service has given, and is not bound to give again: a code works once, and only that the latest refresh
- * token comes back on the day of its rotation is shown (partner-api.md §5.3). So a write that fails is tried again.
+ * Stores a token pair, and retries a failed write, because the service may not return the pair again: a code works only
+ * once, and the document guarantees only that the latest refresh token is returned again on the day of its rotation
+ * (partner-api.md §5.3).
  *
  * @returns the version
  */

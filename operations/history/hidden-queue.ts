@@ -46,7 +46,8 @@ export async function lookBehind(
   );
   const waiting = length === 0 ? [] : goesOn.map((line) => loggedWaiting(line, log, owner.advertId));
   /**
-   * Decided by the line of the page. A page that the queue did not accept completely has none: then its time decides.
+   * The page's log line names the generation. A page that the queue did not accept completely has no such line: then its
+   * time decides.
    */
   const isOfGeneration = ({ correlationId, listedAt }: Waiting) => {
     const page = log.find((line) => line.correlationId === correlationId && line.generation !== undefined);

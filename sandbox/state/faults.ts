@@ -14,7 +14,7 @@ export const endpointNames = [
 
 export type EndpointName = (typeof endpointNames)[number];
 
-/** What happens instead of the real answer, or to it. */
+/** The action that replaces or changes the real answer. */
 export type FaultAction =
   /** Any status, with any body (a string unchanged, anything else as JSON) and headers. */
   | { kind: 'status'; status: number; body?: unknown; headers?: Record<string, string> }

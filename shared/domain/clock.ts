@@ -1,4 +1,4 @@
-/** Time, passed in so that tests and the simulation own it. */
+/** Time, passed in so that tests and the simulation control it. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -6,7 +6,7 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The machine's own time. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) =>
@@ -22,7 +22,10 @@ export const systemClock: Clock = {
     }),
 };
 
-/** Whether a value read at `atMs` is at most `maxAgeMs` old. A value from the future is not: the clock was set back after it was read. */
+/**
+ * Whether a value read at `atMs` is at most `maxAgeMs` old. False for a time in the future: the clock was set back after
+ * the value was read, so its age is unknown.
+ */
 export const isYoung = (atMs: number, nowMs: number, maxAgeMs: number): boolean =>
   atMs <= nowMs && nowMs - atMs <= maxAgeMs;
 

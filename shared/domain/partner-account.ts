@@ -26,7 +26,7 @@ export interface PartnerAccount {
   /** Seconds since 1970. A greater generation begins a new history of the partner account. */
   readonly generation: number;
   readonly connectedAt: string;
-  /** Needs manual reauthorization; no request is sent for it. */
+  /** Set when the account needs manual reauthorization; no request is sent for it. */
   readonly stop?: {
     /** One of the contract's stop reasons. */
     readonly reason: string;

@@ -18,7 +18,7 @@ export function textOfPair(pair: TokenPair): string {
 
 /**
  * @param name name of the secret
- * @throws {ShapeError} naming the secret and what is wrong with it
+ * @throws {ShapeError} naming the secret and the fault
  */
 export function pairOfText(text: string, name: string): TokenPair {
   const stored = checkedJson(partnerAccountSecret, text, `secret ${name}`);

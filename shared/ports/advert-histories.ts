@@ -22,7 +22,7 @@ export interface AdvertRow {
   readonly tries?: number;
   /** When the service first answered that it does not know the advert; removed when that is confirmed or refuted. */
   readonly missingSince?: number;
-  /** Raised by every write. */
+  /** Increased by every write. */
   readonly version: number;
 }
 

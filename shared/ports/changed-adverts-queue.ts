@@ -2,7 +2,11 @@ import type { FeedName } from '../contract/feeds.ts';
 import type { ChangedAdvert } from '../contract/messages.ts';
 
 export interface ChangedAdvertsQueue {
-  /** Sends in batches; FIFO, one group per partner account and advert, or other object. @returns the keys that were not accepted */
+  /**
+   * Sends in batches; FIFO, one group per advert (or other object) of a partner account.
+   *
+   * @returns the keys of messages that were not accepted
+   */
   send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
   /** Number of waiting messages of one feed (default: adverts) of the partner account; may be an upper bound. */
   depth(partnerAccount: string, feed?: FeedName): Promise<number>;

@@ -22,10 +22,10 @@ export interface FeedState extends FeedKey {
   readonly lastSuccess?: number;
   /** When the feed was last polled, by the bridge's clock. The feed with the earliest time is polled first. */
   readonly lastPolled?: number;
-  /** Cursors rejected so far, and how many of them without an accepted page in between. */
+  /** Number of rejected cursors, in total (`resets`) and since the last accepted page (`resetsInARow`). */
   readonly resets: number;
   readonly resetsInARow: number;
-  /** Not polled before this moment (ms since 1970), for `fault`. */
+  /** The feed is not polled before this moment (ms since 1970), because of `fault`. */
   readonly pausedUntil?: number;
   /** Description of the fault of the last poll; absent if it succeeded. */
   readonly fault?: string;
@@ -76,7 +76,7 @@ export interface PollEnd extends Pick<FeedState, 'fault' | 'faultKind' | 'needsP
 
 /** The feed-state table. Every write except `register` and `acquire` is refused when the lease was lost or has expired. */
 export interface FeedStates {
-  /** The feed polled longest ago first. @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is given */
+  /** Lists the least recently polled feed first. @throws {ShapeError} for a row that cannot be read, unless `onUnreadable` is given */
   list(onUnreadable?: OnUnreadable): Promise<FeedState[]>;
   /** Creates the feed's state; keeps an existing state of the same generation. */
   register(state: FeedState): Promise<void>;
@@ -111,9 +111,9 @@ export interface FeedStates {
 }
 
 /**
- * The feeds of one partner account, of whichever generation. A row of another account that cannot be read hides nothing of them.
+ * The feeds of one partner account, of any generation. An unreadable row of another account does not matter.
  *
- * @throws {ShapeError} for a row of its own
+ * @throws {ShapeError} for an unreadable row of this account
  */
 export async function feedsOfAccount(
   feedStates: Pick<FeedStates, 'list'>,

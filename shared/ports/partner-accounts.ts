@@ -3,7 +3,7 @@ import type { PartnerAccount } from '../domain/partner-account.ts';
 
 export interface Versioned<T> {
   readonly value: T;
-  /** Raised by every write. */
+  /** Increased by every write. */
   readonly version: number;
 }
 
@@ -25,8 +25,8 @@ export interface PartnerAccounts {
 const maxConflicts = 50;
 
 /**
- * Reads the account, applies `change` to it and writes it; starts again from the read when another process wrote in
- * between, so that no stale copy erases a stop or a pause.
+ * Reads the account, applies `change` and writes it. If another process wrote in between, it starts again from the read,
+ * so that a stale copy never erases a stop or a pause.
  *
  * @param change returns the new account, or `undefined` for no change
  * @returns the account after the change; undefined if there is none

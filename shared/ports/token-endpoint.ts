@@ -26,7 +26,7 @@ export interface ReceivedTokens {
 }
 
 export interface TokenEndpoint {
-  /** @throws {PartnerError} `grant-rejected`, `client-rejected`, `scope-refused`, or a passing one */
+  /** @throws {PartnerError} `grant-rejected`, `client-rejected`, `scope-refused`, or a transient fault */
   requestTokens(
     application: Application,
     grant: Grant,

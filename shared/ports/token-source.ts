@@ -14,7 +14,8 @@ export interface AccessToken {
 export interface TokenSource {
   /**
    * @param generation generation of the cursor or message for which the token is needed
-   * @throws {PartnerError} `generation-over`, `account-stopped`, `account-paused`, `operator-paused`, `paused`, or a passing one
+   * @throws {PartnerError} `generation-over`, `account-stopped`, `account-paused`, `operator-paused`, `paused`, or a
+   * transient fault
    */
   current(partnerAccount: string, generation: number, deadlineMs: number): Promise<AccessToken>;
   /** Returns a token of another version than `rejected`. Concurrent callers share one refresh. @throws as above */

@@ -86,8 +86,8 @@ export function createBridgePorts(
   };
 
   /**
-   * A message that is both in the queue and parked, because a process ended in between, counts as listed twice for as
-   * long as it is.
+   * Runs `work`, and reports to the model how it changes the listed counts: a message that is both in the queue and
+   * parked, because a process ended in between, counts as listed twice.
    */
   async function counted<T>(messages: readonly ChangedAdvert[], work: () => Promise<T>): Promise<T> {
     const own = new Map(messages.map((one) => [`${one.partnerAccount}/${one.generation}/${one.feed}`, one]));

@@ -399,7 +399,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   }
 
   /**
-   * An operator command that uses refresh-token. `work` waits, because a refresh that died holds its lock for a
+   * Runs an operator's command about credentials. `work` may wait, because a refresh that died holds its lock for a
    * while.
    */
   async function asked<T>(
