@@ -1,6 +1,7 @@
 /**
- * The signature that proves to a subscriber that the bridge sent the event to it. @see
- * https://www.standardwebhooks.com
+ * The signature that proves to a subscriber that the bridge sent the event to it.
+ *
+ * @see https://www.standardwebhooks.com
  */
 import { createHmac } from 'node:crypto';
 import { Secret } from '../../shared/domain/secret.ts';

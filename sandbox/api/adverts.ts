@@ -66,8 +66,9 @@ export function createAdvert(world: World, account: PartnerAccount, request: Ser
 }
 
 /**
- * GET /api/partner/threads: always empty, because nobody writes to the sandbox's users. Shape assumed. @see
- * partner-api.md §4.5
+ * GET /api/partner/threads: always empty, because nobody writes to the sandbox's users. Shape assumed.
+ *
+ * @see partner-api.md §4.5
  */
 export function serveThreads(): Answer {
   return json(200, { data: [] });

@@ -44,8 +44,9 @@ export interface SandboxControl {
   /** @param status default: a random one. @returns the new IDs; each creation is a change in the feed */
   createAdverts(count: number, options?: { user?: string; status?: string }): string[];
   /**
-   * Makes one change in the feed, even if the advert already has this status. @throws {RangeError} unknown or removed
-   * advert
+   * Makes one change in the feed, even if the advert already has this status.
+   *
+   * @throws {RangeError} unknown or removed advert
    */
   setStatus(advertId: string, status: string): void;
   /** Removes an advert, so that the service no longer knows it. Makes one change in the feed. */
@@ -75,7 +76,9 @@ export interface SandboxControl {
   /** @param user default: all users and client tokens. @returns how many tokens expired */
   expireAccessTokens(user?: string): number;
   /**
-   * Revokes the user's grants: refresh tokens answer invalid_grant, access tokens 401. @returns the number of grants
+   * Revokes the user's grants: refresh tokens answer invalid_grant, access tokens 401.
+   *
+   * @returns the number of grants
    */
   revoke(user?: string): number;
   /** Every access and refresh token issued so far, valid or not. */

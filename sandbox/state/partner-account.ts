@@ -68,8 +68,9 @@ export class PartnerAccount {
   }
 
   /**
-   * Appends an entry to the feed. @returns its time, never before that of the last entry, even if the clock was set
-   * back
+   * Appends an entry to the feed.
+   *
+   * @returns its time, never before that of the last entry, even if the clock was set back
    */
   list(id: string, atMs: number): number {
     const recordedAtMs = Math.max(atMs, this.#changedAtMs.at(-1) ?? atMs);

@@ -33,8 +33,9 @@ export async function kill(scene: Scene, stage: Stage): Promise<boolean> {
 }
 
 /**
- * Freezes a function in the middle of an invocation until the emulator ends it. @returns whether the signal hit an
- * invocation
+ * Freezes a function in the middle of an invocation until the emulator ends it.
+ *
+ * @returns whether the signal hit an invocation
  */
 export async function freezeUntilTimeout(scene: Scene, stage: Stage): Promise<boolean> {
   const struck = await strike(scene, stage, 'SIGSTOP');

@@ -23,8 +23,9 @@ export function changesInTurn(intervalMs: number): (scene: Scene) => Promise<voi
 }
 
 /**
- * Checks the result of the repair. @throws {AssertionError} unless, for each changed advert, the latest event soon
- * has the service's status
+ * Checks the result of the repair.
+ *
+ * @throws {AssertionError} unless, for each changed advert, the latest event soon has the service's status
  */
 export async function expectPublished({
   deployment: { sandbox, subscriber },

@@ -35,8 +35,9 @@ export function pageOf(markdown: string): Page {
 }
 
 /**
- * The named block, with values filled in. @throws {Error} if the block does not exist, or has no placeholder for a
- * value
+ * The named block, with values filled in.
+ *
+ * @throws {Error} if the block does not exist, or has no placeholder for a value
  */
 export function commandsOf(
   { blocks }: Pick<Page, 'blocks'>,
