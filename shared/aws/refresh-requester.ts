@@ -24,7 +24,8 @@ export function createRefreshRequester(options: RefreshRequesterOptions): Refres
       if (leftMs <= 0) return failed('no time left to ask for a refresh');
       const event: RefreshEvent = { action: 'refresh', ...request };
       try {
-        const answer = await invoke(options, event, AbortSignal.timeout(leftMs));
+        // A deadline that contains slots of the rate budget has fractions of a millisecond, which `timeout` rejects.
+        const answer = await invoke(options, event, AbortSignal.timeout(Math.ceil(leftMs)));
         return checkedJson(refreshOutcome, answer, 'answer of refresh-token');
       } catch (error) {
         return failed(

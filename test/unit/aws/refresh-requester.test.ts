@@ -51,6 +51,15 @@ describe('asking for a refresh', () => {
     expect(await ask()).toMatchObject({ kind: 'failed', fault: 'transient' });
   });
 
+  // The drain's deadline holds so many slots of the rate budget: 30 of 7 a second are 4,285.7 ms.
+  it.each([1_000.25, 4_285.714])(
+    'waits also until a moment between two milliseconds: %d ms',
+    async (leftMs) => {
+      lambda.on(InvokeCommand).resolves({ Payload: payload({ kind: 'renewed' }) as never });
+      expect(await ask(1_000 + leftMs)).toEqual({ kind: 'renewed' });
+    },
+  );
+
   it('asks nothing when no time is left', async () => {
     expect(await ask(1_000)).toMatchObject({ kind: 'failed' });
     expect(lambda.calls()).toHaveLength(0);
