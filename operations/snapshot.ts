@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { Table } from '../shared/aws/dynamodb/conditional-write.ts';
 import { latestEvents } from '../shared/aws/latest-events.ts';
-import { createPartnerAccounts } from '../shared/aws/partner-accounts.ts';
 import { linesOf } from '../shared/domain/text/printable-lines.ts';
 import type { PartnerAccounts } from '../shared/ports/partner-accounts.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
@@ -23,7 +22,7 @@ export interface SnapshotOptions {
 /** The parts of a stack that a snapshot reads. */
 export interface SnapshotSource {
   readonly outputs: StackOutputs;
-  readonly feedStateTable: Table;
+  readonly state: { readonly partnerAccounts: Pick<PartnerAccounts, 'list'> };
   readonly advertStatusTable: Table;
 }
 
@@ -45,13 +44,13 @@ async function generationsOf(
  * @returns how many were sent
  */
 export async function snapshotStack(
-  { outputs, feedStateTable, advertStatusTable }: SnapshotSource,
+  { outputs, state, advertStatusTable }: SnapshotSource,
   to: string,
   { name, signal, onSent }: SnapshotOptions,
 ): Promise<number> {
   const target = await openTarget(to, outputs);
   try {
-    const generations = await generationsOf(createPartnerAccounts(feedStateTable), name);
+    const generations = await generationsOf(state.partnerAccounts, name);
     let sent = 0;
     for await (const events of latestEvents(advertStatusTable, generations)) {
       if (signal.aborted) break;

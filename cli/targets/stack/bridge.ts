@@ -1,11 +1,15 @@
 /** A deployed stack, opened for a command. Loads the AWS SDK, so it is imported only when a stack is meant. */
 import { readStackOutputs, type StackOutputs } from '../../../operations/stack-outputs.ts';
+import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
+import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
 import {
   dynamoDbClient,
   lambdaClient,
   secretsManagerClient,
   sqsClient,
 } from '../../../shared/aws/clients.ts';
+import { createFeedStates } from '../../../shared/aws/feed-states.ts';
+import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { namePrefixOf, type SecretNames, secretNamesOf, stackName } from '../../../shared/contract/names.ts';
 import type { Place } from '../../shared/explain.ts';
 import type { StackTarget } from '../../shared/target.ts';
@@ -28,6 +32,8 @@ export async function openStackBridge(
   onClose(() => {
     for (const client of Object.values(clients)) client.destroy();
   });
+  const feedStateTable = { client: clients.dynamoDb, name: outputs.feedStateTableName };
+  const advertStatusTable = { client: clients.dynamoDb, name: outputs.advertStatusTableName };
   // The secrets of bridges had fixed names before bridges had one themselves.
   const secretNames: SecretNames = secretNamesOf(namePrefixOf(outputs.bridgeName ?? stackName));
   return {
@@ -38,8 +44,15 @@ export async function openStackBridge(
     secretNames,
     /** What its alarms begin with. */
     name: outputs.bridgeName ?? target.stack,
-    feedStateTable: { client: clients.dynamoDb, name: outputs.feedStateTableName },
-    advertStatusTable: { client: clients.dynamoDb, name: outputs.advertStatusTableName },
+    feedStateTable,
+    advertStatusTable,
+    /** The same ports under the same names as in the state of an embedded bridge. */
+    state: {
+      partnerAccounts: createPartnerAccounts(feedStateTable),
+      feedStates: createFeedStates(feedStateTable),
+      budgetStore: createBudgetStore(feedStateTable),
+      advertHistories: createAdvertHistories(advertStatusTable),
+    },
     queue: { client: clients.sqs, url: outputs.queueUrl },
     deadLetterQueue: { client: clients.sqs, url: outputs.deadLetterQueueUrl },
     /** Called when the command is over. */

@@ -1,14 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
-import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import { createAudits } from '../../../shared/aws/audits.ts';
 import { createBackfills } from '../../../shared/aws/backfills.ts';
-import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
-import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createSettledAdverts } from '../../../shared/aws/parking/settled-adverts.ts';
-import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { createPublishedAdverts } from '../../../shared/aws/published-adverts.ts';
 import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts';
 import { createTokenReader } from '../../../shared/aws/token-vault.ts';
@@ -24,7 +20,7 @@ import type { StackBridge } from './bridge.ts';
 
 /** Catching up on a stack, with the settings that its drain has and within its rate budget. */
 export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
-  const { clients, outputs, feedStateTable: table, queue, deadLetterQueue, place, onClose } = bridge;
+  const { clients, outputs, state, feedStateTable: table, queue, deadLetterQueue, place, onClose } = bridge;
   place.catchUpRoleArn = outputs.catchUpRoleArn;
   const { Environment } = await clients.lambda.send(
     new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName }),
@@ -35,9 +31,9 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
     baseUrl: config.partnerBaseUrl,
     settings: config,
     concurrency,
-    budgetStore: createBudgetStore(table),
+    budgetStore: state.budgetStore,
     observer: silentObserver,
-    accounts: createPartnerAccounts(table),
+    accounts: state.partnerAccounts,
     tokenReader: createTokenReader(clients.secrets, secretNamesOf(config.namePrefix)),
     requester: createRefreshRequester({
       client: clients.lambda,
@@ -52,7 +48,7 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
     lister: partner,
     adverts: partner,
     poll: {
-      feedStates: createFeedStates(table),
+      feedStates: state.feedStates,
       reader: partner,
       // The whole queue counts, not the account's share of it: a command stands back behind live changes.
       queue: createChangedAdvertsQueue({ queue }),
@@ -74,12 +70,12 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
 
 /** Auditing a stack, with the same role. */
 export async function stackAuditing(bridge: StackBridge): Promise<Auditing> {
-  const { feedStateTable, advertStatusTable } = bridge;
+  const { feedStateTable, advertStatusTable, state } = bridge;
   const catchUp = await stackCatchUp(bridge);
   return {
     ...catchUp,
     audits: createAudits(feedStateTable),
-    histories: createAdvertHistories(advertStatusTable),
+    histories: state.advertHistories,
     publishedAdverts: createPublishedAdverts(advertStatusTable),
     isSettled: createSettledAdverts(feedStateTable, catchUp.poll.queue),
   };

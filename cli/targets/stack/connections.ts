@@ -2,9 +2,7 @@
 import * as v from 'valibot';
 import type { HandedIn } from '../../../functions/connect/grant.ts';
 import { CommandError } from '../../../operations/errors.ts';
-import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
-import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { invoke } from '../../../shared/aws/refresh-requester.ts';
 import { checkedJson } from '../../../shared/contract/checks.ts';
 import {
@@ -50,7 +48,7 @@ export function stackConnections(bridge: StackBridge): Connections {
 }
 
 export function stackDisconnections(bridge: StackBridge): Disconnections {
-  const partnerAccounts = createPartnerAccounts(bridge.feedStateTable);
+  const { partnerAccounts, advertHistories } = bridge.state;
   return {
     accounts: partnerAccounts,
     async disconnect(partnerAccount, { forget }) {
@@ -60,7 +58,7 @@ export function stackDisconnections(bridge: StackBridge): Disconnections {
       const { generation } = await ask(bridge, event, 'forgetting');
       if (generation === null) return false;
       // As long as the name is known all of this can be done again, so the function forgets the name last.
-      await createAdvertHistories(bridge.advertStatusTable).remove(partnerAccount, generation);
+      await advertHistories.remove(partnerAccount, generation);
       await ask(bridge, { action: 'forget', partnerAccount, generation }, 'forgotten');
       return true;
     },

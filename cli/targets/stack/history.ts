@@ -1,9 +1,5 @@
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import type { HistoryPorts } from '../../../operations/history/read-history.ts';
-import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
-import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
-import { createFeedStates } from '../../../shared/aws/feed-states.ts';
-import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { countMessages } from '../../../shared/aws/sqs/queue-counts.ts';
 import { createWaitingMessages } from '../../../shared/aws/waiting-messages.ts';
 import { functionConfig } from '../../../shared/runtime/config.ts';
@@ -13,7 +9,7 @@ import { stackLetters } from './stored-letters.ts';
 
 /** What a stack knows of an advert; which events it publishes, and where it logs, its functions' configuration tells. */
 export async function stackHistory(bridge: StackBridge): Promise<HistoryPorts> {
-  const { clients, outputs, feedStateTable: table, advertStatusTable, queue, onClose } = bridge;
+  const { clients, outputs, state, feedStateTable, queue, onClose } = bridge;
   const configurationOf = (FunctionName: string) =>
     clients.lambda.send(new GetFunctionConfigurationCommand({ FunctionName }));
   const [drain, fanOut] = await Promise.all([
@@ -25,11 +21,8 @@ export async function stackHistory(bridge: StackBridge): Promise<HistoryPorts> {
   const logs = createLogSearch();
   onClose(logs.close);
   return {
-    partnerAccounts: createPartnerAccounts(table),
-    feedStates: createFeedStates(table),
-    budgetStore: createBudgetStore(table),
-    advertHistories: createAdvertHistories(advertStatusTable),
-    waitingMessages: createWaitingMessages(table),
+    ...state,
+    waitingMessages: createWaitingMessages(feedStateTable),
     letters: stackLetters(bridge).letters,
     publishedEvents: async () => functionConfig('fanOut', fanOut.Environment?.Variables ?? {}),
     hiddenQueue: {

@@ -1,6 +1,4 @@
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
-import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
-import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { invoke } from '../../../shared/aws/refresh-requester.ts';
 import { checkedJson } from '../../../shared/contract/checks.ts';
 import { type PollEvent, pollAnswer } from '../../../shared/contract/poll.ts';
@@ -8,9 +6,9 @@ import type { Pauses, Polls } from '../ports/pauses.ts';
 import type { StackBridge } from './bridge.ts';
 
 /** With the credentials of who calls, which therefore need to write items of the feed-state table. */
-export const stackPauses = ({ feedStateTable: table, onClose }: StackBridge): Pauses => ({
-  accounts: createPartnerAccounts(table),
-  budgetStore: createBudgetStore(table),
+export const stackPauses = ({ state, onClose }: StackBridge): Pauses => ({
+  accounts: state.partnerAccounts,
+  budgetStore: state.budgetStore,
   async who() {
     const client = new STSClient({ maxAttempts: 3 });
     onClose(() => client.destroy());
@@ -21,8 +19,8 @@ export const stackPauses = ({ feedStateTable: table, onClose }: StackBridge): Pa
 });
 
 /** The drain function asks, so that nobody but functions needs tokens. */
-export const stackPolls = ({ feedStateTable, clients, outputs }: StackBridge): Polls => ({
-  accounts: createPartnerAccounts(feedStateTable),
+export const stackPolls = ({ state, clients, outputs }: StackBridge): Polls => ({
+  accounts: state.partnerAccounts,
   async poll(only) {
     const event: PollEvent = { action: 'poll', ...(only !== undefined && { partnerAccount: only }) };
     const functionName = outputs.drainFunctionName;

@@ -19,7 +19,6 @@ import {
 } from '@aws-sdk/client-sqs';
 import { CommandError } from '../../../operations/errors.ts';
 import { eventBridgeClient } from '../../../shared/aws/clients.ts';
-import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { eventSource } from '../../../shared/contract/names.ts';
 import type { EventTail } from '../ports/tail.ts';
 import type { StackBridge } from './bridge.ts';
@@ -41,11 +40,11 @@ interface Clients {
 
 /** Watches the bus of a stack through a rule and a queue of its own. */
 export function stackTail(bridge: StackBridge): EventTail {
-  const { outputs, feedStateTable, onClose } = bridge;
+  const { outputs, state, onClose } = bridge;
   const clients = { sqs: bridge.clients.sqs, events: eventBridgeClient() };
   onClose(() => clients.events.destroy());
   return {
-    accounts: createPartnerAccounts(feedStateTable),
+    accounts: state.partnerAccounts,
     async *events(partnerAccount, { signal, say }) {
       await removeLeftovers(clients);
       const name = `${prefix}${randomUUID().slice(0, 13)}`;

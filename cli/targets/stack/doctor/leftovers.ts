@@ -3,7 +3,6 @@ import { paginateListTables } from '@aws-sdk/client-dynamodb';
 import { paginateListQueues } from '@aws-sdk/client-sqs';
 import { allPages } from '../../../../operations/all-pages.ts';
 import { check, type Finding, together, warning } from '../../../../operations/doctor.ts';
-import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
 import { commandFor, type StackTarget } from '../../../shared/target.ts';
 import type { Facts } from './facts.ts';
 import { partnerSecrets } from './secrets.ts';
@@ -12,7 +11,7 @@ import { partnerSecrets } from './secrets.ts';
 export const leftoversCheck = ({ target, bridge, resources }: Facts) =>
   check('leftovers', async () => {
     const opened = await bridge();
-    const { clients, feedStateTable } = opened;
+    const { clients, state } = opened;
     const [ownTables, ownQueues, tables, queues, accounts, secrets] = await Promise.all([
       resources('AWS::DynamoDB::Table'),
       resources('AWS::SQS::Queue'),
@@ -24,7 +23,7 @@ export const leftoversCheck = ({ target, bridge, resources }: Facts) =>
         ),
         ({ QueueUrls }) => QueueUrls,
       ),
-      createPartnerAccounts(feedStateTable).list(() => undefined),
+      state.partnerAccounts.list(() => undefined),
       partnerSecrets(opened),
     ]);
     const known = new Set(accounts.map(({ name }) => name));

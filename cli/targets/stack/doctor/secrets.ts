@@ -6,7 +6,6 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { allPages } from '../../../../operations/all-pages.ts';
 import { check, type Finding, fault, ok, together, warning } from '../../../../operations/doctor.ts';
-import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
 import { type PartnerAccount, stopOf } from '../../../../shared/domain/partner-account.ts';
 import { applicationCommand, connectCommand } from '../../../shared/explain.ts';
 import type { StackTarget } from '../../../shared/target.ts';
@@ -22,7 +21,7 @@ export const secretChecks = ({ target, bridge }: Facts) => [
   check('token-secrets', async () => {
     const opened = await bridge();
     const [accounts, secrets] = await Promise.all([
-      createPartnerAccounts(opened.feedStateTable).list(() => undefined),
+      opened.state.partnerAccounts.list(() => undefined),
       partnerSecrets(opened),
     ]);
     const polled = accounts.filter((account) => !stopOf(account));
