@@ -51,12 +51,8 @@ export function localDisconnections(bridge: LocalBridge): Disconnections {
 
   return {
     accounts: partnerAccounts,
-    async disconnect(name, { forget }) {
-      if (!(await partnerAccounts.read(name))) return false;
-      return forget
-        ? local.forget(name, (generation) => removeHistories(name, generation))
-        : local.disconnect(name);
-    },
+    disconnect: (name, { forget }) =>
+      forget ? local.forget(name, (generation) => removeHistories(name, generation)) : local.disconnect(name),
   };
 }
 

@@ -48,17 +48,15 @@ export function stackConnections(bridge: StackBridge): Connections {
 }
 
 export function stackDisconnections(bridge: StackBridge): Disconnections {
-  const { partnerAccounts, advertHistories } = bridge.state;
   return {
-    accounts: partnerAccounts,
+    accounts: bridge.state.partnerAccounts,
     async disconnect(partnerAccount, { forget }) {
-      if (!(await partnerAccounts.read(partnerAccount))) return false;
       const event = { action: 'disconnect', partnerAccount, forget } as const;
       if (!forget) return (await ask(bridge, event, 'disconnected')).known;
       const { generation } = await ask(bridge, event, 'forgetting');
       if (generation === null) return false;
       // As long as the name is known all of this can be done again, so the function forgets the name last.
-      await advertHistories.remove(partnerAccount, generation);
+      await bridge.state.advertHistories.remove(partnerAccount, generation);
       await ask(bridge, { action: 'forget', partnerAccount, generation }, 'forgotten');
       return true;
     },
