@@ -3,66 +3,71 @@ import type { EventDetailType } from './detail-types.ts';
 /** The description of each event, in the schemas, the AsyncAPI document and the schema registry. */
 export const summaries: Record<EventDetailType, string> = {
   AdvertStatusChanged:
-    "An advert's status is another than the last one published, or the advert was seen for the first time.",
-  AdvertUnavailable: 'The partner service does not know the advert any more.',
+    "An advert's status differs from the last published one, or the bridge fetched the advert for the first time.",
+  AdvertUnavailable: 'The partner service no longer knows the advert.',
   PartnerAuthorizationRequired:
-    'A partner account is not polled any more, until a person authorizes again. Its place in the feed is kept.',
-  PartnerAuthorizationRestored: 'A partner account is polled again, from where it stopped.',
+    'The bridge does not poll a partner account until its user authorizes again. The bridge keeps its position in the feed.',
+  PartnerAuthorizationRestored:
+    'The bridge polls a partner account again, from its last position in the feed.',
   OrderStatusChanged:
-    "Assumed, and may change until the partner service has published its orders feed: an order's status is another than the last one published, or the order was seen for the first time.",
+    "This event is an assumption and may change until the partner service publishes its orders feed. An order's status differs from the last published one, or the bridge fetched the order for the first time.",
   OrderUnavailable:
-    'Assumed, and may change until the partner service has published its orders feed: the service does not know the order any more.',
+    'This event is an assumption and may change until the partner service publishes its orders feed. The service no longer knows the order.',
 };
 
 /** The description of each object inside an event, by its name in the schemas. */
 export const partDescriptions: Readonly<Record<string, string>> = {
-  AdvertMetadata: 'Which event of an advert it is, and where it came from.',
-  AuthorizationMetadata: 'Which event of a partner account it is.',
-  OrderMetadata: 'Which event of an order it is, and where it came from.',
+  AdvertMetadata: 'Identifies an event of an advert, and says why the bridge fetched the advert.',
+  AuthorizationMetadata: 'Identifies an event of a partner account.',
+  OrderMetadata: 'Identifies an event of an order, and says why the bridge fetched the order.',
 };
 
 /** The description of each field, by its path in any event; a detail type before the path limits it to that event. */
 export const descriptions: Readonly<Record<string, string>> = {
-  source: 'The publisher, in every event of the bridge.',
-  'detail-type': 'Which event it is. What a rule matches.',
+  source: 'The publisher; the same in every event of the bridge.',
+  'detail-type': 'Type of the event, for the pattern of a rule.',
   time: '`observedAt` in whole seconds.',
   resources:
     'One name: `advert-bridge/<partnerAccount>/advert/<advertId>` or `advert-bridge/<partnerAccount>`.',
-  detail: 'What the bridge says; everything around it is the envelope of EventBridge.',
-  version: 'Of the envelope; set by EventBridge.',
-  id: 'Set by EventBridge, and another one when an event is published again: deduplicate by `eventId`.',
+  detail: 'Content of the event. The fields outside it are the envelope of EventBridge.',
+  version: 'Version of the envelope; set by EventBridge.',
+  id: 'Set by EventBridge. An event that is published again gets a new `id`: deduplicate by `eventId`.',
   account: 'AWS account of the bus; set by EventBridge.',
   region: 'AWS region of the bus; set by EventBridge.',
-  'replay-name': 'Set by EventBridge on an event that an archive replays.',
-  'detail.metadata': 'Which event it is, and where it came from.',
+  'replay-name': 'Set by EventBridge when an event is replayed from an archive.',
+  'detail.metadata': 'Identifies the event, and says when and why it was published.',
   'detail.metadata.eventId':
-    'The same for every copy of an event, and for no other; the `id` of EventBridge is not. Do not take it apart.',
-  'detail.metadata.schemaVersion': 'Version of `detail`; the minor number rises when something is added.',
-  'detail.metadata.partnerAccount': 'Name of the partner account, as the bridge knows it.',
+    'Unique ID of the event. All copies of an event have the same one, unlike the `id` of EventBridge. Do not parse it.',
+  'detail.metadata.schemaVersion': 'Version of `detail`; an addition gives it a greater minor number.',
+  'detail.metadata.partnerAccount': 'Name of the partner account in the bridge.',
   'detail.metadata.generation':
-    'Begins anew, and greater, when the history of the partner account begins anew. Compared before `sequence`.',
-  'detail.metadata.sequence': 'Number of the event in the history of the advert, from 1, without a hole.',
-  'detail.metadata.listedAt': 'When the bridge received the page of the feed that named the advert; UTC.',
-  'detail.metadata.observedAt': 'When the bridge received the answer that this event tells of; UTC.',
-  'detail.metadata.cause': 'Why the advert was looked at. More causes may be added.',
+    'Number of the history of the partner account. It increases when the bridge starts a new history, in which `sequence` starts at 1 again: compare `generation` first, then `sequence`.',
+  'detail.metadata.sequence':
+    'Number of the event in the history of the advert within its generation: 1, 2, 3 and so on, without gaps.',
+  'detail.metadata.listedAt':
+    'When the bridge received the page of the feed that listed the advert; for a backfill or an audit, when it queued the advert; UTC.',
+  'detail.metadata.observedAt':
+    'When the bridge received the answer that this event reports, or noticed the change of authorization; UTC.',
+  'detail.metadata.cause': 'Why the bridge fetched the advert. More causes may be added.',
   'detail.metadata.correlationId':
-    'The same for everything that came of one page of the feed, also in the logs.',
+    'ID of the page of the feed: the same in all events and log lines that result from one page.',
   'detail.metadata.traceparent':
-    'W3C Trace Context, where the bridge is set up to trace (`tracing`): the trace of the page of the feed, and a span ID of the message that this event came of. For a span link, not a parent. Ignore it when it is not valid.',
-  'detail.data': 'What happened.',
-  'detail.data.advertId': 'ID at the partner service: digits, as text because the number may exceed 2^53.',
+    'W3C Trace Context, only if the operator has enabled `tracing`: the trace ID belongs to the page of the feed, and the span ID to the message that caused this event. Use it for a span link, not as a parent. Ignore an invalid value.',
+  'detail.data': 'What changed.',
+  'detail.data.advertId':
+    'ID at the partner service: digits, as a string because the number may exceed 2^53.',
   'AdvertStatusChanged.detail.data.status':
-    'As the partner service names it; any value may come, never `null`.',
+    'Status in the words of the partner service. It can be any string, but never `null`.',
   'AdvertUnavailable.detail.data.status': 'Always `null`.',
   'detail.data.previousStatus':
-    'Status of the event before it in the history; `null` for the first one, and after it was unavailable.',
-  'detail.data.orderId': 'ID at the partner service: digits, as text because the number may exceed 2^53.',
+    'Status of the previous event in the history; `null` in the first event, and after `AdvertUnavailable` or `OrderUnavailable`.',
+  'detail.data.orderId': 'ID at the partner service: digits, as a string because the number may exceed 2^53.',
   'OrderStatusChanged.detail.data.status':
-    'As the partner service names it; any value may come, never `null`.',
+    'Status in the words of the partner service. It can be any string, but never `null`.',
   'OrderUnavailable.detail.data.status': 'Always `null`.',
   'detail.data.fields':
-    'Values of the advert by their paths, as the bridge is set up to copy them (`eventFields`). What the service leaves out is absent.',
+    'Values copied from the advert, by path. The operator chooses the paths (`eventFields`). A value that the service does not send is absent.',
   'detail.data.fieldsLeftOut':
-    'Paths whose values were left out: they had no room (all fields together have at most 8 KB), are nested more than 32 levels deep, or hold a whole number beyond 2^53.',
-  'detail.data.reason': 'Why, as a word for programs. More reasons may be added.',
+    'Paths whose values were left out because they did not fit (limit for all fields together: 8 KB), are nested more than 32 levels deep, or contain an integer beyond 2^53.',
+  'detail.data.reason': 'Reason, as a code. More reasons may be added.',
 };
