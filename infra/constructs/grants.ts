@@ -52,7 +52,8 @@ export function sendsDeadLetters(user: Grantee, queue: IQueue): void {
 
 export function publishesOn(user: BridgeFunction, bus: IEventBus): void {
   user
-    .knows('eventBusName', bus.eventBusName)
+    // A name means a bus in the bridge's own AWS account. The ARN also finds an existing bus in another one.
+    .knows('eventBusName', user.settings.bus ? bus.eventBusArn : bus.eventBusName)
     .may('Events', { actions: ['events:PutEvents'], resources: [bus.eventBusArn] });
 }
 

@@ -139,6 +139,16 @@ it('a bus that is there already is published on, and nothing is made on it', () 
   expect(template.Outputs.BridgeEventBusName.Value).toBe('all');
 });
 
+it('a bus of another AWS account is published on there, and not on one of the same name here', () => {
+  const theirs = 'arn:aws:events:eu-central-1:444455556666:event-bus/all';
+  const { ofType } = bridgeWith((stack) => ({ bus: EventBus.fromEventBusArn(stack, 'Theirs', theirs) }));
+
+  const buses = ofType('AWS::Lambda::Function').flatMap(
+    ({ Properties }) => Properties.Environment.Variables.EVENT_BUS_NAME ?? [],
+  );
+  expect(new Set(buses)).toEqual(new Set([theirs]));
+});
+
 it('a topic that is there already gets every alarm and its end', () => {
   const { ofType } = bridgeWith((stack) => ({ alarmTopic: Topic.fromTopicArn(stack, 'Pager', topicArn) }));
 
