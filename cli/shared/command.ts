@@ -15,19 +15,15 @@ export type AddCommand = (program: Command, io: Io, end: (exitCode: ExitCode) =>
 type Where = 'any' | 'none' | { readonly localOnly: string };
 type TargetFor<W extends Where> = W extends 'any' ? Target : W extends 'none' ? undefined : LocalTarget;
 
-interface ArgumentSpec<A extends v.GenericSchema> {
+interface ArgumentSpec {
   /** `<NAME>` where it is required, `[NAME]` where it is not, `<NAME...>` for several. */
   readonly syntax: string;
   readonly help: string;
-  readonly schema: A;
+  readonly schema: v.GenericSchema;
 }
+type ArgumentSpecs = Readonly<Record<string, ArgumentSpec>>;
 
-export interface CommandSpec<
-  O extends OptionSpecs,
-  W extends Where,
-  A extends v.GenericSchema,
-  B extends v.GenericSchema,
-> {
+export interface CommandSpec<O extends OptionSpecs, W extends Where, A extends ArgumentSpecs> {
   readonly name: string;
   /** For the list of commands. */
   readonly summary: string;
@@ -36,20 +32,18 @@ export interface CommandSpec<
   readonly more: string;
   /** Default: `any`. */
   readonly where?: W;
-  readonly argument?: ArgumentSpec<A>;
-  /** Stands behind {@link argument}. */
-  readonly secondArgument?: ArgumentSpec<B>;
+  /** In the order in which they stand on the command line. */
+  readonly args?: A;
   readonly options?: O;
   /** Without the option --json. */
   readonly isWithoutJson?: boolean;
 }
 
 /** A command line, checked. */
-export interface Call<T, O, A, B> {
+export interface Call<T, O, A> {
   readonly io: Io;
   readonly target: T;
-  readonly argument: A;
-  readonly secondArgument: B;
+  readonly args: A;
   readonly options: O;
   readonly json: boolean;
   /** Tells what was done: with --json `data` as JSON on standard output, else `lines` for a person, on standard error. */
@@ -66,46 +60,35 @@ export interface Call<T, O, A, B> {
 export function defineCommand<
   const O extends OptionSpecs,
   const W extends Where = 'any',
-  A extends v.GenericSchema = v.GenericSchema,
-  B extends v.GenericSchema = v.GenericSchema,
+  const A extends ArgumentSpecs = ArgumentSpecs,
 >(
-  spec: CommandSpec<O, W, A, B>,
-  run: (call: Call<TargetFor<W>, Checked<O>, v.InferOutput<A>, v.InferOutput<B>>) => Promise<ExitCode>,
+  spec: CommandSpec<O, W, A>,
+  run: (call: Call<TargetFor<W>, Checked<O>, Checked<A>>) => Promise<ExitCode>,
 ): AddCommand {
-  const { argument, secondArgument, options = {} as O, where = 'any' } = spec;
-  const names = { argument: nameOf(argument), secondArgument: nameOf(secondArgument) };
+  const { args = {} as A, options = {} as O, where = 'any' } = spec;
+  const names = Object.fromEntries(
+    Object.entries(args).map(([name, { syntax }]) => [name, syntax.replace(/[^A-Z]/g, '')]),
+  );
   return (program, io, end) => {
     const command = program
       .command(spec.name)
       .summary(spec.summary)
       .description(spec.description)
       .addHelpText('after', `\n${spec.more}`);
-    for (const one of [argument, secondArgument]) if (one) command.argument(one.syntax, one.help);
+    for (const { syntax, help } of Object.values(args)) command.argument(syntax, help);
     addOptions(command, options);
     addTargetOptions(command, where);
     if (!spec.isWithoutJson) addOptions(command, { json: flag('the result as JSON on standard output') });
     return command.action(async (...given: unknown[]) => {
-      const values: Readonly<Record<string, unknown>> = {
-        ...command.opts(),
-        argument: given[0],
-        secondArgument: given[1],
-      };
-      const checked = checkedOptions(
-        {
-          ...schemasOf(options),
-          ...(argument && { argument: argument.schema }),
-          ...(secondArgument && { secondArgument: secondArgument.schema }),
-        },
-        values,
-        names,
-      ) as Record<string, unknown>;
+      const words = Object.fromEntries(Object.keys(args).map((name, index) => [name, given[index]]));
+      const values: Readonly<Record<string, unknown>> = { ...command.opts(), ...words };
+      const checked = checkedOptions({ ...schemasOf(options), ...schemasOf(args) }, values, names);
       const json = values.json === true;
       const exitCode = await run({
         io,
         json,
         target: targetFor(where, values) as TargetFor<W>,
-        argument: checked.argument as v.InferOutput<A>,
-        secondArgument: checked.secondArgument as v.InferOutput<B>,
+        args: checked as Checked<A>,
         options: checked as Checked<O>,
         report(data, ...lines) {
           if (json) give(io, data);
@@ -120,9 +103,6 @@ export function defineCommand<
     });
   };
 }
-
-const nameOf = (argument: ArgumentSpec<v.GenericSchema> | undefined): string =>
-  argument?.syntax.replace(/[^A-Z]/g, '') ?? '';
 
 function targetFor(where: Where, { local, stack }: Readonly<Record<string, unknown>>): Target | undefined {
   if (where === 'none') return undefined;

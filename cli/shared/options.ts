@@ -16,9 +16,10 @@ export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
 }
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
-type Schemas<O extends OptionSpecs> = { readonly [K in keyof O]: O[K]['schema'] };
-/** The checked values of the options. */
-export type Checked<O extends OptionSpecs> = Readonly<v.InferOutput<v.ObjectSchema<Schemas<O>, undefined>>>;
+type Specs = Readonly<Record<string, { readonly schema: v.GenericSchema }>>;
+type Schemas<O extends Specs> = { readonly [K in keyof O]: O[K]['schema'] };
+/** The checked values of options, or of arguments. */
+export type Checked<O extends Specs> = Readonly<v.InferOutput<v.ObjectSchema<Schemas<O>, undefined>>>;
 
 /** An option without a value: given or not. */
 export const flag = (help: string) => ({ help, schema: v.optional(v.boolean(), false) });
@@ -56,8 +57,8 @@ export const nameArgument = { syntax: '<NAME>', help: 'the partner account', sch
 /** The argument of a command for one partner account or all. */
 export const optionalName = (help: string) => ({ syntax: '[NAME]', help, schema: v.optional(v.string()) });
 
-export const schemasOf = <O extends OptionSpecs>(options: O): Schemas<O> =>
-  Object.fromEntries(Object.entries(options).map(([name, { schema }]) => [name, schema])) as Schemas<O>;
+export const schemasOf = <O extends Specs>(specs: O): Schemas<O> =>
+  Object.fromEntries(Object.entries(specs).map(([name, { schema }]) => [name, schema])) as Schemas<O>;
 
 export function addOptions(command: Command, options: OptionSpecs): void {
   for (const [key, { help, schema, value, repeatable }] of Object.entries(options)) {

@@ -29,7 +29,7 @@ export const addAudit = defineCommand(
       'Compares the status that was published last of adverts chosen at random with what the partner service says now, and ' +
       'tells how many of all may be wrong. A difference counts only when no change explains it.',
     more,
-    argument: nameArgument,
+    args: { partnerAccount: nameArgument },
     options: {
       sample: optionalNumber(
         `compare so many adverts, chosen at random (default: ${defaultSample})`,
@@ -47,7 +47,7 @@ export const addAudit = defineCommand(
       ...pagingOptions,
     },
   },
-  async ({ io, target, argument: partnerAccount, options, answer }) => {
+  async ({ io, target, args: { partnerAccount }, options, answer }) => {
     const { sample, full, ids, repair, paging, maxRequestsPerSecond: rate, ...parameters } = options;
     if ([sample !== undefined, full, ids !== undefined].filter(Boolean).length > 1) {
       throw new UsageError(

@@ -22,7 +22,7 @@ export const addBackfill = defineCommand(
       'Fetches every advert of a partner account once: an advert that was never seen gets its first event, one whose ' +
       'status differs from its latest event its next one (cause "backfill"), any other none.',
     more,
-    argument: nameArgument,
+    args: { partnerAccount: nameArgument },
     options: {
       ids: text('FILE', 'fetch the adverts of FILE, one ID a line; - is standard input'),
       restart: flag('abandon an unfinished backfill and begin anew'),
@@ -30,7 +30,7 @@ export const addBackfill = defineCommand(
       ...pagingOptions,
     },
   },
-  async ({ io, target, argument: partnerAccount, options, report }) => {
+  async ({ io, target, args: { partnerAccount }, options, report }) => {
     const { ids, restart, pause, paging, ...parameters } = options;
     if (pause && (ids !== undefined || restart)) {
       throw new UsageError('--pause goes with no other option: it stops a backfill that is running');

@@ -83,10 +83,10 @@ export const addConnect = defineCommand(
       'credentials of the same user and puts its dead letters back into the queue; the cursor stays. Another user is ' +
       'refused where the feed shows it; --new-user gives NAME to another user.',
     more,
-    argument: { ...nameArgument, help: 'the name that the partner account has in events' },
+    args: { partnerAccount: { ...nameArgument, help: 'the name that the partner account has in events' } },
     options,
   },
-  async ({ io, target, argument: partnerAccount, options: given, report }) => {
+  async ({ io, target, args: { partnerAccount }, options: given, report }) => {
     const setting = target.kind === 'stack' ? givenOf(localSettings, given) : undefined;
     if (setting !== undefined) {
       throw new UsageError(`${setting} is a setting of the stack: npx cdk deploy -c ${setting}=VALUE`);

@@ -29,9 +29,9 @@ const addList = defineCommand(
     description:
       'Lists the dead letters with advert, partner account, fault, reason and time. Changes nothing.',
     more: more.list,
-    argument: optionalName('only those of this partner account'),
+    args: { name: optionalName('only those of this partner account') },
   },
-  async ({ target, argument: name, answer }) => {
+  async ({ target, args: { name }, answer }) => {
     const found = await withBridge(target, deadLetters, async (bridge) =>
       bridge.letters.list(name === undefined ? {} : await chooseLetters(bridge, { name }, target)),
     );
@@ -50,9 +50,9 @@ const addShow = defineCommand(
     summary: 'show all of one',
     description: 'Shows all that a dead letter says, its message included. Changes nothing.',
     more: more.show,
-    argument: { syntax: '<ID>', help: 'as `list` shows it', schema: v.string() },
+    args: { word: { syntax: '<ID>', help: 'as `list` shows it', schema: v.string() } },
   },
-  async ({ target, argument: word, answer }) => {
+  async ({ target, args: { word }, answer }) => {
     const ids = idsOf([word], target);
     const { letters, unseen } = await withBridge(target, deadLetters, (bridge) =>
       bridge.letters.list({ ids }),
@@ -72,14 +72,16 @@ const addRedrive = defineCommand(
       'Puts the messages back into the queue, behind those that wait for the same advert, so that each advert is ' +
       'fetched again. Do this when the cause is fixed.',
     more: more.redrive,
-    argument: {
-      syntax: '[ID...]',
-      help: 'as `list` shows them; or one NAME: all of that partner account',
-      schema: v.array(v.string()),
+    args: {
+      words: {
+        syntax: '[ID...]',
+        help: 'as `list` shows them; or one NAME: all of that partner account',
+        schema: v.array(v.string()),
+      },
     },
     options: { all: flag('all dead letters') },
   },
-  async ({ target, argument: words, options: { all }, report }) => {
+  async ({ target, args: { words }, options: { all }, report }) => {
     if (words.length > 0 === all) {
       throw new UsageError(
         'say which dead letters: one or more IDs, one NAME of a partner account, or --all',
@@ -105,10 +107,10 @@ const addDrop = defineCommand(
     description:
       'Removes dead letters for good, after asking. Their adverts get no event until they change again.',
     more: more.drop,
-    argument: { syntax: '<ID...>', help: 'as `list` shows them', schema: v.array(v.string()) },
+    args: { words: { syntax: '<ID...>', help: 'as `list` shows them', schema: v.array(v.string()) } },
     options: { yes: flag('do not ask') },
   },
-  async ({ io, target, argument: words, options: { yes }, report }) => {
+  async ({ io, target, args: { words }, options: { yes }, report }) => {
     const ids = idsOf(words, target);
     if (!yes) requireTerminal(io, 'drop');
     const outcome = await withBridge(target, deadLetters, async ({ letters }) => {

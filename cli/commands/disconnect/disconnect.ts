@@ -14,13 +14,13 @@ export const addDisconnect = defineCommand(
       'Stops polling and removes the credentials. The cursor and the history stay, so that connecting again continues ' +
       'from there; with --forget they are removed too, a few seconds later: whatever works on its adverts ends before.',
     more,
-    argument: nameArgument,
+    args: { name: nameArgument },
     options: {
       forget: flag('remove cursor, history and books as well (asks first)'),
       yes: flag('do not ask'),
     },
   },
-  async ({ io, target, argument: name, options: { forget, yes }, report }) => {
+  async ({ io, target, args: { name }, options: { forget, yes }, report }) => {
     const asks = forget && !yes;
     if (asks) requireTerminal(io, '--forget');
     await withBridge(target, disconnections, async ({ accounts, disconnect }) => {

@@ -14,25 +14,19 @@ export const addHistory = defineCommand(
       'Tells when an advert was listed and by which page of the feed, which event was published last, what waits and what ' +
       'was given up, and ends with one sentence that answers. Changes nothing.',
     more,
-    argument: nameArgument,
-    secondArgument: {
-      syntax: '<ADVERT>',
-      help: 'the ID of the advert, or with --feed orders of the order',
-      schema: advertId,
+    args: {
+      partnerAccount: nameArgument,
+      advertId: {
+        syntax: '<ADVERT>',
+        help: 'the ID of the advert, or with --feed orders of the order',
+        schema: advertId,
+      },
     },
     options: { feed: feedOption },
   },
-  async ({
-    io,
-    target,
-    argument: partnerAccount,
-    secondArgument: advertId,
-    options: { feed },
-    json,
-    answer,
-  }) => {
+  async ({ io, target, args, options, json, answer }) => {
     const history = await withBridge(target, histories, (ports) =>
-      readHistory(ports, { partnerAccount, feed, advertId }, Date.now()),
+      readHistory(ports, { ...args, ...options }, Date.now()),
     );
     answer(history, historyText(history));
     const next = nextText(history, target);

@@ -17,7 +17,7 @@ export const addPause = defineCommand(
       'Asks nothing of the partner service for NAME, or without NAME for any partner account. Tokens are kept alive, and ' +
       'what waits is published after the pause.',
     more,
-    argument: optionalName('only this partner account'),
+    args: { name: optionalName('only this partner account') },
     options: {
       for: option(
         'DURATION',
@@ -31,7 +31,7 @@ export const addPause = defineCommand(
       ),
     },
   },
-  async ({ target, argument: name, options: { for: forMs, reason }, report }) => {
+  async ({ target, args: { name }, options: { for: forMs, reason }, report }) => {
     const stored = await withBridge(target, pauses, async (ports) => {
       const since = Date.now();
       const wanted = {

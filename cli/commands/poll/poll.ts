@@ -12,9 +12,9 @@ export const addPoll = defineCommand(
     summary: 'ask the feed now',
     description: 'Asks the feed of NAME, or of every partner account, now instead of at the next poll.',
     more,
-    argument: optionalName('only this partner account'),
+    args: { name: optionalName('only this partner account') },
   },
-  async ({ target, argument: name, answer }) => {
+  async ({ target, args: { name }, answer }) => {
     const { found, isDelivering } = await withBridge(target, polls, async (bridge) => {
       await requireKnown(bridge.accounts, name);
       return { found: await bridge.poll(name), isDelivering: bridge.isDelivering() };

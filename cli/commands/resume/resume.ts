@@ -11,10 +11,10 @@ export const addResume = defineCommand(
     summary: 'end a pause',
     description: 'Ends what `pause` began, of NAME, or without NAME of the whole bridge.',
     more,
-    argument: optionalName('only this partner account'),
+    args: { name: optionalName('only this partner account') },
     options: { early: flag('end also a pause that the service asked for, and an open circuit') },
   },
-  async ({ target, argument: name, options: { early }, report }) => {
+  async ({ target, args: { name }, options: { early }, report }) => {
     const resumed = await withBridge(target, pauses, (ports) => resume(ports, name, { early }, Date.now()));
     report({ partnerAccount: name ?? null, ...resumed }, ...resumedLines(target, name, resumed));
     return resumed.stillPaused ? exitCodes.needsPerson : exitCodes.done;

@@ -15,13 +15,13 @@ export const addResync = defineCommand(
     description:
       "Reads a partner account's feed again from a time, and continues from there: for when changes may have been missed.",
     more,
-    argument: nameArgument,
+    args: { name: nameArgument },
     options: {
       feed: feedOption,
       since: option('TIME', 'where reading begins, with its time zone (required)', momentOption),
     },
   },
-  async ({ io, target, argument: name, options, report }) => {
+  async ({ io, target, args: { name }, options, report }) => {
     if (Date.parse(options.since) > Date.now()) {
       throw new UsageError(`--since: ${options.since} lies in the future by this machine's clock`);
     }

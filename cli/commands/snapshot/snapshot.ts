@@ -17,13 +17,13 @@ export const addSnapshot = defineCommand(
     summary: "send every advert's latest event to one subscriber",
     description: "Sends every advert's latest event, as it was recorded, to one subscriber and no other.",
     more,
-    argument: optionalName('only adverts of this partner account'),
+    args: { name: optionalName('only adverts of this partner account') },
     options: {
       to: text('QUEUE|BUS', 'URL or ARN of an SQS queue, or ARN of an event bus (required for a stack)'),
       webhook: option('URL', 'the webhook of a subscriber (with --local)', v.optional(webhookUrl)),
     },
   },
-  async ({ io, target, argument: name, options: { to, webhook }, json, report }) => {
+  async ({ io, target, args: { name }, options: { to, webhook }, json, report }) => {
     const signal = io.untilStopped();
     const sent = await withProgress(io, (show) => {
       const details = { name, signal, onSent: (now: number) => show(progressText(now)) };

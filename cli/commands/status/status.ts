@@ -18,10 +18,10 @@ export const addStatus = defineCommand(
       'Shows lag, last success, token expiry, stops, books, the queue, dead letters, and what AWS runs; for each cause that needs a ' +
       'person a sentence with the command that mends it.',
     more,
-    argument: optionalName('only this partner account'),
+    args: { name: optionalName('only this partner account') },
     options: { watch: flag('again every five seconds, until Ctrl-C') },
   },
-  ({ io, target, argument: name, options, json, answer }) =>
+  ({ io, target, args: { name }, options, json, answer }) =>
     withBridge(target, statusPorts, (ports) => {
       const clock = systemClock;
       const version = { deployed: ports.stack?.version ?? null, command: packageJson.version };

@@ -12,10 +12,10 @@ export const addTail = defineCommand(
     summary: 'show events as they are published',
     description: 'Shows events as they are published, one line of JSON each, until Ctrl-C.',
     more,
-    argument: optionalName('only those of this partner account'),
+    args: { name: optionalName('only those of this partner account') },
     isWithoutJson: true,
   },
-  async ({ io, target, argument: name }) => {
+  async ({ io, target, args: { name } }) => {
     const readerGone = new AbortController();
     io.stdout.once('error', () => readerGone.abort());
     const signal = AbortSignal.any([io.untilStopped(), readerGone.signal]);

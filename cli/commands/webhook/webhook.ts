@@ -21,7 +21,7 @@ export const addWebhook = defineCommand(
       'embedded bridge: subscribers of a deployed stack put rules on its bus.',
     more,
     where: { localOnly: 'Subscribers of a deployed stack put rules on its bus' },
-    argument: { syntax: '[URL]', help: 'where the events go', schema: v.optional(webhookUrl) },
+    args: { url: { syntax: '[URL]', help: 'where the events go', schema: v.optional(webhookUrl) } },
     options: {
       secretStdin: flag('read the secret from standard input'),
       secretFile: text('FILE', 'read the secret from FILE'),
@@ -35,7 +35,7 @@ export const addWebhook = defineCommand(
       forget: flag('remove the secret, and what waits for the webhook'),
     },
   },
-  async ({ io, target, argument: url, options, report, answer }) => {
+  async ({ io, target, args: { url }, options, report, answer }) => {
     const { secretStdin: fromStdin, secretFile: file, forget, keepOld, dropOld, format } = options;
     const givesSecret = fromStdin || file !== undefined;
     const changes = keepOld || dropOld || format !== undefined;
