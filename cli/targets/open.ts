@@ -11,6 +11,7 @@ import type { LocalBridge, LocalOptions } from './local/bridge.ts';
 import type { Auditing, CatchUp } from './ports/catch-up.ts';
 import type { Applications, Connections, Disconnections } from './ports/connections.ts';
 import type { Examined } from './ports/examined.ts';
+import type { Opening } from './ports/opening.ts';
 import type { Pauses, Polls } from './ports/pauses.ts';
 import type { EventTail } from './ports/tail.ts';
 import type { StackBridge } from './stack/bridge.ts';
@@ -43,17 +44,17 @@ export function withLocal<R>(
   work: (bridge: LocalBridge) => Promise<R>,
   options: LocalOptions = {},
 ): Promise<R> {
-  return opened(target, async (place, onClose) => {
+  return opened(target, async (opening) => {
     const { openLocalBridge } = await import('./local/bridge.ts');
-    return work(await openLocalBridge(target, place, onClose, options));
+    return work(await openLocalBridge(opening, options));
   });
 }
 
 /** Like {@link withBridge}, for what only a stack has. */
 export function withStack<R>(target: StackTarget, work: (bridge: StackBridge) => Promise<R>): Promise<R> {
-  return opened(target, async (place, onClose) => {
+  return opened(target, async (opening) => {
     const { openStackBridge } = await import('./stack/bridge.ts');
-    return work(await openStackBridge(target, place, onClose));
+    return work(await openStackBridge(opening));
   });
 }
 
@@ -62,24 +63,23 @@ export function withExamined<R>(
   target: Target,
   work: (examined: Examined, place: Place) => Promise<R>,
 ): Promise<R> {
-  return opened(target, async (place, onClose) => {
-    if (target.kind === 'local') {
+  if (target.kind === 'local') {
+    return opened(target, async (opening) => {
       const { localExamined } = await import('./local/doctor/examined.ts');
-      return work(localExamined(target, place, onClose), place);
-    }
+      return work(localExamined(opening), opening.place);
+    });
+  }
+  return opened(target, async (opening) => {
     const { stackExamined } = await import('./stack/doctor/examined.ts');
-    return work(stackExamined(target, place, onClose), place);
+    return work(stackExamined(opening), opening.place);
   });
 }
 
-async function opened<R>(
-  target: Target,
-  work: (place: Place, onClose: (close: () => void) => void) => Promise<R>,
-): Promise<R> {
+async function opened<T extends Target, R>(target: T, work: (opening: Opening<T>) => Promise<R>): Promise<R> {
   const place: Place = { target };
   const closers: (() => void)[] = [];
   try {
-    return await work(place, (close) => closers.push(close));
+    return await work({ target, place, onClose: (close) => closers.push(close) });
   } catch (error) {
     throw explained(error, place);
   } finally {

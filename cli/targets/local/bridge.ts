@@ -9,15 +9,12 @@ import {
   type EmbeddedStateOptions,
   openEmbeddedState,
 } from '../../../shared/sqlite/state.ts';
-import { applicationCommand, type Place } from '../../shared/explain.ts';
+import { applicationCommand } from '../../shared/explain.ts';
 import type { LocalTarget } from '../../shared/target.ts';
+import type { Opening } from '../ports/opening.ts';
 
-export interface LocalBridge {
-  readonly target: LocalTarget;
-  readonly place: Place;
+export interface LocalBridge extends Opening<LocalTarget> {
   readonly state: EmbeddedState;
-  /** Called when the command is over. */
-  onClose(close: () => void): void;
 }
 
 export interface LocalOptions extends Pick<EmbeddedStateOptions, 'onFault'> {
@@ -33,11 +30,10 @@ export const baseUrlSetting = 'base-url';
  * @throws {CommandError} when there is none, and none is to be made
  */
 export async function openLocalBridge(
-  target: LocalTarget,
-  place: Place,
-  onClose: LocalBridge['onClose'],
+  opening: Opening<LocalTarget>,
   { create = false, ...options }: LocalOptions,
 ): Promise<LocalBridge> {
+  const { target, place, onClose } = opening;
   if (!create && isMissing(stateFileIn(target.dir))) {
     throw new CommandError(
       `there is no bridge in ${target.dir}. Begin one there: \`${applicationCommand(target)}\``,
@@ -46,7 +42,7 @@ export async function openLocalBridge(
   const state = openEmbeddedState(target.dir, options);
   onClose(() => state.close());
   place.baseUrl = await state.settings.read(baseUrlSetting);
-  return { target, place, state, onClose };
+  return { ...opening, state };
 }
 
 function isMissing(file: string): boolean {

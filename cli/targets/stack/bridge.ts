@@ -11,17 +11,14 @@ import {
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { namePrefixOf, type SecretNames, secretNamesOf, stackName } from '../../../shared/contract/names.ts';
-import type { Place } from '../../shared/explain.ts';
 import type { StackTarget } from '../../shared/target.ts';
+import type { Opening } from '../ports/opening.ts';
 
 export type StackBridge = Awaited<ReturnType<typeof openStackBridge>>;
 
 /** @throws {CommandError} when there is no such stack */
-export async function openStackBridge(
-  target: StackTarget,
-  place: Place,
-  onClose: (close: () => void) => void,
-) {
+export async function openStackBridge(opening: Opening<StackTarget>) {
+  const { target, onClose } = opening;
   const outputs: StackOutputs = await readStackOutputs(target);
   const clients = {
     dynamoDb: dynamoDbClient(),
@@ -37,8 +34,7 @@ export async function openStackBridge(
   // The secrets of bridges had fixed names before bridges had one themselves.
   const secretNames: SecretNames = secretNamesOf(namePrefixOf(outputs.bridgeName ?? stackName));
   return {
-    target,
-    place,
+    ...opening,
     outputs,
     clients,
     secretNames,
@@ -55,7 +51,5 @@ export async function openStackBridge(
     },
     queue: { client: clients.sqs, url: outputs.queueUrl },
     deadLetterQueue: { client: clients.sqs, url: outputs.deadLetterQueueUrl },
-    /** Called when the command is over. */
-    onClose,
   };
 }

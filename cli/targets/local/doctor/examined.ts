@@ -5,10 +5,10 @@ import { readStatus } from '../../../../operations/status.ts';
 import { reserveSlots } from '../../../../shared/domain/rate-budget.ts';
 import type { BudgetStore } from '../../../../shared/ports/budget-store.ts';
 import { type EmbeddedState, openEmbeddedStateToRead } from '../../../../shared/sqlite/state.ts';
-import type { Place } from '../../../shared/explain.ts';
 import { silentObserver } from '../../../shared/silent-observer.ts';
 import type { LocalTarget } from '../../../shared/target.ts';
 import type { Examined } from '../../ports/examined.ts';
+import type { Opening } from '../../ports/opening.ts';
 import { baseUrlSetting, settingsWith } from '../bridge.ts';
 import { folderChecks } from './folder.ts';
 import { nodeCheck } from './node.ts';
@@ -17,11 +17,7 @@ import { stateChecks, withoutRest } from './state.ts';
 /** For the one request to the service. */
 const serviceMs = 20_000;
 
-export function localExamined(
-  target: LocalTarget,
-  place: Place,
-  onClose: (close: () => void) => void,
-): Examined {
+export function localExamined({ target, place, onClose }: Opening<LocalTarget>): Examined {
   let opened: EmbeddedState | undefined;
 
   /** Opened by the first check that needs it. */

@@ -1,8 +1,8 @@
 import { once } from '../../../../operations/doctor.ts';
 import { readStatus } from '../../../../operations/status.ts';
-import type { Place } from '../../../shared/explain.ts';
 import type { StackTarget } from '../../../shared/target.ts';
 import type { Examined } from '../../ports/examined.ts';
+import type { Opening } from '../../ports/opening.ts';
 import { stackApplications } from '../connections.ts';
 import { stackStatusPorts } from '../status.ts';
 import { alarmChecks } from './alarms.ts';
@@ -16,12 +16,8 @@ import { secretChecks } from './secrets.ts';
 import { tableChecks } from './tables.ts';
 
 /** What `doctor` looks at on a deployed stack. Every request of it to AWS reads, but for the connect function's check. */
-export function stackExamined(
-  target: StackTarget,
-  place: Place,
-  onClose: (close: () => void) => void,
-): Examined {
-  const facts = readFacts(target, place, onClose);
+export function stackExamined(opening: Opening<StackTarget>): Examined {
+  const facts = readFacts(opening);
   return {
     checks: [
       ...identityChecks(facts),

@@ -11,8 +11,8 @@ import { allPages } from '../../../../operations/all-pages.ts';
 import { once, SkippedError } from '../../../../operations/doctor.ts';
 import { eventBridgeClient } from '../../../../shared/aws/clients.ts';
 import { alarmOfBridge } from '../../../../shared/contract/names.ts';
-import type { Place } from '../../../shared/explain.ts';
 import type { StackTarget } from '../../../shared/target.ts';
+import type { Opening } from '../../ports/opening.ts';
 import { openStackBridge, type StackBridge } from '../bridge.ts';
 
 /** What several checks of a stack need; each is asked for once, by the first that needs it. */
@@ -41,12 +41,13 @@ const newClients = () => ({
   sts: new STSClient(defaults),
 });
 
-export function readFacts(target: StackTarget, place: Place, onClose: (close: () => void) => void): Facts {
+export function readFacts(opening: Opening<StackTarget>): Facts {
+  const { target, onClose } = opening;
   const clients = newClients();
   onClose(() => {
     for (const client of Object.values(clients)) client.destroy();
   });
-  const opened = once(() => openStackBridge(target, place, onClose));
+  const opened = once(() => openStackBridge(opening));
 
   const bridge = () =>
     opened().catch((cause: unknown) => {
