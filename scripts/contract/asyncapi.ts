@@ -28,7 +28,7 @@ export const asyncApiDocument = () => ({
     title: 'Advert Bridge',
     version: `${schemaVersion}.0`,
     description:
-      'What became of adverts at the partner service. Delivery is at least once and in no order: apply an event only when its (generation, sequence) is greater than the one you have for that advert. Changed by addition only.',
+      'Status changes of adverts at the partner service. Events may arrive more than once and in any order: apply an event only when its (generation, sequence) is greater than the one you have for that advert. The contract changes only by additions.',
     license: { name: 'MIT' },
   },
   defaultContentType: 'application/json',
@@ -38,7 +38,7 @@ export const asyncApiDocument = () => ({
       protocol: 'https',
       title: 'Amazon EventBridge',
       description:
-        'Subscribers do not call it: a rule on the bus hands events to a target, such as a queue of your own.',
+        'Subscribers do not call this server: a rule on the bus sends events to a target, such as your own queue.',
       variables: { region: { description: 'AWS region of the bus.', default: 'eu-central-1' } },
     },
   },
@@ -55,7 +55,7 @@ export const asyncApiDocument = () => ({
   operations: {
     publish: {
       action: 'send',
-      summary: 'The bridge publishes; subscribers receive.',
+      summary: 'The bridge publishes, and subscribers receive.',
       channel: { $ref: '#/channels/adverts' },
       messages: eventDetailTypes.map((detailType) => ({ $ref: `#/channels/adverts/messages/${detailType}` })),
     },
@@ -71,7 +71,8 @@ export const asyncApiDocument = () => ({
     })),
     correlationIds: {
       page: {
-        description: 'The same for everything that came of one page of the feed, also in the logs.',
+        description:
+          'ID of the page of the feed: the same in all events and log lines that result from one page.',
         location: '$message.payload#/detail/metadata/correlationId',
       },
     },

@@ -75,7 +75,7 @@ export function anyEventSchema(): JsonSchema {
     $schema: dialect,
     $id: idOf(anyEvent),
     title: anyEvent,
-    description: 'Any event of the bridge; `detail-type` tells which.',
+    description: 'Any event of the bridge. `detail-type` says which one.',
     oneOf: released.map(refTo),
     discriminator: {
       propertyName: 'detail-type',

@@ -30,7 +30,7 @@ interface Step {
 }
 
 const about =
-  'Each vector is a list of messages in the order in which a new subscriber gets them. `outcome` is what becomes of each: `apply`, `gap` (apply it; `missing` events before it have not come), `duplicate`, `stale`, or `refused` with a `code`. `applied` is the position of each advert at the end. A message is the body of an SQS message: an object stands for its JSON, a text for itself. See docs/subscribe/not-typescript.md.';
+  'Each vector is a list of messages in the order in which a new subscriber receives them. `outcome` says what the subscriber does with each message: `apply`, `gap` (apply it; `missing` events before it have not arrived), `duplicate`, `stale`, or `refused` with a `code`. `applied` is the position of each advert at the end. A message is the body of an SQS message: an object stands for its JSON text, and a string is the body itself. See docs/subscribe/not-typescript.md.';
 
 const g1 = 999_999_999; // As text, it would sort after the others.
 const g2 = 1_763_640_000;
