@@ -33,42 +33,46 @@ import { AdvertSubscription } from './constructs/subscription/advert-subscriptio
 import type { AdvertSubscriptionProps } from './constructs/subscription/subscription-props.ts';
 import { leaveOutUnknown } from './emulator.ts';
 
-/** A batch waits for its share of the rate budget, and perhaps for a refresh; each fetch ends well before this. */
+/**
+ * A batch waits for its share of the rate budget, and sometimes for a token refresh. Each fetch ends well before this
+ * timeout.
+ */
 const fanOutTimeout = Duration.minutes(1);
 
 type OutputKey = keyof typeof outputs;
 
-/** What a subscription to a bridge's own bus says beside the bus: which events, and what they are sent to. */
+/** Properties of a subscription to a bridge's own bus: which events, and their target. */
 export type SubscribeProps = Omit<AdvertSubscriptionProps, 'bus' | 'busArn'>;
 
 /**
- * The whole bridge, in whatever stack: it polls the partner service, and publishes the status changes of adverts on an event bus.
+ * The whole bridge, for any stack: it polls the partner service and publishes the status changes of adverts on an event
+ * bus.
  *
  *     const bridge = new AdvertBridge(this, 'Adverts', { partnerBaseUrl: 'https://partner.example' });
  *     bridge.subscribe(this, 'Search', { consumer: indexer });
  *
- * After the deployment `advert-bridge application` and `connect` give it its credentials. The
- * functions come bundled with the package. A permissions boundary comes by CDK's own `PermissionsBoundary.of(bridge)`.
+ * After the deployment, give the bridge its credentials with `advert-bridge application` and `connect`. The package
+ * contains the bundled functions. To set a permissions boundary, use CDK's `PermissionsBoundary.of(bridge)`.
  *
- * @throws {AdvertBridgeError} with every fault of the properties, and where it would share a name with another bridge of the app
+ * @throws {AdvertBridgeError} with all faults of the properties, including names that another bridge of the app uses
  * @see docs/operate/construct.md
  */
 export class AdvertBridge extends Construct {
-  /** The name that its fixed names carry, unique in an AWS account and region. */
+  /** The bridge's name, which is part of its fixed names and unique in an AWS account and region. */
   readonly name: string;
-  /** Where events are published: its own, or the one that it was given. */
+  /** The bus on which events are published: a new one, or the one from the properties. */
   readonly bus: IEventBus;
   readonly tables: {
     /** Partner accounts, the cursor of each feed, the rate budget, the books. */
     readonly feedState: ITable;
-    /** The last event of every advert. */
+    /** The latest event of every advert. */
     readonly advertStatus: ITable;
   };
-  /** Both FIFO. */
+  /** Both are FIFO queues. */
   readonly queues: {
-    /** IDs that the feed listed and fan-out has yet to fetch. */
+    /** IDs that the feed listed and that fan-out will fetch. */
     readonly changedAdverts: Queue;
-    /** What fan-out gave up: docs/operate/runbook.md#deadletters. */
+    /** Messages that fan-out gave up: docs/operate/runbook.md#deadletters. */
     readonly deadLetters: Queue;
   };
   readonly functions: {
@@ -76,16 +80,19 @@ export class AdvertBridge extends Construct {
     readonly drain: LambdaFunction;
     /** Fetches each advert that the feed listed, and publishes its events. */
     readonly fanOut: LambdaFunction;
-    /** Exchanges refresh tokens before they end. */
+    /** Refreshes tokens, and uses each refresh token before it expires. */
     readonly refreshToken: LambdaFunction;
-    /** Takes in a partner account; `advert-bridge connect` invokes it. */
+    /** Connects partner accounts; `advert-bridge connect` invokes it. */
     readonly connect: LambdaFunction;
-    /** Only with `auditSample`. */
+    /** Compares adverts with the service; only with `auditSample`. */
     readonly audit?: LambdaFunction;
   };
-  /** Each has a heading in docs/operate/runbook.md; `addAlarmAction` says who else is told. */
+  /** Each alarm has a section in docs/operate/runbook.md. Add more receivers with `addAlarmAction`. */
   readonly alarms: readonly Alarm[];
-  /** Of the bridge as a whole, in periods of 5 minutes; `with({ period })` gives others. Lag, stopped accounts and differences of the audit are maxima, all others sums. */
+  /**
+   * Metrics of the whole bridge, with a period of 5 minutes (`with({ period })` changes it). The statistic is the
+   * maximum for lag, stopped accounts and audit differences, and the sum for all others.
+   */
   readonly metrics: Readonly<Record<keyof typeof metrics, Metric>>;
   /** The role for people who run `backfill`, `resync` and `audit`. */
   readonly catchUpRole: IRole;
@@ -131,7 +138,7 @@ export class AdvertBridge extends Construct {
     if (settings.dashboard) {
       new Dashboard(this, 'Glance', { settings, alarms: alarms.all, changedAdverts, functions });
     }
-    // Nothing runs without its alarms.
+    // The schedules depend on the alarms, so that nothing runs unwatched.
     for (const one of [drain, refreshToken, audit]) one?.schedule.node.addDependency(alarms);
 
     this.name = settings.name;
@@ -161,16 +168,20 @@ export class AdvertBridge extends Construct {
   }
 
   /**
-   * Subscribes to the events of this bridge: rule, queue, dead-letter queue, and with a `consumer` all that it needs.
+   * Subscribes to the events of this bridge: creates a rule, a queue and a dead-letter queue, and everything that a
+   * `consumer` needs.
    *
-   * @param scope where the subscription belongs: it may be in another stack of the app than the bridge
-   * @throws {SubscriptionError} with every fault
+   * @param scope scope of the subscription; it may be in another stack of the app than the bridge
+   * @throws {SubscriptionError} with all faults
    */
   subscribe(scope: Construct, id: string, props: SubscribeProps = {}): AdvertSubscription {
     return new AdvertSubscription(scope, id, { ...props, bus: this.bus });
   }
 
-  /** The outputs that the command line finds the bridge by. Each is named by the bridge's place in its stack: two do not collide. */
+  /**
+   * The outputs by which the command line finds the bridge. Their names contain the bridge's path in its stack, so that
+   * the outputs of two bridges do not collide.
+   */
   #tell(values: Partial<Record<OutputKey, string>>): void {
     const { stackName } = Stack.of(this);
     const places = this.node.scopes.slice(Stack.of(this).node.scopes.length).map(({ node }) => node.id);

@@ -11,14 +11,14 @@ export interface AdvertBridgeSettings {
   /** URL of the partner service, such as `https://partner.example`; plain http only for loopback. */
   readonly partnerBaseUrl: string;
   /**
-   * How often each feed is polled, in seconds, 1 to 60. Below 60 one scheduled run polls several times, and its Lambda time is
-   * paid for.
+   * Seconds between two polls of a feed, 1 to 60. Below 60, one scheduled run polls several times, which costs more
+   * Lambda time.
    *
    * @defaultValue 60
    */
   readonly pollSeconds?: number;
   /**
-   * Rate budget of the whole bridge, all functions together, in requests a second, 0.1 to 100,000.
+   * Request rate of the whole bridge, all functions together, in requests per second, 0.1 to 100,000.
    *
    * @defaultValue 10
    */
@@ -26,7 +26,7 @@ export interface AdvertBridgeSettings {
   /**
    * Which feeds are polled; `adverts` is always among them.
    *
-   * @defaultValue adverts alone
+   * @defaultValue only `adverts`
    */
   readonly feeds?: readonly FeedName[];
   /**
@@ -38,18 +38,19 @@ export interface AdvertBridgeSettings {
   /**
    * Language of the service's answers, such as `pl`.
    *
-   * @defaultValue what the service answers in by itself
+   * @defaultValue the service's default language
    */
   readonly acceptLanguage?: string;
   /**
-   * How far before the last success reading starts over, in seconds, 10 to 86,400. Must exceed the service's visibility delay.
+   * How many seconds before the last success the drain starts over after a rejected cursor, 10 to 86,400. Must exceed
+   * the service's visibility delay.
    *
    * @defaultValue 300
    */
   readonly overlapSeconds?: number;
   /**
-   * How long after a "not found" an advert is fetched again before it is published as unavailable, in seconds, 0 to 900;
-   * 0: at once.
+   * After a "not found", the bridge waits this many seconds, 0 to 900, and fetches the advert again before it publishes
+   * it as unavailable. 0: no second fetch.
    *
    * @defaultValue 30
    */
@@ -61,27 +62,28 @@ export interface AdvertBridgeSettings {
    */
   readonly circuitSeconds?: number;
   /**
-   * The longest pause that the service can impose with `Retry-After`, in seconds, 1 to 86,400. A longer one raises an alarm.
+   * The longest pause that the bridge accepts from `Retry-After`, in seconds, 1 to 86,400. A longer one raises an
+   * alarm.
    *
    * @defaultValue 3600
    */
   readonly maxPauseSeconds?: number;
   /**
-   * Paths in an advert, such as `price.value`, whose values its events carry in `data.fields`; at most 50.
+   * Paths in an advert, such as `price.value`; events contain their values in `data.fields`. At most 50.
    *
    * @defaultValue none
    */
   readonly eventFields?: readonly string[];
   /**
-   * An event is published only where an advert comes to one of these statuses or leaves one.
+   * An event is published only if an advert enters or leaves one of these statuses.
    *
    * @defaultValue all are published
    */
   readonly publishStatuses?: readonly string[];
   /**
-   * Events about adverts are published only for these partner accounts.
+   * Events about adverts are published only if they belong to these partner accounts.
    *
-   * @defaultValue for all
+   * @defaultValue all partner accounts
    */
   readonly publishPartnerAccounts?: readonly string[];
   /**
@@ -93,17 +95,18 @@ export interface AdvertBridgeSettings {
   /**
    * How many adverts of each partner account are compared with the service once a day.
    *
-   * @defaultValue 0: none, and no function for it
+   * @defaultValue 0: no advert is compared, and the audit function is not created
    */
   readonly auditSample?: number;
 }
 
-/** Reserved concurrency of each function, in executions at once. */
+/** Reserved concurrency of each function: the number of concurrent executions. */
 export interface ReservedConcurrency {
   /** @defaultValue none is reserved */
   readonly drain?: number;
   /**
-   * At least 2, which is the least that SQS hands batches to. The event source mapping asks for no more than this.
+   * At least 2, the minimum that SQS allows as the maximum concurrency of an event source mapping. The bridge's mapping
+   * uses at most this number.
    *
    * @defaultValue none is reserved
    */
@@ -116,88 +119,96 @@ export interface ReservedConcurrency {
   readonly audit?: number;
 }
 
-/** What {@link AdvertBridge} is made with: `partnerBaseUrl`, and whatever is to be other than usual. */
+/** Properties of an {@link AdvertBridge}. Only `partnerBaseUrl` is required. */
 export interface AdvertBridgeProps extends AdvertBridgeSettings {
   /**
-   * What every fixed name of the bridge carries: secrets, alarms, schema registry, the dimension of its metrics, dashboard. 1 to 64
-   * letters, digits and hyphens, beginning with a letter; one bridge of the name in an AWS account and region.
+   * Name of the bridge, and part of every fixed name: secrets, alarms, schema registry, the dimension of its metrics,
+   * dashboard. 1 to 64 letters, digits and hyphens, beginning with a letter. It must be unique in an AWS account and
+   * region.
    *
-   * @defaultValue the name of the stack that it stands in
+   * @defaultValue the name of the stack that contains the bridge
    */
   readonly name?: string;
   /**
-   * A bus that is there already, other than the default bus: the bridge publishes there and makes nothing on it. Who may put rules on
-   * it, and whether it has an archive to replay from, is for its owner to say.
+   * An existing bus, other than the default bus. The bridge publishes events there and creates no resource on it. The
+   * owner of the bus decides who may put rules on it, and whether it has an archive to replay from.
    *
-   * @defaultValue a bus of its own, named {@link AdvertBridgeProps.busName}, with an archive of 90 days
+   * @defaultValue a new bus, named {@link AdvertBridgeProps.busName}, with an archive of 90 days
    */
   readonly bus?: IEventBus;
   /**
-   * Name of the bus that the bridge makes. A second bridge in the same AWS account and region needs another one.
+   * Name of the bus that the bridge creates. A second bridge in the same AWS account and region needs a different name.
    *
    * @defaultValue `adverts`
    */
   readonly busName?: string;
   /**
-   * AWS accounts, by their 12-digit IDs, whose teams may put rules of their own on the bus that the bridge makes; at most 100.
+   * 12-digit IDs of AWS accounts whose teams may put rules on the bus that the bridge creates; at most 100.
    *
-   * @defaultValue none but this one
+   * @defaultValue only the bridge's own AWS account
    */
   readonly subscriberAccounts?: readonly string[];
   /**
-   * The same for every account of an AWS organization, such as `o-a1b2c3d4e5`.
+   * ID of an AWS organization, such as `o-a1b2c3d4e5`. Teams in all of its accounts may put rules on the bus.
    *
    * @defaultValue none
    */
   readonly organizationId?: string;
   /**
-   * Name of a restored table in place of the one that the bridge makes.
+   * Name of a restored table that replaces the bridge's own feed-state table.
    *
-   * @defaultValue a table of its own
+   * @defaultValue a new table
    */
   readonly feedStateTable?: string;
   /**
-   * Name of a restored table in place of the one that the bridge makes.
+   * Name of a restored table that replaces the bridge's own advert-status table.
    *
-   * @defaultValue a table of its own
+   * @defaultValue a new table
    */
   readonly advertStatusTable?: string;
   /**
-   * Who receives the alarms by mail, by a topic of the bridge's own, with a key for $1 a month.
+   * Email address that receives the alarms, through an SNS topic that the bridge creates, with a KMS key for $1 a
+   * month.
    *
    * @defaultValue nobody
    */
   readonly alarmEmail?: string;
   /**
-   * A topic that gets every alarm and its end. Its policy, and its key if it is encrypted, have to let CloudWatch publish.
+   * An SNS topic that receives every alarm and its end. Its policy, and its key if it is encrypted, must allow
+   * CloudWatch to publish.
    *
    * @defaultValue none
    */
   readonly alarmTopic?: ITopic;
   /**
-   * Whether there is a CloudWatch dashboard under the bridge's name, for $3 a month.
+   * Whether to create a CloudWatch dashboard with the bridge's name, for $3 a month.
    *
    * @defaultValue false
    */
   readonly dashboard?: boolean;
   /**
-   * KMS key of what the bridge stores: both tables, both queues, the secrets. Whoever runs commands needs it too. Its policy has to
-   * let the AWS account's own policies decide, as that of a key made by CDK does.
+   * KMS key that encrypts what the bridge stores: both tables, both queues, the secrets. Operators who run commands
+   * need permission to use it too. Its key policy must allow IAM policies of the AWS account to grant access, as the
+   * policy of a key created by CDK does.
    *
-   * @defaultValue keys that AWS owns, at no cost
+   * @defaultValue keys owned by AWS, at no cost
    */
   readonly encryptionKey?: IKey;
   /**
-   * Network that the functions run in. They need a way to the partner service and to AWS: docs/operate/construct.md#in-a-vpc.
+   * VPC in which the functions run. They must be able to reach the partner service and AWS:
+   * docs/operate/construct.md#in-a-vpc.
    *
-   * @defaultValue none of yours: Lambda's own, with access to the internet
+   * @defaultValue no VPC: the functions run in Lambda's own network, with access to the internet
    */
   readonly vpc?: IVpc;
-  /** @defaultValue private subnets with a way out (NAT) */
+  /** @defaultValue private subnets with outbound access (NAT) */
   readonly vpcSubnets?: SubnetSelection;
-  /** @defaultValue one of the bridge's own, which lets it out to port 443 and to the partner service's, and nobody in */
+  /**
+   * @defaultValue a new security group, which allows outbound traffic to port 443 and to the partner service's port,
+   * and no inbound traffic
+   */
   readonly securityGroups?: readonly ISecurityGroup[];
-  /** @defaultValue none is reserved: new AWS accounts may have only ten executions in all */
+  /** @defaultValue none is reserved: a new AWS account may be limited to ten concurrent executions in total */
   readonly reservedConcurrency?: ReservedConcurrency;
   /**
    * How long the functions' logs are kept.
@@ -206,20 +217,20 @@ export interface AdvertBridgeProps extends AdvertBridgeSettings {
    */
   readonly logRetention?: RetentionDays;
   /**
-   * What becomes of the logs when the bridge is deleted.
+   * Whether the logs are kept when the bridge is deleted.
    *
    * @defaultValue `RemovalPolicy.DESTROY`
    */
   readonly logRemovalPolicy?: RemovalPolicy;
   /**
-   * What becomes of tables, queues and the application's secret when the bridge is deleted. `DESTROY` also takes away the
-   * tables' protection against deletion: for stacks that come and go.
+   * Whether tables, queues and the application's secret are kept when the bridge is deleted. `DESTROY` also removes the
+   * tables' deletion protection; use it for temporary stacks.
    *
    * @defaultValue `RemovalPolicy.RETAIN`
    */
   readonly removalPolicy?: RemovalPolicy;
   /**
-   * `emulator` leaves out the resource types that a local emulator does not know.
+   * `emulator` omits resource types that a local emulator does not support.
    *
    * @defaultValue `aws`
    */

@@ -11,11 +11,14 @@ import { stackSettings } from '../../../shared/contract/settings.ts';
 import type { AdvertBridgeProps } from './advert-bridge-props.ts';
 import { faultsByPlace } from './faults.ts';
 
-/** A bridge could never work, or would share a name with another one; the message has a line for each fault. */
+/**
+ * Thrown for properties with which the bridge could not work or would share a name with another bridge. The message has
+ * a line for each fault.
+ */
 export class AdvertBridgeError extends Error {
   override readonly name = 'AdvertBridgeError';
   readonly code = 'wrong-props';
-  /** `<property>: <what it should be>`. */
+  /** One entry per fault: `<property>: <expected value>`. */
   readonly faults: readonly string[];
 
   constructor(path: string, faults: readonly string[]) {
@@ -44,7 +47,7 @@ const name = v.pipe(
   v.string(expectedName),
   v.check((text) => !Token.isUnresolved(text), 'expected a name known at synth: give the bridge one'),
   v.regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, expectedName),
-  // Bridges of this name share theirs with `AdvertBridge`: namePrefixOf.
+  // This name would give the same fixed names as `AdvertBridge`: see namePrefixOf.
   v.check((text) => text !== eventSource, `expected another name than ${eventSource}`),
 );
 
@@ -82,16 +85,16 @@ const shape = v.strictObject({
   removalPolicy: v.optional(v.enum(RemovalPolicy, 'expected a RemovalPolicy'), RemovalPolicy.RETAIN),
 } satisfies Record<keyof AdvertBridgeProps, unknown>);
 
-/** The properties of a bridge, checked, with their defaults, as its parts get them. */
+/** The checked properties of a bridge with their defaults, for the constructs inside it. */
 export interface BridgeConfig extends v.InferOutput<typeof shape> {
-  /** What its fixed names begin with. */
+  /** Prefix of the bridge's fixed names. */
   readonly namePrefix: string;
 }
 
 /**
- * Checks all that can be known at synth.
+ * Checks everything that is known at synth.
  *
- * @throws {AdvertBridgeError} with every fault
+ * @throws {AdvertBridgeError} with all faults
  */
 export function checkedConfig(scope: Construct, props: AdvertBridgeProps): BridgeConfig {
   const given = { ...props, name: props.name ?? Stack.of(scope).stackName };
@@ -123,10 +126,10 @@ export function checkedConfig(scope: Construct, props: AdvertBridgeProps): Bridg
   return { ...output, namePrefix: namePrefixOf(output.name) };
 }
 
-/** Names of the bridges of an app, with the path of the one that has it, by kind and place. */
+/** By app: the names that its bridges use (with kind and place), and the path of the bridge that uses each. */
 const taken = new WeakMap<object, Map<string, string>>();
 
-/** Two bridges of one name, or with buses of one name, in one AWS account and region. */
+/** Faults for two bridges with the same name, or the same bus name, in one AWS account and region. */
 function collisions(
   scope: Construct,
   config: v.InferOutput<typeof shape>,
@@ -150,7 +153,7 @@ function collisions(
   return faults;
 }
 
-/** AWS account and region; for stacks that name none, the stage, for another stage may be deployed elsewhere. */
+/** AWS account and region. For a stack without them, the stage, because another stage may be deployed elsewhere. */
 function placeOf(scope: Construct): string {
   const { account, region } = Stack.of(scope);
   if (!Token.isUnresolved(account) && !Token.isUnresolved(region)) return `${account}/${region}`;

@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { flawsOf } from '../../../shared/contract/checks.ts';
 
-/** What each place should be, by its path. A place can be wrong in several ways at once: the first says enough. */
+/** The expected value of each wrong place, by its path. If a place has several faults, only the first is reported. */
 export function faultsByPlace(issues: readonly v.BaseIssue<unknown>[] = []): Map<string, string> {
   const faults = new Map<string, string>();
   for (const { path, expected } of issues.flatMap((issue) => flawsOf([issue]))) {

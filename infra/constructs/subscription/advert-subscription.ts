@@ -15,41 +15,52 @@ import {
 } from './subscription-props.ts';
 import { allowSending, ruleTargetOf, senderRole } from './subscription-target.ts';
 
-/** What SQS keeps at most. The queue keeps less, as a dead letter is as old as its message: it has a week left then. */
+/**
+ * The maximum retention of SQS. The queue itself keeps messages for a shorter time, because a dead letter keeps the age
+ * of its message: so at least a week remains for it.
+ */
 const longestRetention = Duration.days(14);
 const queueRetention = Duration.days(7);
-/** Times the function's timeout, by AWS's advice: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html */
+/**
+ * Multiple of the function's timeout that AWS recommends.
+ *
+ * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+ */
 const visibilityFactor = 6;
-/** For a function that may run for half a minute. */
+/** For a function with a timeout of 30 seconds. */
 const usualVisibility = Duration.seconds(visibilityFactor * 30);
-/** Some deliveries are lost to throttling, or to another worker that has the advert: few are faults of the event. */
+/**
+ * Many receives fail because of throttling, or because another worker is applying events of the advert, and only a few
+ * because of the event itself.
+ */
 const usualReceiveCount = 10;
-/** The most that EventBridge does: a target that is down for less loses nothing. */
+/** The maximum of EventBridge: a target that is down for less than a day loses nothing. */
 const retryPolicy = { maximumEventAgeInSeconds: Duration.hours(24).toSeconds(), maximumRetryAttempts: 185 };
 const longestRuleName = 64;
 
 /**
- * A team's subscription to the bridge's events, in the team's own stack: rule, queue, dead-letter queue, policies, retry
- * policy, and an alarm on dead letters.
+ * A team's subscription to the bridge's events, in the team's own stack: a rule, a queue, a dead-letter queue,
+ * policies, a retry policy, and an alarm for dead letters.
  *
  *     new AdvertSubscription(this, 'Search', { bus: EventBus.fromEventBusName(this, 'Adverts', 'adverts'), consumer })
  *
- * With a `consumer` it is a whole subscriber: the function's event source mapping, its table of positions, its grants.
+ * With a `consumer`, the subscription also creates the function's event source mapping, its table of positions and its
+ * grants.
  *
- * Where the bus is another AWS account's, EventBridge wants the target of a rule on it to be a bus: then the events come
- * by a relay bus, made here too, and the rules for the target are on that.
+ * If the bus belongs to another AWS account, EventBridge requires that the target of a rule on it is a bus. The
+ * subscription then creates a relay bus in this account, and puts the rules for the target on the relay bus.
  *
- * @throws {SubscriptionError} with every fault, for what could never match or work
+ * @throws {SubscriptionError} with all faults, for a subscription that could never match or work
  * @see docs/subscribe/cdk.md
  */
 export class AdvertSubscription extends Construct {
-  /** The rules that the target hangs on: one, unless the detail types are filtered differently. */
+  /** The rules that send to the target: one, unless the filters of the detail types differ. */
   readonly rules: readonly CfnRule[];
-  /** What could not be delivered, and what was given up: the body is the event. */
+  /** Events that could not be delivered, and messages that were given up. The body is the event. */
   readonly deadLetters: Queue;
-  /** In alarm while there is a dead letter; `addAlarmAction` says who is told. */
+  /** In alarm while there are dead letters. Add receivers with `addAlarmAction`. */
   readonly alarm: Alarm;
-  /** The table of the consumer's positions, where there is one. */
+  /** The table of the consumer's positions, if there is one. */
   readonly positions: ITable | undefined;
   readonly #queue: Queue | undefined;
 
@@ -102,9 +113,9 @@ export class AdvertSubscription extends Construct {
   }
 
   /**
-   * The queue of its own.
+   * The queue that the subscription created.
    *
-   * @throws {Error} where the subscription was given another target
+   * @throws {Error} if the subscription was given a target
    */
   get queue(): Queue {
     if (!this.#queue) throw new Error(`${this.node.path} was given a target, so it has no queue of its own`);
@@ -131,8 +142,9 @@ export class AdvertSubscription extends Construct {
   }
 
   /**
-   * Rules on the bus of another AWS account. Several accounts may have a stack of the same name, and rule names are shared:
-   * so the account is part of the name. The ARN is written out because the rule is in another account than this stack.
+   * Creates rules on the bus of another AWS account. Rule names must be unique on that bus, and several accounts may
+   * have a stack with the same name, so the account is part of the rule's name. The ARN is spelled out because the rule
+   * is in another account than this stack.
    *
    * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-service-cross-account.html
    */
@@ -172,7 +184,10 @@ export class AdvertSubscription extends Construct {
   }
 }
 
-/** An unset timeout is Lambda's default of 3 seconds, but the function may be changed later: 3 minutes do for both. */
+/**
+ * An unset timeout means Lambda's default of 3 seconds, but the function may be changed later; 3 minutes suffice for
+ * both.
+ */
 const visibilityOf = ({ consumer, visibilityTimeout }: AdvertSubscriptionProps): Duration =>
   visibilityTimeout ??
   (consumer?.timeout && Duration.seconds(visibilityFactor * consumer.timeout.toSeconds())) ??
@@ -181,5 +196,5 @@ const visibilityOf = ({ consumer, visibilityTimeout }: AdvertSubscriptionProps):
 type ForeignBus = BridgeBus & Required<Pick<BridgeBus, 'elsewhere'>>;
 const isForeign = (bus: BridgeBus): bus is ForeignBus => bus.elsewhere !== undefined;
 
-/** The first has no number, so that the rule stays the same one when others come and go. */
+/** The first rule has no number, so that its name stays the same when others are added or removed. */
 const numbered = (id: string, index: number): string => (index === 0 ? id : `${id}${index + 1}`);

@@ -5,9 +5,9 @@ import type { Construct } from 'constructs';
 /** The bridge's bus, as a subscriber's stack sees it. */
 export interface BridgeBus {
   readonly arn: string;
-  /** What `EventBusName` of a rule is to be: the name, or the ARN where it is another AWS account's. */
+  /** Value for `EventBusName` of a rule: the name, or the ARN if the bus belongs to another AWS account. */
   readonly reference: string;
-  /** Set where the bus is another AWS account's. */
+  /** Only set if the bus belongs to another AWS account. */
   readonly elsewhere?: {
     readonly partition: string;
     readonly region: string;
@@ -19,7 +19,7 @@ export interface BridgeBus {
 const busArn = /^arn:([\w-]+):events:([a-z0-9-]+):(\d{12}):event-bus\/([A-Za-z0-9._-]{1,256})$/;
 const example = 'arn:aws:events:eu-central-1:111122223333:event-bus/adverts';
 
-/** Finds out where the bus is, or says why that cannot be. */
+/** Determines where the bus is, or returns why it cannot be used. */
 export function bridgeBusOf(
   scope: Construct,
   { bus, busArn: givenArn }: { readonly bus?: IEventBus; readonly busArn?: string },

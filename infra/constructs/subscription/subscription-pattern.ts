@@ -1,31 +1,34 @@
 import type { AdvertEvent } from '../../../shared/contract/events.ts';
 import { detailTypes, eventSource } from '../../../shared/contract/names.ts';
 
-/** What an event of the bridge may say: `AdvertStatusChanged`, `AdvertUnavailable` and so on, as in docs/subscribe/events.md. */
+/** Type of an event: `AdvertStatusChanged`, `AdvertUnavailable` and so on, as in docs/subscribe/events.md. */
 export type DetailType = (typeof detailTypes)[keyof typeof detailTypes];
 
-/** Which events a team wants. Each list narrows the events that have its field; one that is left out narrows nothing. */
+/** Which events a team wants. Each list filters the events that have its field; an omitted list filters nothing. */
 export interface AdvertFilter {
   /** Names of partner accounts; default: all. */
   readonly partnerAccounts?: readonly string[];
-  /** New statuses, of `AdvertStatusChanged`; default: all. A filter leaves out the event by which an advert leaves a status. */
+  /**
+   * New statuses in `AdvertStatusChanged`; default: all. With this filter, you get no event when an advert leaves one
+   * of the statuses.
+   */
   readonly statuses?: readonly string[];
-  /** Default: all. */
+  /** Default: all adverts. */
   readonly advertIds?: readonly string[];
-  /** Default: `AdvertStatusChanged` and `AdvertUnavailable`; with `statuses`, `AdvertStatusChanged` alone. */
+  /** Default: `AdvertStatusChanged` and `AdvertUnavailable`; with `statuses`, only `AdvertStatusChanged`. */
   readonly detailTypes?: readonly DetailType[];
 }
 
-/** A pattern over events of type `T`: for each field the values that match. */
+/** A pattern for events of type `T`: the matching values of each field. */
 type PatternOf<T> = [T] extends [object] ? { readonly [K in keyof T]?: PatternOf<T[K]> } : readonly T[];
 
-/** What EventBridge matches events with; a field that the contract does not have does not compile. */
+/** An event pattern of EventBridge. A field that the contract does not have does not compile. */
 export type SubscriptionPattern = Pick<PatternOf<AdvertEvent>, 'source' | 'detail'> & {
   readonly 'detail-type': readonly DetailType[];
 };
 
 /**
- * The most that EventBridge takes, in characters.
+ * Maximum length of a pattern in EventBridge, in characters.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html
  */
@@ -38,13 +41,13 @@ const having = {
   advertIds: [statusChanged, unavailable],
 } as const satisfies Partial<Record<keyof AdvertFilter, readonly DetailType[]>>;
 
-/** What a filter that names no detail types stands for. */
+/** The detail types of a filter, with the default if it names none. */
 export const detailTypesOf = (filter: AdvertFilter): readonly DetailType[] =>
   filter.detailTypes ?? (filter.statuses ? having.statuses : having.advertIds);
 
 /**
- * The patterns of a filter, one for each set of fields that its detail types have: EventBridge wants every field of a
- * pattern in an event, so that one pattern for all would match only those that have them all.
+ * The patterns of a filter, one for each set of fields that its detail types have. EventBridge matches an event only if
+ * it has every field of the pattern, so a single pattern would match only events that have all fields.
  */
 export function patternsOf(filter: AdvertFilter): SubscriptionPattern[] {
   const groups = new Map<
@@ -75,7 +78,7 @@ function patternFor(type: DetailType, filter: AdvertFilter): Omit<SubscriptionPa
 
 const unique = <T>(values: readonly T[] = []): readonly T[] => [...new Set(values)];
 
-/** What of a filter can never match, each as `<list>: <what it should be>`. */
+/** The parts of a filter that can never match, each as `<list>: <expected value>`. */
 export function contradictionsOf(filter: AdvertFilter): string[] {
   const types = detailTypesOf(filter);
   const faults: string[] = [];

@@ -12,40 +12,51 @@ import { faultsByPlace } from '../props/faults.ts';
 import { type BridgeBus, bridgeBusOf } from './bridge-bus.ts';
 import { type AdvertFilter, contradictionsOf } from './subscription-pattern.ts';
 
-/** What events are sent to. Not a FIFO queue: EventBridge keeps no order, and would send all events as one group. */
+/**
+ * The target of the events. It cannot be a FIFO queue: EventBridge does not keep the order, and would send all events
+ * as one message group.
+ */
 export type SubscriptionTarget = IQueue | IFunction | IStateMachine | IEventBus;
 
-/** The bridge's bus: as a construct or by its ARN, the stack's output `EventBusArn`. */
+/** The bridge's bus, as a construct or as its ARN (the stack's output `EventBusArn`). */
 export type BusProps =
   | { readonly bus: IEventBus; readonly busArn?: never }
   | { readonly bus?: never; readonly busArn: string };
 
-/** Which events a team wants, from which bus, and what takes them. */
+/** Which events a team wants, from which bus, and where they are sent. */
 export type AdvertSubscriptionProps = AdvertFilter &
   BusProps & {
-    /** Default: a queue of its own. */
+    /** Default: a new queue. */
     readonly target?: SubscriptionTarget;
     /**
-     * The function that handles the events (`advertEventHandler`). The subscription makes the event source mapping, with
-     * partial failures, and sets `POSITIONS_TABLE_NAME` and `DEAD_LETTER_QUEUE_URL` in its environment, with the grants.
+     * The function that handles the events (`advertEventHandler`). The subscription creates the event source mapping
+     * with partial batch responses, sets the environment variables `POSITIONS_TABLE_NAME` and `DEAD_LETTER_QUEUE_URL`,
+     * and grants the function access to both.
      */
     readonly consumer?: LambdaFunction;
     /**
-     * Where the consumer remembers how far each advert has been applied: a table of yours, with a partition key `pk` of type
-     * string, or `'own-write'` for none. Default with a `consumer`: a table of its own, which outlives the stack.
+     * Where the consumer stores how far it has applied each advert's events: your own table, with a partition key `pk`
+     * of type string, or `'own-write'` for no table. Default with a `consumer`: a new table, which is kept when the
+     * stack is deleted.
      */
     readonly positions?: ITable | 'own-write';
-    /** Of the queue of its own; default six times the timeout of the consumer, or 3 minutes where there is none. */
+    /**
+     * Visibility timeout of the new queue. Default: six times the timeout of the consumer, or 3 minutes without a
+     * consumer.
+     */
     readonly visibilityTimeout?: Duration;
-    /** Of the queue of its own: how often a message is handed over before it is a dead letter; default 10. */
+    /** How often a message in the new queue is received before it becomes a dead letter. Default 10. */
     readonly maxReceiveCount?: number;
   };
 
-/** A subscription could never work; the message has a line for each fault, with what it should be. */
+/**
+ * Thrown for properties with which the subscription could not work. The message has a line for each fault, with the
+ * expected value.
+ */
 export class SubscriptionError extends Error {
   override readonly name = 'SubscriptionError';
   readonly code = 'wrong-subscription';
-  /** `<property>: <what it should be>`. */
+  /** One entry per fault: `<property>: <expected value>`. */
   readonly faults: readonly string[];
 
   constructor(path: string, faults: readonly string[]) {
@@ -122,15 +133,15 @@ function isVisibility(value: unknown): boolean {
 }
 
 /**
- * Checks all that can be known at synth, and finds out where the bus is.
+ * Checks everything that is known at synth, and determines where the bus is.
  *
- * @throws {SubscriptionError} with every fault
+ * @throws {SubscriptionError} with all faults
  */
 export function checkedBus(scope: Construct, props: AdvertSubscriptionProps): BridgeBus {
   const { issues } = v.safeParse(shape, props);
   const faults = faultsByPlace(issues);
   const all = [...faults].map(([path, expected]) => `${path}: ${expected}`);
-  // What is not of its shape cannot be weighed against the rest.
+  // A property with a wrong type cannot be compared with the others.
   const isFine = (...names: string[]) =>
     ![...faults.keys()].some((path) => names.includes(path.split('.')[0] ?? ''));
   if (isFine('partnerAccounts', 'statuses', 'advertIds', 'detailTypes')) all.push(...contradictionsOf(props));
