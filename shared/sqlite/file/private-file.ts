@@ -4,6 +4,15 @@ import { refuseForeignFolder } from './ownership.ts';
 import { StateError } from './state-error.ts';
 
 /**
+ * The path of `name` in `dir`, as SQLite opens it too: it would take a relative path that begins with `file:` for a URI,
+ * and so open a file that was not checked.
+ */
+export function fileIn(dir: string, name: string): string {
+  const file = path.join(dir, name);
+  return file.startsWith('file:') ? `.${path.sep}${file}` : file;
+}
+
+/**
  * Creates `file` and its folder `dir` if they do not exist, accessible only to their owner.
  *
  * @throws {StateError} when another user controls the folder (ownership.ts); then nothing is changed

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { printableLine } from '../../domain/text/printable.ts';
 import { refuseForeignFolder } from './ownership.ts';
-import { preparePrivateFile } from './private-file.ts';
+import { fileIn, preparePrivateFile } from './private-file.ts';
 import { guarded, StateError } from './state-error.ts';
 import { openStateFile, stateFileIn } from './state-file.ts';
 
@@ -58,7 +57,7 @@ export function takeRunLock(dir: string, info: RunInfo | 'dry-run'): { release()
 }
 
 function lockFile(dir: string): DatabaseSync {
-  const file = path.join(dir, 'run.lock');
+  const file = fileIn(dir, 'run.lock');
   const lock = guarded(file, () => {
     preparePrivateFile(dir, file);
     return new DatabaseSync(file, { timeout: 0 });
@@ -133,7 +132,7 @@ function isGone(pid: number): boolean {
  * @throws {StateError} when another user controls the folder (ownership.ts)
  */
 export function isRunning(dir: string): boolean {
-  const file = path.join(dir, 'run.lock');
+  const file = fileIn(dir, 'run.lock');
   refuseForeignFolder(dir);
   if (!existsSync(file)) return false;
   const lock = new DatabaseSync(file, { timeout: 0 });

@@ -1,10 +1,9 @@
 import { accessSync, constants, statSync } from 'node:fs';
-import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { foreignEntry } from './foreign-schema.ts';
 import { refuseForeignFolder } from './ownership.ts';
-import { preparePrivateFile } from './private-file.ts';
+import { fileIn, preparePrivateFile } from './private-file.ts';
 import { applicationId, migrate, migrations, versionOf } from './schema.ts';
 import { guarded, isBusy, StateError } from './state-error.ts';
 
@@ -19,7 +18,7 @@ const checkpointPages = 4_000;
 const cacheKib = 8_192;
 
 /** `DIR/bridge.db` */
-export const stateFileIn = (dir: string): string => path.join(dir, 'bridge.db');
+export const stateFileIn = (dir: string): string => fileIn(dir, 'bridge.db');
 
 /**
  * Opens the state file of an embedded bridge, and creates it if it does not exist.

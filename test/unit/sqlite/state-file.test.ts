@@ -2,7 +2,9 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -10,6 +12,7 @@ import {
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
+import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
 import { applicationId, migrate, migrations, versionOf } from '../../../shared/sqlite/file/schema.ts';
 import { busyTimeoutMs, openStateFile, stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
@@ -49,6 +52,19 @@ describe('the state file', () => {
     const state = openEmbeddedState(dir);
     for (const end of ['', '-wal', '-shm']) expect(mode(stateFileIn(dir) + end)).toBe(0o600);
     state.close();
+  });
+
+  it('is in the named folder when SQLite would take the name for a URI', () => {
+    const dir = mkdtempSync('file:bridge-');
+    try {
+      const lock = takeRunLock(dir, 'dry-run');
+      openEmbeddedState(dir).close();
+      expect(isRunning(dir)).toBe(true);
+      lock.release();
+      expect(statSync(path.join(dir, 'bridge.db')).size).toBeGreaterThan(0);
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
   });
 
   it('keeps what was written', async () => {
