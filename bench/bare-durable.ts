@@ -1,5 +1,5 @@
 /**
- * The minimum cost of durability: the bare program, extended by SQLite. It stores each listed ID until its advert is
+ * The minimum cost of durability: the minimal program, extended by SQLite. It stores each listed ID until its advert is
  * settled, looks up the advert's row, records its event, and prints the event after the commit. All writes within 10
  * ms share a commit. It has no validation, retries, rate limit or books, and cannot resume after a crash.
  *

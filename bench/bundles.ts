@@ -88,7 +88,7 @@ function partsOf(metafile: Metafile): Map<string, number> {
 }
 
 export const bundles: Bench = {
-  does: 'how large each Lambda bundle is, and what is in it',
+  does: 'size and contents of each Lambda bundle',
   async run() {
     const figures = await withBundles((files) =>
       stages.map(
@@ -109,7 +109,7 @@ export const bundles: Bench = {
     const rest = (map: Map<string, number>) =>
       [...map].reduce((sum, [part, bytes]) => sum + (shown.includes(part) ? 0 : bytes), 0);
     const table: Table = {
-      title: 'What is in them, KB',
+      title: 'Contents of the bundles, KB',
       columns: ['part', ...stages],
       rows: [
         ...shown.map((part) => [`\`${part}\``, ...found.map((map) => kb(map.get(part) ?? 0))]),
@@ -119,7 +119,7 @@ export const bundles: Bench = {
     return {
       figures,
       tables: [table],
-      notes: ['Why each part is there: [decisions/0010-bundles.md](../decisions/0010-bundles.md).'],
+      notes: ['[decisions/0010-bundles.md](../decisions/0010-bundles.md) explains why each part is needed.'],
     };
   },
 };

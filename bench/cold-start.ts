@@ -36,7 +36,7 @@ const lambdaEnvironment = {
 };
 
 export const coldStart: Bench = {
-  does: 'how long each Lambda bundle takes to load in a fresh process, beside a bare handler with one SDK client',
+  does: 'time to load each Lambda bundle in a new process, compared with a minimal handler with one SDK client',
   async run({ rounds, isShort, progress }) {
     const loads = isShort ? 5 : 15;
     const scratch = mkdtempSync(path.join(tmpdir(), 'advert-bridge-load-'));
@@ -79,7 +79,7 @@ export const coldStart: Bench = {
         }
         return {
           figures: Object.entries(ratios).map(([name, values]) => ({
-            what: `loading ${name}, of a bare handler's`,
+            what: `loading ${name}, relative to a minimal handler`,
             rounds: values,
             unit: 'times',
             target: { most: maxRatio },
@@ -92,7 +92,7 @@ export const coldStart: Bench = {
             },
           ],
           notes: [
-            'Loading is all CPU, so CPU time is compared: it is what a busy machine disturbs least. Clients are made while loading, as in Lambda; they connect with their first call.',
+            'Loading uses only CPU, so the bench compares CPU time, which other load on the machine affects least. Clients are created while loading, as in Lambda; they connect with their first call.',
           ],
         };
       });

@@ -67,7 +67,7 @@ function idleMonth({ facts, measured: { idlePoll, idleMetrics, sweep } }: Answer
 }
 
 export const cost: Bench = {
-  does: 'what a million changes, an idle month and a further partner account cost on AWS, from calls counted',
+  does: 'AWS costs of a million changes, an idle month and a further partner account, from counted calls',
   async run({ rounds, isShort, progress }) {
     const ones: Answer[] = [];
     const manies: Answer[] = [];
@@ -103,13 +103,13 @@ export const cost: Bench = {
           target: { most: targets.millionChanges },
         },
         {
-          what: 'an idle month with one partner account, $, after what AWS gives every account free each month',
+          what: "an idle month with one partner account, $, with AWS's permanent free tier",
           rounds: ones.map((answer) => totalOf(withoutFree(month(1, answer)))),
           unit: '',
           target: { most: targets.idleMonth },
         },
         {
-          what: 'the same at list price, in an AWS account that has used up what is free',
+          what: 'the same at list price, without the free tier',
           rounds: ones.map((answer) => totalOf(month(1, answer))),
           unit: '',
           target: { most: targets.idleMonth },
@@ -151,10 +151,10 @@ export const cost: Bench = {
         },
       ],
       notes: [
-        `List prices of ${priceList.region}, ${priceList.date}: bench/prices.json, with where each is from, and what is missing.`,
-        `The partner service answers after ${setting.latencyMs} ms; batches of ten, full; the rate budget does not bound. Invocations are timed on this machine, with the emulators in the same process.`,
-        'At the default of ten requests a second a backlog waits for the budget in functions that are paid for: up to $0.70 a million changes instead of the figure for GB-seconds above ([capacity.md](../operate/capacity.md)). A batch that is not full costs its part of SQS, Lambda, budget and books all the same.',
-        'Calls are counted on the wire; the length of the two lines that Lambda logs of each invocation, and the five long polls of an idle queue, are reckoned, not measured.',
+        `List prices of ${priceList.region}, ${priceList.date}: bench/prices.json, with the source of each price, and what is missing.`,
+        `The partner service answers after ${setting.latencyMs} ms; batches are full (ten messages); the rate budget is not a limit. Invocations are timed on this machine, with the emulators in the same process.`,
+        'At the default of ten requests a second, functions cost money while a backlog waits for the budget: up to $0.70 per million changes instead of the figure for GB-seconds above ([capacity.md](../operate/capacity.md)). A batch that is not full costs the same for SQS, Lambda, budget and books.',
+        'Calls are counted as HTTP requests. The length of the two lines that Lambda logs for each invocation, and the five long polls of an idle queue, are calculated and not measured.',
         'An alarm email (`alarmEmail`) adds $1.00 a month for the key of its topic.',
       ],
     };

@@ -87,7 +87,7 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
         grown(measured, 'requests for a change', ({ requestsPerChange }) => requestsPerChange, maxGrowth),
       ]),
       {
-        what: `time of the last tenth of ${name(byChanges, -1)}, of the second tenth's`,
+        what: `time of the last tenth of ${name(byChanges, -1)}, relative to the second tenth`,
         rounds: byChanges.rounds.map((samples) => samples.at(-1)?.lastOfSecondTenth ?? Number.NaN),
         unit: 'times',
         target: { most: maxGrowth },
@@ -106,7 +106,7 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
     ],
     tables: [
       {
-        title: 'What lies behind the ratios, medians',
+        title: 'Values behind the ratios, medians',
         columns: ['of', 'how many', 'time, µs a change', 'CPU, µs a change', 'requests a change', 'peak MB'],
         rows: whole.flatMap((measured) =>
           sizesOf(measured).map((size, index) => {
@@ -126,9 +126,9 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
     ],
     plots: whole.map(plotOf),
     notes: [
-      'Time is from the first event to the last at the reader, so start-up is not in it; in CPU it is. Small sizes pay for warming up, so what is judged is that the largest costs no more than the smallest.',
-      `The partner accounts share the same ${changesOfEach.toLocaleString('en')} changes. The state files of few and of a million adverts get the same ${changesOfEach.toLocaleString('en')} changes, of adverts that both know and that lie scattered over the file.`,
-      'Everything is in the file cache of the machine; a disk that has to be asked would add its own time for each advert.',
+      'Time is from the first to the last event at the reader, so it does not include start-up; CPU does. Small sizes include the warm-up, so the target is only that the largest size costs no more than the smallest.',
+      `The partner accounts share the same ${changesOfEach.toLocaleString('en')} changes. The state files of few and of a million adverts get the same ${changesOfEach.toLocaleString('en')} changes, of adverts that both know and that are spread over the file.`,
+      "Everything is in the machine's file cache; real disk reads would add their time for each advert.",
     ],
   };
 }
@@ -146,7 +146,7 @@ function grown(
   from = 0,
 ): Figure {
   return {
-    what: `${what}, ${name(measured, -1)} beside ${sizesOf(measured).at(from)?.toLocaleString('en')}`,
+    what: `${what}, ${name(measured, -1)} compared with ${sizesOf(measured).at(from)?.toLocaleString('en')}`,
     rounds: measured.rounds.map((samples) => of(samples.at(-1) as Sample) / of(samples.at(from) as Sample)),
     unit: 'times',
     ...(most === undefined ? {} : { target: { most } }),

@@ -26,7 +26,7 @@ require('node:http').get(process.argv[1], (answer) => {
 
 /** A poll that finds nothing, in a separate process. */
 export const idlePoll: Bench = {
-  does: 'what a poll that finds nothing costs: requests, and a process of its own beside bare Node',
+  does: 'costs of a poll without changes: requests, and a whole process compared with plain Node',
   run,
 };
 
@@ -108,7 +108,7 @@ async function measured(
 
 const shown: Readonly<Record<string, string>> = {
   bare: '`node -e 0`',
-  barePoll: 'bare Node that opens the state file and makes one request',
+  barePoll: 'plain Node that opens the state file and sends one request',
   builtVersion: '`advert-bridge --version`, the package',
   built: '`advert-bridge run --until-idle`, the package',
   sourceVersion: '`advert-bridge --version`, from source',
@@ -121,26 +121,26 @@ function reportOf(taken: ReadonlyMap<string, Taken>, requests: number): Report {
     ms(of).map((value, round) => value / (ms(to)[round] ?? Number.NaN));
   return {
     figures: [
-      { what: 'requests for a poll that finds nothing', rounds: [requests], unit: '', target: { most: 1 } },
+      { what: 'requests for a poll without changes', rounds: [requests], unit: '', target: { most: 1 } },
       {
-        what: 'start-up of the command (`--version`), of `node -e 0`',
+        what: 'start-up of the command (`--version`), relative to `node -e 0`',
         rounds: ratio('builtVersion', 'bare'),
         unit: 'times',
         target: { most: maxRatio },
       },
       {
-        what: 'a poll that finds nothing, from start to end of its process, of `node -e 0`',
+        what: 'a poll without changes, from start to end of its process, relative to `node -e 0`',
         rounds: ratio('built', 'bare'),
         unit: 'times',
         target: { most: maxRatio },
       },
       {
-        what: 'the same, of bare Node that opens the state file and makes one request',
+        what: 'the same, relative to plain Node that opens the state file and sends one request',
         rounds: ratio('built', 'barePoll'),
         unit: 'times',
       },
       {
-        what: 'the same from source, of `node -e 0`',
+        what: 'the same from source, relative to `node -e 0`',
         rounds: ratio('source', 'bare'),
         unit: 'times',
       },
@@ -157,9 +157,9 @@ function reportOf(taken: ReadonlyMap<string, Taken>, requests: number): Report {
       },
     ],
     notes: [
-      'The package is what `npm pack` builds and its users run. From source Node also takes the types out of every file. What Node made of the files is kept beside them, here as there: the first run of all takes longer.',
-      'Between the poll and bare Node are what Node itself loads for HTTP, SQLite and hashing, the files of the command, and the checkpoint of the state file when it is closed, which waits for the disk.',
-      'The service answers at once, by plain http; TLS, which a real service has, costs both sides alike.',
+      'The package is what `npm pack` builds and users run. From source, Node also has to strip the types from every file. In both cases Node caches the compiled code, so the very first run takes longer.',
+      "The difference between the poll and plain Node consists of Node's own modules for HTTP, SQLite and hashing, the files of the command, and the checkpoint of the state file when it is closed, which waits for the disk.",
+      'The service answers at once, with plain http; TLS, which a real service uses, would cost both sides the same.',
     ],
   };
 }

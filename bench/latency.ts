@@ -18,7 +18,7 @@ const pageSize = 1_000;
 
 /** From a change in the feed to the line of its event at the reader of standard output. */
 export const latency: Bench = {
-  does: 'how long after a change its event is at the subscriber, at 1, 10 and 100 changes a second',
+  does: 'time from a change to its event at the subscriber, at 1, 10 and 100 changes a second',
   run,
 };
 
@@ -66,7 +66,7 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
         },
       ]),
       {
-        what: `first event of a backlog of ${backlogPages} pages, of the time until its last page is asked for`,
+        what: `first event of a backlog of ${backlogPages} pages, relative to the time until its last page is requested`,
         rounds: firstEvents,
         unit: '',
         target: { most: 1 },
@@ -74,7 +74,7 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
     ],
     tables: [
       {
-        title: `The same with the wait for the next poll, once in ${pollSeconds} s`,
+        title: `The same including the wait for the next poll, every ${pollSeconds} s`,
         columns: ['changes/s', 'changes a round', 'p50 ms', 'p99 ms'],
         rows: measured.map(({ rate, rounds }, index) => [
           rate,
@@ -97,9 +97,9 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
       },
     ],
     notes: [
-      `Beyond the poll interval: from the arrival of the feed request that listed the change, by the service's journal, to the event's line at the process that reads standard output. In it are two answers of the service, ${latencyMs} ms each: the page and the advert.`,
-      `Changes come at random moments (a Poisson process), all of different adverts. A poll lists what came within its ${pollSeconds} s at once, so at 100 changes a second the last of about a hundred waits for ten rounds of ${concurrency} (the default concurrency). The rate budget is out of the way.`,
-      'At 1 change a second a round has too few changes for a p99: it is the slowest.',
+      `Without the poll interval: from the arrival of the feed request that listed the change (from the service's log) to the event's line in the process that reads standard output. This includes two answers of the service,  ${latencyMs} ms each: the page and the advert.`,
+      `Changes happen at random moments (a Poisson process), each of a different advert. A poll lists all changes of its ${pollSeconds} s interval at once, so at 100 changes a second the last of about a hundred waits for ten rounds of ${concurrency} (the default concurrency). The rate budget is not a limit.`,
+      'At 1 change a second, a round has too few changes for a p99; the value is the slowest.',
     ],
   };
 }

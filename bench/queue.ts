@@ -30,7 +30,7 @@ const seconds = (ms: number): string => (ms / 1000).toFixed(ms < 10_000 ? 1 : 0)
 const growsForEver = ({ left, listed }: QueueOutcome): boolean => left > listed * 0.05 + 10_000 / 60;
 
 export const queue: Bench = {
-  does: 'where changes wait between feed and bus, by a simulation of the queue: docs/operate/capacity.md rests on it',
+  does: 'waiting times of changes between feed and bus, from a simulation of the queue, on which docs/operate/capacity.md is based',
   async run({ isShort }) {
     const more = isShort ? { seconds: 300 } : {};
     const rates = [10, 30, 100, 300, 1_000];
@@ -53,7 +53,7 @@ export const queue: Bench = {
     return {
       figures: [
         {
-          what: 'changes a second that a budget lets through, of `maxRequestsPerSecond`, from 10 to 1,000',
+          what: 'changes a second that a budget allows, relative to `maxRequestsPerSecond`, from 10 to 1,000',
           rounds: most,
           unit: '',
           target: { least: 0.9 },
@@ -80,13 +80,13 @@ export const queue: Bench = {
           ]),
         },
         {
-          title: 'What the number of batches at once does to the same, at 9.4 changes a second',
-          columns: ['batches at once', 'p99 s', 'Lambda, $ a million changes'],
+          title: 'The same with other numbers of concurrent batches, at 9.4 changes a second',
+          columns: ['concurrent batches', 'p99 s', 'Lambda, $ a million changes'],
           rows: fewer.map(([batches, one]) => [batches, seconds(one.p99Ms), lambdaUsd(one).toFixed(2)]),
         },
         {
-          title: 'What a slow service does to a budget that is nearly full, p99 s',
-          columns: ['requests/s', 'batches at once', ...latencies.map((ms) => `${ms} ms an answer`)],
+          title: 'Effect of a slow service on a budget that is nearly full, p99 s',
+          columns: ['requests/s', 'concurrent batches', ...latencies.map((ms) => `${ms} ms an answer`)],
           rows: slow.map(([rate, outcomes]) => [
             rate,
             deployedBatches(rate),
@@ -94,14 +94,14 @@ export const queue: Bench = {
           ]),
         },
         {
-          title: 'How many partner accounts a budget has polls for, with no changes at all',
+          title: 'Number of partner accounts that a budget can poll, without any changes',
           columns: ['requests/s', 'polled every minute'],
           rows: rates.map((rate) => [rate, Math.floor((rate / 1.05) * 60).toLocaleString('en')]),
         },
       ],
       plots: [
         {
-          title: 'How long a change waits, beside how full the budget is',
+          title: 'Waiting time of a change, by load of the budget',
           xTitle: 'changes a second, of maxRequestsPerSecond',
           yTitle: 'p99 from listed to published, s',
           yScale: 'log',
@@ -111,7 +111,9 @@ export const queue: Bench = {
           })),
         },
       ],
-      notes: ['A model, with the budget, the bound on batches and the poll as deployed; not a measurement.'],
+      notes: [
+        'This is a model with the budget, the limit of batches and the poll as deployed, not a measurement.',
+      ],
     };
   },
 };

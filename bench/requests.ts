@@ -6,7 +6,7 @@ const latencyMs = 5;
 const concurrency = 50;
 
 export const requests: Bench = {
-  does: 'how many requests the partner service gets, by its own journal',
+  does: "number of requests to the partner service, from the service's log",
   async run({ rounds, isShort, progress }) {
     const changes = isShort ? 1_000 : 20_000;
     const distinct: number[] = [];
@@ -36,8 +36,8 @@ export const requests: Bench = {
         },
       ],
       notes: [
-        'The token request apart, of which there is one a day. A poll that finds nothing is one request; test/unit/aws/call-counts.test.ts holds that and the counts on AWS.',
-        'A page names each advert once to the queue. What later pages name again is fetched once for all messages of the advert that are taken from the queue together: a status fetched before a change was listed must not stand for it.',
+        'The token request, one per day, is not included. A poll without changes is one request; test/unit/aws/call-counts.test.ts checks that and the number of AWS calls.',
+        'A page puts each advert into the queue once. If later pages list the advert again, all its messages that are received together share one fetch. They cannot share an earlier fetch, because its status may be older than the listed change.',
       ],
     };
   },
