@@ -4,27 +4,27 @@ import { RefusedEventError } from './errors.ts';
 import { type BridgeEvent, parseEvent, parseSqsRecord, partsOf, type SqsRecord } from './parse.ts';
 import { advertKeyOf } from './position.ts';
 
-/** One event that came, and the message that it came in. */
+/** An event, and the message that contained it. */
 export interface Arrival<E extends BridgeEvent = BridgeEvent> {
   readonly event: E;
-  /** Of the SQS record; `undefined` where the function is itself the target of a rule. */
+  /** Message ID of the SQS record; `undefined` if the function itself is the target of a rule. */
   readonly messageId: string | undefined;
 }
 
-/** A record that will never become an event. */
+/** A record that is not an event, and that a retry will not change. */
 export interface Refusal {
   readonly error: RefusedEventError;
-  /** The body as it came. */
+  /** The body as it was received. */
   readonly body: string;
   readonly messageId: string | undefined;
 }
 
-/** What a Lambda function was called with, sorted. */
+/** The contents of a Lambda function's input, sorted. */
 export interface Arrivals {
-  /** How many records there were. */
+  /** Number of records. */
   readonly count: number;
   readonly refusals: readonly Refusal[];
-  /** The events of each advert. */
+  /** The events, grouped by advert. */
   readonly adverts: readonly (readonly Arrival<AdvertEvent>[])[];
   readonly authorizations: readonly Arrival<AuthorizationEvent>[];
 }
@@ -34,8 +34,8 @@ const batch = v.object({
 });
 
 /**
- * Takes a batch of SQS records, or one event where the function is itself the target of a rule. One record that is no event
- * spoils no other.
+ * Reads a batch of SQS records, or a single event if the function itself is the target of a rule. A record that is not
+ * an event does not affect the others.
  */
 export function arrivalsIn(input: unknown): Arrivals {
   const records = v.is(batch, input) ? input.Records : undefined;

@@ -9,15 +9,15 @@ import {
 } from './invocation.ts';
 import { checkOptions } from './options.ts';
 
-/** What the batch form hands over in place of the Lambda event. */
+/** The batch handler's input, instead of the Lambda event. */
 export interface AdvertBatch {
-  /** The events to apply: those of one advert in order, none stale, none twice. */
+  /** The events to apply, without stale events and duplicates. Events of one advert are in order. */
   readonly deliveries: readonly Delivery[];
 }
 
-/** As much of middy's request as is used, so that the kit does not depend on middy. */
+/** The part of middy's request that is used here, so that the kit does not depend on middy. */
 interface Request {
-  /** Comes as Lambda's event, goes to the handler as an {@link AdvertBatch}: middy knows one type for both. */
+  /** At first Lambda's event, then the handler's {@link AdvertBatch}: middy has one type for both. */
   event: AdvertBatch;
   response?: unknown;
   error?: Error | null | undefined;
@@ -26,15 +26,16 @@ interface Request {
 }
 
 /**
- * Like `advertEventHandler`, but your function gets all events of a batch at once, to write them in one go. It returns nothing
- * when all is applied, `{ batchItemFailures }` for what is not, and throws when nothing counts. Of an advert with a
- * failed message, all later ones come again too.
+ * Like `advertEventHandler`, but your function receives all events of a batch at once, so that it can write them
+ * together. Your function returns nothing if it has applied all events, and `{ batchItemFailures }` for those that it
+ * has not applied. If it throws, no event counts as applied. If a message fails, all later messages of the same advert
+ * are delivered again too.
  *
- * @throws {TypeError} when it is made with wrong options
+ * @throws {TypeError} for wrong options, when the handler is created
  */
 export function advertBatchHandler(
   options: HandlerOptions,
-  // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing is what is usual here.
+  // biome-ignore lint/suspicious/noConfusingVoidType: most handlers return nothing.
   handle: (batch: AdvertBatch) => Promise<BatchAnswer | undefined | void>,
 ): (event: unknown, context?: LambdaContext) => Promise<BatchAnswer> {
   checkOptions('advertBatchHandler', options, handlerExpectations);
@@ -52,13 +53,13 @@ export function advertBatchHandler(
 }
 
 /**
- * The batch form as a middy middleware: the handler behind it is called with an {@link AdvertBatch}.
+ * The batch handler as a middy middleware: it calls your handler with an {@link AdvertBatch}.
  *
- * @throws {TypeError} when it is made with wrong options
+ * @throws {TypeError} for wrong options, when the middleware is created
  */
 export function advertBatchMiddleware(options: HandlerOptions) {
   checkOptions('advertBatchMiddleware', options, handlerExpectations);
-  // By request: one function instance may be given several at a time.
+  // Keyed by request, because one function instance may handle several requests at a time.
   const open = new WeakMap<object, OpenBatch>();
 
   return {
@@ -69,7 +70,7 @@ export function advertBatchMiddleware(options: HandlerOptions) {
     },
     async after(request: Request): Promise<void> {
       const batch = open.get(request.internal);
-      // What fails in here reaches onError, which must not end claims that were confirmed.
+      // If this fails, middy calls onError, which must not release claims that are already confirmed.
       open.delete(request.internal);
       request.response = await batch?.close(request.response);
     },
@@ -82,12 +83,12 @@ export function advertBatchMiddleware(options: HandlerOptions) {
 
 interface OpenBatch extends AdvertBatch {
   /**
-   * Everything has been applied but the messages that the handler's answer names.
+   * Records that everything was applied, except for the messages in the handler's answer.
    *
-   * @throws {TypeError} when it names none of this batch; nothing counts as applied then
+   * @throws {TypeError} if the answer contains a message that is not in this batch; then nothing counts as applied
    */
   close(answer: unknown): Promise<BatchAnswer>;
-  /** Nothing counts as applied; the claims end. */
+  /** Releases the claims; nothing counts as applied. */
   abandon(): Promise<void>;
 }
 
@@ -110,7 +111,8 @@ async function openBatch(
     abandon,
     async close(answer) {
       const failed = failuresIn(answer);
-      // Lambda gives such a batch back as a whole, and what counted as applied would be left out then.
+      // Lambda returns such a batch to the queue as a whole. Events that counted as applied would then be skipped as
+      // duplicates.
       if (!failed?.every((messageId) => messageIds.has(messageId))) {
         await abandon();
         throw new TypeError(notOfBatch);
@@ -133,10 +135,10 @@ async function openBatch(
 }
 
 const notOfBatch =
-  'the handler answered with a failed message that is not of this batch: expected as itemIdentifier the messageId of a delivery. ' +
+  'the handler returned a failed message that is not in this batch: expected the messageId of a delivery as itemIdentifier. ' +
   'Nothing counts as applied';
 
-/** The messages that the answer names; `undefined` when it is in another form than Lambda's. */
+/** The message IDs in the answer; `undefined` if the answer does not have Lambda's format. */
 function failuresIn(answer: unknown): string[] | undefined {
   const { batchItemFailures } = (answer ?? {}) as { batchItemFailures?: unknown };
   const items = batchItemFailures ?? [];

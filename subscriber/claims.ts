@@ -10,7 +10,10 @@ import {
 } from './position.ts';
 import { type Positions, storeOf } from './position-store.ts';
 
-/** Another worker is applying events of this advert, or died while it did. Leave the message in the queue: it comes again. */
+/**
+ * Another worker is applying events of this advert, or died while it did so. Leave the message in the queue: it is
+ * delivered again.
+ */
 export class AdvertBusyError extends Error {
   override readonly name = 'AdvertBusyError';
   readonly code = 'advert-busy';
@@ -23,7 +26,10 @@ export class AdvertBusyError extends Error {
   }
 }
 
-/** The claim ran out before the work was done, and another worker took over: make `leaseMs` longer than the work. */
+/**
+ * The claim expired before the events were applied, and another worker took over. Set `leaseMs` to more than the time
+ * that applying can take.
+ */
 export class ClaimLostError extends Error {
   override readonly name = 'ClaimLostError';
   readonly code = 'claim-lost';
@@ -37,28 +43,33 @@ export class ClaimLostError extends Error {
 export interface ClaimOptions {
   readonly positions: Positions;
   /**
-   * How long a claim keeps other workers off, in ms; default 15 minutes, as long as a Lambda function can run. Make it longer
-   * than applying can take: a worker that goes on after its claim has run out may overwrite what another applied.
+   * How long a claim blocks other workers, in ms. Default 15 minutes, the longest time that a Lambda function can run.
+   * It must be longer than applying can take: a worker that continues after its claim has expired may overwrite the
+   * changes of another worker.
    */
   readonly leaseMs?: number | undefined;
   /** ms since 1970; default `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** The longest Lambda invocation, after which its process runs no more. */
+/** The longest Lambda invocation; after it, the process no longer runs. */
 const defaultLeaseMs = 15 * 60_000;
 
-/** One advert, held for some of its events. */
+/** A claimed advert, and the events to apply to it. */
 export interface HeldAdvert<A> {
-  /** One for each event given, in order of position. */
+  /** The comparison of each given event, in order of position. */
   readonly compared: readonly (A & Comparison)[];
-  /** They have been applied as far as this event; other workers may go on. @throws {ClaimLostError} */
+  /**
+   * Records that the events up to this one were applied, and ends the claim.
+   *
+   * @throws {ClaimLostError}
+   */
   confirm(lastApplied: AdvertEvent): Promise<void>;
-  /** Nothing has been applied. */
+  /** Ends the claim; nothing was applied. */
   release(): Promise<void>;
 }
 
-/** @throws {AdvertBusyError} another worker has the advert */
+/** @throws {AdvertBusyError} another worker has claimed the advert */
 export async function claimAdvert<A extends { readonly event: AdvertEvent }>(
   arrivals: readonly A[],
   { positions, leaseMs = defaultLeaseMs, now = Date.now }: ClaimOptions,
@@ -99,14 +110,14 @@ function compareAll<A extends { readonly event: AdvertEvent }>(
 export const isToApply = ({ outcome }: Comparison): boolean => outcome === 'apply' || outcome === 'gap';
 
 /**
- * Applies one event unless it is stale or a duplicate, for code outside Lambda: claims the advert, calls `apply`, and
- * remembers the position. After a crash in between, the event is applied again when its message comes back: `apply` runs at
- * least once, and never for an event older than one that is remembered.
+ * Applies one event unless it is stale or a duplicate; for code outside Lambda. It claims the advert, calls `apply`,
+ * and stores the position. After a crash between these steps, the event is applied again when its message is
+ * redelivered. So `apply` runs at least once, and never for an event that is older than the stored position.
  *
- * @returns what became of it; `apply` was called for the outcomes `apply` and `gap` alone
- * @throws {AdvertBusyError} another worker has the advert: leave the message in the queue
- * @throws {ClaimLostError} the claim ran out meanwhile: leave the message in the queue
- * @throws what `apply` throws; the claim has been released then
+ * @returns the outcome; `apply` was called only for the outcomes `apply` and `gap`
+ * @throws {AdvertBusyError} another worker has claimed the advert: leave the message in the queue
+ * @throws {ClaimLostError} the claim expired in the meantime: leave the message in the queue
+ * @throws the error of `apply`; the claim is released before
  */
 export async function applyIfNewer<E extends AdvertEvent>(
   event: E,
@@ -119,7 +130,7 @@ export async function applyIfNewer<E extends AdvertEvent>(
     try {
       await apply(event, { outcome, missing });
     } catch (error) {
-      // The error of `apply` is the one to tell; a claim that could not be released runs out by itself.
+      // The error of `apply` is the one to throw. A claim that could not be released expires by itself.
       await held.release().catch(() => {});
       throw error;
     }

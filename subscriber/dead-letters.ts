@@ -8,14 +8,14 @@ interface SendMessageInput {
   MessageAttributes: Record<string, { DataType: 'String'; StringValue: string }>;
 }
 
-/** What is needed of SQS: `new SQS()` of `@aws-sdk/client-sqs` has it. */
+/** The part of an SQS client that is used here: `new SQS()` of `@aws-sdk/client-sqs` has it. */
 export interface SqsLike {
   sendMessage(input: SendMessageInput): Promise<unknown>;
 }
 
 /**
- * For `onRefused`: sends the body as it came to your dead-letter queue, with the reason in the message attributes
- * `errorCode` and `errorMessage`. Needs `sqs:SendMessage` on the queue.
+ * For `onRefused`: sends the unchanged body to your dead-letter queue, with the reason in the message attributes
+ * `errorCode` and `errorMessage`. The function needs `sqs:SendMessage` on the queue.
  *
  * @throws {TypeError} for wrong options, such as an environment variable that is not set
  */
@@ -35,7 +35,7 @@ export function sendToDeadLetters(options: {
   return async ({ error, body }) => {
     await sqs.sendMessage({
       QueueUrl: queueUrl,
-      // SQS takes no empty message.
+      // SQS does not accept an empty message.
       MessageBody: body || '(empty)',
       MessageAttributes: { errorCode: attribute(error.code), errorMessage: attribute(error.message) },
     });

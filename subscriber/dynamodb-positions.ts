@@ -23,22 +23,26 @@ interface GetItemInput {
 }
 
 /**
- * What the store needs of DynamoDB: `new DynamoDB()` of `@aws-sdk/client-dynamodb` has it. To keep a bundle small,
- * wrap a bare client: `{ updateItem: (input) => client.send(new UpdateItemCommand(input)), getItem: … }`.
+ * The part of a DynamoDB client that the store uses: `new DynamoDB()` of `@aws-sdk/client-dynamodb` has it. To keep a
+ * bundle small, wrap a `DynamoDBClient`: `{ updateItem: (input) => client.send(new UpdateItemCommand(input)), getItem:
+ * … }`.
  */
 export interface DynamoDbLike {
-  // Methods, not properties: parameters are then compared loosely, as they must be with the SDK's own types.
+  // Methods, not properties: TypeScript compares the parameters of methods less strictly, which the SDK's types need.
   updateItem(input: UpdateItemInput): Promise<{ Attributes?: object | undefined }>;
   getItem(input: GetItemInput): Promise<{ Item?: object | undefined }>;
 }
 
 export interface DynamoDbPositionsOptions {
   readonly dynamodb: DynamoDbLike;
-  /** A table with a partition key of type string and no sort key; `undefined`, as of a missing variable, is refused. */
+  /**
+   * A table with a partition key of type string and no sort key. `undefined`, such as from a missing variable, is
+   * rejected.
+   */
   readonly tableName: string | undefined;
   /** Name of the partition key; default `pk`. */
   readonly partitionKey?: string;
-  /** Put before each key, where the table holds other things too; default none. */
+  /** Prefix of each key, for a table that contains other items too. Default: none. */
   readonly keyPrefix?: string;
 }
 
@@ -54,11 +58,11 @@ const isNewer =
 const isFree = '(attribute_not_exists(#owner) OR #until <= :now OR #owner = :owner)';
 
 /**
- * A position store in DynamoDB. One item for each advert: `generation` and `sequence` as far as applied, `claimOwner` and
- * `claimUntil` (ms since 1970) while a worker applies its events. Two writes for each event; its function needs
- * `dynamodb:UpdateItem` and `dynamodb:GetItem` on the table.
+ * A position store in DynamoDB. It has one item for each advert: `generation` and `sequence` are the position of the
+ * last applied event; `claimOwner` and `claimUntil` (ms since 1970) exist while a worker applies events of the advert.
+ * Each event takes two writes. The function needs `dynamodb:UpdateItem` and `dynamodb:GetItem` on the table.
  *
- * Give the items no time to live: for an advert that was forgotten, any replayed event counts as a new one.
+ * Do not set a time to live on the items: after an item is deleted, any replayed event of the advert counts as new.
  *
  * @throws {TypeError} for wrong options, such as an environment variable that is not set
  */
@@ -75,7 +79,7 @@ export function createDynamoDbPositions(options: DynamoDbPositionsOptions): Posi
   const { dynamodb, tableName = '', partitionKey = 'pk', keyPrefix = '' } = options;
   const keyOf = (key: string) => ({ [partitionKey]: { S: `${keyPrefix}${key}` } });
 
-  /** The item after the write; `undefined` where the condition did not hold. */
+  /** @returns the item after the write; `undefined` if the condition was not met */
   async function update(
     key: string,
     UpdateExpression: string,
@@ -123,7 +127,8 @@ export function createDynamoDbPositions(options: DynamoDbPositionsOptions): Posi
       const item = await read(key);
       const applied = positionIn(item);
       if (applied && comparePositions(position, applied) <= 0) return { kind: 'superseded', applied };
-      // Also where the other claim ended between the write and this read: the message comes again anyway.
+      // This is also the answer if the other claim ended between the write and this read: the message is delivered
+      // again anyway.
       return { kind: 'busy', until: Number(item.claimUntil?.N ?? now) };
     },
     async confirm(key, owner, position) {
@@ -134,7 +139,7 @@ export function createDynamoDbPositions(options: DynamoDbPositionsOptions): Posi
         { ...positionValues(position), ...ownerValue(owner) },
       );
       if (confirmed) return true;
-      // Our own write may have been sent twice by the SDK: then the first one has done it.
+      // The SDK may have sent our own write twice: then the first attempt has succeeded.
       const applied = positionIn(await read(key));
       return applied?.generation === position.generation && applied.sequence === position.sequence;
     },

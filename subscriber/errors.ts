@@ -1,17 +1,17 @@
 /**
- * Why something that arrived is not handed on as an event. `code` is for programs, the message for a person; neither
- * repeats what was received.
+ * Why an input is not accepted as an event. `code` is for programs, and the message is for people; neither repeats the
+ * input.
  */
 export type RefusalCode = 'not-an-event' | 'unknown-detail-type' | 'unsupported-version';
 
-/** What arrived will never become an event for this version of the kit: it belongs in a dead-letter queue. */
+/** The input is not an event that this version of the kit can read: it belongs in a dead-letter queue. */
 export abstract class RefusedEventError extends Error {
   abstract readonly code: RefusalCode;
-  /** To try again unchanged is of no use. */
+  /** A retry with the same input cannot succeed. */
   readonly retryable = false;
 }
 
-/** The body is no event of the bridge: not JSON, from another source, or of another shape. */
+/** The body is not an event of the bridge: it is not JSON, comes from another source, or has another shape. */
 export class NotAnEventError extends RefusedEventError {
   override readonly name = 'NotAnEventError';
   readonly code = 'not-an-event';
@@ -24,7 +24,7 @@ export class NotAnEventError extends RefusedEventError {
   }
 }
 
-/** An event of the bridge, of a kind that came after this version of the kit. */
+/** An event of the bridge whose type is newer than this version of the kit. */
 export class UnknownDetailTypeError extends RefusedEventError {
   override readonly name = 'UnknownDetailTypeError';
   readonly code = 'unknown-detail-type';
@@ -38,7 +38,7 @@ export class UnknownDetailTypeError extends RefusedEventError {
   }
 }
 
-/** An event whose shape has another major version than the kit reads. */
+/** An event whose schema has a major version that the kit does not support. */
 export class UnsupportedVersionError extends RefusedEventError {
   override readonly name = 'UnsupportedVersionError';
   readonly code = 'unsupported-version';
@@ -46,7 +46,7 @@ export class UnsupportedVersionError extends RefusedEventError {
 
   constructor(schemaVersion: string, supportedMajor: string) {
     super(
-      `schema version ${schemaVersion} is not read by this version of advert-bridge-kit, which reads ${supportedMajor}.x: update it`,
+      `schema version ${schemaVersion} is not supported by this version of advert-bridge-kit, which reads ${supportedMajor}.x: update it`,
     );
     this.schemaVersion = schemaVersion;
   }

@@ -2,28 +2,30 @@ import type { Arrival } from './arrivals.ts';
 import { ClaimLostError } from './claims.ts';
 import type { BridgeEvent } from './parse.ts';
 
-/** Something went wrong, and the messages named are given back. */
+/** A failure. Its messages go back to the queue. */
 export interface Failure {
   /**
-   * - `refused`: a record is no event, and there is no `onRefused`.
-   * - `dead-letter`: a record is no event, and `onRefused` failed.
+   * - `refused`: a record is not an event, and there is no `onRefused`.
+   * - `dead-letter`: a record is not an event, and `onRefused` failed.
    * - `positions`: the position store failed.
    * - `handler`: your function threw.
    */
   readonly stage: 'refused' | 'dead-letter' | 'positions' | 'handler';
   readonly error: unknown;
-  /** The event that failed, and later ones of its advert, which wait for it; empty for what is no event. */
+  /**
+   * The event that failed, and the later events of its advert, which wait for it. Empty if the record is not an event.
+   */
   readonly events: readonly BridgeEvent[];
-  /** Of their messages, in the same order; empty where a rule calls the function itself. */
+  /** IDs of their messages, in the same order; empty if the function itself is the target of a rule. */
   readonly messageIds: readonly string[];
 }
 
-/** Lambda's answer to SQS: the messages that come again. */
+/** The function's answer for the event source mapping: the messages to deliver again. */
 export interface BatchAnswer {
   batchItemFailures: { itemIdentifier: string }[];
 }
 
-/** The position store failed for every record of a batch: the function has to count as failed. */
+/** The position store failed for every record of a batch, so the invocation must count as failed. */
 export class PositionStoreError extends Error {
   override readonly name = 'PositionStoreError';
   readonly code = 'position-store';
@@ -38,7 +40,7 @@ export class PositionStoreError extends Error {
 const storeAdvice =
   'With DynamoDB, check that the table exists and that the function may dynamodb:UpdateItem and dynamodb:GetItem on it.';
 
-/** What failed in one invocation: tells of it as it happens, and makes the answer at the end. */
+/** The failures of one invocation: reports each when it happens, and creates the answer at the end. */
 export class Failures {
   readonly #ids = new Set<string>();
   readonly #onError: (failure: Failure) => unknown;
@@ -49,7 +51,10 @@ export class Failures {
     this.#onError = onError;
   }
 
-  /** These messages come again, which is nobody's fault: the handler said so itself, or another worker has the advert. */
+  /**
+   * Returns messages to the queue without reporting a failure: the handler asked for it, or another worker has claimed
+   * the advert.
+   */
   giveBack(messageIds: readonly (string | undefined)[], error: unknown): void {
     for (const messageId of messageIds) {
       if (messageId === undefined) this.#withoutId.push(error);
@@ -80,8 +85,9 @@ export class Failures {
   }
 
   /**
-   * @throws {PositionStoreError} when the store failed for every record
-   * @throws the first error, where a rule calls the function itself: there is no list of failures then
+   * @throws {PositionStoreError} if the store failed for every record
+   * @throws the first error if the function itself is the target of a rule, because there is no list of failed messages
+   * then
    */
   answer(records: number): BatchAnswer {
     if (records > 0 && this.#storeErrors.length >= records) {
@@ -92,7 +98,7 @@ export class Failures {
   }
 }
 
-/** Calls a function that only listens: what it throws is printed, and changes nothing. */
+/** Calls an observer function. Its errors are printed and have no other effect. */
 export async function callSafely(name: string, call: () => unknown): Promise<void> {
   try {
     await call();
@@ -101,7 +107,7 @@ export async function callSafely(name: string, call: () => unknown): Promise<voi
   }
 }
 
-/** The default `onError`: one line, with the message ID and what to do. */
+/** The default `onError`: prints one line with the message ID and what to do. */
 function printFailure({ stage, error, events: [event, ...waiting], messageIds }: Failure): void {
   const [messageId, ...others] = messageIds;
   const what = [
@@ -112,12 +118,12 @@ function printFailure({ stage, error, events: [event, ...waiting], messageIds }:
   const goesBack = `It goes back${messageId === undefined ? ' to Lambda' : ` to the queue${also}`}`;
   const cause = inShort(error);
   const line = {
-    refused: `${what} is refused: ${cause}. ${goesBack} until its last delivery. Check that the target of the rule is the whole event, without an input transformer. With onRefused such records go to your dead-letter queue at once.`,
+    refused: `${what} is refused: ${cause}. ${goesBack} until its last delivery. Check that the rule sends the whole event to its target, without an input transformer. With onRefused, such records go to your dead-letter queue immediately.`,
     'dead-letter': `${what} is refused and could not be sent to the dead-letter queue: ${cause}. ${goesBack}. Check queueUrl, and that the function may sqs:SendMessage to it.`,
     positions: `the position store failed for ${what}: ${cause}. ${goesBack}.${error instanceof ClaimLostError ? '' : ` ${storeAdvice}`}`,
     handler: `your handler failed for ${what}: ${cause}. ${goesBack}${waiting.length > 0 ? ': later events of an advert wait for the one that failed' : ''}.`,
   }[stage];
-  // The stack is what finds a fault in your own code.
+  // For a fault in your own code, the stack trace is needed too.
   console.error(`advert-bridge: ${line}`, ...(stage === 'handler' ? [error] : []));
 }
 

@@ -15,20 +15,27 @@ import type { BridgeEvent } from './parse.ts';
 import type { Comparison } from './position.ts';
 import { type Tracing, withSpan } from './tracing.ts';
 
-/** What a function of `on` is told beside the event: an authorization event has no history, and is always `apply`. */
+/**
+ * Second argument of the functions in `on`. An authorization event has no history, so its outcome is always `apply`.
+ */
 export type Delivery<E extends BridgeEvent = BridgeEvent> = Arrival<E> & Comparison;
 
-/** For each detail type that you want, the function that applies an event. */
+/** The function that applies an event, for each detail type that you want. */
 export type EventFunctions = {
   readonly [E in BridgeEvent as E['detail-type']]?: (event: E, delivery: Delivery<E>) => unknown;
 };
 
 export interface EventHandlerOptions extends HandlerOptions {
-  /** An event without a function here counts as applied; `onSkipped` is told `no-handler`. */
+  /** An event without a function here counts as applied, and is reported to `onSkipped` as `no-handler`. */
   readonly on: EventFunctions;
-  /** How many adverts are handled at the same time; the events of one come one after the other. Default 10. */
+  /**
+   * How many adverts are handled at the same time. Events of the same advert are handled one after the other. Default
+   * 10.
+   */
   readonly maxConcurrentAdverts?: number;
-  /** Calls each function within a consumer span of OpenTelemetry, which links to the bridge's message. Default: no spans. */
+  /**
+   * Calls each function within an OpenTelemetry consumer span that links to the bridge's message. Default: no spans.
+   */
   readonly tracing?: Tracing;
 }
 
@@ -55,15 +62,15 @@ const expectations = {
 };
 
 /**
- * A handler for a Lambda function behind SQS, or behind a rule: parses, leaves out what is stale or a duplicate, calls
- * your function for each event, and remembers what it has applied.
+ * A handler for a Lambda function that is called by SQS or directly by a rule. It parses the input, skips stale events
+ * and duplicates, calls your function for each other event, and stores the position of the last applied event.
  *
  *     export const handler = advertEventHandler({ positions, on: { AdvertStatusChanged: async (event) => … } })
  *
- * When a function throws, that event and later ones of the same advert come again; other adverts go on. For SQS, set
- * `ReportBatchItemFailures` on the event source mapping.
+ * If a function throws, its event and later events of the same advert are delivered again; other adverts are not
+ * affected. For SQS, set `ReportBatchItemFailures` on the event source mapping.
  *
- * @throws {TypeError} when it is made with wrong options
+ * @throws {TypeError} for wrong options, when the handler is created
  */
 export function advertEventHandler(
   options: EventHandlerOptions,
@@ -117,7 +124,7 @@ async function apply(
   { on, tracing }: EventHandlerOptions,
 ): Promise<void> {
   const { event } = delivery;
-  // The detail type that picks the function is the one that gives the event its type.
+  // The detail type selects the function and also determines the event's type.
   const call = on[event['detail-type']] as ((event: BridgeEvent, delivery: Delivery) => unknown) | undefined;
   if (call) await withSpan(tracing, event, async () => call(event, delivery));
   else await invocation.skip(event, 'no-handler');

@@ -1,4 +1,7 @@
-/** What another team needs to handle the bridge's events: docs/subscribe/guide.md. For tests: `advert-bridge-kit/testing`. */
+/**
+ * The consumer kit, for teams that handle the bridge's events: docs/subscribe/guide.md. For tests:
+ * `advert-bridge-kit/testing`.
+ */
 export type {
   AdvertEvent,
   AuthorizationEvent,

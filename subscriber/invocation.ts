@@ -8,24 +8,28 @@ import type { BridgeEvent } from './parse.ts';
 import type { Comparison } from './position.ts';
 import type { Positions } from './position-store.ts';
 
-/** Why an event was left out: see the outcomes; `busy`: another worker has the advert, and the message comes again. */
+/**
+ * Why an event was skipped: `duplicate` and `stale` as in `Outcome`; `busy`: another worker has claimed the
+ * advert, and the message is delivered again; `no-handler`: there is no function for its detail type.
+ */
 export type SkipReason = 'duplicate' | 'stale' | 'busy' | 'no-handler';
 
 export interface HandlerOptions {
-  /** Where is remembered how far each advert's history has been applied. */
+  /** The store of each advert's last applied position. */
   readonly positions: Positions;
   /**
-   * Sends what is no event to your dead-letter queue, with the reason; `sendToDeadLetters` makes one. Without it such a
-   * record is a failed one: SQS delivers it until its `maxReceiveCount` is reached and then moves it, without a reason.
+   * Called for a record that is not an event: it should send the record to your dead-letter queue, with the reason.
+   * `sendToDeadLetters` creates such a function. Without `onRefused`, the record counts as failed: SQS delivers it
+   * until `maxReceiveCount` is reached, and then moves it without a reason.
    */
   readonly onRefused?: (refusal: Refusal) => Promise<unknown>;
-  /** Told of everything that fails; default: one line on `console.error` with the message ID and what to do. */
+  /** Called for each failure. Default: prints one line to `console.error`, with the message ID and what to do. */
   readonly onError?: (failure: Failure) => unknown;
-  /** Told of each event that is left out, for your log. */
+  /** Called for each event that is skipped, for your log. */
   readonly onSkipped?: (event: BridgeEvent, reason: SkipReason) => unknown;
   /**
-   * How long to wait for an advert that another worker has, in ms, before its messages go back to the queue, where they
-   * stay for the visibility timeout; default 2000.
+   * How long to wait for an advert that another worker has claimed, in ms. After that, its messages go back to the
+   * queue, where they stay hidden for the visibility timeout. Default 2000.
    */
   readonly busyWaitMs?: number;
   /** ms since 1970; default `Date.now`. */
@@ -44,23 +48,23 @@ export const handlerExpectations = {
   now: optionalFunction,
 };
 
-/** As much of Lambda's context as is used. */
+/** The part of Lambda's context that is used here. */
 export interface LambdaContext {
   getRemainingTimeInMillis?(): number;
 }
 
-/** A process that has run out of time is frozen or killed within this; a clock may be off by as much. */
+/** Lambda freezes or kills a process that has run out of time within this margin. It also covers clock differences. */
 const marginMs = 5_000;
 
-/** One call of the Lambda function: what came, what is claimed, what failed. */
+/** One invocation of the Lambda function: its input, claims and failures. */
 export interface Invocation extends Arrivals {
   readonly failures: Failures;
-  /** Tells of an event that is left out. */
+  /** Reports a skipped event. */
   skip(event: BridgeEvent, reason: SkipReason): Promise<void>;
   /**
-   * Claims an advert, and leaves out what is stale or a duplicate.
+   * Claims an advert, and skips stale events and duplicates.
    *
-   * @returns `undefined` where there is nothing to apply, or where the claim failed
+   * @returns `undefined` if there is nothing to apply or the claim failed
    */
   claim(arrivals: readonly Arrival<AdvertEvent>[]): Promise<ClaimedAdvert | undefined>;
 }
@@ -68,11 +72,11 @@ export interface Invocation extends Arrivals {
 export interface ClaimedAdvert {
   /** In order of position. */
   readonly toApply: readonly (Arrival<AdvertEvent> & Comparison)[];
-  /** The first `count` of `toApply` have been applied; the claim ends. */
+  /** Records that the first `count` events of `toApply` were applied, and ends the claim. */
   settle(count: number): Promise<void>;
 }
 
-/** Parses what came, and has refused what is no event. */
+/** Parses the input, and passes records that are not events to `onRefused`. */
 export async function beginInvocation(
   input: unknown,
   { positions, onRefused, onError, onSkipped, busyWaitMs = 2_000, now }: HandlerOptions,
@@ -128,7 +132,8 @@ export async function beginInvocation(
       if (last) await held.confirm(last.event);
       else await held.release();
     } catch (error) {
-      // What could not be remembered comes again, as does what was not applied; a claim that stays runs out by itself.
+      // Events whose position could not be stored are delivered again, like events that were not applied. A remaining
+      // claim expires by itself.
       await failures.add('positions', error, last ? toApply.slice(0, count) : toApply);
     }
   }
@@ -137,7 +142,7 @@ export async function beginInvocation(
   return { ...arrivals, failures, skip, claim };
 }
 
-/** Claims again, at growing intervals, while another worker has the advert: it mostly needs only a moment. */
+/** Tries again at growing intervals while another worker has claimed the advert: it usually needs only a moment. */
 async function whenFree<T>(claim: () => Promise<T>, waitMs: number): Promise<T> {
   let waited = 0;
   for (let pause = 50; ; pause *= 2) {

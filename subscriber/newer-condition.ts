@@ -2,29 +2,30 @@ import type { AdvertEvent } from '../shared/contract/events.ts';
 import { positionOf } from './position.ts';
 
 export interface NewerConditionOptions<Marshalled extends boolean = boolean> {
-  /** Name of the attribute that holds the generation in your item; default `advertGeneration`. */
+  /** Name of the attribute in your item that contains the generation; default `advertGeneration`. */
   readonly generation?: string;
-  /** Name of the attribute that holds the sequence; default `advertSequence`. */
+  /** Name of the attribute that contains the sequence; default `advertSequence`. */
   readonly sequence?: string;
-  /** Values as the bare client wants them, `{ N: '7' }`; default false: as the document client does, `7`. */
+  /**
+   * `true`: values as `{ N: '7' }`, for the low-level client. Default `false`: values as `7`, for the document client.
+   */
   readonly marshalled?: Marshalled;
 }
 
 export interface NewerCondition<Value> {
-  /** Holds for an item that is not there, and for one whose position is less than the event's. */
+  /** True if the item does not exist, or if its position is less than the event's. */
   readonly ConditionExpression: string;
-  /** For an `UpdateExpression`: `SET <this>, <what else you set>`. */
+  /** For an `UpdateExpression`: `SET <setPosition>, <your other attributes>`. */
   readonly setPosition: string;
   readonly ExpressionAttributeNames: Record<string, string>;
   readonly ExpressionAttributeValues: Record<string, Value>;
 }
 
 /**
- * For `positions: 'own-write'`: the condition that lets your own write through only when the event is newer than your item.
- * What you keep of an advert and how far it has been applied are then one write: no crash can come between them, and no
- * second table is needed.
+ * For `positions: 'own-write'`: a condition that allows your own write only if the event is newer than your item. One
+ * write then stores both your data and the position, so no crash can happen between them, and you need no second table.
  *
- * The write fails with `ConditionalCheckFailedException` for what is stale or a duplicate: the event is done with then.
+ * For a stale event or a duplicate, the write fails with `ConditionalCheckFailedException`: treat the event as done.
  */
 export function newerCondition<const Marshalled extends boolean = false>(
   event: AdvertEvent,

@@ -14,13 +14,13 @@ export function optionalNumberFrom(least: number) {
 }
 
 /**
- * Checks options when they are given, so that a deploy with a missing environment variable fails at once.
+ * Checks options when a handler is created, so that a deployment with a missing environment variable fails at once.
  *
- * @throws {TypeError} naming every fault
+ * @throws {TypeError} with all faults
  */
 export function checkOptions(name: string, options: unknown, expected: v.ObjectEntries): void {
   const given = (options ?? {}) as Readonly<Record<string, unknown>>;
-  // A missing option is named like a wrong one, by what it should be.
+  // A missing option is reported like a wrong one, with the expected value.
   const known = Object.fromEntries(Object.keys(expected).map((key) => [key, given[key]]));
   const schema = v.objectWithRest(expected, v.never('expected no such option'));
   const { issues = [] } = v.safeParse(schema, { ...given, ...known });

@@ -4,17 +4,17 @@ import { type Envelope, envelopes } from '../shared/contract/events.ts';
 import { eventSource, schemaVersion } from '../shared/contract/names.ts';
 import { NotAnEventError, UnknownDetailTypeError, UnsupportedVersionError } from './errors.ts';
 
-/** Any event of the bridge; `event['detail-type']` tells which. */
+/** Any event of the bridge; `event['detail-type']` says which one. */
 export type BridgeEvent = Envelope;
 
-/** What the kit needs of an SQS record: Lambda's has `body`, that of `ReceiveMessage` has `Body`. */
+/** The part of an SQS record that the kit uses: Lambda's record has `body`, and that of `ReceiveMessage` has `Body`. */
 export type SqsRecord =
   | { readonly body: string; readonly messageId?: string }
   | { readonly Body?: string | undefined; readonly MessageId?: string | undefined };
 
 const supportedMajor = schemaVersion.split('.')[0] as string;
 
-/** What is looked at before the shape: a newer major version may have another one. */
+/** Checked before the rest of the shape, because a newer major version may have another shape. */
 const outline = v.object({
   source: v.literal(eventSource, `expected ${eventSource}`),
   'detail-type': v.pipe(v.string(), v.regex(/^[\w.-]{1,128}$/, 'expected a detail type')),
@@ -26,13 +26,13 @@ const outline = v.object({
 });
 
 /**
- * An event as EventBridge hands it to a target: `detail` is an object. Fields that this version does not know stay
- * where they are, and any status passes.
+ * Parses an event as EventBridge sends it to a target: `detail` is an object. Unknown fields are kept, and any status
+ * is accepted.
  *
- * @returns the value itself, with the type of its detail type
- * @throws {NotAnEventError} what it is instead of an event, by places
- * @throws {UnsupportedVersionError} its major version is another than the kit's
- * @throws {UnknownDetailTypeError} the bridge publishes something that the kit is too old for
+ * @returns the given value itself, typed by its detail type
+ * @throws {NotAnEventError} the value is not an event; the message names each wrong place
+ * @throws {UnsupportedVersionError} the kit does not support its major version
+ * @throws {UnknownDetailTypeError} the kit is too old to know its detail type
  */
 export function parseEvent(value: unknown): BridgeEvent {
   const { 'detail-type': detailType, detail } = fits(outline, value);
@@ -40,30 +40,30 @@ export function parseEvent(value: unknown): BridgeEvent {
   if (version.split('.')[0] !== supportedMajor) throw new UnsupportedVersionError(version, supportedMajor);
   if (!Object.hasOwn(envelopes, detailType)) throw new UnknownDetailTypeError(detailType);
   fits(envelopes[detailType as keyof typeof envelopes], value);
-  // Not the schema's copy: that has lost the fields which a newer minor version added.
+  // Not the schema's copy, which does not have the fields that a newer minor version added.
   return value as BridgeEvent;
 }
 
 /**
- * The body of an SQS message that an EventBridge rule sent: the event as JSON.
+ * Parses the body of an SQS message that an EventBridge rule sent: the event as JSON.
  *
- * @throws {RefusedEventError} as {@link parseEvent}; for text that is no JSON a {@link NotAnEventError}
+ * @throws {RefusedEventError} like {@link parseEvent}; text that is not JSON throws a {@link NotAnEventError}
  */
 export function parseBody(body: string): BridgeEvent {
   let value: unknown;
   try {
     value = JSON.parse(body);
   } catch {
-    // The parser's message quotes the text, so it stays out of the error.
+    // The parser's message quotes the text, so it is not included in the error.
     throw new NotAnEventError('expected JSON');
   }
   return parseEvent(value);
 }
 
 /**
- * An SQS record, as Lambda or as `ReceiveMessage` gives it.
+ * Parses an SQS record from Lambda or `ReceiveMessage`.
  *
- * @throws {RefusedEventError} as {@link parseBody}
+ * @throws {RefusedEventError} like {@link parseBody}
  */
 export function parseSqsRecord(record: SqsRecord): BridgeEvent {
   const { body } = partsOf(record);
@@ -71,7 +71,7 @@ export function parseSqsRecord(record: SqsRecord): BridgeEvent {
   return parseBody(body);
 }
 
-/** Body and message ID of a record, whichever way they are written. */
+/** Body and message ID of a record, in either spelling. */
 export function partsOf(record: SqsRecord) {
   const {
     Body,

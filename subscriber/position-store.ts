@@ -1,39 +1,43 @@
 import type { Position } from './position.ts';
 
-/** A hold on one advert while its events are applied. */
+/** The exclusive right of one worker to apply events of an advert. */
 export interface Claim {
-  /** Greatest position that is to be applied under the claim. */
+  /** Greatest position to be applied with this claim. */
   readonly position: Position;
-  /** A random text, different for every claim. */
+  /** A random string, different for every claim. */
   readonly owner: string;
-  /** When others may take over, ms since 1970. */
+  /** When the claim expires and others may take over, ms since 1970. */
   readonly until: number;
 }
 
 export type ClaimAnswer =
-  /** Granted; `applied` is how far the history had been applied before, `undefined` for never. */
+  /** Granted. `applied` is the last applied position, or `undefined` if nothing was applied yet. */
   | { readonly kind: 'granted'; readonly applied: Position | undefined }
-  /** Nothing in the claim is newer than what has been applied. */
+  /** The claim's position is not newer than the last applied position. */
   | { readonly kind: 'superseded'; readonly applied: Position }
-  /** Another worker is applying events of the advert, or died while it did. */
+  /** Another worker is applying events of the advert, or died while it did so. */
   | { readonly kind: 'busy'; readonly until: number };
 
 /**
- * Remembers how far each advert's history has been applied. `claim` decides in one atomic step, so that of two
- * workers with events of one advert only one goes ahead.
+ * Stores each advert's last applied position. `claim` is atomic: if two workers have events of the same advert, only
+ * one of them gets the claim.
  */
 export interface PositionStore {
-  /** @param now ms since 1970; a claim of another worker whose `until` is not after it has run out */
+  /** @param now ms since 1970; another worker's claim has expired if its `until` is not after `now` */
   claim(key: string, claim: Claim, now: number): Promise<ClaimAnswer>;
-  /** The history has been applied as far as `position`; the claim ends. False: the claim was no longer the owner's. */
+  /**
+   * Stores `position` as applied, and ends the claim.
+   *
+   * @returns false if the claim no longer belonged to the owner
+   */
   confirm(key: string, owner: string, position: Position): Promise<boolean>;
-  /** Nothing was applied; the claim ends, if it is still the owner's. */
+  /** Ends the claim if it still belongs to the owner; nothing was applied. */
   release(key: string, owner: string): Promise<void>;
 }
 
 /**
- * Where positions are kept. `'own-write'`: your own write carries the position (`newerCondition`). Then nothing is claimed
- * or remembered here, and your function is called with stale events and duplicates too.
+ * Where positions are stored. `'own-write'`: your own write stores the position (`newerCondition`). Then the kit claims
+ * and stores nothing, and calls your function for stale events and duplicates too.
  */
 export type Positions = PositionStore | 'own-write';
 

@@ -1,25 +1,26 @@
 import type { AdvertEvent } from '../shared/contract/events.ts';
 
-/** How far the history of one advert has been applied. A greater generation begins the history anew. */
+/** A place in the history of one advert. A greater generation starts the history again. */
 export interface Position {
   readonly generation: number;
   readonly sequence: number;
 }
 
 /**
- * - `apply`: the next event of the advert, or the first that you see of it.
- * - `gap`: apply it too; events before it have not come (yet). If you keep only the latest status, ignore gaps. If you need
- *   every single event, ask for a replay: what comes late will be `stale`.
- * - `duplicate`: the event that was applied last, again.
- * - `stale`: older than what was applied last, whether it has been seen before or not.
+ * - `apply`: the next event of the advert, or the first one that you receive.
+ * - `gap`: apply it too; earlier events have not arrived (yet). If you keep only the latest status, ignore gaps. If you
+ *   need every single event, ask for a replay, because a late event is `stale`.
+ * - `duplicate`: a copy of the last applied event.
+ * - `stale`: older than the last applied event, whether or not you have received it before.
  */
 export type Outcome = 'apply' | 'gap' | 'duplicate' | 'stale';
 
 export interface Comparison {
   readonly outcome: Outcome;
   /**
-   * Events that are known to lie between what was applied last and this one; 0 but for a `gap`. In a new generation those
-   * are the ones before it: how many the generation before had is not known.
+   * Number of missing events between the last applied event and this one; 0 unless the outcome is `gap`. At the
+   * beginning of a new generation, it counts only missing events of that generation: the length of the previous one is
+   * not known.
    */
   readonly missing: number;
 }
@@ -29,21 +30,22 @@ export const positionOf = ({ detail: { metadata } }: AdvertEvent): Position => (
   sequence: metadata.sequence,
 });
 
-/** Which advert an event is about, over all partner accounts: `main/123`. */
+/** Key of the event's advert, unique across all partner accounts: `main/123`. */
 export const advertKeyOf = ({ detail: { metadata, data } }: AdvertEvent): string =>
   `${metadata.partnerAccount}/${data.advertId}`;
 
-/** Negative when `a` comes before `b`, 0 when they are the same. */
+/** Negative if `a` comes before `b`, 0 if they are equal. */
 export const comparePositions = (a: Position, b: Position): number =>
   a.generation - b.generation || a.sequence - b.sequence;
 
 /**
- * What to do with an event.
+ * Decides what to do with an event.
  *
- * @param applied how far the advert's history has been applied; `undefined` where nothing has
+ * @param applied the advert's last applied position; `undefined` if nothing was applied yet
  */
 export function compareToApplied(applied: Position | undefined, next: Position): Comparison {
-  // The first event that you see of an advert may follow others: you subscribed later, and have missed nothing.
+  // The first event that you receive of an advert may not be the first one published. It is no gap: you subscribed
+  // later.
   if (applied === undefined) return { outcome: 'apply', missing: 0 };
   const order = comparePositions(next, applied);
   if (order === 0) return { outcome: 'duplicate', missing: 0 };

@@ -1,7 +1,7 @@
 import { traceparentPattern } from '../shared/contract/traceparent.ts';
 import type { BridgeEvent } from './parse.ts';
 
-/** A `Link` of OpenTelemetry. */
+/** An OpenTelemetry `Link`. */
 export interface SpanLink {
   readonly context: {
     readonly traceId: string;
@@ -11,7 +11,7 @@ export interface SpanLink {
   };
 }
 
-/** As much of `@opentelemetry/api` as is used, so that the kit does not depend on it. */
+/** The part of `@opentelemetry/api` that is used here, so that the kit does not depend on it. */
 export interface TracingApi {
   readonly trace: {
     getTracer(name: string): {
@@ -28,7 +28,7 @@ export interface TracingApi {
   };
 }
 
-/** Spans for what your functions do. */
+/** Settings for spans around your functions. */
 export interface Tracing {
   /** `@opentelemetry/api` as you import it; version 1. */
   readonly api: TracingApi;
@@ -39,9 +39,9 @@ const consumer = 4;
 const failed = 2;
 
 /**
- * The link from a span of yours to the bridge's message that the event came of.
+ * The link from your span to the bridge's message that caused the event.
  *
- * @returns an empty list where the bridge does not trace, or what the event carries is no valid `traceparent`
+ * @returns an empty list if the event has no valid `traceparent`, for example because tracing is disabled in the bridge
  */
 export function spanLinksOf({ detail: { metadata } }: BridgeEvent): SpanLink[] {
   const { traceparent } = metadata as { readonly traceparent?: unknown };
@@ -51,7 +51,7 @@ export function spanLinksOf({ detail: { metadata } }: BridgeEvent): SpanLink[] {
   return [{ context: { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true } }];
 }
 
-/** Does the work on one event within a span that has the event's link. */
+/** Runs the work for one event inside a span that has the event's link. */
 export function withSpan<T>(
   tracing: Tracing | undefined,
   event: BridgeEvent,

@@ -16,7 +16,7 @@ export interface AdvertFields {
   readonly generation?: number;
   /** Default 1. */
   readonly sequence?: number;
-  /** Default: 2026-11-20T12:00:00Z and a second for each sequence number. */
+  /** Default: 2026-11-20T12:00:00Z plus one second per sequence number. */
   readonly observedAt?: string;
   /** Default `observedAt`. */
   readonly listedAt?: string;
@@ -35,7 +35,10 @@ export interface StatusFields extends AdvertFields {
   readonly status?: string;
 }
 
-/** An `AdvertStatusChanged` as it arrives, valid whatever is left out; the IDs follow from the fields. */
+/**
+ * An `AdvertStatusChanged` as a target receives it. It is valid whichever fields you omit, and its IDs are made from
+ * the fields.
+ */
 export function anAdvertStatusChanged(fields: StatusFields = {}): StatusChanged {
   const { sequence = 1, status = 'active', previousStatus = sequence === 1 ? null : 'new' } = fields;
   const { advertId, resource, metadata } = advertParts(fields);
@@ -43,7 +46,7 @@ export function anAdvertStatusChanged(fields: StatusFields = {}): StatusChanged 
   return envelopeOf(detailTypes.statusChanged, resource, { metadata, data });
 }
 
-/** An `AdvertUnavailable`: the service does not know the advert any more. */
+/** An `AdvertUnavailable`: the service no longer knows the advert. */
 export function anAdvertUnavailable(fields: AdvertFields = {}): Unavailable {
   const { previousStatus = 'active' } = fields;
   const { advertId, resource, metadata } = advertParts(fields);
@@ -61,20 +64,26 @@ export interface AuthorizationFields {
   readonly reason?: string;
 }
 
-/** A `PartnerAuthorizationRequired`: a partner account waits for a person; default reason `refresh-token-rejected`. */
+/**
+ * A `PartnerAuthorizationRequired`: a partner account needs manual reauthorization. Default reason:
+ * `refresh-token-rejected`.
+ */
 export const aPartnerAuthorizationRequired = (fields: AuthorizationFields = {}): AuthorizationEvent =>
   authorization('required', { reason: 'refresh-token-rejected', ...fields });
 
-/** A `PartnerAuthorizationRestored`; default reason `connected-again`. */
+/** A `PartnerAuthorizationRestored`. Default reason: `connected-again`. */
 export const aPartnerAuthorizationRestored = (fields: AuthorizationFields = {}): AuthorizationEvent =>
   authorization('restored', { reason: 'connected-again', ...fields });
 
-/** The event with which Lambda calls a function behind SQS, with these events in it: message-1, message-2 and so on. */
+/** The input of a Lambda function that SQS calls, with these events as message-1, message-2 and so on. */
 export const aLambdaEvent = (events: readonly unknown[]) => ({
   Records: events.map((event, index) => anSqsRecord(event, `message-${index + 1}`)),
 });
 
-/** An SQS record as Lambda hands it over; a text becomes the body as it is, to test bodies that are not events. */
+/**
+ * An SQS record as Lambda passes it. A string becomes the body unchanged, so that you can test bodies that are not
+ * events.
+ */
 export function anSqsRecord(event: unknown, messageId = 'message-1') {
   const body = typeof event === 'string' ? event : JSON.stringify(event);
   return {
@@ -101,7 +110,10 @@ const region = 'eu-central-1';
 const defaultGeneration = 1_763_640_000;
 const toSeconds = (instant: string): string => instant.replace(/(\.\d+)?Z$/, 'Z');
 
-/** What EventBridge puts around a detail, in its order. The ID is always the same for the same event, unlike EventBridge's. */
+/**
+ * Adds the envelope of EventBridge to a detail, with fields in the same order. The ID is always the same for the same
+ * event, unlike EventBridge's.
+ */
 function envelopeOf<const T extends string, D extends { metadata: { eventId: string; observedAt: string } }>(
   detailType: T,
   resource: string,

@@ -1,4 +1,7 @@
-/** What a test of a subscriber needs: events as they arrive, histories, deliveries in any order. `advert-bridge-kit/testing`. */
+/**
+ * Helpers for tests of a subscriber: events, histories, and deliveries in any order. Import path:
+ * `advert-bridge-kit/testing`.
+ */
 export {
   type AdvertFields,
   type AuthorizationFields,

@@ -3,8 +3,8 @@ import { advertKeyOf, comparePositions, positionOf } from '../position.ts';
 import { type AdvertFields, anAdvertStatusChanged, anAdvertUnavailable } from './fixtures.ts';
 
 /**
- * The events of one advert that goes through these statuses, as the bridge would number them; `null` is an advert that
- * the service does not know any more.
+ * The events of one advert that has these statuses one after the other, numbered as the bridge would number them.
+ * `null` means that the service no longer knows the advert.
  */
 export function anAdvertHistory(
   statuses: readonly (string | null)[],
@@ -17,19 +17,19 @@ export function anAdvertHistory(
 }
 
 export interface PlayerOptions {
-  /** The same seed, the same deliveries. */
+  /** The same seed gives the same deliveries. */
   readonly seed: number;
-  /** Share of the events that come a second time, 0 to 1; default 0.2. */
+  /** Share of the events that are delivered twice, 0 to 1; default 0.2. */
   readonly duplicates?: number;
-  /** By how many places an event may come too early or too late; default all, 0 keeps the order. */
+  /** By how many places an event may arrive too early or too late. 0 keeps the order; default: no limit. */
   readonly disorder?: number;
-  /** Events in one delivery at most; default 10, as a queue hands them to a Lambda function. */
+  /** Maximum number of events in one delivery. Default 10, like a Lambda function's default batch size for a queue. */
   readonly batchSize?: number;
 }
 
 /**
- * The deliveries in which a bus and a queue could hand over these events: each at least once, some twice, out of order.
- * A subscriber that is right ends at {@link latestStatuses}, whatever the seed.
+ * Possible deliveries of these events by a bus and a queue: each event at least once, some twice, out of order. A
+ * correct subscriber ends with {@link latestStatuses}, whatever the seed.
  */
 export function playEvents<E extends AdvertEvent>(events: readonly E[], options: PlayerOptions): E[][] {
   const { seed, duplicates = 0.2, disorder = Number.POSITIVE_INFINITY, batchSize = 10 } = options;
@@ -46,13 +46,13 @@ export function playEvents<E extends AdvertEvent>(events: readonly E[], options:
   return batches;
 }
 
-/** What a subscriber must end with: for each advert (`main/123`) the status of its newest event. */
+/** The state in which a subscriber must end: for each advert (`main/123`), the status of its newest event. */
 export function latestStatuses(events: readonly AdvertEvent[]): Map<string, string | null> {
   const sorted = [...events].sort((a, b) => comparePositions(positionOf(a), positionOf(b)));
   return new Map(sorted.map((event) => [advertKeyOf(event), event.detail.data.status]));
 }
 
-/** mulberry32: enough for an order of events, and the same on every machine. */
+/** mulberry32: good enough to shuffle events, and the same on every machine. */
 export function seededRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {

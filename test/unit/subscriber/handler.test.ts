@@ -262,7 +262,7 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
     expect(printed).toEqual([
       [
         expect.stringMatching(
-          /^advert-bridge: message message-1 is refused: .+expected JSON\. .+dead-letter queue at once\.$/,
+          /^advert-bridge: message message-1 is refused: .+expected JSON\. .+dead-letter queue immediately\.$/,
         ),
       ],
       [
