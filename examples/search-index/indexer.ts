@@ -5,7 +5,7 @@ import * as kit from 'advert-bridge-kit/subscriber';
 const { TABLE_NAME: TableName, DEAD_LETTER_QUEUE_URL: queueUrl } = process.env;
 const dynamodb = new DynamoDB({});
 
-/** One write an event, which holds only if the table has no newer one. */
+/** Writes each event once, on the condition that the table has no newer one. */
 async function index(event: kit.AdvertEvent): Promise<void> {
   const { status } = event.detail.data;
   const { setPosition, ...newer } = kit.newerCondition(event, { marshalled: true });
@@ -17,13 +17,13 @@ async function index(event: kit.AdvertEvent): Promise<void> {
     ExpressionAttributeValues: { ...newer.ExpressionAttributeValues, ':status': itemValue(status) },
   });
   await write.catch((error) => {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error; // Else stale, or a duplicate.
+    if (!(error instanceof ConditionalCheckFailedException)) throw error; // Otherwise the event is stale or a duplicate.
   });
 }
 
 const itemValue = (status: string | null) => (status === null ? { NULL: true } : { S: status });
 
-/** What cannot be written goes back to the queue; what will never be an event, to the dead letters. */
+/** Events that cannot be written go back to the queue; records that are not events go to the dead-letter queue. */
 export const handler = kit.advertEventHandler({
   positions: 'own-write',
   onRefused: kit.sendToDeadLetters({ sqs: new SQS({}), queueUrl }),

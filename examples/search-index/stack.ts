@@ -7,14 +7,14 @@ import { Runtime } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { Construct } from 'constructs';
 
-/** Keeps the status of every advert in a table of its own. */
+/** Stores the status of every advert in its own table. */
 export class SearchIndexStack extends Stack {
   constructor(scope: Construct, id: string, props: StackProps & { readonly busName: string }) {
     super(scope, id, props);
     const adverts = new Table(this, 'Adverts', {
       partitionKey: { name: 'pk', type: AttributeType.STRING },
       billingMode: BillingMode.PAY_PER_REQUEST,
-      removalPolicy: RemovalPolicy.DESTROY, // A snapshot brings all of it again.
+      removalPolicy: RemovalPolicy.DESTROY, // A snapshot can fill the table again.
     });
     const indexer = new NodejsFunction(this, 'Indexer', {
       entry: join(import.meta.dirname, 'indexer.ts'),

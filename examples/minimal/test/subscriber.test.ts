@@ -9,7 +9,7 @@ import { MinimalStack } from '../stack.ts';
 const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
 const template = Template.fromStack(new MinimalStack(app, 'Minimal', { busName: 'adverts' }));
 
-it('says what became of each advert', async () => {
+it('logs each status change of an advert', async () => {
   vi.stubEnv('POSITIONS_TABLE_NAME', 'positions');
   vi.stubEnv('DEAD_LETTER_QUEUE_URL', 'https://sqs/dead-letters');
   mockClient(DynamoDBClient).on(UpdateItemCommand).resolves({ Attributes: {} });
@@ -26,7 +26,7 @@ it('says what became of each advert', async () => {
   ]);
 });
 
-it('has a queue, its dead letters, an alarm, a table and the function that reads', () => {
+it('has a queue, a dead-letter queue, an alarm, a table and the function that reads the queue', () => {
   template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
     FunctionResponseTypes: ['ReportBatchItemFailures'],
   });

@@ -1,2 +1,2 @@
-/** Has no types of its own. */
+/** dynalite has no type declarations. */
 declare module 'dynalite';

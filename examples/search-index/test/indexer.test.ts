@@ -53,9 +53,9 @@ beforeEach(async () => {
     await dynamodb.deleteItem({ TableName, Key: { pk: { S: pk } } });
 });
 
-/** @returns what went back to the queue */
+/** @returns the IDs of the messages that went back to the queue */
 async function handle(event: { readonly Records: readonly object[] }): Promise<string[]> {
-  // Only now: it reads the environment above.
+  // Imported here because it reads the environment that is set above.
   const { handler } = await import('../indexer.ts');
   const { batchItemFailures } = await handler(event as unknown as SQSEvent);
   return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
@@ -71,7 +71,7 @@ it.each([1, 2, 3, 4, 5, 6, 7, 8])(
   async (seed) => {
     const events: AdvertEvent[] = [
       ...anAdvertHistory(['new', 'active', 'sold'], { advertId: '7' }),
-      // Forgotten and connected again: the numbers begin anew, in a greater generation.
+      // Forgotten and connected again: the sequence starts again at 1, in a greater generation.
       ...anAdvertHistory(['active'], { advertId: '7', generation: 1_763_650_000 }),
       ...anAdvertHistory(['active', null], { advertId: '8' }),
     ];
@@ -83,7 +83,7 @@ it.each([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-it('puts what is no event with the dead letters, says why, and keeps the rest of the batch', async () => {
+it('sends a record that is not an event to the dead-letter queue with the reason, and handles the rest of the batch', async () => {
   const event = aLambdaEvent(['no event', anAdvertStatusChanged({ advertId: '7' })]);
 
   expect(await handle(event)).toEqual([]);
@@ -95,7 +95,7 @@ it('puts what is no event with the dead letters, says why, and keeps the rest of
   ]);
 });
 
-it('gives back what it could not write', async () => {
+it('returns an event that it could not write to the queue', async () => {
   vi.spyOn(DynamoDB.prototype, 'updateItem').mockImplementation(() => Promise.reject(new Error('throttled')));
   const said = vi.spyOn(console, 'error').mockImplementation(() => {});
 

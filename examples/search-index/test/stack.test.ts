@@ -6,7 +6,7 @@ import { SearchIndexStack } from '../stack.ts';
 const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
 const template = Template.fromStack(new SearchIndexStack(app, 'SearchIndex', { busName: 'adverts' }));
 
-it('reads the events of the bridge from a queue of its own, a batch at a time', () => {
+it('reads the events of the bridge from its own queue in batches', () => {
   template.hasResourceProperties('AWS::Events::Rule', {
     EventBusName: 'adverts',
     EventPattern: { source: ['advert-bridge'], 'detail-type': ['AdvertStatusChanged', 'AdvertUnavailable'] },
@@ -25,7 +25,7 @@ it('may write its table and read its queue, and nothing else', () => {
   expect(actions.filter((action) => !action.startsWith('sqs:'))).toEqual(['dynamodb:UpdateItem']);
 });
 
-it('gives its function a sixth of the time that a message is hidden', () => {
+it('has a visibility timeout of six times the timeout of the function', () => {
   template.hasResourceProperties('AWS::Lambda::Function', { Timeout: 30 });
   template.hasResourceProperties('AWS::SQS::Queue', { VisibilityTimeout: 180 });
 });

@@ -42,7 +42,7 @@ def test_passes_the_traceparent_on_as_it_came() -> None:
 
 
 schemas = sorted((repository / "docs/schemas").glob("*.schema.json"))
-# The orders feed is assumed: this kit knows no event of it.
+# The orders feed is an assumption, so this kit does not support its events.
 assumed = [each for each in schemas if each.stem.startswith("Order")]
 
 

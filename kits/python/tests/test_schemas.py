@@ -1,4 +1,4 @@
-"""The published schemas: what code generators make of them, and whether AWS's own models take the examples."""
+"""Checks the published schemas with a code generator, and the examples with AWS's own models."""
 
 import json
 import re

@@ -34,7 +34,7 @@ def test_all_vectors_compare_as_expected() -> None:
 
 
 def test_a_part_of_the_vectors_with_a_real_table(dynamodb: Any) -> None:
-    # moto takes some milliseconds a write: each twelfth vector, in its own rows.
+    # moto needs some milliseconds per write, so only every twelfth vector runs, each with its own items.
     for number, vector in enumerate(vectors[::12]):
         prefix = f"v{number}"
         positions = DynamoDbPositions(dynamodb, "positions")

@@ -15,5 +15,5 @@ def body_of(message: str) -> str:
 
 
 def event_body(advert: str, generation: int, sequence: int) -> str:
-    """A plain event, taken from the vectors."""
+    """A simple event from the vectors."""
     return body_of(f"{advert}@{generation}.{sequence}")

@@ -1,4 +1,4 @@
-"""The events as Python types, and parsing."""
+"""The events as Python types, and functions that parse them."""
 
 import json
 import re
@@ -13,7 +13,7 @@ DETAIL_TYPES = (*ADVERT_TYPES, "PartnerAuthorizationRequired", "PartnerAuthoriza
 
 
 class RefusedEventError(ValueError):
-    """What arrived will never become an event for this kit: it belongs in a dead-letter queue. `code` says why."""
+    """The input is not an event that this kit can read: it belongs in a dead-letter queue. `code` says why."""
 
     def __init__(self, message: str, code: Literal["not-an-event", "unsupported-version", "unknown-detail-type"]):
         super().__init__(message)
@@ -22,16 +22,16 @@ class RefusedEventError(ValueError):
 
 @dataclass(frozen=True)
 class Event:
-    """What all events have; of an authorization event, all."""
+    """The fields that all events have."""
 
     detail_type: str
     event_id: str
-    """The same for every copy of an event: what to deduplicate by."""
+    """All copies of an event have the same ID: use it to deduplicate."""
     partner_account: str
     generation: int
     observed_at: datetime
     raw: Mapping[str, Any] = field(repr=False)
-    """The whole event as it came, with fields that this version does not know."""
+    """The whole event as received, including fields that this version does not know."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class AdvertEvent(Event):
 
     @property
     def advert_key(self) -> str:
-        """Which advert the event is about, over all partner accounts: `main/123`."""
+        """Key of the event's advert, unique across all partner accounts: `main/123`."""
         return f"{self.partner_account}/{self.advert_id}"
 
     @property
     def position(self) -> tuple[int, int]:
-        """(generation, sequence): the greater of two such tuples is the newer event of an advert."""
+        """(generation, sequence). Of two events of an advert, the newer one has the greater tuple."""
         return (self.generation, self.sequence)
 
 
@@ -69,7 +69,7 @@ def _refuse(message: str) -> RefusedEventError:
 
 
 def _at(value: Any, place: str, *kinds: type) -> Any:
-    """The field at a place such as `detail.data.status`; the first that is missing or wrong refuses the event."""
+    """Returns the field at a path such as `detail.data.status`. Raises RefusedEventError if it is missing or wrong."""
     for name in place.split("."):
         if not isinstance(value, Mapping) or name not in value:
             raise _refuse(f"{place}: missing")
@@ -98,7 +98,7 @@ def _instant(event: Any, place: str) -> datetime:
     try:
         return datetime.strptime(found, f"%Y-%m-%dT%H:%M:%S{'.%f' if '.' in found else ''}%z")
     except ValueError:
-        raise _refuse(f"{place}: expected a time that there is") from None
+        raise _refuse(f"{place}: expected a time that exists") from None
 
 
 def _status(event: Any, place: str) -> str:
@@ -109,17 +109,17 @@ def _status(event: Any, place: str) -> str:
 
 
 def parse_event(value: Any) -> AdvertEvent | AuthorizationEvent:
-    """An event as EventBridge hands it to a target. Unknown fields and statuses pass. Raises RefusedEventError."""
+    """Parses an event as EventBridge sends it. Accepts unknown fields and statuses. Raises RefusedEventError."""
     _text(value, "source", "advert-bridge")
     detail_type = _text(value, "detail-type", r"[A-Za-z0-9_.-]{1,128}")
     version = _text(value, "detail.metadata.schemaVersion", r"[0-9]{1,9}\.[0-9]{1,9}")
     if version.split(".")[0] != SUPPORTED_MAJOR:
-        raise RefusedEventError(f"schema version {version}: this kit reads 1.x, update it", "unsupported-version")
+        raise RefusedEventError(f"schema version {version}: this kit reads only 1.x, update it", "unsupported-version")
     if detail_type not in DETAIL_TYPES:
         raise RefusedEventError(f"detail type {detail_type}: unknown to this kit, update it", "unknown-detail-type")
     _instant(value, "time")
     if not all(isinstance(name, str) for name in _at(value, "resources", list)):
-        raise _refuse("resources: expected texts")
+        raise _refuse("resources: expected strings")
     fields: dict[str, Any] = {
         "detail_type": detail_type,
         "event_id": _text(value, "detail.metadata.eventId"),
@@ -144,9 +144,9 @@ def parse_event(value: Any) -> AdvertEvent | AuthorizationEvent:
 
 
 def parse_body(body: str) -> AdvertEvent | AuthorizationEvent:
-    """The body of an SQS message that an EventBridge rule sent. Raises RefusedEventError."""
+    """Parses the body of an SQS message that an EventBridge rule sent. Raises RefusedEventError."""
     try:
         value = json.loads(body)
-    except (ValueError, RecursionError):  # The parser's message quotes the text, so it stays out of the error.
+    except (ValueError, RecursionError):  # The parser's message quotes the text, so the error omits it.
         raise _refuse("expected JSON") from None
     return parse_event(value)

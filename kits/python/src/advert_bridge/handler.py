@@ -1,4 +1,4 @@
-"""A Lambda handler behind SQS."""
+"""A Lambda handler for events from an SQS queue."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -14,12 +14,12 @@ BatchAnswer = dict[str, list[dict[str, str]]]
 def event_handler(
     positions: DynamoDbPositions, on: Mapping[str, Callable[[Any], object]]
 ) -> Callable[[Mapping[str, Any], Any], BatchAnswer]:
-    """A handler that calls `on[detail type]` for each event that is newer than what was applied of its advert.
+    """Returns a handler that calls `on[detail type]` for each event that is newer than the last applied one.
 
-    What fails goes back to the queue, with later events of the same advert; other adverts go on, and each failure is
-    logged with its message ID. An event without a function counts as applied. When every record failed, the last error
-    is raised, so that the function's error metric sees it; that another worker has an advert is no failure. Set
-    ReportBatchItemFailures on the event source mapping.
+    A failed event and later events of the same advert go back to the queue; other adverts are not affected. Each
+    failure is logged with its message ID. An event without a function counts as applied. If every record failed, the
+    handler raises the last error, so that the function's error metric counts it; an advert that another worker has
+    claimed is not a failure. Set ReportBatchItemFailures on the event source mapping.
     """
     if not on or not set(on) <= set(DETAIL_TYPES):
         raise ValueError(f"on: expected functions for {', '.join(DETAIL_TYPES)}")

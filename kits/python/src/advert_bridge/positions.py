@@ -1,4 +1,4 @@
-"""How far each advert's history has been applied, and applying only what is newer."""
+"""Stores each advert's last applied position, and applies only newer events."""
 
 import contextlib
 import time
@@ -14,14 +14,14 @@ Position = tuple[int, int]
 
 @dataclass(frozen=True)
 class Comparison:
-    """Apply the event when `outcome` is `apply` or `gap`; `missing` events before it have not come."""
+    """Apply the event if `outcome` is `apply` or `gap`. `missing` is the number of missing earlier events."""
 
     outcome: Literal["apply", "gap", "duplicate", "stale"]
     missing: int = 0
 
 
 def compare_to_applied(applied: Position | None, position: Position) -> Comparison:
-    """What to do with an event, by how far its advert has been applied (`None`: not at all)."""
+    """Decides what to do with an event. `applied` is the advert's last applied position, `None` if there is none."""
     if applied is None:
         return Comparison("apply")
     if position <= applied:
@@ -31,15 +31,15 @@ def compare_to_applied(applied: Position | None, position: Position) -> Comparis
 
 
 class AdvertBusyError(Exception):
-    """Another worker is applying events of this advert, or died while it did. Leave the message in the queue."""
+    """Another worker is applying events of this advert, or died while it did so. Leave the message in the queue."""
 
 
 class ClaimLostError(Exception):
-    """The claim ran out before the event was applied: make `lease_seconds` longer than applying can take."""
+    """The claim expired before the event was applied: set `lease_seconds` to more than applying can take."""
 
 
 class DynamoDbClient(Protocol):
-    """`boto3.client("dynamodb")` is one."""
+    """The part of a DynamoDB client that is used here: `boto3.client("dynamodb")` has it."""
 
     def update_item(self, **kwargs: Any) -> Any: ...
     def get_item(self, **kwargs: Any) -> Any: ...
@@ -53,9 +53,9 @@ IS_NEWER = (
 
 
 class DynamoDbPositions:
-    """Positions in a DynamoDB table whose key is `pk`, a string; its items are those of the TypeScript kit.
+    """Positions in a DynamoDB table with the key `pk`, a string. The TypeScript kit uses the same items.
 
-    Needs dynamodb:UpdateItem and dynamodb:GetItem on the table. Give the items no time to live.
+    Needs dynamodb:UpdateItem and dynamodb:GetItem on the table. Do not set a time to live on the items.
     """
 
     def __init__(self, client: DynamoDbClient, table_name: str):
@@ -67,10 +67,11 @@ class DynamoDbPositions:
     def apply_if_newer(
         self, event: AdvertEvent, apply: Callable[[AdvertEvent], object], *, lease_seconds: float = 15 * 60
     ) -> Comparison:
-        """Claims the advert, calls `apply` unless the event is stale or a duplicate, and remembers the position.
+        """Claims the advert, calls `apply` unless the event is stale or a duplicate, and stores the position.
 
-        After a crash in between the event is applied again when its message comes back: let that do no harm. Raises
-        AdvertBusyError, ClaimLostError or what `apply` raises; in each case leave the message in the queue.
+        After a crash between these steps, the event is applied again when its message is redelivered, so `apply` must
+        be idempotent. Raises AdvertBusyError, ClaimLostError or the error of `apply`; in each case leave the message in
+        the queue.
         """
         key, owner, now = event.advert_key, {"S": str(uuid.uuid4())}, time.time()
         generation, sequence = ({"N": str(number)} for number in event.position)
@@ -86,18 +87,18 @@ class DynamoDbPositions:
         try:
             apply(event)
         except BaseException:
-            with contextlib.suppress(Exception):  # The error of `apply` is the one to raise; the claim runs out.
+            with contextlib.suppress(Exception):  # Raise the error of `apply`; the claim expires by itself.
                 self._update(key, "REMOVE #owner, #until", "#owner = :owner", {":owner": owner})
             raise
         remember = "SET #generation = :generation, #sequence = :sequence REMOVE #owner, #until"
         confirmed = self._update(key, remember, f"#owner = :owner AND {IS_NEWER}", ours)
-        # The SDK may have sent our own write twice: then the first one has done it.
+        # The SDK may have sent our own write twice: then the first attempt has succeeded.
         if confirmed is None and self._read(key) != event.position:
-            raise ClaimLostError(f"the claim on advert {key} ran out before its event was applied")
+            raise ClaimLostError(f"the claim on advert {key} expired before its event was applied")
         return comparison
 
     def _update(self, key: str, update: str, condition: str, values: dict[str, Any]) -> dict[str, Any] | None:
-        """The item after the write; `None` where the condition did not hold."""
+        """Returns the item after the write, or `None` if the condition was not met."""
         try:
             answer = self._client.update_item(
                 TableName=self._table_name,
