@@ -61,7 +61,7 @@ export function createDailyAudit(deps: DailyAuditDeps) {
     if (differing.length === 0) observer.info('the audit found no difference', figures);
     else
       observer.error(
-        'the audit found what was published and is not so: `audit` with --repair has it published',
+        'the audit found published statuses that are wrong: `audit` with --repair publishes them again',
         {
           ...figures,
           differing: differing.length,

@@ -79,7 +79,7 @@ export function createDisconnect(deps: DisconnectDeps) {
       if (account && (account.generation !== generation || !account.stop?.forgetting)) {
         throw new PartnerError(
           'account-busy',
-          `${name} was connected again while it was being forgotten: what was before is gone, the new connection stays`,
+          `${name} was connected again while it was being forgotten: its earlier data is gone, the new connection stays`,
         );
       }
       await feedStates.remove(name);

@@ -85,7 +85,7 @@ export function createUserVerification(deps: UserVerificationDeps) {
     const listed = await listedSince(since, look);
     if (listed instanceof Error) return cannotTell(listed, look);
     if (await isAnyKnown({ partnerAccount, generation }, listed.ids)) return undefined;
-    if (listed.ids.length === 0) return `its feed names no advert since ${since}`;
+    if (listed.ids.length === 0) return `its feed lists no advert since ${since}`;
     // A feed that was read from its beginning to its end would list the same user's adverts. Otherwise, only the IDs
     // from before the bridge's last success count.
     if (since !== state.since || listed.hasMore) {
@@ -93,12 +93,12 @@ export function createUserVerification(deps: UserVerificationDeps) {
       if (read instanceof Error) return cannotTell(read, look);
       // Adverts whose messages are in flight or were given up have no history yet.
       if (new Set(read).size <= books.inFlight + books.deadLettered) {
-        return 'its feed names too little of the time when it was read';
+        return 'its feed lists too few adverts of the time when the bridge was reading it';
       }
     }
     throw new PartnerError(
       'other-user',
-      `of what changed since ${since} no advert is known under ${partnerAccount}`,
+      `none of the adverts that changed since ${since} is known under ${partnerAccount}`,
     );
   }
 

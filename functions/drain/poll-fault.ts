@@ -21,7 +21,7 @@ export function reportFault(observer: Observer, fault: PartnerError, key: FeedKe
   const { code, status, message: reason, cause: error } = fault;
   const fields = { ...key, fault: code, status, reason, error };
   if (code === 'operator-paused') {
-    observer.info('the feed was not asked, for an operator has paused it', fields);
+    observer.info('the feed was not polled, because an operator has paused it', fields);
   } else if (needsPerson(fault)) {
     observer.count(metrics.needsAttention, 1);
     observer.error('the feed cannot be read until somebody acts', fields);

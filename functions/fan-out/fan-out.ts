@@ -151,7 +151,7 @@ export function createFanOut(given: FanOutDeps) {
   async function giveUp(group: Group): Promise<Settlement[]> {
     const [head] = group;
     const fault = 'delivered-too-often';
-    const reason = `delivered ${head.receives} times without an end: fan-out crashes or runs out of time over it. Its log says more`;
+    const reason = `delivered ${head.receives} times without a result: fan-out crashes or times out each time. See its log`;
     const { partnerAccount } = head.message;
     const advertId = objectKeyOf(head.message);
     observer.error('message dead-lettered', { partnerAccount, advertId, fault, reason });
@@ -172,7 +172,7 @@ export function createFanOut(given: FanOutDeps) {
   /** Handles a message body that does not match the contract: a newer version of the bridge or another program wrote it. */
   function malformed(delivery: Delivery): Settlement {
     if (delivery.isNewer) {
-      observer.warn('a message of a newer bridge waits for it', { reason: delivery.flaw });
+      observer.warn('a message of a newer bridge waits for that version', { reason: delivery.flaw });
       observer.count(metrics.needsAttention, 1);
       return { delivery, verdict: { kind: 'retry', delayMs: newerMs } };
     }

@@ -194,7 +194,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     const fields = { partnerAccount: name, fault: fault.code, reason: fault.message, error: fault.cause };
     if (fault.policy.needsAttention) {
       observer.count(metrics.needsAttention, 1);
-      observer.error('the token cannot be refreshed: see the reason, it does not end by itself', fields);
+      observer.error('the token cannot be refreshed until somebody acts: see the reason', fields);
     } else {
       observer.warn('the token could not be refreshed: the refresh is tried again', fields);
     }

@@ -113,7 +113,9 @@ export class BatchSettler {
       }));
       await queue.client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: queue.url, Entries }));
     }).catch((error: unknown) => {
-      observer.warn('a delay could not be set: the messages come back at their own time', { error });
+      observer.warn('a delay could not be set: the messages come back when their visibility timeout ends', {
+        error,
+      });
     });
   }
 

@@ -110,5 +110,8 @@ export function createHeaders(host: string, acceptLanguage: string | undefined) 
 function bearer(token: Secret): string {
   const text = token.reveal();
   if (/^[\x21-\x7e]+$/.test(text)) return `Bearer ${text}`;
-  throw new PartnerError('malformed-state', 'the stored access token holds what no header can carry');
+  throw new PartnerError(
+    'malformed-state',
+    'the stored access token has characters that no HTTP header can carry',
+  );
 }

@@ -91,7 +91,7 @@ export function openStateFileToRead(dir: string): DatabaseSync {
 const outdated = (file: string, why: string): StateError =>
   new StateError(
     'state-outdated',
-    `${file} has to be brought up to date: ${why}. The next command but doctor does that`,
+    `${file} has to be brought up to date: ${why}. The next command other than doctor does that`,
   );
 
 function checkIsOurs(db: DatabaseSync, file: string): void {

@@ -84,7 +84,7 @@ export const staleAnswer: Exercise = {
     const { outputs, subscriber } = deployment;
     const id = advertOf(scene);
     const log = await scene.follow('log', { FUNCTION: outputs.auditFunctionName });
-    const found = log.split('\n').find((line) => line.includes('what was published and is not so'));
+    const found = log.split('\n').find((line) => line.includes('published statuses that are wrong'));
     assert.ok(found?.includes(`"${id}"`), `the advert ${id} in:\n${log}`);
     assert.match(
       await scene.follow('audit', { NAME: account, ADVERT: id }),

@@ -67,7 +67,7 @@ describe('the daily audit', () => {
     expect(await progress()).toMatchObject({ state: 'done', checked: 20, equal: 19 });
     expect(observer.lines.filter(({ level }) => level === 'error')).toEqual([
       expect.objectContaining({
-        message: expect.stringMatching(/^the audit found what was published and is not so: .*--repair/),
+        message: expect.stringMatching(/^the audit found published statuses that are wrong: .*--repair/),
         fields: expect.objectContaining({ partnerAccount: 'main', differing: 1, adverts: ['1003'] }),
       }),
     ]);

@@ -37,7 +37,7 @@ describe('connect on a known name', () => {
 
     await expect(again()).rejects.toMatchObject({
       code: 'other-user',
-      message: 'of what changed since 2026-11-20T11:55:00.000Z no advert is known under main',
+      message: 'none of the adverts that changed since 2026-11-20T11:55:00.000Z is known under main',
     });
 
     expect(await stored()).toBe(before);
@@ -104,7 +104,7 @@ describe('connect on a known name', () => {
 
     const connected = await connect({ partnerAccount: 'main', code: new Secret('code-1') }, world.options());
 
-    expect(connected.userUnverified).toMatch(/too little/);
+    expect(connected.userUnverified).toMatch(/too few adverts/);
   });
 
   it('takes a word for it that the user is the same', async () => {
@@ -120,7 +120,7 @@ describe('connect on a known name', () => {
     [
       'there is more than one page, and the known ones may be behind',
       () => listing(['900'], true),
-      /too little/,
+      /too few adverts/,
     ],
     ['only what is no advert ID is listed', () => listing(['../x', '']), /no advert since/],
     [
@@ -209,7 +209,7 @@ describe('connect on a known name', () => {
     });
 
     it.each<[string, { id: string; daysAgo: number }[], RegExp]>([
-      ['only what changed since then is listed', [{ id: '900', daysAgo: 1 }], /too little/],
+      ['only what changed since then is listed', [{ id: '900', daysAgo: 1 }], /too few adverts/],
       ['nothing is listed', [], /no advert since/],
     ])('connects, and says that it cannot be told, when %s', async (_title, listed, reason) => {
       changes = listed;
@@ -220,7 +220,7 @@ describe('connect on a known name', () => {
     it('does not count on having read what changed within the overlap: it may have become visible later', async () => {
       const minutes = (count: number) => count / (24 * 60);
       changes = [{ id: '900', daysAgo: 2 + minutes(4) }];
-      expect((await again()).userUnverified).toMatch(/too little/);
+      expect((await again()).userUnverified).toMatch(/too few adverts/);
 
       changes = [{ id: '900', daysAgo: 2 + minutes(6) }];
       await expect(again()).rejects.toMatchObject({ code: 'other-user' });
@@ -237,7 +237,7 @@ describe('connect on a known name', () => {
         { id: '900', daysAgo: 1 },
       ];
 
-      expect((await again()).userUnverified).toMatch(/too little/);
+      expect((await again()).userUnverified).toMatch(/too few adverts/);
     });
   });
 
