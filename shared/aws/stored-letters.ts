@@ -75,8 +75,8 @@ export class StoredLetters {
   }
 
   /**
-   * @param take returns the dead letters that it removed @returns approximate number of dead letters that SQS did not
-   * deliver
+   * @param take returns the dead letters that it removed
+   * @returns approximate number of dead letters that SQS did not deliver
    */
   async #visit(choice: LetterChoice, take: (letters: readonly Stored[]) => Promise<readonly Stored[]>) {
     const { deadLetterQueue } = this.#options;

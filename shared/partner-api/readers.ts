@@ -16,8 +16,10 @@ export interface ReaderOptions {
 
 export interface AdvertLister {
   /**
-   * Reads the IDs of one page of a partner account's adverts, for a backfill. @throws {PartnerError} @see
-   * partner-api.md §4.2
+   * Reads the IDs of one page of a partner account's adverts, for a backfill.
+   *
+   * @throws {PartnerError}
+   * @see partner-api.md §4.2
    */
   listAdverts(
     partnerAccount: string,

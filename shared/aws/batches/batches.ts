@@ -22,7 +22,7 @@ export const batchesOf = <T>(list: readonly T[], size: number): T[][] =>
 /**
  * Calls with a batch, and then repeatedly with its failed entries (mostly throttled ones), with exponential backoff.
  *
- * @param call @returns the entries to try again
+ * @param call returns the entries to try again
  * @returns the entries that were left after the last attempt
  */
 export async function retryRest<T>(
