@@ -1,4 +1,4 @@
-/** `advert-bridge/cdk`: what another team's CDK app takes from here: a bridge of its own, or a subscription to one. */
+/** `advert-bridge/cdk`: constructs for other teams' CDK apps: a whole bridge, and a subscription to one. */
 export { AdvertBridge, type SubscribeProps } from './advert-bridge.ts';
 export type {
   AdvertBridgeProps,

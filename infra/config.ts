@@ -3,14 +3,14 @@ import * as v from 'valibot';
 import { type StackSettings, stackSettings } from '../shared/contract/settings.ts';
 import { faultsByPlace } from './constructs/props/faults.ts';
 
-/** The settings' names, for looking each up in the CDK context. */
+/** The settings' names, to look up each in the CDK context. */
 const stackSettingNames = Object.keys(stackSettings.entries);
 
-/** Settings are missing or wrong; the message has a line for each, with what it should be. */
+/** Thrown for missing or wrong settings. The message has a line for each, with the expected value. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   readonly code = 'wrong-settings';
-  /** `<setting>: <what it should be>`. */
+  /** One entry per fault: `<setting>: <expected value>`. */
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[]) {
@@ -25,13 +25,13 @@ export class SettingsError extends Error {
 }
 
 /**
- * The stack's settings, read from the CDK context and checked together.
+ * Reads the stack's settings from the CDK context and checks them together.
  *
- * @throws {SettingsError} with every fault, likely misspellings of a setting's name included
+ * @throws {SettingsError} with all faults, including probable misspellings of a setting's name
  * @see shared/contract/settings.ts
  */
 export function readSettings(node: Node): StackSettings {
-  // Those not given are named too, as undefined: so a required one is reported in its own words.
+  // Missing settings are included as undefined, so that a missing required one is reported with its own message.
   const given = Object.fromEntries(stackSettingNames.map((name) => [name, node.tryGetContext(name)]));
   const result = v.safeParse(stackSettings, given);
   const faults = faultsByPlace(result.issues);
@@ -57,7 +57,7 @@ function settingLike(key: string): string | undefined {
   return stackSettingNames.find((name) => distance(plain(name), plain(key)) <= 2);
 }
 
-/** Levenshtein distance. */
+/** The Levenshtein distance. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [line, letter] of [...one].entries()) {

@@ -2,8 +2,8 @@ import { CfnResource } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
 
 /**
- * CloudFormation types of a bridge that MiniStack does not know: it refuses a template with any of them before it makes
- * anything. Found with MiniStack 1.5.33 (test/deploy uses it); look again when that changes.
+ * The bridge's CloudFormation types that MiniStack does not support: it rejects a template with any of them before it
+ * creates any resource. Found with MiniStack 1.5.33, which test/deploy uses; check again with another version.
  */
 export const unknownToEmulator: readonly string[] = [
   'AWS::EventSchemas::Registry',
@@ -14,7 +14,7 @@ export const unknownToEmulator: readonly string[] = [
   'AWS::SecretsManager::ResourcePolicy',
 ];
 
-/** Takes out of `scope` what the emulator would refuse. Nothing else may depend on what goes. */
+/** Removes the resources that the emulator would reject from `scope`. No other resource may depend on them. */
 export function leaveOutUnknown(scope: IConstruct): void {
   for (const construct of scope.node.findAll()) {
     if (CfnResource.isCfnResource(construct) && unknownToEmulator.includes(construct.cfnResourceType)) {

@@ -5,7 +5,7 @@ import type { StackSettings } from '../shared/contract/settings.ts';
 const emptyTable =
   'go on with another table: what the bridge knows of adverts and partner accounts would be missing';
 
-/** Settings that a deployment must not forget, and what it would do without them. */
+/** Settings that a deployment must not omit by mistake, and what it would do without them. */
 const keptSettings = {
   busName: 'delete the event bus, with every rule that subscribers have on it',
   alarmEmail: 'delete the topic of the alarms and the subscription of their receiver',
@@ -14,13 +14,13 @@ const keptSettings = {
   alarmTopicArn: 'send the alarms to that topic no more',
 } as const satisfies Partial<Record<keyof StackSettings, string>>;
 
-/** Value of the parameter where the setting is not given. */
+/** Value of the parameter if the setting is not given. */
 const notGiven = 'none';
 
 /**
- * Has CloudFormation refuse, before it changes anything, a deployment that would change one of these settings by
- * forgetting it. Each has a parameter of its name. On an update `cdk deploy` leaves a parameter that the command line does
- * not name at the value that the stack has, and a rule compares that with the setting as it is now.
+ * Makes CloudFormation reject a deployment, before it changes anything, if one of these settings differs from the
+ * deployed value. Each setting has a parameter with its name. On an update, `cdk deploy` keeps the stack's value of a
+ * parameter that the command line does not name, and a rule compares this value with the new setting.
  *
  * @see docs/decisions/0018-kept-settings.md
  */

@@ -6,19 +6,20 @@ import type { StackSettings } from '../shared/contract/settings.ts';
 import { AdvertBridge } from './advert-bridge.ts';
 import { KeptSettings } from './kept-settings.ts';
 
-/** What this repository deploys: one bridge, in a stack of its own. */
+/** The stack that this repository deploys: one bridge. */
 export class AdvertBridgeStack extends Stack {
   constructor(scope: Construct, settings: StackSettings) {
     const { stackName, alarmTopicArn, ...props } = settings;
     super(scope, stackName, {
       description: 'Polls the change feed of a partner service and publishes the status changes of adverts',
       tags: { application: eventSource },
-      // Other teams depend on its events, so on AWS deleting the stack takes a second step.
+      // Other teams depend on its events, so on AWS the stack must not be deleted in a single step.
       terminationProtection: settings.target === 'aws',
     });
     new KeptSettings(this, 'KeptSettings', settings);
     const alarmTopic = alarmTopicArn && { alarmTopic: Topic.fromTopicArn(this, 'Pager', alarmTopicArn) };
-    // CDK leaves an id `Default` out of logical IDs: they, and what is named after them, are those of earlier versions.
+    // CDK omits the ID `Default` from logical IDs, so that these, and the names made from them, are the same as in
+    // earlier versions.
     new AdvertBridge(this, 'Default', { ...props, ...alarmTopic });
   }
 }

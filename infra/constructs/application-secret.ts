@@ -7,11 +7,11 @@ import type { BridgeFunction } from './bridge-function.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
 /**
- * The application's own credentials. The secret is made without a value: a person fills it in, and no later deploy can
- * overwrite that.
+ * The secret of the application's own credentials. It is created without a value: an operator stores the credentials,
+ * and no later deployment can overwrite them.
  *
- * These functions may read it, and nobody else, whatever their own policies allow. Writing is done by a person, whose role
- * no deploy knows: their own policy decides (docs/decisions/0003-tokens.md).
+ * Only the given functions may read it, whatever other roles' policies allow. Operators write it; their roles are not
+ * known here, so their own policies decide (docs/decisions/0003-tokens.md).
  *
  * @see https://docs.aws.amazon.com/secretsmanager/latest/userguide/auth-and-access_resource-policies.html
  */

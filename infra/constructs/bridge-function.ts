@@ -21,20 +21,21 @@ import { usesNetwork } from './network.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
 export interface BridgeFunctionProps {
-  /** Its name in shared/contract/environment.ts, which says what its environment holds. */
+  /** Its name in shared/contract/environment.ts, which lists its environment variables. */
   readonly name: FunctionName;
   readonly description: string;
   readonly stage: Stage;
   readonly timeout: Duration;
-  /** Path of its role, where a policy names roles by that. */
+  /** Path of its role, for policies that name roles by path. */
   readonly rolePath?: string;
   readonly settings: BridgeConfig;
 }
 
 /**
- * A function of the bridge, with what all of them have in common. It starts with the settings that its environment lists
- * (shared/contract/environment.ts) and may write its own logs. Every resource comes by `knows`, the variable that names it,
- * and `may`, the grant, side by side; grants.ts has the pairs that several functions need.
+ * A function of the bridge, with everything that all functions have in common. Its environment initially contains the
+ * settings from shared/contract/environment.ts, and it may write its own logs. For each resource that it uses, call
+ * `knows` (sets the variable that names the resource) together with `may` (grants access). grants.ts contains the pairs
+ * that several functions need.
  */
 export class BridgeFunction extends Grantee {
   readonly function: LambdaFunction;
@@ -50,7 +51,7 @@ export class BridgeFunction extends Grantee {
       retention: settings.logRetention,
       removalPolicy: settings.logRemovalPolicy,
     });
-    // A role of our own: the one that CDK makes has AWS's managed policy, which may write to every log group.
+    // Not CDK's default role: it has AWS's managed policy, which allows writing to every log group.
     this.role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
       ...(rolePath && { path: rolePath }),
@@ -66,7 +67,8 @@ export class BridgeFunction extends Grantee {
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      // Enough: the functions mostly wait for HTTP, and twice the memory is twice the price of waiting.
+      // This is enough: the functions mostly wait for HTTP answers, and twice the memory would double the price of
+      // waiting.
       memorySize: 256,
       timeout,
       role: this.role,
@@ -81,14 +83,14 @@ export class BridgeFunction extends Grantee {
     this.usesKey();
   }
 
-  /** Gives the function the name of a resource in its environment. */
+  /** Sets an environment variable to the name of a resource. */
   knows(key: EnvironmentName, value: string): this {
     this.function.addEnvironment(environmentKeys[key], value);
     return this;
   }
 }
 
-/** The values of those settings that the function's contract lists. */
+/** The values of the settings that the function's contract lists. */
 function environmentOf(name: FunctionName, settings: BridgeConfig): Record<string, string> {
   const wanted = Object.keys(functionEnvironments[name].entries) as EnvironmentName[];
   const given: Partial<Record<EnvironmentName, unknown>> = settings;

@@ -9,9 +9,10 @@ import type { Parts } from './parts.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
 /**
- * The role for people who run `backfill`, `resync` and `audit` (cli/targets/stack/catch-up.ts). They ask the partner service
- * themselves, so they read tokens, which the secrets deny to every role outside the path of token readers. It may do what
- * these commands do and nothing else. Who of this AWS account may assume it is for the account's own policies to say.
+ * The role for people who run `backfill`, `resync` and `audit` (cli/targets/stack/catch-up.ts). These commands send
+ * requests to the partner service themselves, so they read tokens, and the secrets deny that to every role outside the
+ * path of token readers. The role has only the permissions that these commands need. The AWS account's own policies
+ * decide who may assume it.
  */
 export class CatchUp extends Grantee {
   readonly role: Role;
@@ -35,7 +36,7 @@ export class CatchUp extends Grantee {
       ...rateBudget,
       account: ['GetItem', 'Query'],
       feed: ['Query', 'UpdateItem'],
-      // The progress of a backfill is in the item of the books, that of an audit beside it.
+      // The progress of a backfill is stored in the item of the books, and that of an audit in an item next to it.
       books: ['GetItem', 'UpdateItem'],
       parked: ['GetItem'],
     });
@@ -52,7 +53,7 @@ export class CatchUp extends Grantee {
     this.usesKey();
   }
 
-  /** The commands take every name from the stack's outputs. */
+  /** Nothing to set: the commands read every name from the stack's outputs. */
   knows(): this {
     return this;
   }

@@ -10,18 +10,21 @@ export interface ChangedAdvertsProps {
   readonly receiverTimeout: Duration;
 }
 
-/** The longest that SQS allows: a change must outlast any outage of the fan-out. */
+/** The maximum of SQS: a change must survive any outage of fan-out. */
 const retentionPeriod = Duration.days(14);
 /**
- * AWS advises six times for a queue that a function receives from, for batches whose delivery was throttled. Ten, because
- * a message whose function crashed or was cut off comes back when this ends, and must not come more than 200 times a day.
- * A worker that runs even longer is stopped by the position that each advert's row keeps.
+ * Multiple of the receiving function's timeout. AWS recommends six, because of batches whose delivery was throttled.
+ * Ten, because a message whose function crashed or timed out becomes visible again after this time, and must not be
+ * received more than 200 times a day. A worker that runs even longer is stopped by the position in each advert's row.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
  */
 const visibilityPerTimeout = 10;
 
-/** The queue between drain and fan-out, one message group for each advert, and the dead letters of both. */
+/**
+ * The queue between drain and fan-out, with one message group for each advert, and the dead-letter queue of both
+ * functions.
+ */
 export class ChangedAdverts extends Construct {
   readonly queue: Queue;
   readonly deadLetters: Queue;
@@ -36,17 +39,18 @@ export class ChangedAdverts extends Construct {
         : { encryption: QueueEncryption.SQS_MANAGED }),
       enforceSSL: true,
       retentionPeriod,
-      // The cursor has passed what waits here: were the queues to go with the stack, it would be lost.
+      // The cursor has passed the changes that wait here: if the queues were deleted with the stack, they would be
+      // lost.
       removalPolicy,
     };
     this.deadLetters = new Queue(this, 'DeadLetters', safe);
     this.queue = new Queue(this, 'Queue', {
       ...safe,
-      // High throughput: the limits are those of a message group, and every advert is one.
+      // High throughput mode: the limits apply to each message group, and every advert is one.
       deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
       fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
       visibilityTimeout: Duration.seconds(receiverTimeout.toSeconds() * visibilityPerTimeout),
-      // Fan-out sends dead letters itself, after it has noted the event that it owes. SQS does it only where even that fails.
+      // Fan-out sends dead letters itself, after it has marked the row as owed. SQS does so only if even that fails.
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount },
     });
   }

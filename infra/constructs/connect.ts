@@ -5,12 +5,15 @@ import { publishesOn, rateBudget, usesFeedState } from './grants.ts';
 import { connectsPartnerSecrets } from './partner-secrets.ts';
 import type { Parts } from './parts.ts';
 
-/** Below the lease of the refresh lock, two minutes, as for refresh-token: both write tokens under it. */
+/**
+ * Shorter than the lease of the refresh lock (two minutes), as for refresh-token: both write tokens while they have the
+ * lock.
+ */
 const timeout = Duration.minutes(1);
 
 /**
- * Does what operators ask for at the command line: connects, disconnects and forgets partner accounts. A function of its own,
- * so that what may ask for a refresh may not ask for this.
+ * Connects, disconnects and forgets partner accounts for the command line. It is a separate function, so that functions
+ * that may invoke refresh-token may not invoke this one.
  */
 export class Connect extends Construct {
   readonly function: BridgeFunction;
@@ -31,7 +34,7 @@ export class Connect extends Construct {
       feed: ['BatchWriteItem', 'GetItem', 'PutItem', 'Query'],
       books: ['BatchWriteItem', 'GetItem', 'Query'],
     });
-    // To tell by its published adverts whether a partner account is still the same user.
+    // To check by its published adverts whether a partner account still belongs to the same user.
     this.function.knows('advertStatusTable', advertStatus.tableName).may('AdvertStatus', {
       actions: ['dynamodb:BatchGetItem'],
       resources: [advertStatus.tableArn],

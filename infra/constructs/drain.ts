@@ -6,16 +6,16 @@ import { tokenReaderPathOf } from './partner-secrets.ts';
 import type { Parts } from './parts.ts';
 import { Schedule } from './schedule.ts';
 
-/** EventBridge Scheduler's shortest interval; with `pollSeconds` below 60 one run polls several times. */
+/** EventBridge Scheduler's shortest interval. With `pollSeconds` below 60, one run polls several times. */
 const every = Duration.minutes(1);
 /**
- * A little longer than the interval: a run that polls often goes on until the next one begins, and one with a backlog reads
- * on. Two runs at once do no harm, since each feed has a lease. Reserved concurrency would add nothing to that, and new AWS
- * accounts may have only ten executions in all.
+ * A little longer than the interval: a run that polls several times continues until the next one begins, and so does a
+ * run with many pages to read. Two concurrent runs are safe, because each feed has a lease. Reserved concurrency is
+ * therefore not needed, and a new AWS account may be limited to ten concurrent executions in total.
  */
 const timeout = Duration.seconds(90);
 
-/** Reads the feeds, every minute, and puts the adverts that changed into the queue. */
+/** Reads the feeds every minute, and puts changed adverts into the queue. */
 export class Drain extends Construct {
   readonly function: BridgeFunction;
   readonly schedule: Schedule;
@@ -23,7 +23,7 @@ export class Drain extends Construct {
   constructor(scope: Construct, id: string, props: Omit<Parts, 'advertStatus' | 'bus'>) {
     super(scope, id);
     const { settings, feedState, changedAdverts, refreshToken } = props;
-    // A feed that was switched on is registered for the partner accounts that are connected already.
+    // A newly enabled feed is registered for the partner accounts that are already connected.
     const isAdvertsOnly = settings.feeds === undefined || settings.feeds.length === 1;
     this.function = new BridgeFunction(this, 'Reader', {
       name: 'drain',

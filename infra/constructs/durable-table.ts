@@ -9,11 +9,11 @@ export interface DurableTableKeys {
 }
 
 /**
- * A table that must not be lost: recoverable to any second of the last 35 days, kept when the stack is deleted, and
- * protected against deletion by hand, unless it was asked to go with the stack. Encrypted with the key that DynamoDB owns, unless
- * another one is asked for: it holds no secret, and any other key is paid for with each request.
+ * A table that must not be lost. It can be restored to any second of the last 35 days, is kept when the stack is
+ * deleted, and has deletion protection, unless the removal policy says otherwise. It is encrypted with a key owned by
+ * DynamoDB, unless another key is given: it contains no secrets, and any other key costs money with each request.
  *
- * @param existing name of a table to take in its place, as it is: one that was restored
+ * @param existing name of a restored table to use, unchanged, instead of a new one
  */
 export function durableTable(
   scope: Construct,

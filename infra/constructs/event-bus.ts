@@ -5,10 +5,13 @@ import { eventSource } from '../../shared/contract/names.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 import { SubscriberPolicy } from './subscriber-policy.ts';
 
-/** A team that finds out within a quarter that it handled events wrongly can replay them; some cents a million. */
+/**
+ * A team that notices within a quarter that it has handled events wrongly can replay them. The archive costs some cents
+ * per million events.
+ */
 const archivedFor = Duration.days(90);
 
-/** The bus that subscribers put their rules on, who may do so, and an archive to replay from. */
+/** The bus for subscribers' rules, its policy, and an archive to replay from. */
 export class EventBus extends Construct {
   readonly bus: IEventBus;
 
@@ -19,7 +22,7 @@ export class EventBus extends Construct {
   ) {
     super(scope, id);
     if (settings.bus) {
-      // Nothing is made on a bus that is somebody else's.
+      // The bridge creates no resource on a bus that it does not own.
       this.bus = settings.bus;
       return;
     }

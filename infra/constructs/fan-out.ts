@@ -15,17 +15,17 @@ export interface FanOutProps extends Omit<Parts, 'advertStatus'> {
   readonly timeout: Duration;
 }
 
-/** The most that SQS hands over of a FIFO queue. */
+/** The maximum batch size for a FIFO queue. */
 const batchSize = 10;
 /**
- * A hanging advert holds up its batch, so a second batch has to run beside it. No more than that: what is beyond the rate
- * budget waits in a function, which is paid for (docs/operate/capacity.md).
+ * A request that hangs delays its batch, so a second batch must be able to run at the same time. More would not help:
+ * beyond the rate budget, batches wait inside functions, which costs money (docs/operate/capacity.md).
  */
 const fewestAtOnce = 2;
-/** A tenth of the concurrency that an AWS account has by default: other functions run there too. */
+/** A tenth of an AWS account's default concurrency, because other functions run there too. */
 const maxAtOnce = 100;
 
-/** Fetches each advert that changed and publishes what became of it. */
+/** Fetches each changed advert and publishes its events. */
 export class FanOut extends Construct {
   readonly function: BridgeFunction;
   readonly advertStatus: ITable;
@@ -75,7 +75,7 @@ export class FanOut extends Construct {
       ],
       resources: [queue.queueArn],
     });
-    // Enough for batches that take a second each; more would only wait for the rate budget.
+    // Enough if each batch takes a second; more batches would only wait for the rate budget.
     const needed = Math.ceil(maxRequestsPerSecond / batchSize);
     const mapping = new EventSourceMapping(this, 'ChangedAdverts', {
       target: this.function.function,
@@ -88,7 +88,7 @@ export class FanOut extends Construct {
         maxAtOnce,
       ),
     });
-    // When the mapping is made, Lambda checks that the function may receive from the queue.
+    // When Lambda creates the mapping, it checks that the function may receive from the queue.
     mapping.node.addDependency(this.function.role);
   }
 }

@@ -4,16 +4,16 @@ import { Construct, type IConstruct } from 'constructs';
 import type { EnvironmentName } from '../../shared/contract/environment.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
-/** Whoever is granted something: a function, or a role for people. */
+/** The receiver of grants: a function, or a role for people. */
 export abstract class Grantee extends Construct {
   abstract readonly role: IRole;
-  /** Of the bridge that it belongs to. */
+  /** Settings of the bridge that it belongs to. */
   abstract readonly settings: BridgeConfig;
 
-  /** Is told the name of a resource. */
+  /** Receives the name of a resource. */
   abstract knows(key: EnvironmentName, value: string): this;
 
-  /** Is granted one statement; `sid` says what for. */
+  /** Receives a grant as one statement; `sid` says for what. */
   may(sid: string, statement: Omit<PolicyStatementProps, 'sid' | 'effect'>): this {
     this.role.addToPrincipalPolicy(new PolicyStatement({ sid, ...statement }));
     return this;
@@ -26,7 +26,7 @@ export abstract class Grantee extends Construct {
   }
 
   /**
-   * Lets it use the key of what the bridge stores, where it has one. The services ask KMS in its name: DynamoDB and SQS to
+   * Allows it to use the bridge's KMS key, if there is one. The services call KMS on its behalf: DynamoDB and SQS to
    * read and write, Secrets Manager with each value.
    *
    * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
@@ -38,11 +38,11 @@ export abstract class Grantee extends Construct {
   }
 }
 
-/** How cdk-nag names a grant on `resource`, which has a wildcard; in somebody's stack parts of its ARN may be known. */
+/** How cdk-nag names a grant on `resource`, which has a wildcard. In other stacks, parts of its ARN may be known. */
 export const wildcardFinding = (scope: IConstruct, resource: string): string =>
   `AwsSolutions-IAM5[Resource::${flattened(Stack.of(scope).resolve(resource))}]`;
 
-/** References in angle brackets, as cdk-nag has them. */
+/** Writes references in angle brackets, like cdk-nag. */
 function flattened(value: unknown): string {
   if (typeof value === 'string') return value;
   const { Ref: reference, 'Fn::Join': joined } = value as { Ref?: string; 'Fn::Join'?: [string, unknown[]] };

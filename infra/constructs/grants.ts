@@ -14,15 +14,15 @@ const itemKeys = {
   books: 'books',
   bridge: 'bridge',
   parked: parkedMarks,
-  /** Each partner account has a partition of its own. */
+  /** Each partner account has its own partition. */
   parkedMessages: parkedMessagesOf('*'),
 } as const;
 type ItemKind = keyof typeof itemKeys;
 type TableAction = 'BatchWriteItem' | 'DeleteItem' | 'GetItem' | 'PutItem' | 'Query' | 'UpdateItem';
 
 /**
- * Lets `user` do the actions listed with each kind of item, and nothing with the others. A call over items of two kinds
- * is refused: IAM wants one statement that holds for all of them.
+ * Allows `user` the given actions for each kind of item, and nothing for other kinds. IAM refuses a call for items of
+ * two kinds, because one statement must allow all of its items.
  */
 export function usesFeedState(
   user: Grantee,
@@ -41,7 +41,7 @@ export function usesFeedState(
   }
 }
 
-/** Every function takes its slots from the bridge's one rate budget before it asks the partner service. */
+/** Every function takes slots from the bridge's single rate budget before it sends requests to the partner service. */
 export const rateBudget = { bridge: ['GetItem', 'UpdateItem'] } as const;
 
 export function sendsDeadLetters(user: Grantee, queue: IQueue): void {
@@ -57,7 +57,7 @@ export function publishesOn(user: BridgeFunction, bus: IEventBus): void {
     .may('Events', { actions: ['events:PutEvents'], resources: [bus.eventBusArn] });
 }
 
-/** Reads the tokens of partner accounts, and invokes `refreshToken`, which renews those that have run out. */
+/** Reads the tokens of partner accounts, and invokes `refreshToken` to refresh expired ones. */
 export function readsAndRenewsTokens(user: Grantee, refreshToken: BridgeFunction): void {
   const { functionArn, functionName } = refreshToken.function;
   readsPartnerSecrets(user);

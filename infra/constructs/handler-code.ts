@@ -5,19 +5,22 @@ import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { packageRoot } from './own-package.ts';
 
-/** The folder in functions/ that a handler is in. */
+/** The handler's folder in functions/. */
 export type Stage = 'drain' | 'fan-out' | 'refresh-token' | 'connect' | 'audit';
 
-/** Of the repository alone. */
+/** Exists only in the repository, not in the package. */
 const bundler = join(packageRoot, 'scripts/bundle-handlers.ts');
 
-/** The bundle of a function: out of the package, where scripts/build-package.ts has put it; in the repository, made of the source. */
+/**
+ * The bundle of a function. In the package, scripts/build-package.ts has created it; in the repository, it is built
+ * from the source.
+ */
 export function handlerCode(stage: Stage): Code {
   if (!existsSync(bundler)) return Code.fromAsset(join(packageRoot, 'dist/handlers', stage));
   return Code.fromAsset(packageRoot, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
-      // Nothing runs in a container; but what has the same command is taken for the same asset.
+      // Nothing runs in a container, but CDK treats assets with the same command as the same asset.
       image: DockerImage.fromRegistry('none'),
       command: [bundler, stage],
       local: {

@@ -6,7 +6,7 @@ import type { BridgeConfig } from './props/bridge-config.ts';
 
 const httpsPort = 443;
 
-/** With a security group of the bridge's own, where it is in a VPC and has been given none. */
+/** Adds a security group if the bridge is in a VPC and was given none. */
 export function withSecurityGroup(scope: Construct, config: BridgeConfig): BridgeConfig {
   const { vpc, securityGroups, partnerBaseUrl } = config;
   if (!vpc || securityGroups) return config;
@@ -22,7 +22,8 @@ export function withSecurityGroup(scope: Construct, config: BridgeConfig): Bridg
 }
 
 /**
- * Lets Lambda make the network interfaces of a function in a VPC, in the name of its role, and denies that to the function's code.
+ * Allows Lambda to create the network interfaces of a function in a VPC with the function's role, and denies that to
+ * the function's code.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html#configuration-vpc-permissions
  */
@@ -49,7 +50,7 @@ export function usesNetwork(user: Grantee): void {
       ...grant,
       sid: 'NetworkNotByCode',
       effect: Effect.DENY,
-      // The key is there only in calls that the code of a function makes.
+      // Only calls from the code of a function have this condition key.
       conditions: { Null: { 'lambda:SourceFunctionArn': 'false' } },
     }),
   );

@@ -1,7 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The folder of package.json: of the repository, or of the installed package, where this file is in `dist/esm` or `dist/cjs`. */
+/**
+ * The folder of package.json: the repository, or the installed package, in which this file is in `dist/esm` or
+ * `dist/cjs`.
+ */
 export const packageRoot = rootAbove(import.meta.dirname);
 
 interface OwnPackage {
@@ -11,7 +14,10 @@ interface OwnPackage {
 
 export const ownPackage: OwnPackage = read(packageRoot);
 
-/** The nearest folder with a package.json that has a name: those of `dist` alone say which kind of modules is below them. */
+/**
+ * The nearest folder above with a package.json that has a name. Those in `dist` have none: they only set the module
+ * type.
+ */
 function rootAbove(folder: string): string {
   return read(folder).name === undefined ? rootAbove(dirname(folder)) : folder;
 }

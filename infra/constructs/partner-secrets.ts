@@ -1,4 +1,7 @@
-/** Who may do what with the secrets of partner accounts. They are made at run time: known here by their prefix only. */
+/**
+ * Grants for the secrets of partner accounts. These secrets are created at run time, so only their prefix is known
+ * here.
+ */
 import { Stack } from 'aws-cdk-lib';
 import { AnyPrincipal, type Conditions, Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { secretNamesOf } from '../../shared/contract/names.ts';
@@ -7,13 +10,15 @@ import { type Grantee, wildcardFinding } from './grantee.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
 /**
- * Path of the roles that may read tokens: drain, fan-out, refresh-token, and people who catch up. The secrets' policy names
- * the path instead of roles: a deploy may replace a role, but it cannot rewrite the policies of secrets that were made at run time.
+ * Path of the roles that may read tokens: drain, fan-out, refresh-token, and people who catch up. The secrets' policy
+ * names the path instead of roles: a deployment may replace a role, but it cannot change the policies of secrets that
+ * were created at run time.
  */
 export const tokenReaderPathOf = ({ namePrefix }: BridgeConfig): string => `/${namePrefix}/token-readers/`;
 
 /**
- * Resource policy of each partner account's secret, as JSON: nobody else reads it, whatever their own policies allow.
+ * Resource policy of each partner account's secret, as JSON: no other role may read the secret, whatever its own
+ * policies allow.
  *
  * @see https://docs.aws.amazon.com/secretsmanager/latest/userguide/auth-and-access_resource-policies.html
  */
@@ -35,17 +40,18 @@ export function readsPartnerSecrets(user: Grantee): void {
   grant(user, 'Read', ['GetSecretValue']);
 }
 
-/** Replaces the pair of an account that is connected, and reads it before; makes no secret and removes none. */
+/** Allows reading and replacing the token pair of a connected account, but not creating or deleting secrets. */
 export function refreshesPartnerSecrets(user: BridgeFunction): void {
   grant(user, 'Read', ['GetSecretValue']);
   grant(user, 'Write', ['PutSecretValue']);
 }
 
 /**
- * Makes the secrets and takes them away, and reads none. What was removed can be restored for as long as it waits for its
- * deletion, so this function may not skip that.
+ * Allows creating and deleting secrets, but not reading them. A deleted secret can be restored during its recovery
+ * window, so this function may not delete without one.
  *
- * @see https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssecretsmanager.html for the condition keys
+ * @see https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssecretsmanager.html for the condition
+ * keys
  */
 export function connectsPartnerSecrets(user: BridgeFunction): void {
   user.knows('partnerSecretPolicy', partnerSecretPolicy(user));

@@ -4,7 +4,7 @@ import type { BridgeFunction } from './bridge-function.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
-/** What the stages of a bridge have in common. */
+/** Resources and settings that all stages of a bridge use. */
 export interface Parts {
   readonly settings: BridgeConfig;
   readonly feedState: ITable;

@@ -6,12 +6,20 @@ import { refreshesPartnerSecrets, tokenReaderPathOf } from './partner-secrets.ts
 import type { Parts } from './parts.ts';
 import { Schedule } from './schedule.ts';
 
-/** Drain and fan-out have tokens refreshed when they meet expired ones; this finds the others well before they are lost. */
+/**
+ * Drain and fan-out request a refresh when they find a token expired; this schedule refreshes the others well before
+ * their refresh tokens expire.
+ */
 const every = Duration.minutes(15);
-/** Shorter than the lease of the refresh lock, two minutes: whoever takes the lock over finds nobody still writing. */
+/**
+ * Shorter than the lease of the refresh lock (two minutes), so that the former owner of an expired lock is no longer
+ * writing.
+ */
 const timeout = Duration.minutes(1);
 
-/** Keeps the tokens of partner accounts alive. Who may call it: docs/operate/security.md#who-may-call-which-function. */
+/**
+ * Refreshes the tokens of partner accounts. For its callers see docs/operate/security.md#who-may-call-which-function.
+ */
 export class RefreshToken extends Construct {
   readonly function: BridgeFunction;
   readonly schedule: Schedule;

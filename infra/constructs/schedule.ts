@@ -10,12 +10,12 @@ export interface ScheduleProps {
   readonly every: Duration;
 }
 
-/** The least that EventBridge Scheduler and Lambda allow. */
+/** The minimum of EventBridge Scheduler and Lambda. */
 const oldestEvent = Duration.minutes(1);
 
 /**
- * Invokes a function every so often. What could not be invoked in time is dropped, by the scheduler and by Lambda's own
- * queue of asynchronous events: the next run does the same work, and runs that pile up after an outage help nobody.
+ * Invokes a function at a regular interval. The scheduler and Lambda's queue of asynchronous events drop an invocation
+ * that cannot start in time: the next run does the same work, and accumulated runs after an outage would not help.
  */
 export class Schedule extends Construct {
   readonly scheduleName: string;
@@ -25,7 +25,8 @@ export class Schedule extends Construct {
     target.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: oldestEvent });
     const { partition, region, account } = Stack.of(this);
     const role = new Role(this, 'Role', {
-      // A single schedule cannot be named: https://docs.aws.amazon.com/scheduler/latest/UserGuide/cross-service-confused-deputy-prevention.html
+      // The condition cannot name a single schedule, only a group:
+      // https://docs.aws.amazon.com/scheduler/latest/UserGuide/cross-service-confused-deputy-prevention.html
       assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
         conditions: {
           StringEquals: { 'aws:SourceAccount': account },

@@ -9,7 +9,7 @@ import type { BridgeConfig } from './props/bridge-config.ts';
 
 const published = join(packageRoot, 'docs/schemas');
 
-/** The published schemas in EventBridge's registry, where consoles and IDEs find them and make types from them. */
+/** The published schemas in an EventBridge schema registry, where consoles and IDEs find them and generate types. */
 export class SchemaRegistry extends Construct {
   constructor(
     scope: Construct,
@@ -25,7 +25,7 @@ export class SchemaRegistry extends Construct {
       const schema = JSON.parse(readFileSync(join(published, `${detailType}.schema.json`), 'utf8'));
       new CfnSchema(this, detailType, {
         registryName: registry.attrRegistryName,
-        // As EventBridge names those it discovers by itself.
+        // The same form as the names of schemas that EventBridge discovers.
         schemaName: `${eventSource}@${detailType}`,
         description: schema.description,
         type: 'JSONSchemaDraft4',
@@ -36,7 +36,7 @@ export class SchemaRegistry extends Construct {
 }
 
 /**
- * A schema in the dialect of the registry, which is older than `const`, `examples`, `$id` and `$defs`.
+ * A schema in the registry's dialect, which does not support `const`, `examples`, `$id` and `$defs`.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-schema-create.html
  */

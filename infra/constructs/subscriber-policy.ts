@@ -18,19 +18,21 @@ export interface SubscriberPolicyProps
 }
 
 /** An AWS account may change only its own rules. (A rule that does not exist yet has no creator: `IfExists` below.) */
-// biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of IAM, not of ours.
+// biome-ignore lint/suspicious/noTemplateCurlyInString: an IAM variable, not a template literal.
 const ownRules = { 'events:creatorAccount': '${aws:PrincipalAccount}' };
-/** A rule names the bridge as its source and detail types of the bridge, and no others beside them. */
+/** A rule must name the bridge as its source, and only detail types of the bridge. */
 const bridgeEvents = (feeds: StackSettings['feeds']): Conditions => ({
   'ForAllValues:StringEquals': {
     'events:source': [eventSource],
     'events:detail-type': detailTypesOf(feeds),
   },
-  // `ForAllValues` also holds where there are no values.
+  // `ForAllValues` is also true if there are no values.
   Null: { 'events:source': 'false', 'events:detail-type': 'false' },
 });
 
-/** These actions support no condition but the rule's creator; what the rule matches was checked by `PutRule`. */
+/**
+ * These actions support only the condition on the rule's creator; `PutRule` has already checked what the rule matches.
+ */
 const managing = [
   'PutTargets',
   'DeleteRule',
@@ -45,8 +47,8 @@ const managing = [
 ].map((action) => `events:${action}`);
 
 /**
- * Lets other AWS accounts, those named and those of the organization, keep rules of their own on the bus.
- * AdvertSubscription (advert-subscription.ts) makes such a rule.
+ * Allows other AWS accounts (the listed ones and those of the organization) to manage their own rules on the bus.
+ * AdvertSubscription (advert-subscription.ts) creates such a rule.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-bus-perms.html
  * @see https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoneventbridge.html

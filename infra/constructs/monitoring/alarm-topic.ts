@@ -7,8 +7,8 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 
 /**
- * Sends alarms by mail. CloudWatch may publish on an encrypted topic only if the key says so, and the policy of AWS's
- * own key for SNS cannot be changed: hence a key, for a dollar a month.
+ * Sends alarms by email. CloudWatch may publish to an encrypted topic only if the key's policy allows it, and the
+ * policy of AWS's own key for SNS cannot be changed. So the topic has its own key, for a dollar a month.
  *
  * @see https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html#compatibility-with-aws-services
  */
@@ -39,7 +39,7 @@ export class AlarmTopic extends Construct {
       }),
     );
     this.topic = new Topic(this, 'Topic', { masterKey: key, enforceSSL: true });
-    // With a policy of its own the topic has lost the one that lets the AWS account's alarms publish.
+    // This policy replaces the default one, which lets the AWS account's alarms publish.
     this.topic.addToResourcePolicy(
       new PolicyStatement({
         sid: 'Alarms',
@@ -48,7 +48,8 @@ export class AlarmTopic extends Construct {
         resources: [this.topic.topicArn],
         conditions: {
           ...ours,
-          // By name: a bridge `Shop-2` in the same AWS account has alarms whose names begin with `Shop-`, too.
+          // Full names instead of a prefix: a bridge `Shop-2` in the same AWS account also has alarms whose names begin
+          // with `Shop-`.
           ArnEquals: { 'aws:SourceArn': alarms.map(({ alarmArn }) => alarmArn) },
         },
       }),

@@ -24,25 +24,28 @@ export interface AlarmsProps {
 interface Watch {
   /** The alarm's heading in the runbook. */
   readonly heading: (typeof alarms)[keyof typeof alarms];
-  /** Where several alarms share a heading. */
+  /** For several alarms with the same heading. */
   readonly about?: string;
   /** `high` (default): events are late or missing now. `medium`: within the day. */
   readonly severity?: 'high' | 'medium';
-  /** For who is woken by it: what is the matter, and what that does to subscribers. */
+  /** For the person who is on call: what is wrong, and how it affects subscribers. */
   readonly says: string;
   readonly metric: IMetric;
-  /** The alarm goes off above this. Default 0. */
+  /** The alarm is raised above this value. Default 0. */
   readonly above?: number;
-  /** It takes so many of the last twelve periods, an hour. Default: the last one alone. */
+  /** How many of the last twelve periods (one hour) must be above the threshold. Default: only the last one counts. */
   readonly periodsInAnHour?: number;
-  /** What no data means. Default: nothing is wrong, for most metrics are written only when not zero. */
+  /** What missing data means. Default: nothing is wrong, because most metrics are emitted only when non-zero. */
   readonly missing?: TreatMissingData;
 }
 
-/** Twice as long as a block of the address is respected, and as long as any pause that the service asks for (defaults). */
+/**
+ * With the default settings, twice as long as the pause after a blocked address, and as long as the longest pause that
+ * the service can ask for.
+ */
 const longestWait = Duration.hours(1);
 
-/** Who has to look at what: each alarm has a heading of its own in docs/operate/runbook.md. */
+/** The alarms. Each one has a section in docs/operate/runbook.md. */
 export class Alarms extends Construct {
   readonly all: readonly Alarm[];
 
@@ -162,7 +165,7 @@ const auditWatches = (settings: AlarmsProps['settings'], audit: BridgeFunction):
     heading: alarms.auditDifferences,
     says: 'The daily audit found adverts whose latest event does not say what the partner service says, and no change explains it. Subscribers were told something that is not so.',
     metric: bridgeMetric(settings, metrics.auditDifferences, Stats.MAXIMUM),
-    // Written each quarter of an hour.
+    // Emitted every quarter of an hour.
     missing: TreatMissingData.IGNORE,
   },
   {
@@ -173,5 +176,8 @@ const auditWatches = (settings: AlarmsProps['settings'], audit: BridgeFunction):
   },
 ];
 
-/** Once is a crash that mends itself; refresh-token and audit run four times an hour. The drain's failures show in the lag. */
+/**
+ * A single failure is a crash that the next run repairs; refresh-token and audit run four times an hour. Failures of
+ * the drain appear in the lag.
+ */
 const failing = { heading: alarms.functionErrors, severity: 'medium', periodsInAnHour: 3 } as const;

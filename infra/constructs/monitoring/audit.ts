@@ -6,14 +6,18 @@ import { tokenReaderPathOf } from '../partner-secrets.ts';
 import type { Parts } from '../parts.ts';
 import { Schedule } from '../schedule.ts';
 
-/** An audit takes two or three runs: what differs is looked at again when the feed lists every change that may explain it. */
+/**
+ * An audit takes two or three runs: adverts that differ are fetched again when the feed lists every change that may
+ * explain the difference.
+ */
 const every = Duration.minutes(15);
-/** Ends before the next run begins. Drawing a sample reads all of the advert-status table, within one run. */
+/** A run ends before the next one begins. Drawing a sample reads the whole advert-status table within one run. */
 const timeout = Duration.minutes(14);
 
 /**
- * Compares a sample of what was published with the partner service, once a day. A function of its own, which exists only with the
- * setting `auditSample`: drain and fan-out may neither scan the advert-status table nor carry the code for it.
+ * Compares a sample of the published statuses with the partner service once a day. It is a separate function, which
+ * exists only with the setting `auditSample`: drain and fan-out need neither the permission to scan the advert-status
+ * table nor the code for it.
  */
 export class Audit extends Construct {
   readonly function: BridgeFunction;
@@ -34,7 +38,7 @@ export class Audit extends Construct {
       ...rateBudget,
       account: ['GetItem', 'Query'],
       feed: ['Query'],
-      // The progress of an audit is beside the item of the books.
+      // The progress of an audit is stored next to the item of the books.
       books: ['GetItem', 'UpdateItem'],
       parked: ['GetItem'],
     });

@@ -22,7 +22,7 @@ export interface DashboardProps {
   readonly settings: BridgeConfig;
   readonly alarms: readonly Alarm[];
   readonly changedAdverts: ChangedAdverts;
-  /** By the name that the legend shows. */
+  /** Functions by the name in the legend. */
   readonly functions: Readonly<Record<string, BridgeFunction>>;
 }
 
@@ -30,7 +30,7 @@ const { MAXIMUM, SUM } = Stats;
 const third = 8;
 const width = 3 * third;
 
-/** The bridge at a glance: how fresh, what went through, what waits, what fails. */
+/** A dashboard of the bridge: freshness, throughput, waiting messages, failures. */
 export class Dashboard extends Construct {
   constructor(scope: Construct, id: string, { settings, alarms, changedAdverts, functions }: DashboardProps) {
     super(scope, id);
@@ -108,7 +108,10 @@ const graph = (title: string, left: IMetric[], limit?: number): IWidget =>
     ...(limit !== undefined && { leftAnnotations: [{ value: limit, label: 'alarm' }] }),
   });
 
-/** The share of events that came in time, of the range that is shown: docs/operate/capacity.md#freshness-as-an-slo. */
+/**
+ * The share of events in the displayed time range that were published in time:
+ * docs/operate/capacity.md#freshness-as-an-slo.
+ */
 const freshness = (settings: BridgeConfig): IWidget =>
   new SingleValueWidget({
     title: 'Events in time, %',

@@ -2,9 +2,9 @@ import { type ILogGroup, QueryDefinition, QueryString } from 'aws-cdk-lib/aws-lo
 import { Construct } from 'constructs';
 
 export interface LogQueriesProps {
-  /** Of the bridge: the folder that the queries are in. */
+  /** Name of the bridge, and of the folder with the queries. */
   readonly bridge: string;
-  /** Of all functions. */
+  /** Log groups of all functions. */
   readonly logGroups: readonly ILogGroup[];
 }
 
@@ -21,11 +21,11 @@ const fields = [
 const latest = { sort: '@timestamp desc', limit: 200 };
 
 /**
- * Queries kept in CloudWatch Logs Insights, for what is asked most. The word in capitals is replaced by whoever runs one.
- * Saving them costs nothing; running one, what it reads.
+ * Saved queries in CloudWatch Logs Insights for the most frequent questions. Replace the word in capitals before you
+ * run one. Saving a query is free; running it costs money for the data that it reads.
  */
 const queries: Readonly<Record<string, ConstructorParameters<typeof QueryString>[0]>> = {
-  // In the line of a batch the adverts are in lists, by what became of them.
+  // The log line of a batch lists its adverts by outcome.
   'one advert': { fields, filterStatements: [`@message like '"ADVERT_ID"'`], ...latest },
   'one page': { fields, filterStatements: [`@message like '"CORRELATION_ID"'`], ...latest },
   'one partner account': { fields, filterStatements: [`@message like '"partnerAccount":"NAME"'`], ...latest },

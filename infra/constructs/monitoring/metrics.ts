@@ -3,10 +3,13 @@ import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import { type FeedName, feeds } from '../../../shared/contract/feeds.ts';
 import { type MetricName, metrics, metricsNamespace } from '../../../shared/contract/names.ts';
 
-/** What alarms and the dashboard look at. */
+/** The metrics of alarms and the dashboard. */
 export const period = Duration.minutes(5);
 
-/** As shared/runtime/observer.ts writes it: the `service` is the same for all functions of a bridge, and a feed beside adverts is named. */
+/**
+ * A metric as shared/runtime/observer.ts writes it: `service` is the same for all functions of a bridge, and feeds
+ * other than adverts have the dimension `feed`.
+ */
 export const bridgeMetric = (
   { namePrefix }: { readonly namePrefix: string },
   metricName: MetricName,
@@ -21,6 +24,6 @@ export const bridgeMetric = (
     period,
   });
 
-/** How far behind the feed is that is furthest behind, of all partner accounts; that of adverts has no dimension of its own. */
+/** The lag of the partner account whose feed is furthest behind. The metric of the adverts feed has no dimension `feed`. */
 export const lagOf = (bridge: { readonly namePrefix: string }, feed: FeedName): Metric =>
   bridgeMetric(bridge, metrics.feedLagSeconds, Stats.MAXIMUM, feeds[feed].isOptional ? { feed } : {});

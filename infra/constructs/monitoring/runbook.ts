@@ -3,8 +3,9 @@ import { ownPackage } from '../own-package.ts';
 const repository = ownPackage.repository.url.replace(/^git\+/, '').replace(/\.git$/, '');
 
 /**
- * The runbook's section, for whoever is woken by an alarm and has nothing but its text. Of the `repository` in package.json, which
- * names a host that cannot exist until this repository is published: who deploys from a copy of theirs puts its address there.
+ * The address of the runbook's section, for the person who is on call and has only the alarm's text. It is made from
+ * `repository` in package.json, which is a placeholder until this repository is published: replace it with the address
+ * of your copy.
  */
 export const runbookUrl = (heading: string): string =>
   `${repository}/blob/main/docs/operate/runbook.md#${heading.toLowerCase()}`;

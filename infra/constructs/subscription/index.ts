@@ -1,4 +1,7 @@
-/** `advert-bridge-kit/cdk`: what another team's CDK app takes to subscribe. Nothing of the bridge itself comes with it. */
+/**
+ * `advert-bridge-kit/cdk`: the construct with which other teams' CDK apps subscribe. It does not include the bridge
+ * itself.
+ */
 export { AdvertSubscription } from './advert-subscription.ts';
 export type { AdvertFilter, DetailType } from './subscription-pattern.ts';
 export {

@@ -5,7 +5,10 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 
-/** Lets a function read the subscription's queue, remember positions, and send what is no event to the dead letters. */
+/**
+ * Allows a function to read the subscription's queue, store positions, and send records that are not events to the
+ * dead-letter queue.
+ */
 export function connectConsumer(
   scope: Construct,
   consumer: LambdaFunction,
@@ -20,12 +23,12 @@ export function connectConsumer(
   const table = positions ?? positionsTable(scope);
   consumer.addEnvironment('POSITIONS_TABLE_NAME', table.tableName);
   table.grant(consumer, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
-  // Actions named one by one are granted on the table alone, not on its key.
+  // `grant` with single actions covers only the table, not its key.
   table.encryptionKey?.grantEncryptDecrypt(consumer);
   return table;
 }
 
-/** Without it, old events would count as new ones: so it stays when the stack goes. */
+/** The table is kept when the stack is deleted: without it, old events would count as new. */
 function positionsTable(scope: Construct): Table {
   const table = new Table(scope, 'Positions', {
     partitionKey: { name: 'pk', type: AttributeType.STRING },

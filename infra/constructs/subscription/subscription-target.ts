@@ -7,18 +7,18 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { isBus, isFunction, isQueue, type SubscriptionTarget } from './subscription-props.ts';
 
-/** What a rule has to know of its target, and how the target is told of the rules. */
+/** Properties of a target for a rule, and a function that grants the rules access to the target. */
 interface RuleTarget {
   readonly arn: string;
-  /** What EventBridge sends as, where the target has no policy of its own for that. */
+  /** Role with which EventBridge sends, for targets without a resource policy that could allow it. */
   readonly roleArn?: string;
-  /** Lets these rules send, and nobody else. */
+  /** Allows only these rules to send. */
   allow(rules: readonly CfnRule[]): void;
 }
 
 const eventBridge = new ServicePrincipal('events.amazonaws.com');
 
-/** @param eventBusName of the bus, in this AWS account, that the rules are on */
+/** @param eventBusName name of the rules' bus, in this AWS account */
 export function ruleTargetOf(
   scope: Construct,
   eventBusName: string,
@@ -38,13 +38,14 @@ export function ruleTargetOf(
     ? ['events:PutEvents', target.eventBusArn]
     : ['states:StartExecution', target.stateMachineArn];
   const { partition, region, account } = Stack.of(scope);
-  // A rule names its role: to name the rule here would be a circle, but its bus it has in its ARN.
+  // A rule refers to its role, so a reference to the rule here would be circular. The rule's ARN contains the bus, so a
+  // pattern suffices.
   const rules = `arn:${partition}:events:${region}:${account}:rule/${eventBusName}/*`;
   const { roleArn } = senderRole(scope, 'Sender', { action, arn, account, rules: [rules] });
   return { arn, roleArn, allow: () => undefined };
 }
 
-/** What a role of EventBridge's is for: an action on a target, on behalf of rules. */
+/** The purpose of a role for EventBridge: an action on a target, on behalf of rules. */
 export interface Sending {
   readonly action: string;
   readonly arn: string;
@@ -55,8 +56,8 @@ export interface Sending {
 }
 
 /**
- * What EventBridge assumes to send to a bus or a state machine, which have no policy that could name a rule. It does so for
- * the rules named and no others, so that nobody else's rule can send by this role.
+ * The role that EventBridge assumes to send to a bus or a state machine, which have no policy that could name a rule.
+ * EventBridge may assume it only for the given rules, so that no other rule can send with this role.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-identity-based.html
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/cross-service-confused-deputy-prevention.html
@@ -75,7 +76,9 @@ export function senderRole(scope: Construct, id: string, { action, arn, account,
 
 const arnsOf = (rules: readonly CfnRule[]): string[] => rules.map(({ attrArn }) => attrArn);
 
-/** Lets rules send to a queue; where its key is a customer's, the AWS account's rules may use that. */
+/**
+ * Allows rules to send to a queue. If the queue has a customer managed key, rules of the AWS account may use the key.
+ */
 export function allowSending(queue: IQueue, ruleArns: readonly string[]): void {
   const { statementAdded } = queue.addToResourcePolicy(
     new PolicyStatement({
@@ -96,7 +99,7 @@ export function allowSending(queue: IQueue, ruleArns: readonly string[]): void {
       principals: [eventBridge],
       actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
       resources: ['*'], // In the policy of a key: this key.
-      // Naming the rule here would be a circle: rule, queue, key.
+      // A reference to the rule here would be circular: rule, queue, key.
       conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(queue).account } },
     }),
   );
@@ -115,7 +118,8 @@ function allowCalling(
       scope,
     });
   }
-  // EventBridge has done its part once Lambda has accepted an event: what the function then fails at would be gone.
+  // For EventBridge, an event is delivered once Lambda has accepted it. Without this destination, an event that the
+  // function fails to handle would be lost.
   if (target.node.tryFindChild('EventInvokeConfig')) return;
   if (target.role) target.configureAsyncInvoke({ onFailure: new SqsDestination(deadLetters) });
   else {
