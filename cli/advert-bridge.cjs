@@ -1,7 +1,8 @@
 #!/usr/bin/env -S node --max-semi-space-size=16 --max-old-space-size=2000
-// Starts the command line: in the package its bundle, for Node runs no TypeScript inside node_modules; in the repository its
-// source. Plain JavaScript, so that an old Node can say what it needs. The options keep the heap small, which V8 would let
-// grow with the load (docs/decisions/0007-embedded-state.md).
+// Starts the command line. In the package it runs the bundle, because Node does not run TypeScript inside node_modules;
+// in the repository it runs the source. This file is plain JavaScript, so that an old Node can print which version is
+// needed. The options keep the heap small, because V8 would otherwise let it grow with the load
+// (docs/decisions/0007-embedded-state.md).
 const { spawn } = require('node:child_process');
 const { existsSync } = require('node:fs');
 const { enableCompileCache } = require('node:module');
@@ -21,21 +22,24 @@ else {
 }
 
 function start() {
-  // Compiling the bundle takes longer than most commands do, so its compiled code is kept: in this package's own folder, for
-  // Node's default folder is one that everybody can write to.
+  // Compiling the bundle takes longer than most commands, so the compiled code is cached. The cache is in this
+  // package's own folder, because everybody can write to Node's default folder.
   enableCompileCache?.(join(__dirname, '../node_modules/.cache/advert-bridge'));
   if (existsSync(join(__dirname, 'main.ts'))) import('./main.ts');
   else require('../dist/cli/main.cjs');
 }
 
-/** A first look shall not fail for the Node that happens to be there. Whoever runs a bridge chooses the Node for it. */
+/**
+ * A first try must not fail because of the installed Node version. For running a bridge, the operator chooses the Node
+ * version.
+ */
 function startWithNode24() {
   console.error(
     `advert-bridge: a demo needs Node 22.13 or later; this is ${process.versions.node}. npx fetches Node 24 for it …`,
   );
   const node24 = ['--yes', '--package', 'node@24', '--', 'node', ...process.execArgv, __filename, ...words];
   const child = spawn('npx', node24, { stdio: 'inherit' });
-  // Ctrl-C reaches the demo by itself, and its end is waited for.
+  // Ctrl-C reaches the demo directly; this process waits until the demo has ended.
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', () => child.kill('SIGTERM'));
   child.on('error', ({ message }) => {

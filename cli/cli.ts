@@ -7,7 +7,7 @@ import { type ExitCode, exitCodes, type Io, print, say, watchOutput } from './sh
 import { asCalled } from './shared/program.ts';
 import { usageErrorOf } from './shared/usage.ts';
 
-/** In the order of the help. Only the module of the command that is asked for is loaded. */
+/** The commands, in the order of the help. Only the requested command's module is loaded. */
 const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['application', async () => (await import('./commands/application/application.ts')).addApplication],
   ['connect', async () => (await import('./commands/connect/connect.ts')).addConnect],
@@ -32,14 +32,14 @@ const commands: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ['demo', async () => (await import('./commands/demo/demo.ts')).addDemo],
 ]);
 
-/** The command asked for; without a known one all of them, for the help and for suggestions. */
+/** The requested command; if it is unknown, all commands, for the help and for suggestions. */
 function asked([name = '']: readonly string[]): Promise<AddCommand[]> {
   const command = commands.get(name);
   return Promise.all((command ? [command] : [...commands.values()]).map((load) => load()));
 }
 
 /**
- * The command line. Never rejects: standard error tells whatever goes wrong, in one message.
+ * The command line. Never rejects: it reports every error in one message on standard error.
  *
  * @param argv without the program's own name
  * @returns the exit code
@@ -85,7 +85,7 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
       .configureOutput({
         writeOut: (text) => print(io.stdout, asCalled(text)),
         writeErr: (text) => print(io.stderr, asCalled(text)),
-        // Commander's messages quote what was given, which may be a secret.
+        // Commander's messages quote the given values, which may be secrets.
         outputError: () => undefined,
       })
       .exitOverride((error) => {
@@ -96,7 +96,7 @@ async function dispatch(argv: readonly string[], io: Io): Promise<ExitCode> {
   return ended;
 }
 
-/** The command and all below it. */
+/** The command and all of its subcommands. */
 const withSubcommands = (command: Command): readonly Command[] => [
   command,
   ...command.commands.flatMap(withSubcommands),
@@ -122,7 +122,7 @@ function messageOf(error: unknown): string {
   return `unexpected ${name}: ${message.split('\n')[0]}. Run the command again with --stack-trace, and report it`;
 }
 
-/** The stack of the error and of what caused it. */
+/** The stack traces of the error and its causes. */
 function traceOf(error: Error): string {
   const cause = error.cause instanceof Error ? `\ncaused by ${traceOf(error.cause)}` : '';
   return `${error.stack ?? error.message}${cause}`;

@@ -4,6 +4,6 @@ import { nameProgramAsStarted } from './shared/program.ts';
 
 nameProgramAsStarted();
 void runCli(process.argv.slice(2), processIo()).then((exitCode) => {
-  // Ends when standard output has what was written to it, whatever connection is still kept alive.
+  // The process ends when standard output has received everything, even if connections are still open.
   process.stdout.write('', () => process.exit(exitCode));
 });

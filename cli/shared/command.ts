@@ -5,18 +5,18 @@ import { type ExitCode, give, type Io, say, show } from './io.ts';
 import { addOptions, type Checked, checkedOptions, flag, type OptionSpecs, schemasOf } from './options.ts';
 import { type LocalTarget, localTarget, type Target, targetOf } from './target.ts';
 
-/** Adds a command to the program; `end` is told the exit code when the command has done its work. */
+/** Adds a command to the program; `end` receives the exit code when the command has ended. */
 export type AddCommand = (program: Command, io: Io, end: (exitCode: ExitCode) => void) => Command;
 
 /**
- * Which bridge a command is for: `any` takes --local or --stack; `localOnly` needs --local, and says why when it is missing;
- * `none` has nothing to do with a bridge.
+ * Which bridge a command is for: `any` takes --local or --stack; `localOnly` needs --local, and gives the reason if it
+ * is missing; `none` does not use a bridge.
  */
 type Where = 'any' | 'none' | { readonly localOnly: string };
 type TargetFor<W extends Where> = W extends 'any' ? Target : W extends 'none' ? undefined : LocalTarget;
 
 interface ArgumentSpec {
-  /** `<NAME>` where it is required, `[NAME]` where it is not, `<NAME...>` for several. */
+  /** `<NAME>` if it is required, `[NAME]` if it is optional, `<NAME...>` for several. */
   readonly syntax: string;
   readonly help: string;
   readonly schema: v.GenericSchema;
@@ -28,34 +28,34 @@ export interface CommandSpec<O extends OptionSpecs, W extends Where, A extends A
   /** For the list of commands. */
   readonly summary: string;
   readonly description: string;
-  /** Shown below the options: what else there is to know, and examples. */
+  /** Shown below the options: more explanations, and examples. */
   readonly more: string;
   /** Default: `any`. */
   readonly where?: W;
-  /** In the order in which they stand on the command line. */
+  /** The arguments, in the order of the command line. */
   readonly args?: A;
   readonly options?: O;
   /** Without the option --json. */
   readonly isWithoutJson?: boolean;
 }
 
-/** A command line, checked. */
+/** A checked command line. */
 export interface Call<T, O, A> {
   readonly io: Io;
   readonly target: T;
   readonly args: A;
   readonly options: O;
   readonly json: boolean;
-  /** Tells what was done: with --json `data` as JSON on standard output, else `lines` for a person, on standard error. */
+  /** Reports what was done: with --json `data` as JSON on standard output, otherwise `lines` on standard error. */
   report(data: unknown, ...lines: readonly string[]): void;
-  /** Gives what was asked for, on standard output: with --json `data` as JSON, else `lines`. */
+  /** Prints the requested data on standard output: with --json `data` as JSON, otherwise `lines`. */
   answer(data: unknown, ...lines: readonly string[]): void;
 }
 
 /**
  * A command whose command line is checked as a whole before `run` is called.
  *
- * @param run resolves with the exit code; what it throws is explained on standard error
+ * @param run resolves with the exit code; its errors are explained on standard error
  */
 export function defineCommand<
   const O extends OptionSpecs,

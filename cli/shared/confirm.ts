@@ -1,7 +1,7 @@
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { type Io, print } from './io.ts';
 
-/** @throws {UsageError} where nobody can be asked about something that cannot be undone */
+/** @throws {UsageError} if an action that cannot be undone needs a confirmation, but there is no terminal */
 export function requireTerminal({ stdin }: Io, what: string): void {
   if (stdin.isTTY) return;
   throw new UsageError(
@@ -10,7 +10,7 @@ export function requireTerminal({ stdin }: Io, what: string): void {
 }
 
 /**
- * Asks a person before something that cannot be undone.
+ * Asks for confirmation before an action that cannot be undone.
  *
  * @throws {CommandError} unless the answer is yes
  */

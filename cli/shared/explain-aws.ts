@@ -1,4 +1,7 @@
-/** What AWS, or the network on the way to it, answered. Recognized by name, so that no module of the SDK is loaded for it. */
+/**
+ * Explains errors of AWS, or of the network on the way to AWS. Errors are recognized by name, so that no module of the
+ * SDK is loaded for this.
+ */
 
 interface AwsError {
   readonly name: string;
@@ -13,17 +16,17 @@ const wrongCredentials =
   /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature|SignatureDoesNotMatch|IncompleteSignature|MissingAuthenticationToken|AuthFailure|TokenProviderError)/;
 const unreachable = /^(ECONN|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE)/;
 
-/** A plain deployment does not look at what was deleted or changed by hand. */
+/** A plain deployment does not notice resources that were deleted or changed by hand. */
 export const makeAgain = '`npx cdk deploy --revert-drift`, with the settings that the stack has';
 
-/** DynamoDB says no more of a table that does not exist; functions and secrets that do not exist are told in other words. */
+/** DynamoDB's whole message about a table that does not exist. Messages about missing functions and secrets differ. */
 const tableGone = /^(Requested resource not found|Cannot do operations on a non-existent table)/;
 
-/** Whether AWS denied a call to whoever made it. */
+/** Whether AWS denied the caller permission. */
 export const isDenied = (error: unknown): error is Error =>
   error instanceof Error && /^AccessDenied/.test(error.name);
 
-/** @param role ARN of the role that may do what the command does */
+/** @param role ARN of the role with the command's permissions */
 export function explainDenied({ message }: Error, role: string | undefined): string {
   const denied = `AWS denies it: ${message}`;
   if (role === undefined) return denied;
@@ -37,8 +40,8 @@ export function explainDenied({ message }: Error, role: string | undefined): str
 }
 
 /**
- * @param role ARN of the role that may do what the command does
- * @returns undefined for an error that has nothing to do with AWS
+ * @param role ARN of the role with the command's permissions
+ * @returns undefined for an error that does not come from AWS
  */
 export function explainAws(error: unknown, role?: string): string | undefined {
   if (!(error instanceof Error)) return undefined;

@@ -1,4 +1,4 @@
-/** What went wrong, as one message for a person that says what to do. */
+/** Explains errors as one message that says what to do. */
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { textOfPlace } from '../../operations/stack-place.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
@@ -11,13 +11,13 @@ import { commandFor, type Target } from './target.ts';
 
 export interface Place {
   readonly target: Target;
-  /** Where the partner service is; undefined until the command knows it. */
+  /** Base URL of the partner service; undefined until the command knows it. */
   baseUrl?: string | undefined;
-  /** The role that may do what the command does, where the stack has one for it. */
+  /** The role with the command's permissions, if the stack has one. */
   catchUpRoleArn?: string;
 }
 
-/** `error`, met while working on the bridge at `place`, as one whose message says what to do. */
+/** Converts `error`, which occurred while working on the bridge at `place`, into one whose message says what to do. */
 export function explained(error: unknown, place: Place): Error {
   if (error instanceof UsageError || error instanceof CommandError) return error;
   const message = messageOf(error, place);
@@ -29,7 +29,7 @@ function messageOf(error: unknown, place: Place): string | undefined {
   if (error instanceof StateError) return error.message;
   if (error instanceof ShapeError) return explainShape(error.message, place);
   if (error instanceof PartnerError) {
-    // Tokens are read in the midst of a request: what AWS denies there is no fault of the partner service.
+    // Tokens are read during a request. If AWS denies that, it is not a fault of the partner service.
     return isDenied(error.cause)
       ? explainDenied(error.cause, place.catchUpRoleArn)
       : explainFault(error, place);
@@ -37,7 +37,7 @@ function messageOf(error: unknown, place: Place): string | undefined {
   return place.target.kind === 'stack' ? explainAws(error, place.catchUpRoleArn) : undefined;
 }
 
-/** @param message names a place and its flaws, as that of a {@link ShapeError} */
+/** @param message names a place and its faults, like that of a {@link ShapeError} */
 export function explainShape(message: string, { target }: Place): string {
   if (isAboutSecret(message, 'partnerAccountPrefix')) {
     return `${message}. Connect the partner account again: \`${commandFor(target, 'connect NAME')}\``;

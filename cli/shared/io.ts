@@ -2,24 +2,24 @@ import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { printableJson, printableLines } from '../../shared/domain/text/printable.ts';
 
-/** All that a command has of the world around its process; tests pass their own. */
+/** A command's access to the environment of its process. Tests pass their own. */
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** For data alone. */
+  /** Standard output: only data. */
   readonly stdout: Writable & { readonly isTTY?: boolean };
-  /** For people. */
+  /** Standard error: text for people. */
   readonly stderr: Writable & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
   /**
-   * Aborted by SIGINT or SIGTERM, and when the npm that started the process has gone. Only for commands that then still have
-   * something to finish: until a command calls this, signals end the process as they always do.
+   * Aborted by SIGINT or SIGTERM, or when the npm process that started this one has ended. Only for commands that still
+   * have to finish something then: until a command calls this, signals end the process as usual.
    */
   untilStopped(): AbortSignal;
 }
 
 /**
- * Tells a person something on standard error: one line, or several. What a terminal would not show as it is (control
- * characters, bidi, zero width) is written as `\uXXXX`, wherever it comes from.
+ * Prints one or several lines on standard error. Characters that a terminal does not show (control characters, bidi,
+ * zero width) are written as `\uXXXX`, wherever they come from.
  */
 export function say({ stderr }: Pick<Io, 'stderr'>, text: string): void {
   stderr.write(`${printableLines(text)}\n`);
@@ -31,14 +31,14 @@ export function give({ stdout }: Pick<Io, 'stdout'>, data: unknown): void {
 }
 
 /**
- * Writes what a command was asked for as text, on standard output; unprintable characters in it as `\uXXXX`. A person may
- * read it, and a pipe may take it.
+ * Writes a command's result as text on standard output, for a person or a pipe. Unprintable characters are written as
+ * `\uXXXX`.
  */
 export function show({ stdout }: Pick<Io, 'stdout'>, text: string): void {
   stdout.write(`${printableLines(text)}\n`);
 }
 
-/** Writes lines of data, and waits while their reader is slower. Ends early when `signal` is aborted. */
+/** Writes lines of data, and waits for a slower reader. Ends early when `signal` is aborted. */
 export async function stream(
   { stdout }: Pick<Io, 'stdout'>,
   lines: string,
@@ -47,22 +47,22 @@ export async function stream(
   if (!stdout.write(lines)) await once(stdout, 'drain', { signal }).catch(() => undefined);
 }
 
-/** Takes away what a terminal shows, so that the next thing shown stands alone; the terminal's history keeps the rest. */
+/** Clears the terminal's screen, but not its history. */
 export function clearScreen({ stdout }: Pick<Io, 'stdout'>): void {
   stdout.write('\u001B[H\u001B[J');
 }
 
-/** A reader that has enough (`| head -1`) is no fault. EOF: so Windows calls it. */
+/** A reader that ends early (`| head -1`) is not a fault. On Windows the code is EOF. */
 const readerGone: readonly string[] = ['EPIPE', 'EOF'];
 
-/** Notices when standard output does not take what is written, as a full disk does not. */
+/** Detects write errors of standard output, such as a full disk. */
 export function watchOutput({ stdout }: Pick<Io, 'stdout'>) {
   let first: NodeJS.ErrnoException | undefined;
   stdout.on('error', (error) => {
     first ??= error;
   });
   return {
-    /** The system's code for what went wrong with all that was written so far, such as `ENOSPC`. */
+    /** The system's error code for a failed write so far, such as `ENOSPC`. */
     async fault(): Promise<string | undefined> {
       await new Promise<void>((written) => stdout.write('', () => written()));
       if (first === undefined) return undefined;
@@ -72,11 +72,14 @@ export function watchOutput({ stdout }: Pick<Io, 'stdout'>) {
   };
 }
 
-/** Writes text as it is made, such as a question that the answer is typed behind, or help. */
+/** Writes text without adding a line break, such as help or a prompt. */
 export function print(output: Writable, text: string): void {
   output.write(printableLines(text));
 }
 
-/** `usage`: the command line or a setting is wrong. `needsPerson`: done, with something left for a person. */
+/**
+ * `usage`: the command line or a setting is wrong. `needsPerson`: the command has succeeded, but manual action is
+ * needed.
+ */
 export const exitCodes = { done: 0, fault: 1, usage: 2, needsPerson: 3 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

@@ -1,6 +1,10 @@
 import { CommandError } from '../../operations/errors.ts';
 
-/** Why a port cannot be listened on, for a person. @param otherPort what to do instead, as a sentence without a stop */
+/**
+ * Explains why the process cannot listen on a port.
+ *
+ * @param otherPort what to do instead, as a sentence without a full stop
+ */
 export function listenError(cause: unknown, port: number, otherPort: string): unknown {
   const { code } = cause as NodeJS.ErrnoException;
   const reasons: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** The options of a command: how each is written, what the help says of it, and what its value has to be. */
+/** The options of a command: spelling, help text and allowed values. */
 import { type Command, Option } from 'commander';
 import * as v from 'valibot';
 import { UsageError } from '../../operations/errors.ts';
@@ -9,7 +9,7 @@ import { feedNames } from '../../shared/contract/feeds.ts';
 export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
   readonly help: string;
   readonly schema: S;
-  /** What stands for the value in the help, such as `N`; absent: the option takes no value. */
+  /** Placeholder for the value in the help, such as `N`; absent: the option has no value. */
   readonly value?: string;
   /** The option may be given several times: its value is a list. */
   readonly repeatable?: boolean;
@@ -21,7 +21,7 @@ type Schemas<O extends Specs> = { readonly [K in keyof O]: O[K]['schema'] };
 /** The checked values of options, or of arguments. */
 export type Checked<O extends Specs> = Readonly<v.InferOutput<v.ObjectSchema<Schemas<O>, undefined>>>;
 
-/** An option without a value: given or not. */
+/** An option without a value. */
 export const flag = (help: string) => ({ help, schema: v.optional(v.boolean(), false) });
 
 /** An option with a value; a default of `schema` is shown in the help. */
@@ -68,7 +68,7 @@ export function addOptions(command: Command, options: OptionSpecs): void {
       value === undefined ? optionOf(key) : `${optionOf(key)} <${value}>`,
       isShown ? `${help} (default: ${standard})` : help,
     );
-    // Commander would store `--no-wait` as `wait: false`, under another key than its own.
+    // Commander would store `--no-wait` as `wait: false`, under another key.
     added.negate = false;
     command.addOption(
       repeatable ? added.argParser((one: string, others: string[] = []) => [...others, one]) : added,
@@ -77,17 +77,17 @@ export function addOptions(command: Command, options: OptionSpecs): void {
 }
 
 /**
- * The values given, checked all together, so that one attempt shows every fault.
+ * Checks all given values together, so that one attempt shows every fault.
  *
- * @param names how each is written on the command line, where that is not its name in kebab case
- * @throws {UsageError} naming each one that is wrong and what it should be; never what was given
+ * @param names the spelling on the command line, for those whose spelling is not their name in kebab case
+ * @throws {UsageError} with each wrong option and the expected value, but never the given value
  */
 export function checkedOptions<const S extends v.ObjectEntries>(
   entries: S,
   given: Readonly<Record<string, unknown>>,
   names: Readonly<Record<string, string>> = {},
 ): v.InferOutput<v.ObjectSchema<S, undefined>> {
-  // A missing value is named like a wrong one, by what it should be.
+  // A missing value is reported like a wrong one, with the expected value.
   const all = Object.fromEntries(Object.keys(entries).map((name) => [name, given[name]]));
   const result = v.safeParse(v.object(entries), all);
   if (result.success) return result.output;
@@ -133,7 +133,7 @@ const instantWithZone = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{1,3})?(Z|[+-]\
 const expectedMoment =
   'expected a time with its zone, such as 2026-11-20T12:00:00Z or 2026-11-20T13:00:00+01:00';
 
-/** A time with its zone, converted to UTC; a time that is in UTC already stays as it was written. */
+/** A time with its zone, converted to UTC. A time that is already in UTC stays unchanged. */
 export const momentOption = v.pipe(
   v.string(expectedMoment),
   v.check(isMoment, expectedMoment),
@@ -143,7 +143,7 @@ export const momentOption = v.pipe(
 function isMoment(text: string): boolean {
   const [, day = '', time = ''] = instantWithZone.exec(text) ?? [];
   const asUtc = new Date(`${day}T${time}Z`);
-  // Date takes 30 February for 2 March.
+  // `Date` reads 30 February as 2 March.
   return (
     !Number.isNaN(asUtc.getTime()) &&
     asUtc.toISOString().startsWith(`${day}T${time}`) &&

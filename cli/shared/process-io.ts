@@ -1,13 +1,13 @@
 import type { Io } from './io.ts';
 
-/** Exit code of a process that a second signal ends at once: 128 + SIGINT, as shells have it. */
+/** Exit code of a process that a second signal ends immediately: 128 + SIGINT, as in shells. */
 const interrupted = 130;
 
 const parentLookMs = 250;
 
-/** The process itself. */
+/** The {@link Io} of the real process. */
 export function processIo(): Io {
-  // A reader that went away is no reason for a stack trace; `run` notices it by itself.
+  // A reader that has ended is no reason for a stack trace; `run` detects it itself.
   process.stdout.on('error', () => undefined);
   process.stderr.on('error', () => undefined);
   return {
@@ -29,7 +29,9 @@ export function processIo(): Io {
   };
 }
 
-/** A signal that is sent to npm ends npm and its shell, and is not handed on: then this process has another parent. */
+/**
+ * A signal to npm ends npm and its shell, but is not forwarded to this process. This process then gets another parent.
+ */
 function abortWithoutParent(stopping: AbortController): void {
   const { ppid } = process;
   const look = setInterval(() => {

@@ -1,24 +1,24 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** How the reader calls the command line. Tests and pages know it by its own name. */
+/** How the user starts the command line. Tests and docs use the plain name. */
 let program = 'advert-bridge';
 
-/** For hints that a person copies: the command line as it was called, such as `npx advert-bridge`. */
+/** The command line as it was started, such as `npx advert-bridge`, for hints that the user copies. */
 export const programName = (): string => program;
 
-/** Examples and commands of a text, written as the reader calls the command line. */
+/** Rewrites the examples and commands in a text to the form in which the user starts the command line. */
 export const asCalled = (text: string): string =>
   text.replaceAll(/(^ {2,}|`|\| )advert-bridge (?=[a-z])/gm, (_, before) => `${before}${program} `);
 
-/** Has hints name the command line as this process was started. */
+/** Makes hints use the form in which this process was started. */
 export function nameProgramAsStarted(): void {
   program = programOf(process.argv[1] ?? '', process.cwd());
 }
 
 /**
- * @param script what Node was started with: cli/advert-bridge.cjs of the repository, or npm's link to it
- * @param cwd where the reader is
+ * @param script the script that Node was started with: cli/advert-bridge.cjs in the repository, or npm's link to it
+ * @param cwd the user's current folder
  */
 export function programOf(script: string, cwd: string): string {
   const [, parent, cached] =
@@ -30,7 +30,7 @@ export function programOf(script: string, cwd: string): string {
   return isInside ? 'npx advert-bridge' : 'advert-bridge';
 }
 
-/** What npx was told to install is in the manifest of the folder that it made for that. */
+/** The package.json of the folder that npx creates contains what npx was told to install. */
 function npxOf(manifest: string): string {
   const { packages } = JSON.parse(readFileSync(manifest, 'utf8'))._npx as { readonly packages: string[] };
   const [only = '', ...others] = packages.map((name) => (/^[\w./:@-]+$/.test(name) ? name : `'${name}'`));

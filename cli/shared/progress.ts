@@ -6,16 +6,16 @@ const everyMs = 500;
 const eraseLine = '\r\u001B[K';
 
 export interface Progress {
-  /** For printable text from elsewhere: takes the progress line away before it is written. */
+  /** For other printable text: removes the progress line before the text is written. */
   readonly output: Writable;
-  /** Takes the progress line away for good, and drops what is written to `output` from now on. */
+  /** Removes the progress line permanently, and drops later writes to `output`. */
   stop(): void;
 }
 
 /**
- * Shows one line that is rewritten while work is long; only where standard error is a terminal.
+ * Shows one line that is updated during long work, but only if standard error is a terminal.
  *
- * @param text the line as it is now
+ * @param text returns the current line
  */
 export function startProgress({ stderr }: Pick<Io, 'stderr'>, text: () => Promise<string>): Progress {
   let isShown = false;
@@ -50,7 +50,7 @@ export function startProgress({ stderr }: Pick<Io, 'stderr'>, text: () => Promis
   };
 }
 
-/** Shows progress while `work` goes on: the line that `work` gave last. */
+/** Shows progress during `work`: the last line that `work` has set. */
 export async function withProgress<T>(
   io: Io,
   work: (show: (line: string) => void) => Promise<T>,

@@ -4,9 +4,9 @@ import { Secret } from '../../shared/domain/secret.ts';
 import type { Io } from './io.ts';
 
 export interface SecretSource {
-  /** As a person knows it, such as `client secret`. */
+  /** Readable name, such as `client secret`. */
   readonly what: string;
-  /** What its options begin with, such as `--client-secret`. */
+  /** Prefix of its options, such as `--client-secret`. */
   readonly option: string;
   readonly fromStdin: boolean;
   readonly file: string | undefined;
@@ -15,10 +15,10 @@ export interface SecretSource {
 const maxBytes = 16_384;
 
 /**
- * A secret from standard input or a file, without the newline at its end.
+ * Reads a secret from standard input or a file, without the trailing newline.
  *
- * @throws {UsageError} when it is given in no way, in two ways, or standard input is a terminal
- * @throws {CommandError} when it is empty, too long, of several lines, or the file cannot be read
+ * @throws {UsageError} if no source or two sources are given, or standard input is a terminal
+ * @throws {CommandError} if it is empty, too long or has several lines, or the file cannot be read
  */
 export async function readSecret(io: Io, { what, option, fromStdin, file }: SecretSource): Promise<Secret> {
   if (fromStdin === (file !== undefined)) {

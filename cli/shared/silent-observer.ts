@@ -1,6 +1,6 @@
 import type { Observer } from '../../shared/ports/observer.ts';
 
-/** For commands that tell their outcome themselves. */
+/** An observer that logs nothing, for commands that report their outcome themselves. */
 export const silentObserver: Observer = {
   info: () => undefined,
   warn: () => undefined,

@@ -10,7 +10,7 @@ export interface LocalTarget {
 export interface StackTarget extends StackPlace {
   readonly kind: 'stack';
 }
-/** Which bridge is meant: the embedded one whose state is in a folder, or a deployed stack. */
+/** The bridge that a command acts on: an embedded one with its state in a folder, or a deployed stack. */
 export type Target = LocalTarget | StackTarget;
 
 /** @throws {UsageError} for an empty or impossible name */
@@ -24,7 +24,10 @@ export function targetOf({ local, stack = stackName }: { local?: unknown; stack?
   );
 }
 
-/** @param why said when --local is missing. @throws {UsageError} when it is missing or empty */
+/**
+ * @param why the reason, for the message if --local is missing
+ * @throws {UsageError} if --local is missing or empty
+ */
 export function localTarget(dir: unknown, why: string): LocalTarget {
   if (dir === undefined) {
     throw new UsageError(`--local DIR is needed: the folder of the embedded bridge. ${why}`);
@@ -33,17 +36,17 @@ export function localTarget(dir: unknown, why: string): LocalTarget {
   return { kind: 'local', dir: String(dir) };
 }
 
-/** A command line that a person can copy, for the same bridge. */
+/** A command line for the same bridge that the user can copy. */
 export function commandFor(target: Target, command: string): string {
   if (target.kind === 'local') return `${programName()} ${command} --local ${quoted(target.dir)}`;
   const stack = textOfPlace(target);
   return `${programName()} ${command}${stack === stackName ? '' : ` --stack ${stack}`}`;
 }
 
-/** What a person does next, once adverts are in the queue: the embedded bridge has to run, a stack does by itself. */
+/** The next step once adverts are in the queue: an embedded bridge has to be started, and a stack runs by itself. */
 export const nextLine = (target: Target, partnerAccount: string): string =>
   `Next: \`${commandFor(target, target.kind === 'local' ? 'run' : `status ${partnerAccount}`)}\``;
 
-/** As one word of a shell. */
+/** Quotes a text as one word for a shell. */
 export const quoted = (text: string): string =>
   /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

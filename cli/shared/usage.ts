@@ -1,4 +1,4 @@
-/** What is wrong with a command line, told without repeating what may be a secret: commander's messages quote values. */
+/** Explains a wrong command line without repeating values, which may be secrets: commander's messages quote them. */
 import type { Command, CommanderError } from 'commander';
 import { UsageError } from '../../operations/errors.ts';
 
@@ -27,12 +27,12 @@ function explain(code: string, message: string, command: Command): string[] {
     return [`too many arguments: only options and ${argumentName} are taken here`, `${secretsHint}.`];
   }
   if (code === 'commander.missingArgument') return [`${argumentName} is missing: ${argument?.description}`];
-  // All other messages quote only names of our own options.
+  // All other messages quote only names of known options.
   return [message.replace(/^error: /, '')];
 }
 
 function unknownOption(message: string, command: Command): string[] {
-  // Only what looks like a name, without a value behind it.
+  // Only the part that looks like a name, without a value after it.
   const name = /'(--[a-z][a-z-]*(?=[='])|-[a-z])/i.exec(message)?.[1];
   const has = ({ options }: Command) => options.some(({ long, short }) => long === name || short === name);
   const says = name === undefined ? 'an unknown option' : `unknown option ${name}`;

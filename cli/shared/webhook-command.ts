@@ -2,10 +2,10 @@ import { shownUrl } from '../../embedded/webhooks/delivery.ts';
 import { commandFor, type Target } from './target.ts';
 
 /**
- * A command with a webhook in it, for a hint. The query of a URL may be a secret and is not shown: then the hint says so, for the
- * command cannot be copied as it is.
+ * A command with a webhook's URL, for a hint. The query of a URL may be a secret and is not shown. The hint then says
+ * so, because the command cannot be copied unchanged.
  *
- * @param command makes the arguments from what stands for the URL
+ * @param command creates the arguments from the URL or its placeholder
  */
 export function webhookCommand(target: Target, url: string, command: (url: string) => string): string {
   if (new URL(url).search === '') return `\`${commandFor(target, command(shownUrl(url)))}\``;

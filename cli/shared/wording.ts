@@ -1,13 +1,13 @@
 import type { AccountStatus } from '../../operations/account-status.ts';
 
-/** With commas. Not by Intl, which takes 10 ms to load: a third of the time that Node itself needs to start. */
+/** A number with commas. Without Intl, which takes 10 ms to load, a third of Node's own start time. */
 export const count = (number: number): string => String(number).replace(/\B(?=(?:\d{3})+$)/g, ',');
 
-/** A number and the word that goes by it: a verb, or a noun. */
+/** A number and a word in the matching form: a noun or a verb. */
 export const are = (number: number, one = 'is', several = 'are'): string =>
   `${count(number)} ${number === 1 ? one : several}`;
 
-/** The books as the sum that they are. */
+/** The books, written as an equation. */
 export function booksText({ books, redelivered }: Pick<AccountStatus, 'books' | 'redelivered'>): string {
   const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
   const sum =
@@ -18,7 +18,7 @@ export function booksText({ books, redelivered }: Pick<AccountStatus, 'books' | 
     : `${sum} (outcomes are counted per delivery; ${count(redelivered)} deliveries were repeated)`;
 }
 
-/** A length of time, in the unit that says enough. */
+/** A duration in a suitable unit. */
 export function duration(seconds: number): string {
   if (seconds < 120) return `${Math.round(seconds)} s`;
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;

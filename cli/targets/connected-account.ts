@@ -4,8 +4,10 @@ import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import { commandFor, type Target } from '../shared/target.ts';
 
-/** @throws {UsageError} for a partner account that is not known
- * @throws {CommandError} for one whose feed and adverts cannot be read now */
+/**
+ * @throws {UsageError} for a partner account that is not known
+ * @throws {CommandError} for an account whose feed and adverts cannot be read now
+ */
 export async function connectedAccount(
   accounts: Pick<PartnerAccounts, 'read' | 'list'>,
   name: string,

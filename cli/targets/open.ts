@@ -1,4 +1,4 @@
-/** Opens the bridge that a command is for. Only the modules of its kind are loaded: SQLite or the AWS SDK. */
+/** Opens the bridge that a command acts on. Only the modules of its kind are loaded: SQLite or the AWS SDK. */
 import type { HistoryPorts } from '../../operations/history/read-history.ts';
 import type { StatusPorts } from '../../operations/status.ts';
 import type { StoredLetters } from '../../operations/stored-letters.ts';
@@ -16,14 +16,14 @@ import type { Pauses, Polls } from './ports/pauses.ts';
 import type { EventTail } from './ports/tail.ts';
 import type { StackBridge } from './stack/bridge.ts';
 
-/** What a command needs of a bridge, and how each kind of bridge gives it. */
+/** What a command needs from a bridge, and how each kind of bridge provides it. */
 export interface Need<T> {
   local(bridge: LocalBridge): Promise<T>;
   stack(bridge: StackBridge): Promise<T>;
 }
 
 /**
- * Gives `work` what it needs of the bridge meant, and closes everything after it.
+ * Calls `work` with what it needs from the bridge, and closes everything afterwards.
  *
  * @throws {CommandError} with a message that says what to do
  */
@@ -38,7 +38,7 @@ export function withBridge<T, R>(
     : withStack(target, async (bridge) => work(await need.stack(bridge), bridge.place));
 }
 
-/** Like {@link withBridge}, for what only an embedded bridge has. */
+/** Like {@link withBridge}, for commands that only an embedded bridge supports. */
 export function withLocal<R>(
   target: LocalTarget,
   work: (bridge: LocalBridge) => Promise<R>,
@@ -50,7 +50,7 @@ export function withLocal<R>(
   });
 }
 
-/** Like {@link withBridge}, for what only a stack has. */
+/** Like {@link withBridge}, for commands that only a stack supports. */
 export function withStack<R>(target: StackTarget, work: (bridge: StackBridge) => Promise<R>): Promise<R> {
   return opened(target, async (opening) => {
     const { openStackBridge } = await import('./stack/bridge.ts');
@@ -58,7 +58,7 @@ export function withStack<R>(target: StackTarget, work: (bridge: StackBridge) =>
   });
 }
 
-/** Gives `work` what `doctor` looks at: the bridge need not be there, and nothing of it changes. */
+/** Calls `work` with what `doctor` examines. The bridge need not exist, and nothing in it is changed. */
 export function withExamined<R>(
   target: Target,
   work: (examined: Examined, place: Place) => Promise<R>,
@@ -92,7 +92,7 @@ export const applications: Need<Applications> = {
   stack: async (bridge) => (await import('./stack/connections.ts')).stackApplications(bridge),
 };
 
-/** @param settings of an embedded bridge alone: a stack has its own */
+/** @param settings only for an embedded bridge: a stack has its own */
 export const connections = (settings: Partial<BridgeSettings>): Need<Connections> => ({
   local: async (bridge) => (await import('./local/connections.ts')).localConnections(bridge, settings),
   stack: async (bridge) => (await import('./stack/connections.ts')).stackConnections(bridge),
@@ -103,7 +103,7 @@ export const disconnections: Need<Disconnections> = {
   stack: async (bridge) => (await import('./stack/connections.ts')).stackDisconnections(bridge),
 };
 
-/** What the bridge knows of one advert, and on a stack the lines of its log. */
+/** What the bridge knows about one advert, and on a stack its log lines. */
 export const histories: Need<HistoryPorts> = {
   local: async (bridge) => (await import('./local/history.ts')).localHistory(bridge),
   stack: async (bridge) => (await import('./stack/history.ts')).stackHistory(bridge),
@@ -115,7 +115,7 @@ export const tails: Need<EventTail> = {
 };
 
 export interface AuditedPorts extends StatusPorts {
-  /** Of an embedded bridge alone. */
+  /** Only for an embedded bridge. */
   readonly dailyAudits?: Pick<Audits, 'read'>;
 }
 
@@ -152,7 +152,7 @@ export const catchUp: Need<CatchUp> = {
   stack: async (bridge) => (await import('./stack/catch-up.ts')).stackCatchUp(bridge),
 };
 
-/** @param settings of an embedded bridge alone: a stack has its own */
+/** @param settings only for an embedded bridge: a stack has its own */
 export const auditing = (settings: Partial<BridgeSettings>): Need<Auditing> => ({
   local: async (bridge) => (await import('./local/catch-up.ts')).localAuditing(bridge, settings),
   stack: async (bridge) => (await import('./stack/catch-up.ts')).stackAuditing(bridge),

@@ -71,7 +71,7 @@ export const addApplication = defineCommand(
   },
 );
 
-/** They were stored before the service was asked. */
+/** The credentials were stored before the service was asked. */
 function sayingStored(error: Error): Error {
   if (!(error instanceof CommandError)) return error;
   return new CommandError(

@@ -4,7 +4,10 @@ import type { AuditProgress, Difference } from '../../../shared/ports/audits.ts'
 import { commandFor, nextLine, type Target } from '../../shared/target.ts';
 import { are, count } from '../../shared/wording.ts';
 
-/** Takes a minute at the default rate, and shows that at most 1 % are wrong when none of it is. */
+/**
+ * This sample size takes a minute at the default rate. If the audit finds no difference, at most 1 % of all adverts are
+ * wrong.
+ */
 export const defaultSample = 299;
 
 export const more = `The adverts of a sample are chosen at random from all that were ever published; orders are not compared. When none of ${defaultSample} differs, at most 1 % of
@@ -45,14 +48,14 @@ function differenceText({ advertId, published, actual, owed }: Difference): stri
   return `${advertId}: published as ${statusText(published, 'unavailable')}, the service says ${statusText(actual, 'that there is no such advert')}`;
 }
 
-/** One line for each advert that is not as it should be. */
+/** One line for each advert that differs or is undecided. */
 export const findingLines = ({ differing, neverPublished, undecided }: AuditProgress): string[] => [
   ...differing.map(differenceText),
   ...neverPublished.map((advertId) => `${advertId}: never published`),
   ...undecided.map((advertId) => `${advertId}: undecided`),
 ];
 
-/** Rounded up to two digits, so that nothing is promised that was not shown. */
+/** Rounded up to two digits, so that the text does not claim more than the audit has shown. */
 export function percent(share: number): string {
   if (share === 0) return '0 %';
   const digit = 10 ** (Math.floor(Math.log10(share * 100)) - 1);

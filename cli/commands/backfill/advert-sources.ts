@@ -9,19 +9,22 @@ import { readTextFile } from '../../shared/secret-input.ts';
 import type { CatchUp } from '../../targets/ports/catch-up.ts';
 
 export interface ListPaging {
-  /** `page`: pages are numbered from 1; `offset`: the number of adverts before the page; `none`: one page has all. */
+  /**
+   * `page`: the page's number, from 1. `offset`: the number of adverts before the page. `none`: a single page contains
+   * all adverts.
+   */
   readonly style: 'page' | 'offset' | 'none';
   readonly pageSize: number;
   readonly positionParameter?: string | undefined;
   readonly limitParameter?: string | undefined;
 }
 
-/** For one page, including the wait for its turn in the rate budget. */
+/** Time limit for one page, including the wait for the rate budget. */
 const pageMs = 5 * 60_000;
 
 /**
  * The partner service's advert list, inactive adverts included. The service does not document how the list is paged
- * (docs/partner-api.md). A page may be shorter than was asked for, so only an empty page ends the list.
+ * (docs/partner-api.md). A page may be shorter than requested, so only an empty page ends the list.
  */
 export function listSource(
   { lister, poll }: Pick<CatchUp, 'lister' | 'poll'>,
@@ -52,9 +55,9 @@ const idsAtOnce = 100;
 const maxFlaws = 10;
 
 /**
- * The IDs of a file, one a line; `-` is standard input.
+ * Reads IDs from a file, one per line; `-` is standard input.
  *
- * @throws {CommandError} when it cannot be read, or something in it is no ID: nothing is listed then
+ * @throws {CommandError} if it cannot be read or a line is not an ID; then no ID is queued
  */
 export async function fileSource(io: Io, file: string): Promise<AdvertSource & { readonly total: number }> {
   const text = file === '-' ? await textOf(io.stdin) : await readTextFile(file, 'IDs');

@@ -10,7 +10,7 @@ import { fileSource, listSource } from './advert-sources.ts';
 import { pagingOptions } from './paging-options.ts';
 import { endedLines, malformedText, more, otherSourceText, pausedText, progressText } from './text.ts';
 
-/** Live changes wait behind so many messages and a page: about a minute at the default rate. */
+/** Live changes wait behind at most this many messages and one page: about a minute at the default rate. */
 const maxWaiting = 500;
 const lookMs = 1_000;
 
@@ -52,7 +52,7 @@ export const addBackfill = defineCommand(
             ...bridge.poll,
             backfills: bridge.backfills,
             settings: {
-              // Where nobody takes messages out, nobody waits behind them either.
+              // If nothing consumes the queue, no live change waits behind these messages.
               maxWaiting: bridge.isDelivering() ? maxWaiting : Number.POSITIVE_INFINITY,
               lookMs,
             },

@@ -5,7 +5,10 @@ const parameter = v.optional(
   v.pipe(v.string(), v.regex(/^[A-Za-z0-9_.[\]-]{1,64}$/, 'expected the name of a query parameter')),
 );
 
-/** How the partner service's advert list is paged: assumed, for it is not documented (docs/partner-api.md). */
+/**
+ * How the partner service's advert list is paged. This is an assumption, because it is not documented
+ * (docs/partner-api.md).
+ */
 export const pagingOptions = {
   paging: option(
     'STYLE',

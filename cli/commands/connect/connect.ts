@@ -25,7 +25,10 @@ import { connectedLines, futureText, leftLines, more, redrivenText } from './tex
 const defaultTimeoutSeconds = 300;
 
 const { requiredScope, overlapSeconds, acceptLanguage } = bridgeSettings;
-/** Settings that a stack has itself. Without defaults, so that a stack is refused only what was really given. */
+/**
+ * Settings that a stack has itself. They have no defaults here, so that only options that were really given are
+ * rejected for a stack.
+ */
 const localSettings = {
   requiredScope: option(
     'SCOPES',
@@ -41,7 +44,7 @@ const localSettings = {
 };
 
 const callbackUrl = loopbackRedirect(defaultPort);
-/** For connecting with a browser: without meaning beside a refresh token. */
+/** Options for connecting with a browser. They have no meaning together with a refresh token. */
 const browserOptions = {
   open: flag('open the address in the browser of this machine'),
   port: optionalNumber(`where to listen on 127.0.0.1; 0: any free port (default: ${defaultPort})`, 0, 65_535),
@@ -109,7 +112,7 @@ export const addConnect = defineCommand(
       const account = await connect(bridge, place);
       report(account, ...connectedLines(target, account, since));
       for (const line of leftLines(target, account)) say(io, line);
-      // Told on its own: whatever comes, the account is connected by now.
+      // Printed separately: the account is already connected, whatever happens next.
       if (!account.isNew) {
         const { done } = await bridge.deadLetters.redrive({ partnerAccount });
         if (done.length > 0) say(io, redrivenText(done.length));
@@ -150,6 +153,6 @@ async function byBrowser(
     connectByCode(io, { bridge, place }, { user, way, openBrowser: open, timeoutSeconds });
 }
 
-/** The first of `options` that was given. */
+/** The first of `options` that is set. */
 const givenOf = (options: OptionSpecs, given: Readonly<Record<string, unknown>>): string | undefined =>
   Object.keys(options).find((name) => given[name] !== undefined && given[name] !== false);

@@ -30,7 +30,7 @@ export const futureText = (since: string): string =>
 export const redrivenText = (letters: number): string =>
   `${letters} of its dead letters are back in the queue.`;
 
-/** What a person wants to know of a connected account. */
+/** The summary of a connected account. */
 export function connectedLines(
   target: Target,
   { partnerAccount, scope, tokenExpiresAt, isNew, feed }: ConnectedAccount,
@@ -57,7 +57,7 @@ export function connectedLines(
   return lines;
 }
 
-/** What is left for a person; said beside JSON, too. */
+/** What the operator should do next; also printed with --json. */
 export function leftLines(
   target: Target,
   { partnerAccount, isNew, userUnverified, feed }: ConnectedAccount,

@@ -1,4 +1,4 @@
-/** Which dead letters a command line means. */
+/** Which dead letters a command line selects. */
 
 import { UsageError } from '../../../operations/errors.ts';
 import type { LetterChoice } from '../../../operations/stored-letters.ts';
@@ -8,15 +8,15 @@ import { checkedOptions } from '../../shared/options.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import type { LettersAndAccounts } from '../../targets/open.ts';
 
-/** The number of a row in an embedded bridge, or an SQS MessageId. */
+/** An ID: the number of a row in an embedded bridge, or an SQS MessageId. */
 const idPattern = /^([1-9]\d{0,14}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 const asShown = (target: Target): string => `as \`${commandFor(target, 'dead-letters list')}\` shows it`;
 
 /**
- * The words as IDs, each once.
+ * The arguments as IDs, without duplicates.
  *
- * @throws {UsageError} when one is no ID; it is not repeated
+ * @throws {UsageError} if an argument is not an ID; the message does not repeat it
  */
 export function idsOf(words: readonly string[], target: Target): readonly string[] {
   if (words.every((word) => idPattern.test(word))) return [...new Set(words)];
@@ -24,9 +24,9 @@ export function idsOf(words: readonly string[], target: Target): readonly string
 }
 
 /**
- * IDs, or the NAME of one partner account. A word in the form of an ID is an ID, unless only a NAME can stand there.
+ * IDs, or the NAME of one partner account. An argument in the form of an ID is an ID, unless only a NAME is possible.
  *
- * @throws {UsageError} for a NAME that neither the bridge nor a letter knows
+ * @throws {UsageError} for a NAME that neither the bridge nor any dead letter contains
  */
 export async function chooseLetters(
   { letters, accounts }: LettersAndAccounts,
@@ -38,7 +38,7 @@ export async function chooseLetters(
   const named = 'name' in given ? given.name : words[0];
   const { name } = checkedOptions({ name: partnerAccountName }, { name: named }, { name: 'NAME' });
   const known = await accountsBeside(accounts, name);
-  // Letters outlive an account that was forgotten.
+  // Dead letters remain after an account is forgotten.
   const isKnown =
     known.some((account) => account.name === name) ||
     (await letters.list({ partnerAccount: name })).letters.length > 0;

@@ -1,4 +1,4 @@
-/** Dead letters for a person. Text that came from the feed is made printable first. */
+/** Dead letters as readable text. Text from the feed is made printable first. */
 
 import type {
   LetterChoice,
@@ -38,15 +38,15 @@ Examples:
   advert-bridge dead-letters drop 3f0a6c1e-9d55-4f4e-8c1c-0f2d7a1b2c3d --yes   (the deployed stack)`,
 } as const;
 
-/** Rows of the table; `--json` gives all. */
+/** Maximum rows of the table; `--json` prints all. */
 const maxRows = 50;
 const widestAdvert = 24;
 
-/** What it holds is not lost: the command line of that version can put it back. */
+/** The message is not lost: the command line of that version can redrive it. */
 const isOfNewerBridge = ({ letter: { message, reason } }: StoredLetter): boolean =>
   message === null && reason.startsWith('a newer Advert Bridge wrote it');
 
-/** One line for each letter, then what can be done. */
+/** One line for each dead letter, then the possible commands. */
 export function lettersText({ letters, unseen }: LetterList, target: Target): string {
   const lines = letters.length === 0 ? ['No dead letters.'] : table(letters.slice(0, maxRows));
   if (letters.length > maxRows) {
@@ -64,7 +64,7 @@ export function lettersText({ letters, unseen }: LetterList, target: Target): st
   return lines.join('\n');
 }
 
-/** "About", for SQS's count may lag by a minute. */
+/** "About", because SQS's count may lag by a minute. */
 const unseenText = (unseen: number): string =>
   `About ${count(unseen)} more cannot be seen now: another command reads them, or they stand behind letters of the same ` +
   'advert. Try again in five minutes.';
@@ -118,7 +118,7 @@ function table(letters: readonly StoredLetter[]): string[] {
   );
 }
 
-/** All that one letter says. */
+/** All contents of one dead letter. */
 export function letterText(stored: StoredLetter, target: Target): string {
   const { id, letter } = stored;
   const { partnerAccount, advertId, fault, reason, at, receives, message } = letter;
@@ -146,7 +146,7 @@ export function letterText(stored: StoredLetter, target: Target): string {
   return [...lines, next].join('\n');
 }
 
-/** One letter stands for all malformed IDs of a page, and names the first of them as its advert. */
+/** One dead letter contains all malformed IDs of a page, and names the first of them as its advert. */
 const othersOf = ({ count: ids = 1 }: StoredLetter['letter']): string =>
   ids > 1 ? ` and ${count(ids - 1)} more` : '';
 

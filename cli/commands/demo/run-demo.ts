@@ -28,7 +28,7 @@ interface Demo {
   readonly control: Sandbox['control'];
 }
 
-/** @param changes makes so many and ends; undefined: makes changes until it is stopped */
+/** @param changes number of changes to make before it ends; undefined: makes changes until it is stopped */
 export async function runDemo(io: Io, changes: number | undefined): Promise<ExitCode> {
   const dir = mkdtempSync(path.join(tmpdir(), 'advert-bridge-'));
   const target: LocalTarget = { kind: 'local', dir };
@@ -76,7 +76,7 @@ async function changeUntilStopped(demo: Demo): Promise<ExitCode> {
   return report(demo);
 }
 
-/** Half of the changes create adverts, the other half change them: each is an event of its own. */
+/** Half of the changes create adverts, and the other half change them, so that each causes its own event. */
 async function makeChanges(demo: Demo, changes: number): Promise<ExitCode> {
   const { io, control } = demo;
   const ids = control.createAdverts(Math.ceil(changes / 2), { status: 'new' });
@@ -90,8 +90,8 @@ async function makeChanges(demo: Demo, changes: number): Promise<ExitCode> {
 /**
  * Prints the books.
  *
- * @param changes so many have to be listed, and all of them delivered; undefined: it need not be all of them
- * @returns 0 when the books balance
+ * @param changes number of changes that must be listed and delivered; undefined: some may be missing
+ * @returns 0 if the books balance
  */
 async function report({ io, target }: Demo, changes?: number): Promise<ExitCode> {
   const { partnerAccounts } = await withBridge(target, statusPorts, (ports) => readStatus(ports, Date.now()));

@@ -1,4 +1,4 @@
-/** What has to be right for every kind of bridge. */
+/** Checks for every kind of bridge. */
 import { isDeepStrictEqual } from 'node:util';
 import {
   check,
@@ -19,16 +19,16 @@ import { count, duration } from '../../shared/wording.ts';
 import type { Examined } from '../../targets/ports/examined.ts';
 import { forPerson } from '../status/account-causes.ts';
 
-/** A `Date` further off is not believed at all (shared/partner-api/http/service-clock.ts). */
+/** A `Date` that is further off is ignored (shared/partner-api/http/service-clock.ts). */
 const daySeconds = 86_400;
-/** More than a request takes, and far less than the overlap by which reading begins before the last success. */
+/** Longer than a request takes, and much shorter than the overlap before the last success. */
 const maxOffSeconds = 60;
 
 export function commonChecks({ status, askService }: Examined, target: Target) {
-  /** One request for both checks that need it. */
+  /** One request, shared by both checks that need it. */
   const ask = once(async () => {
     const { pausedUntil, circuit, paused } = await status();
-    // After an open circuit the next request is a trial, whose outcome changes what the bridge does.
+    // After an open circuit, the next request is a trial, and its outcome changes the bridge's behaviour.
     if (pausedUntil !== null || circuit || paused) {
       throw new SkippedError('nothing is asked of the service now: see pause');
     }
@@ -76,7 +76,7 @@ export function commonChecks({ status, askService }: Examined, target: Target) {
   ];
 }
 
-/** What is wrong with the request has been said by the check of the credentials. */
+/** The check of the credentials has already reported the fault of this request. */
 async function accepted(ask: () => Promise<AcceptedApplication>): Promise<AcceptedApplication> {
   try {
     return await ask();

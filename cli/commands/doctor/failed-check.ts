@@ -4,13 +4,13 @@ import { explained, type Place } from '../../shared/explain.ts';
 import { isDenied } from '../../shared/explain-aws.ts';
 import { asCalled } from '../../shared/program.ts';
 
-/** What AWS calls an operation that an emulator does not have. */
+/** Names of AWS errors for an operation that an emulator does not support. */
 const unknownOperation = /^(UnknownOperation|InvalidAction|UnsupportedOperation|NotImplemented)/;
 
 /**
- * What a check that failed itself found.
+ * The finding of a check that could not be carried out.
  *
- * @returns undefined for an error that nobody foresaw
+ * @returns undefined for an unexpected error
  */
 export function findingFor(error: unknown, place: Place): Finding | undefined {
   const cause = isDenied(error) ? error : (error as Error | undefined)?.cause;

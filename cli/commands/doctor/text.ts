@@ -10,7 +10,7 @@ Examples:
   advert-bridge doctor --local .advert-bridge
   advert-bridge doctor --json   (the deployed stack)`;
 
-/** A line for each check, what mends it below, and the sum. */
+/** A line for each check, with the remedy below it, and the totals. */
 export function doctorText(checks: readonly CheckResult[]): string {
   const lines = checks.flatMap(({ name, result, says, mend }) => [
     `${result.padEnd('warning'.length)}  ${name}: ${says}`,

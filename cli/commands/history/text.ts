@@ -12,7 +12,7 @@ Examples:
   advert-bridge history main 123 --json   (the deployed stack)
   advert-bridge history main 77 --feed orders`;
 
-/** What is known of the advert, then the answer. */
+/** The known facts about the advert, then the answer. */
 export function historyText(history: AdvertHistory): string {
   const { partnerAccount, feed, advertId, latest, waiting, deadLetters, log = [], answer } = history;
   const lines = [`${feeds[feed].object} ${advertId} of partner account ${partnerAccount}`];
@@ -47,7 +47,7 @@ function publishedText({ latestPublished }: AdvertHistory): string {
   return latestPublished ? 'published' : 'kept off the bus by a setting';
 }
 
-/** The command that a person runs next, where there is one. */
+/** The command to run next, if there is one. */
 export function nextText({ outcome, deadLetters }: AdvertHistory, target: Target): string | undefined {
   const newest = deadLetters.at(-1);
   if (outcome !== 'dead-lettered' || !newest) return undefined;

@@ -24,7 +24,9 @@ export const addPoll = defineCommand(
   },
 );
 
-/** A feed that could not be read is a fault; one that was not asked waits for a person, or for the end of a pause. */
+/**
+ * A feed that could not be read is a fault. A feed that was not polled waits for an operator or for the end of a pause.
+ */
 function exitCodeOf({ polls: ended, notPolled }: PollAnswer): ExitCode {
   if (ended.some(({ end, fault }) => end === 'fault' && fault !== 'operator-paused')) return exitCodes.fault;
   const isAsked = ended.length > 0 && ended.every(({ end }) => end !== 'fault');

@@ -68,7 +68,7 @@ export const addReplay = defineCommand(
   },
 );
 
-/** @throws {UsageError} when the times, or who gets the events, are missing or make no sense */
+/** @throws {UsageError} if the times or the receiver of the events are missing or invalid */
 function requestOf({ rule, everyRule, archive, ...times }: Checked<typeof options>): ReplayRequest {
   const { from, to } = checkedOptions({ from: momentOption, to: momentOption }, times);
   const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];

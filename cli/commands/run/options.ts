@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { bridgeSettings, isLoopback } from '../../../shared/contract/settings.ts';
 import { flag, number, option } from '../../shared/options.ts';
 
-/** Where events may be sent; written as the URL standard writes it, so that one webhook has one name. */
+/** A webhook's URL, in the normal form of the URL standard, so that each webhook has only one name. */
 export const webhookUrl = v.pipe(
   v.string('expected the https URL that takes the events'),
   v.check(isWebhook, 'expected an https URL without credentials in it (plain http only for loopback)'),
@@ -17,7 +17,7 @@ function isWebhook(text: string): boolean {
 
 const settings = bridgeSettings;
 
-/** The settings that an embedded bridge has, then what only `run` has. */
+/** The settings of an embedded bridge, then the options of `run` alone. */
 export const runOptions = {
   pollSeconds: option('N', 'how often the feed is asked, 1–60', settings.pollSeconds),
   maxRequestsPerSecond: option('N', 'rate limit of the whole bridge', settings.maxRequestsPerSecond),

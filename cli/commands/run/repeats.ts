@@ -1,6 +1,6 @@
 import type { Fields, Observer } from '../../../shared/ports/observer.ts';
 
-/** The same warning is logged again after this. */
+/** Interval after which the same warning is logged again. */
 const repeatMs = 60_000;
 
 export interface RepeatOptions {
@@ -9,7 +9,7 @@ export interface RepeatOptions {
   readonly now?: () => number;
 }
 
-/** Logs what goes wrong with every request only once a minute, with how often it was left out in between. */
+/** Logs a warning that repeats with every request only once a minute, with the number of omitted repeats. */
 export function withoutRepeats(
   observer: Observer,
   { accountFaults, now = Date.now }: RepeatOptions,
@@ -20,7 +20,7 @@ export function withoutRepeats(
     (level: 'warn' | 'error') =>
     (message: string, fields: Fields = {}) => {
       if (!accountFaults && fields.fault !== undefined && fields.advertId === undefined) return;
-      // An error concerns one advert; the same warning may come for thousands.
+      // An error is about one advert; the same warning may occur for thousands.
       const advertId = level === 'error' ? fields.advertId : '';
       const key = [message, fields.partnerAccount, fields.fault, advertId].join('\n');
       const before = logged.get(key);

@@ -23,19 +23,19 @@ import { openWebhooks, secretsOf } from './webhooks.ts';
 type RunOptions = Checked<typeof runOptions>;
 
 export interface EndedRun extends RunResult {
-  /** By a signal, or because nobody reads standard output any more. */
+  /** Stopped by a signal, or because the reader of standard output has ended. */
   readonly stopped: boolean;
 }
 
 /**
- * Runs the embedded bridge of a folder, alone on it, until it is stopped or idle.
+ * Runs the embedded bridge of a folder until it is stopped or idle. Only one process runs a folder at a time.
  *
- * @throws {CommandError} whose message says what to do
+ * @throws {CommandError} with a message that says what to do
  */
 export function runBridge(io: Io, target: LocalTarget, options: RunOptions): Promise<EndedRun> {
   const exposure = exposureOf(target.dir);
   const broken = new AbortController();
-  // A lock of another process passes; a full disk or a damaged file does not, and ends the run.
+  // Another process's lock ends by itself. A full disk or a damaged file does not, and ends the run.
   const onFault = (fault: { readonly code: string }) => fault.code !== 'state-in-use' && broken.abort(fault);
   // Opened before the lock is taken: a folder without a bridge gets no lock file either.
   const work = async (bridge: LocalBridge) => {
@@ -58,7 +58,7 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions): Pro
   return withLocal(target, work, { onFault });
 }
 
-/** The bridge with a state of which next to nothing is stored. */
+/** Runs the bridge with a state that stores almost nothing. */
 function dryBridge(bridge: LocalBridge): LocalBridge {
   const state = createDryState(bridge.state, bridge.target.dir);
   bridge.onClose(() => state.close());
@@ -68,7 +68,7 @@ function dryBridge(bridge: LocalBridge): LocalBridge {
 interface Opened {
   readonly baseUrl: string;
   readonly webhooks: readonly Webhook[];
-  /** Aborted, with the fault as its reason, when the state cannot be used any more. */
+  /** Aborted when the state can no longer be used; the reason is the fault. */
   readonly broken: AbortSignal;
 }
 
@@ -94,12 +94,12 @@ async function runLocked(
   // The run ends with a message that says everything.
   broken.addEventListener('abort', () => progress.stop());
   const onClosed = () => {
-    // With the reader gone, the faults of stopping concern nobody.
+    // The reader of standard output has ended, so faults during the stop are not reported.
     progress.stop();
     readerGone.abort();
   };
   const observer = withoutRepeats(createTextObserver(progress.output, verbose ? 'info' : 'warn'), {
-    // Until idle, a fault that stays is the message that the run ends with.
+    // With --until-idle, a lasting fault is the message with which the run ends.
     accountFaults: !untilIdle || verbose,
   });
   const outgoing = openWebhooks(dryRun ? [] : webhooks, {
@@ -127,7 +127,7 @@ async function runLocked(
     const undelivered = outgoing.undelivered();
     for (const line of undelivered) say(io, line);
     const needsPerson = result.needsPerson || undelivered.length > 0;
-    // A fault while the run is being stopped is caused by the stopping.
+    // A fault during the stop is caused by the stop.
     return signal.aborted ? { needsPerson, stopped: true } : { ...result, needsPerson, stopped: false };
   } finally {
     await outgoing.stop();

@@ -34,7 +34,7 @@ export const dryRunText = 'Dry run: nothing of this is stored or sent.';
 export const nobodyConnectedText = (target: Target): string =>
   `No partner account is connected. Connect one: \`${connectCommand(target, 'NAME')}\``;
 
-/** What the partner accounts' books and the queue say together. */
+/** The totals of the partner accounts' books and the queue. */
 export interface Totals {
   readonly events: number;
   /** Changes that needed no event. */
@@ -45,7 +45,7 @@ export interface Totals {
 
 /** What a run has done so far. */
 export function summaryText(before: Totals, now: Totals): string {
-  // A difference is negative only where an account was forgotten meanwhile.
+  // A difference is negative only if an account was forgotten in the meantime.
   const since = (term: 'events' | 'others') => count(Math.max(0, now[term] - before[term]));
   return (
     `${since('events')} events, ${since('others')} changes that needed none, ` +

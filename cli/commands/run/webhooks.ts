@@ -12,7 +12,7 @@ import { noSecretText, undeliveredText } from './text.ts';
 /**
  * Each webhook with its stored secret.
  *
- * @throws {CommandError} for a webhook without a secret: an event that nobody can verify is not sent
+ * @throws {CommandError} for a webhook without a secret: the bridge sends no event that the receiver cannot verify
  */
 export function secretsOf(
   outbox: Pick<Outbox, 'signing'>,
@@ -30,18 +30,18 @@ export interface OutgoingOptions {
   readonly outbox: Outbox;
   readonly observer: Observer;
   readonly retentionHours: number;
-  /** Standard output, where it is wanted. */
+  /** Standard output, if requested. */
   readonly lines: EventPublisher | undefined;
   readonly clock?: Clock;
 }
 
-/** Events on their way to one webhook at a time, each of another advert. */
+/** Number of concurrent requests to one webhook, each with an event of another advert. */
 const concurrency = 8;
 const lookMs = 50;
-/** When nothing has arrived for this long, a run until idle leaves the rest to the next run. */
+/** If no event could be delivered for this long, `run --until-idle` leaves the rest to the next run. */
 const patienceMs = 60_000;
 
-/** Starts sending what waits for each webhook; `events` is where the bridge publishes. */
+/** Starts sending the waiting events of each webhook. The bridge publishes to `events`. */
 export function openWebhooks(
   webhooks: readonly Webhook[],
   { outbox, observer, retentionHours, lines, clock = systemClock }: OutgoingOptions,
@@ -59,7 +59,7 @@ export function openWebhooks(
   return {
     events,
 
-    /** Resolves when nothing waits for a webhook that still takes events. */
+    /** Resolves when no event waits for a webhook that still accepts events. */
     async untilDelivered(signal: AbortSignal): Promise<void> {
       let least = Number.POSITIVE_INFINITY;
       for (let movedAt = clock.now(); !signal.aborted; await clock.sleep(lookMs, signal)) {
@@ -71,7 +71,7 @@ export function openWebhooks(
       }
     },
 
-    /** A line for each webhook that has not got all of its events, for the end of the run. */
+    /** A line for each webhook that has not received all of its events, for the end of the run. */
     undelivered: (): string[] =>
       withCounts()
         .filter(({ waiting }) => waiting > 0)
@@ -79,7 +79,7 @@ export function openWebhooks(
           undeliveredText({ url, waiting, oldest, reason: trouble()?.reason }, retentionHours),
         ),
 
-    /** Resolves when no event is on its way any more; may be called again. */
+    /** Resolves when no event is being sent any more; may be called again. */
     stop: async (): Promise<void> => {
       await Promise.all(deliveries.map((delivery) => delivery.stop()));
     },

@@ -14,7 +14,7 @@ export const addSandbox = defineCommand(
     more,
     where: 'none',
     options: {
-      // Fixed, so that commands that were copied stay right.
+      // Fixed, so that copied commands remain valid.
       port: number('where it listens; 0: any free port', 0, 65_535, 4400),
       adverts: number('how many adverts exist from the start', 0, 1_000_000, 20),
       latencyMs: number('how long each answer takes', 0, 600_000, 0),

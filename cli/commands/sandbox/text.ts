@@ -9,7 +9,7 @@ Examples:
 
 const folder = '.advert-bridge';
 
-/** What a person needs to use a running sandbox: its credentials, and commands to copy. */
+/** How to use a running sandbox: its credentials, and commands to copy. */
 export function sandboxText({
   url,
   application,

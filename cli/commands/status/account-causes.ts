@@ -1,4 +1,4 @@
-/** What is left for a person of one partner account: a sentence for each cause, with the command that mends it. */
+/** What an operator has to do for one partner account: a sentence for each cause, with the command that fixes it. */
 import { isAboutSecret } from '../../../shared/contract/names.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';
 import { applicationCommand, connectCommand } from '../../shared/explain.ts';
@@ -6,12 +6,12 @@ import { commandFor, type Target } from '../../shared/target.ts';
 import { count, duration } from '../../shared/wording.ts';
 import type { AuditedAccount } from './daily-audits.ts';
 
-/** What somebody has to do: a line for each cause, with the command that fixes it. */
+/** What an operator has to do: a line for each cause, with the command that fixes it. */
 export function forPerson(account: AuditedAccount, target: Target): string[] {
   const { name, state, attention, reason } = account;
   if (state === 'stopped' && attention.length === 0)
     return [`  to connect it again: \`${connectCommand(target, name)}\``];
-  // What an operator paused is shown for itself.
+  // An operator's pause is shown separately.
   const causes = attention.filter((cause) => cause !== 'operator-paused');
   return causes.map((cause) => {
     const tell = Object.hasOwn(sentences, cause) ? sentences[cause] : undefined;

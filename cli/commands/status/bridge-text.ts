@@ -1,4 +1,4 @@
-/** What `status` says of the bridge as a whole: the queue, the pauses, what AWS runs, and a sentence for each cause. */
+/** The part of `status` about the whole bridge: the queue, pauses, AWS resources, and a sentence for each cause. */
 import type { ShownPause } from '../../../operations/account-status.ts';
 import { textOfPlace } from '../../../operations/stack-place.ts';
 import type { Status } from '../../../operations/status.ts';
@@ -48,13 +48,13 @@ const ago = (instant: string, nowMs: number): string =>
 
 type Sentence = (status: Status, target: Target, nowMs: number) => string | string[];
 
-/** All of a schedule has to be given again with a change of it. */
+/** AWS requires the whole schedule again with each change. */
 const enableSchedule = (name: string): string =>
   'aws scheduler update-schedule --state ENABLED --cli-input-json ' +
   `"$(aws scheduler get-schedule --name ${name} --output json --query '{Name:Name,GroupName:GroupName,Description:Description,` +
   'ScheduleExpression:ScheduleExpression,FlexibleTimeWindow:FlexibleTimeWindow,Target:Target}\')"';
 
-/** One for each cause, with the command that mends it. */
+/** One line for each cause, with the command that fixes it. */
 const sentences: Readonly<Record<string, Sentence>> = {
   circuit: ({ pausedUntil }, target, nowMs) =>
     'The circuit is open: the partner service answers 403 to everything, as if it blocked this address. ' +

@@ -1,4 +1,4 @@
-/** What `status` tells of the daily audit of an embedded bridge. A stack has an alarm for it. */
+/** The part of `status` about the daily audit of an embedded bridge. A stack has an alarm instead. */
 import type { AccountStatus } from '../../../operations/account-status.ts';
 import type { Status } from '../../../operations/status.ts';
 import { are } from '../../shared/wording.ts';
@@ -10,19 +10,19 @@ export interface ShownAudit {
   readonly startedAt: string;
   /** Adverts that were compared. */
   readonly checked: number;
-  /** IDs of adverts whose latest event does not say what the service says. */
+  /** IDs of adverts whose latest event differs from the service's answer. */
   readonly differing: readonly string[];
   readonly undecided: number;
 }
 
-/** Absent where no daily audit was begun. */
+/** Absent if no daily audit was started. */
 export type AuditedAccount = AccountStatus & { readonly dailyAudit?: ShownAudit };
 export type AuditedStatus = Status & { readonly partnerAccounts: readonly AuditedAccount[] };
 
-/** One is begun each day: what an older one found is not looked at again, for somebody has switched the audit off. */
+/** An audit starts every day. An older result means that the audit was switched off, so its findings are ignored. */
 const maxAgeMs = 48 * 60 * 60_000;
 
-/** The same status, with the daily audit of each partner account and what is left of it for a person. */
+/** Adds to the status the daily audit of each partner account, and what the operator has to do about it. */
 export async function withDailyAudits(
   status: Status,
   { dailyAudits }: AuditedPorts,

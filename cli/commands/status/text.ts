@@ -19,12 +19,12 @@ Examples:
   advert-bridge status main --json   (the deployed stack)
   advert-bridge status --watch`;
 
-/** More partner accounts than this are summed up. */
+/** With more partner accounts than this, a summary is shown. */
 const maxInFull = 20;
 
 /**
- * The status for a person: a few lines for each partner account, those that need somebody first, then the queue and what
- * to do. Many partner accounts are summed up.
+ * The status as readable text: a few lines for each partner account, those that need manual action first, then the
+ * queue and what to do. Many partner accounts are summarized.
  */
 export function statusText(
   status: AuditedStatus,
@@ -46,13 +46,13 @@ export function statusText(
 
 const byUrgency = (a: AuditedAccount, b: AuditedAccount): number => urgencyOf(b) - urgencyOf(a);
 
-/** Accounts that need a person, then those that wait, then those that failed last; equals stay in order of name. */
+/** Accounts that need manual action, then waiting ones, then those whose last poll failed; otherwise sorted by name. */
 const urgencyOf = ({ needsPerson, state, reason }: AuditedAccount): number => {
   if (needsPerson) return 3;
   return state === 'paused' ? 2 : Number(state === 'polling' && reason !== null);
 };
 
-/** Why no partner account is polled at all, whatever its own state is; undefined where polling goes on. */
+/** Why no partner account is polled at all, whatever its own state; undefined if polling continues. */
 function standstillOf({ paused, pausedUntil }: Status): string | undefined {
   if (paused) return 'not polled, for the whole bridge is paused';
   return pausedUntil === null ? undefined : 'not polled, for the whole bridge waits';
@@ -61,7 +61,10 @@ function standstillOf({ paused, pausedUntil }: Status): string | undefined {
 /** How many accounts of each kind are shown. */
 const maxShown = 10;
 
-/** Of a thousand accounts: those that need a person, those that wait or fail, the one furthest behind, the sums. */
+/**
+ * The summary of many accounts: those that need manual action, those that wait or fail, the one furthest behind, the
+ * totals.
+ */
 function crowdLines(
   accounts: readonly AuditedAccount[],
   target: Target,

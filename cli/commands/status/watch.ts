@@ -6,17 +6,20 @@ const everyMs = 5_000;
 export interface Watching {
   readonly io: Io;
   readonly clock: Clock;
-  /** Ends the watching. */
+  /** Ends the watch mode. */
   readonly signal: AbortSignal;
-  /** On a terminal each report replaces the one before; else, and for JSON, they follow one another. */
+  /**
+   * On a terminal, each report replaces the previous one. Otherwise, and for JSON, they are printed one after the
+   * other.
+   */
   readonly redraws: boolean;
 }
 
 /**
  * Reports every five seconds until the signal.
  *
- * @param report shows one report, after it has called `clear`, and resolves with the exit code that it stands for
- * @returns that of the last one
+ * @param report calls `clear`, shows one report, and resolves with its exit code
+ * @returns the exit code of the last report
  */
 export async function watch(
   { io, clock, signal, redraws }: Watching,

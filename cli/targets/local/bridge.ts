@@ -1,4 +1,4 @@
-/** An embedded bridge's folder, opened for a command; works beside a `run` of the same folder. */
+/** Opens an embedded bridge's folder for a command, even while a `run` uses the same folder. */
 import { statSync } from 'node:fs';
 import * as v from 'valibot';
 import { CommandError } from '../../../operations/errors.ts';
@@ -18,16 +18,19 @@ export interface LocalBridge extends Opening<LocalTarget> {
 }
 
 export interface LocalOptions extends Pick<EmbeddedStateOptions, 'onFault'> {
-  /** Makes the folder when there is none. Default: a folder without a bridge is left alone, for its name may be a slip. */
+  /**
+   * Creates the folder if it does not exist. Default: a folder without a bridge is not changed, because its name may be
+   * a mistake.
+   */
   readonly create?: boolean;
 }
 
-/** Under this name the base URL of the partner service stands among the state's settings. */
+/** Name of the partner service's base URL in the stored settings. */
 export const baseUrlSetting = 'base-url';
 
 /**
- * @throws {StateError} when the state cannot be used as it is
- * @throws {CommandError} when there is none, and none is to be made
+ * @throws {StateError} if the state cannot be used
+ * @throws {CommandError} if there is none and it must not be created
  */
 export async function openLocalBridge(
   opening: Opening<LocalTarget>,
@@ -50,12 +53,16 @@ function isMissing(file: string): boolean {
     statSync(file);
     return false;
   } catch (error) {
-    // Opening the file tells any other error better.
+    // For any other error, opening the file gives a better message.
     return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
   }
 }
 
-/** Where the partner service is. @throws {CommandError} when no application was stored yet */
+/**
+ * Base URL of the partner service.
+ *
+ * @throws {CommandError} if no application was stored yet
+ */
 export function baseUrlOf({ target, place }: LocalBridge): string {
   if (place.baseUrl !== undefined) return place.baseUrl;
   throw new CommandError(
@@ -63,6 +70,6 @@ export function baseUrlOf({ target, place }: LocalBridge): string {
   );
 }
 
-/** The settings given, and the defaults of all others. */
+/** The given settings, with defaults for all others. */
 export const settingsWith = (given: Partial<BridgeSettings> = {}): BridgeSettings =>
   v.parse(v.object(bridgeSettings), given);

@@ -10,19 +10,19 @@ import { type Auditing, type CatchUp, concurrency } from '../ports/catch-up.ts';
 import { baseUrlOf, type LocalBridge, settingsWith } from './bridge.ts';
 import { readRunSettings } from './run-settings.ts';
 
-/** Catching up on the embedded state, beside a `run` of the same folder or without one. */
+/** Catching up on the embedded state, with or without a concurrent `run` of the same folder. */
 export async function localCatchUp(
   bridge: LocalBridge,
   given: Partial<BridgeSettings> = {},
 ): Promise<CatchUp> {
   const { state, target, onClose } = bridge;
-  // Those of the run: its requests and these share one rate budget, one pause and the tokens.
+  // The settings of the run, because its requests and these share one rate budget, one pause and the tokens.
   const settings = settingsWith({ ...(await readRunSettings(state)), ...given });
   const partner = createLocalPartner({
     state,
     baseUrl: baseUrlOf(bridge),
     settings,
-    // Events about an account stay owed until the bridge runs.
+    // Events about an account remain owed until the bridge runs.
     events: noSubscriberYet,
     observer: silentObserver,
     newId: () => `catch-up-${randomUUID()}`,

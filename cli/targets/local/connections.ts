@@ -7,7 +7,7 @@ import type { Applications, Connections, Disconnections } from '../ports/connect
 import { baseUrlOf, baseUrlSetting, type LocalBridge, settingsWith } from './bridge.ts';
 import { localLetters } from './stored-letters.ts';
 
-/** For all that one command asks of the service. */
+/** Time limit for all requests of one command to the service. */
 const serviceMs = 30_000;
 
 const deadline = () => ({ deadlineMs: Date.now() + serviceMs });
@@ -37,10 +37,10 @@ export function localConnections(bridge: LocalBridge, settings: Partial<BridgeSe
 
 export function localDisconnections(bridge: LocalBridge): Disconnections {
   const { partnerAccounts, advertHistories } = bridge.state;
-  // Nothing is asked of the service, wherever it is.
+  // No request is sent to the service, so its address does not matter.
   const local = service(bridge, bridge.place.baseUrl ?? 'https://localhost');
 
-  /** As long as the name is known all of this can be done again; `forget` removes the name last. */
+  /** All steps can be repeated as long as the name is known; `forget` removes the name last. */
   async function removeHistories(name: string, generation: number): Promise<void> {
     await advertHistories.remove(name, generation);
     const letters = localLetters(bridge);

@@ -13,7 +13,7 @@ export const localPauses = ({ state }: LocalBridge): Pauses => ({
   who: async () => userName(),
 });
 
-/** A user without an entry among the machine's users, as in some containers, has a number alone. */
+/** A user without an entry in the machine's user database, as in some containers, has only a number. */
 function userName(): string {
   try {
     return userInfo().username;
@@ -24,7 +24,10 @@ function userName(): string {
 
 const pollMs = 45_000;
 
-/** Beside a `run` of the same folder, or without one: the leases and the rate budget are in the file that both have open. */
+/**
+ * Works with or without a concurrent `run` of the same folder: leases and rate budget are in the file that both have
+ * open.
+ */
 export async function localPolls(bridge: LocalBridge): Promise<Polls> {
   const { state } = bridge;
   const { accounts, poll, isDelivering } = await localCatchUp(bridge);

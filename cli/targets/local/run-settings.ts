@@ -3,12 +3,13 @@ import { checkedJson } from '../../../shared/contract/checks.ts';
 import { type BridgeSettings, bridgeSettings } from '../../../shared/contract/settings.ts';
 import type { EmbeddedState } from '../../../shared/sqlite/state.ts';
 
-/** The latest `run`'s settings stand under this name among those of the state. */
+/** Name of the latest `run`'s settings in the stored settings. */
 const name = 'published-events';
 
 /**
- * What is published, which feeds are polled, and how the partner service is asked: whatever asks it beside a run goes by the same.
- * A token that was refreshed by another `requiredScope` would stop its partner account. An earlier version has stored some of them.
+ * The settings that decide what is published, which feeds are polled, and how requests are sent to the partner service.
+ * Other commands use the same values: for example, a refresh with another `requiredScope` would stop its partner
+ * account. An earlier version stored only some of them.
  */
 const runSettings = v.pick(v.object(bridgeSettings), [
   ...(['publishStatuses', 'publishPartnerAccounts', 'feeds'] as const),
@@ -18,11 +19,11 @@ const runSettings = v.pick(v.object(bridgeSettings), [
 type RunSettings = v.InferOutput<typeof runSettings>;
 type Settings = Pick<EmbeddedState, 'settings'>;
 
-/** For other commands: an embedded bridge has its settings from the command line of its run. */
+/** Stores the settings for other commands: an embedded bridge gets its settings from the command line of its run. */
 export const storeRunSettings = ({ settings }: Settings, run: BridgeSettings): Promise<void> =>
   settings.write(name, JSON.stringify(v.parse(runSettings, run)));
 
-/** Those of the latest run; before the first one the defaults. */
+/** The settings of the latest run; before the first run, the defaults. */
 export async function readRunSettings({ settings }: Settings): Promise<RunSettings> {
   return checkedJson(runSettings, (await settings.read(name)) ?? '{}', 'settings of the latest run');
 }

@@ -5,7 +5,7 @@ import type { LocalBridge } from './bridge.ts';
 
 const lookMs = 200;
 
-/** Reads what a run beside this process adds to the state; changes nothing. */
+/** Reads what a concurrent run adds to the state; changes nothing. */
 export const localTail = ({ state, target }: Pick<LocalBridge, 'state' | 'target'>): EventTail => ({
   accounts: state.partnerAccounts,
   async *events(name, { signal, say }) {

@@ -6,22 +6,22 @@ import type { AdvertReader } from '../../../shared/ports/advert-reader.ts';
 import type { Backfills } from '../../../shared/ports/backfills.ts';
 import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts';
 
-/** Connections to the partner service: an audit has so many adverts on their way. */
+/** Number of connections to the partner service: an audit fetches this many adverts concurrently. */
 export const concurrency = 10;
 
-/** What `backfill`, `resync` and `audit` ask of a bridge, whichever kind it is. */
+/** What `backfill`, `resync` and `audit` need from a bridge of any kind. */
 export interface CatchUp {
   readonly accounts: PartnerAccounts;
   readonly backfills: Backfills;
-  /** For reading the feed as the drain does; the messages of a backfill go to its `queue`, too. */
+  /** For reading the feed as the drain does; the messages of a backfill go to its `queue` too. */
   readonly poll: PollDeps;
   readonly lister: AdvertLister;
   readonly adverts: AdvertReader;
-  /** Whether something takes messages from the queue now. */
+  /** Whether a consumer is currently taking messages from the queue. */
   readonly isDelivering: () => boolean;
 }
 
-/** What `audit` asks of it besides. */
+/** What only `audit` needs. */
 export interface Auditing extends CatchUp, Pick<AuditDeps, 'audits' | 'histories' | 'isSettled'> {
   readonly publishedAdverts: PublishedAdverts;
 }

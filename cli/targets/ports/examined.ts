@@ -2,16 +2,16 @@ import type { Check } from '../../../operations/doctor.ts';
 import type { Status } from '../../../operations/status.ts';
 import type { AcceptedApplication } from '../../../shared/contract/connect.ts';
 
-/** What `doctor` asks of a bridge, whichever kind it is. Nothing of it changes the bridge. */
+/** What `doctor` needs from a bridge of any kind. None of it changes the bridge. */
 export interface Examined {
-  /** What has to be right for this kind of bridge alone. */
+  /** Checks for this kind of bridge only. */
   readonly checks: readonly Check[];
-  /** @throws {SkippedError} where it cannot be read before something else is mended */
+  /** @throws {SkippedError} if it cannot be read until another fault is fixed */
   readonly status: () => Promise<Status>;
   /**
-   * Asks the service for a token of the application, which is kept nowhere. Called only while nothing is paused.
+   * Requests a token of the application from the service, and does not store it. Called only while nothing is paused.
    *
-   * @throws {PartnerError | CommandError} when the service refuses the stored credentials
+   * @throws {PartnerError | CommandError} if the service rejects the stored credentials
    */
   readonly askService: () => Promise<AcceptedApplication>;
 }

@@ -1,11 +1,11 @@
 import type { Place } from '../../shared/explain.ts';
 import type { Target } from '../../shared/target.ts';
 
-/** What a bridge is opened with. */
+/** The context in which a bridge is opened. */
 export interface Opening<T extends Target> {
   readonly target: T;
-  /** What becomes known of the bridge is added, for the message of an error. */
+  /** Facts about the bridge are added as they become known, for error messages. */
   readonly place: Place;
-  /** What is called when the command is over, the last first. */
+  /** Functions to call when the command ends, in reverse order. */
   onClose(close: () => void): void;
 }

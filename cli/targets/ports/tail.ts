@@ -1,13 +1,13 @@
 import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts';
 
-/** Watches what a bridge publishes. */
+/** Watches the events that a bridge publishes. */
 export interface EventTail {
   readonly accounts: Pick<PartnerAccounts, 'list'>;
   /**
-   * Envelopes in the order in which they come, from now on until `signal` is aborted.
+   * Yields envelopes in the order of arrival, from now until `signal` is aborted.
    *
-   * @param name of one partner account; undefined: of all
-   * @param say tells a person what the events do not
+   * @param name of one partner account; undefined: all
+   * @param say prints information that is not in the events
    */
   events(
     name: string | undefined,

@@ -16,7 +16,7 @@ import type { Opening } from '../ports/opening.ts';
 
 export type StackBridge = Awaited<ReturnType<typeof openStackBridge>>;
 
-/** @throws {CommandError} when there is no such stack */
+/** @throws {CommandError} if the stack does not exist */
 export async function openStackBridge(opening: Opening<StackTarget>) {
   const { target, onClose } = opening;
   const outputs: StackOutputs = await readStackOutputs(target);
@@ -31,14 +31,14 @@ export async function openStackBridge(opening: Opening<StackTarget>) {
   });
   const feedStateTable = { client: clients.dynamoDb, name: outputs.feedStateTableName };
   const advertStatusTable = { client: clients.dynamoDb, name: outputs.advertStatusTableName };
-  // The secrets of bridges had fixed names before bridges had one themselves.
+  // Before bridges had names, the names of their secrets were fixed.
   const secretNames: SecretNames = secretNamesOf(namePrefixOf(outputs.bridgeName ?? stackName));
   return {
     ...opening,
     outputs,
     clients,
     secretNames,
-    /** What its alarms begin with. */
+    /** Prefix of its alarms' names. */
     name: outputs.bridgeName ?? target.stack,
     feedStateTable,
     advertStatusTable,

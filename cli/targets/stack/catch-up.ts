@@ -18,7 +18,7 @@ import { silentObserver } from '../../shared/silent-observer.ts';
 import { type Auditing, type CatchUp, concurrency } from '../ports/catch-up.ts';
 import type { StackBridge } from './bridge.ts';
 
-/** Catching up on a stack, with the settings that its drain has and within its rate budget. */
+/** Catching up on a stack, with its drain's settings and within its rate budget. */
 export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
   const { clients, outputs, state, feedStateTable: table, queue, deadLetterQueue, place, onClose } = bridge;
   place.catchUpRoleArn = outputs.catchUpRoleArn;
@@ -50,7 +50,7 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
     poll: {
       feedStates: state.feedStates,
       reader: partner,
-      // The whole queue counts, not the account's share of it: a command stands back behind live changes.
+      // The whole queue counts, not only the account's messages, because live changes have priority over this command.
       queue: createChangedAdvertsQueue({ queue }),
       deadLetters: createDeadLetters({ queue: deadLetterQueue }),
       observer: silentObserver,

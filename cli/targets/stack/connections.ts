@@ -55,7 +55,7 @@ export function stackDisconnections(bridge: StackBridge): Disconnections {
       if (!forget) return (await ask(bridge, event, 'disconnected')).known;
       const { generation } = await ask(bridge, event, 'forgetting');
       if (generation === null) return false;
-      // As long as the name is known all of this can be done again, so the function forgets the name last.
+      // All steps can be repeated as long as the name is known, so the function removes the name last.
       await bridge.state.advertHistories.remove(partnerAccount, generation);
       await ask(bridge, { action: 'forget', partnerAccount, generation }, 'forgotten');
       return true;
@@ -71,8 +71,8 @@ const revealed = (credential: HandedIn) =>
 /**
  * The connect function's answer.
  *
- * @throws {PartnerError | CommandError} for what the function was refused
- * @throws {ShapeError} when it answers otherwise than agreed
+ * @throws {PartnerError | CommandError} if the function reports a failure
+ * @throws {ShapeError} if its answer has an unexpected shape
  */
 async function ask<K extends Exclude<ConnectAnswerKind, 'refused'>>(
   { clients, outputs, target }: StackBridge,

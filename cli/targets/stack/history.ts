@@ -7,7 +7,10 @@ import type { StackBridge } from './bridge.ts';
 import { createLogSearch } from './log-lines.ts';
 import { stackLetters } from './stored-letters.ts';
 
-/** What a stack knows of an advert; which events it publishes, and where it logs, its functions' configuration tells. */
+/**
+ * What a stack knows about an advert. The configuration of its functions says which events it publishes and where it
+ * logs.
+ */
 export async function stackHistory(bridge: StackBridge): Promise<HistoryPorts> {
   const { clients, outputs, state, feedStateTable, queue, onClose } = bridge;
   const configurationOf = (FunctionName: string) =>

@@ -14,15 +14,15 @@ export interface GroupedLine {
   readonly text: string;
 }
 
-/** Lines that are read at most, the newest. */
+/** Maximum number of lines to read, newest first. */
 const maxLines = 500;
 const lookMs = 500;
 const maxWaitMs = 30_000;
 const ended: readonly (QueryStatus | undefined)[] = ['Complete', 'Failed', 'Cancelled', 'Timeout', 'Unknown'];
 
 /**
- * Searches log groups with Logs Insights: it reads all of a time at once ($0.005 for a gigabyte), newest lines first, where
- * `FilterLogEvents` would go through it megabyte by megabyte from the oldest on.
+ * Searches log groups with Logs Insights, which searches the whole time range at once and returns the newest lines
+ * first ($0.005 per gigabyte). `FilterLogEvents` would read it page by page, oldest lines first.
  *
  * @see https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax.html
  */
@@ -32,7 +32,7 @@ export function createLogSearch() {
     requestHandler: { connectionTimeout: 3_000, requestTimeout: 10_000, throwOnRequestTimeout: true },
   });
 
-  /** @param words letters, digits, `-` and `_`; a line is found that has one of them in quotes */
+  /** @param words letters, digits, `-` and `_`; finds lines that contain one of them in quotes */
   async function search(
     groups: readonly string[],
     words: readonly string[],

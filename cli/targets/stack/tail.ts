@@ -23,9 +23,9 @@ import { eventSource } from '../../../shared/contract/names.ts';
 import type { EventTail } from '../ports/tail.ts';
 import type { StackBridge } from './bridge.ts';
 
-/** Names of the rules and queues of all tails begin so; rule and queue of one tail have the same name. */
+/** Prefix of the names of all tails' rules and queues. The rule and the queue of one tail have the same name. */
 const prefix = 'advert-bridge-tail-';
-/** Tags of a queue: the bus of its rule, and when its tail last gave a sign of life. */
+/** Tags of a queue: the bus of its rule, and the time of its tail's last heartbeat. */
 const tags = { bus: 'advert-bridge:tail-bus', aliveAt: 'advert-bridge:tail-alive-at' } as const;
 const signOfLifeMs = 60_000;
 const leftAfterMs = 10 * signOfLifeMs;
@@ -38,7 +38,7 @@ interface Clients {
   readonly events: EventBridgeClient;
 }
 
-/** Watches the bus of a stack through a rule and a queue of its own. */
+/** Watches the bus of a stack through its own rule and queue. */
 export function stackTail(bridge: StackBridge): EventTail {
   const { outputs, state, onClose } = bridge;
   const clients = { sqs: bridge.clients.sqs, events: eventBridgeClient() };
@@ -62,7 +62,7 @@ export function stackTail(bridge: StackBridge): EventTail {
   };
 }
 
-/** The queue first: a rule without one would not be found again. */
+/** The queue is created first, because a rule without a queue would not be found again. */
 async function createQueue(
   sqs: SQSClient,
   { name, bus, ruleArn }: { readonly name: string; readonly bus: string; readonly ruleArn: string },
@@ -78,7 +78,7 @@ async function createQueue(
     new CreateQueueCommand({
       QueueName: name,
       Attributes: {
-        // What a killed tail leaves does not pile up.
+        // Otherwise the rules and queues of killed tails would accumulate.
         MessageRetentionPeriod: '600',
         Policy: JSON.stringify({ Version: '2012-10-17', Statement: [statement] }),
       },
@@ -139,7 +139,7 @@ async function* received(sqs: SQSClient, queueUrl: string, signal: AbortSignal):
   }
 }
 
-/** Without what EventBridge adds: the same line as an embedded bridge's. */
+/** Without the fields that EventBridge adds, so that the line is the same as an embedded bridge's. */
 function envelopeOf(body: string): string {
   const { source, 'detail-type': detailType, time, resources, detail } = JSON.parse(body);
   return JSON.stringify({ source, 'detail-type': detailType, time, resources, detail });
@@ -151,7 +151,7 @@ const isMissing = (error: unknown): boolean =>
     error.name,
   );
 
-/** What is not there any more is no fault. The queue last, for by it the rest is found again. */
+/** Missing resources are not a fault. The queue is deleted last, because the other resources are found through it. */
 async function removeTail({ sqs, events }: Clients, { name, bus, queueUrl }: Tail): Promise<void> {
   const steps = [
     () => events.send(new RemoveTargetsCommand({ Rule: name, EventBusName: bus, Ids: [targetId] })),
@@ -165,7 +165,9 @@ async function removeTail({ sqs, events }: Clients, { name, bus, queueUrl }: Tai
   }
 }
 
-/** Removes tails that were killed: those that have given no sign of life for ten minutes, of any bridge in this region. */
+/**
+ * Removes the rules and queues of killed tails of any bridge in this region: those without a heartbeat for ten minutes.
+ */
 async function removeLeftovers(clients: Clients): Promise<void> {
   const { QueueUrls = [] } = await clients.sqs.send(
     new ListQueuesCommand({ QueueNamePrefix: prefix, MaxResults: 1000 }),
@@ -174,12 +176,12 @@ async function removeLeftovers(clients: Clients): Promise<void> {
     const { Tags = {} } = await clients.sqs
       .send(new ListQueueTagsCommand({ QueueUrl: queueUrl }))
       .catch((error: unknown) => {
-        // Another tail removes it just now.
+        // Another tail is removing it at this moment.
         if (isMissing(error)) return { Tags: {} };
         throw error;
       });
     const { [tags.bus]: bus, [tags.aliveAt]: aliveAt = '' } = Tags;
-    // Without our tags it is none of ours, whatever its name.
+    // A queue without these tags does not belong to a tail, whatever its name.
     if (bus === undefined || !(Date.now() - Date.parse(aliveAt) > leftAfterMs)) continue;
     await removeTail(clients, { name: queueUrl.split('/').at(-1) ?? '', bus, queueUrl });
   }

@@ -2,13 +2,17 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { CommandError } from '../../../../operations/errors.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 
-/** 256 random bits, good for one authorization. @see https://www.rfc-editor.org/rfc/rfc6749#section-10.12 */
+/**
+ * 256 random bits, for one authorization.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc6749#section-10.12
+ */
 export const newState = (): string => randomBytes(32).toString('base64url');
 
-/** The characters that RFC 6749 §4.1.2 allows in a code; no longer than a request line may be. */
+/** The characters that RFC 6749 §4.1.2 allows in a code, with the maximum length of a request line. */
 const codePattern = /^[\x21-\x7e]{1,4096}$/;
 
-/** Error codes of RFC 6749 §4.1.2.1 that somebody can do something about; docs/partner-api.md shows none. */
+/** Error codes of RFC 6749 §4.1.2.1 for which there is a remedy; docs/partner-api.md documents none. */
 const refusals = new Map([
   ['access_denied', 'the access was not allowed: the user, or the partner service, denied it'],
   [
@@ -24,11 +28,11 @@ const refusals = new Map([
 ]);
 
 /**
- * The one-time code in the partner service's answer. A message repeats nothing of the answer but a known error code:
- * anybody can lead a browser here, with any words.
+ * The one-time code in the partner service's answer. Messages repeat nothing from the answer except known error codes,
+ * because any web page can send a browser here with any text.
  *
  * @param expected the state that was sent
- * @throws {CommandError} when the answer is not to this request, is a refusal, or has no code
+ * @throws {CommandError} if the answer belongs to another request, is a refusal, or has no code
  * @see docs/partner-api.md, grant authorization_code
  */
 export function codeIn(query: URLSearchParams, expected: string): Secret {
@@ -49,7 +53,7 @@ export function codeIn(query: URLSearchParams, expected: string): Secret {
   return new Secret(code);
 }
 
-/** Whether `query` answers the request that was sent with the state `expected`: it has that state, once. */
+/** Whether `query` is the answer to the request with the state `expected`: it contains this state exactly once. */
 export function isAnswerTo(query: URLSearchParams, expected: string): boolean {
   const [state, ...others] = query.getAll('state');
   if (state === undefined || others.length > 0) return false;

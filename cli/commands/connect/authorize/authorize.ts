@@ -1,4 +1,4 @@
-/** The authorization-code flow, as far as a person is part of it (docs/partner-api.md, grant authorization_code). */
+/** The interactive part of the authorization-code flow (docs/partner-api.md, grant authorization_code). */
 import { CommandError } from '../../../../operations/errors.ts';
 import type { ConnectedAccount } from '../../../../shared/contract/connect.ts';
 import { type Clock, systemClock } from '../../../../shared/domain/clock.ts';
@@ -23,17 +23,18 @@ import {
 
 export interface Authorization {
   readonly user: UserChoice;
-  /** Listens on loopback, or lets a person paste the address that a browser elsewhere ended at. */
+  /** Listens on loopback, or asks the user to paste the final address of a browser on another machine. */
   readonly way: { readonly listen: ListenAt } | { readonly paste: { readonly redirectUri: string } };
   readonly openBrowser: boolean;
   readonly timeoutSeconds: number;
 }
 
 /**
- * Has a user authorize the application in a browser, and connects the partner account with the code of the answer. The
- * browser shows the outcome only when all of that is done.
+ * Lets a user authorize the application in a browser, and connects the partner account with the code in the answer. The
+ * browser shows the outcome only after the account is connected.
  *
- * @throws {CommandError} when the user denies it, a signal interrupts it, or it is late or refused: nothing is stored then
+ * @throws {CommandError} if the user denies it, a signal interrupts it, it times out or is refused; then nothing is
+ * stored
  */
 export async function connectByCode(
   io: Io,
@@ -67,8 +68,8 @@ export async function connectByCode(
 }
 
 /**
- * Any page that the user's browser opens can lead it to the listener, and any program on this machine can call it: only
- * an answer with the state ends the waiting, a denial included.
+ * Any page in the user's browser and any program on this machine can call the listener. So only an answer with the
+ * state ends the wait, even if it is a denial.
  */
 function guardOf(io: Io, state: string): CallbackGuard {
   let isSaid = false;
@@ -87,9 +88,9 @@ async function pastedAnswer(io: Io, redirectUri: string, over: AbortSignal) {
 }
 
 /**
- * The answer that `wait` brings, unless a signal or the end of the time comes first.
+ * The answer of `wait`, unless a signal or the timeout comes first.
  *
- * @param wait is told by its signal when nobody waits any more
+ * @param wait its signal is aborted when the answer is no longer needed
  */
 async function answerInTime(
   io: Io,
@@ -116,7 +117,7 @@ async function answerInTime(
   );
 }
 
-/** A rejected grant means something else for a code than for a refresh token. */
+/** A rejected grant has another meaning for a code than for a refresh token. */
 function forPerson(error: unknown): unknown {
   if (!(error instanceof PartnerError) || error.code !== 'grant-rejected') return error;
   return new CommandError(refusedCodeText, { cause: error });

@@ -9,33 +9,33 @@ import { type Outcome, pageHeaders, pageOf } from './page.ts';
 import { type ListenAt, loopbackRedirect } from './redirect-uri.ts';
 
 export interface CallbackListener {
-  /** Where the partner service sends the browser to. */
+  /** The address to which the partner service sends the browser. */
   readonly redirectUri: string;
-  /** The query of the first callback that {@link CallbackGuard.isAnswer} takes; never rejects. */
+  /** The query of the first callback that {@link CallbackGuard.isAnswer} accepts; never rejects. */
   readonly arrived: Promise<URLSearchParams>;
-  /** Shows the outcome to a browser that waits for it, and stops listening. */
+  /** Shows the outcome to the waiting browser, and stops listening. */
   finish(outcome: Outcome): Promise<void>;
 }
 
-/** Tells the answer of the partner service from other requests. */
+/** Distinguishes the partner service's answer from other requests. */
 export interface CallbackGuard {
   isAnswer(query: URLSearchParams): boolean;
   /** Called for each callback that is not the answer. */
   onStranger(): void;
 }
 
-/** For a client that opens a connection and sends nothing. */
+/** Timeout for a client that opens a connection and sends nothing. */
 const silenceMs = 10_000;
 
-/** How long a browser that was redirected to the result may take to ask for it. */
+/** How long to wait until a redirected browser requests the result page. */
 const graceMs = 3_000;
 
 /**
- * Listens on loopback for one callback; every other request is answered with an error and changes nothing. The browser is
- * redirected at once, so that the code is neither in the address bar nor in the history while it is exchanged; the result
- * page waits for {@link CallbackListener.finish}.
+ * Listens on loopback for one callback; every other request is answered with an error and changes nothing. The browser
+ * is redirected immediately, so that the code is not in the address bar or the history. The result page waits for
+ * {@link CallbackListener.finish}.
  *
- * @throws {CommandError} when the port cannot be listened on
+ * @throws {CommandError} if it cannot listen on the port
  * @see https://www.rfc-editor.org/rfc/rfc8252#section-7.3
  */
 export async function listenForCallback(
@@ -59,7 +59,8 @@ export async function listenForCallback(
     const asked = URL.parse(request.url ?? '', redirectUri);
     const isResult = asked?.pathname === resultPath && isTaken;
     if (request.headers.host?.toLowerCase() !== host) {
-      // A page of another site whose name resolves to this machine would send that name.
+      // Protects against DNS rebinding: a page of another site whose name resolves to this machine would send that
+      // name.
       show(response, 421, strayPages.stranger);
     } else if (!asked || (asked.pathname !== pathname && !isResult)) {
       show(response, 404, strayPages.nothingHere);
@@ -70,7 +71,7 @@ export async function listenForCallback(
       const outcome = await result.promise;
       show(response, outcome.kind === 'failed' ? 400 : 200, outcome);
     } else if (!isNavigation(request)) {
-      // A browser that embeds or prefetches the address comes again when a person opens it.
+      // A browser that embeds or prefetches the address requests it again when the user opens it.
       show(response, 403, strayPages.stranger);
     } else if (!guard.isAnswer(asked.searchParams)) {
       show(response, 400, strayPages.notOurs);
@@ -107,7 +108,11 @@ async function listen(server: Server, { port, redirectUri }: ListenAt): Promise<
   return server.address() as AddressInfo;
 }
 
-/** Browsers name the purpose of a request; a request without one is let through. @see https://www.w3.org/TR/fetch-metadata/ */
+/**
+ * Browsers name the purpose of a request. A request without a purpose is accepted.
+ *
+ * @see https://www.w3.org/TR/fetch-metadata/
+ */
 function isNavigation({ headers }: IncomingMessage): boolean {
   const destination = headers['sec-fetch-dest'];
   const purpose = headers['sec-purpose'] ?? headers.purpose;

@@ -2,14 +2,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Io } from '../../../shared/io.ts';
 
-/** The program that opens an address, without a shell, which would interpret the address. */
+/** The program that opens an address. It is started without a shell, which would interpret the address. */
 function openerFor(platform: NodeJS.Platform): readonly [string, ...string[]] {
   if (platform === 'darwin') return ['open'];
   if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler'];
   return ['xdg-open'];
 }
 
-/** Opens `url` in the user's browser. @returns whether there was a program for it */
+/**
+ * Opens `url` in the user's browser.
+ *
+ * @returns whether a program to open it exists
+ */
 export async function openBrowser(
   url: string,
   env: Io['env'],

@@ -17,7 +17,7 @@ export function connectedPage({ partnerAccount, isNew, feed }: ConnectedAccount)
 }
 
 export function failedPage(partnerAccount: string, error: Error): Outcome {
-  // Only messages that were written for a person: any other may contain anything.
+  // Only messages written for users, because other messages may contain any text.
   const reason = error instanceof CommandError ? sentence(error.message) : 'Something unexpected went wrong.';
   return failed(
     `${partnerAccount} is not connected`,
@@ -31,7 +31,7 @@ const sentence = (text: string): string =>
 
 const failed = (title: string, ...paragraphs: string[]): Outcome => ({ kind: 'failed', title, paragraphs });
 
-/** Answers to requests that are not the one that the command waits for. */
+/** Answers to all other requests. */
 export const strayPages = {
   nothingHere: failed('There is nothing here', 'Use the address that the command in the terminal printed.'),
   stranger: failed(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** The outcome, for the person at the browser. Plain text; a command may stand between backticks. */
+/** The outcome for the browser's user. Plain text; commands may be between backticks. */
 export interface Outcome {
   readonly kind: 'done' | 'attention' | 'failed';
   readonly title: string;
@@ -15,7 +15,7 @@ h1 { font-size: 1.4rem; overflow-wrap: anywhere; }
 p { overflow-wrap: anywhere; }
 `;
 
-/** Nothing is loaded, run, framed or sent; the style is named by its hash, so that no other style applies either. */
+/** The page may load, run, frame and send nothing. The style is allowed by its hash, so that no other style applies. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
@@ -32,7 +32,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'cross-origin-opener-policy': 'same-origin',
-  // One page ends it: a connection kept alive would only keep the command waiting.
+  // Close the connection after one page: keep-alive would only delay the end of the command.
   connection: 'close',
 };
 

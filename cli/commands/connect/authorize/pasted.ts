@@ -3,10 +3,10 @@ import { CommandError } from '../../../../operations/errors.ts';
 import type { Io } from '../../../shared/io.ts';
 
 /**
- * The first line on standard input that is not blank.
+ * Reads the first non-blank line from standard input.
  *
  * @returns undefined once `signal` is aborted
- * @throws {CommandError} when standard input ends without one
+ * @throws {CommandError} if standard input ends without such a line
  */
 export async function pastedLine(io: Io, signal: AbortSignal): Promise<string | undefined> {
   const lines = createInterface({ input: io.stdin, signal, crlfDelay: Number.POSITIVE_INFINITY });
@@ -20,9 +20,9 @@ export async function pastedLine(io: Io, signal: AbortSignal): Promise<string | 
 }
 
 /**
- * The query of the address that a browser ended at, as a person copied it.
+ * The query of the browser's final address, as the user pasted it.
  *
- * @throws {CommandError} when it is another address; the message does not repeat it, for it may contain the code
+ * @throws {CommandError} if it is another address; the message does not repeat it, because it may contain the code
  */
 export function queryOf(pasted: string, redirectUri: string): URLSearchParams {
   const text = pasted.trim().replace(/^(["'<])(.*)(["'>])$/, '$2');

@@ -1,19 +1,22 @@
-/** Where the partner service sends the user's browser back to: a registered Callback URL, or one based on it. */
+/**
+ * The address to which the partner service sends the user's browser back: a registered Callback URL, or one based on
+ * it.
+ */
 import * as v from 'valibot';
 import { UsageError } from '../../../../operations/errors.ts';
 import { isLoopback } from '../../../../shared/contract/settings.ts';
 
 /**
- * Fixed, for the partner service sends a browser back only to a registered Callback URL: the one to register has this port
- * and {@link callbackPath}.
+ * The port is fixed, because the partner service sends a browser back only to a registered Callback URL. Register a URL
+ * with this port and {@link callbackPath}.
  */
 export const defaultPort = 8765;
 const callbackPath = '/callback';
 
-/** Where the command listens for a browser on this machine. */
+/** The address on this machine at which the command listens for the browser. */
 export interface ListenAt {
   readonly port: number;
-  /** Undefined: loopback with the port, which for port 0 is known once the listener has one. */
+  /** Undefined: loopback with the port. For port 0, the port is known once the listener has one. */
   readonly redirectUri: string | undefined;
 }
 
@@ -21,7 +24,7 @@ export const loopbackRedirect = (port: number): string => `http://127.0.0.1:${po
 
 const reserved = ['code', 'state', 'error'];
 
-/** A redirect_uri. The partner service takes none with a repeated `&` or a `#` (docs/partner-api.md). */
+/** A redirect_uri. The partner service rejects one with a repeated `&` or a `#` (docs/partner-api.md). */
 export const redirectUrl = v.pipe(
   v.string(),
   v.rawCheck(({ dataset, addIssue }) => {
@@ -30,7 +33,7 @@ export const redirectUrl = v.pipe(
   }),
 );
 
-/** What is wrong with a redirect_uri, said as what it should be; undefined when nothing is. */
+/** The fault of a redirect_uri, worded as the expected value; undefined if it is valid. */
 function flawOf(redirectUri: string): string | undefined {
   const url = /^[\x21-\x7e]{1,2000}$/.test(redirectUri) ? URL.parse(redirectUri) : null;
   if (!url || !['http:', 'https:'].includes(url.protocol)) {
@@ -45,7 +48,7 @@ function flawOf(redirectUri: string): string | undefined {
   return taken === undefined ? undefined : `expected a URL without the parameter ${taken}`;
 }
 
-/** @throws {UsageError} when this command cannot listen at `redirectUri` */
+/** @throws {UsageError} if this command cannot listen at `redirectUri` */
 export function listenAt(port: number | undefined, redirectUri: string | undefined): ListenAt {
   if (redirectUri === undefined) return { port: port ?? defaultPort, redirectUri };
   const url = new URL(redirectUri);

@@ -1,6 +1,6 @@
 interface Start {
   readonly partnerAccount: string;
-  /** Where the user authorizes. */
+  /** Address at which the user grants access. */
   readonly url: string;
   readonly redirectUri: string;
   readonly timeoutSeconds: number;

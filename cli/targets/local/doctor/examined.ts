@@ -14,7 +14,7 @@ import { folderChecks } from './folder.ts';
 import { nodeCheck } from './node.ts';
 import { stateChecks, withoutRest } from './state.ts';
 
-/** For the one request to the service. */
+/** Time limit for the single request to the service. */
 const serviceMs = 20_000;
 
 export function localExamined({ target, place, onClose }: Opening<LocalTarget>): Examined {
@@ -57,8 +57,8 @@ export function localExamined({ target, place, onClose }: Opening<LocalTarget>):
 }
 
 /**
- * The rate budget as it is, without what is done to it being stored: the request waits for its turn, and a `run` beside it
- * does not know of that one request.
+ * The current rate budget, whose changes are not stored: the request waits for its turn, but a concurrent `run` does
+ * not know about it.
  */
 const unstored = (store: BudgetStore): BudgetStore => ({
   ...store,

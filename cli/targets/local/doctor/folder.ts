@@ -7,17 +7,17 @@ import { stateFileIn } from '../../../../shared/sqlite/file/state-file.ts';
 import { applicationCommand } from '../../../shared/explain.ts';
 import { type LocalTarget, quoted } from '../../../shared/target.ts';
 
-/** Twice what the log of the state file may grow to before it is copied into the file. */
+/** Twice the size that the state file's write-ahead log may reach before it is copied into the file. */
 const leastBytes = 64 * 1024 ** 2;
 /** Room for a million adverts, each with its latest event. */
 const enoughBytes = 1024 ** 3;
 
-/** @param freeBytes on the file system of a folder, for who does not own the machine */
+/** @param freeBytes free space for an unprivileged user on the file system of a folder */
 export function folderChecks(target: LocalTarget, freeBytes = freeBytesOf) {
   const { dir } = target;
   const file = stateFileIn(dir);
 
-  /** @throws {SkippedError} where there is nothing to look at */
+  /** @throws {SkippedError} if there is nothing to check */
   const needFile = () => {
     if (!isThere(file)) throw new SkippedError('needs a bridge in the folder: see folder');
   };
@@ -75,7 +75,7 @@ const statOf = (place: string) => {
   try {
     return statSync(place, { throwIfNoEntry: false });
   } catch {
-    // A file where a folder is expected, or a folder that may not be looked into.
+    // A file instead of a folder, or a folder without read permission.
     return undefined;
   }
 };

@@ -1,9 +1,9 @@
 import { check, fault, ok, warning } from '../../../../operations/doctor.ts';
 import { quoted } from '../../../shared/target.ts';
 
-/** `node:sqlite` without a flag, as cli/advert-bridge.cjs asks for. */
+/** The version with `node:sqlite` without a flag, as cli/advert-bridge.cjs requires. */
 const oldest = [22, 13] as const;
-/** Not `npx … npx …`: an inner npx takes the package of the outer one for its own. */
+/** Not `npx … npx …`: an inner npx would use the package of the outer one. */
 const newer = () =>
   `Install a newer Node, or run the command with one: \`npx -p node@24 -- node ${quoted(process.argv[1] ?? '')} …\``;
 

@@ -128,7 +128,7 @@ async function tokenOf(
   return ok(name);
 }
 
-/** Without the feeds that are late because nobody runs the bridge: the check of the run tells of that. */
+/** Without feeds that are late only because the bridge is not running: the check of the run reports that. */
 export function withoutRest(status: Status, { dir }: LocalTarget): Status {
   if (isRunning(dir)) return status;
   const partnerAccounts = status.partnerAccounts.map((account) => ({

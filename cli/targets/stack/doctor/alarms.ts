@@ -5,7 +5,7 @@ import { check, type Finding, fault, ok, once, together, warning } from '../../.
 import { quoted } from '../../../shared/target.ts';
 import type { Facts } from './facts.ts';
 
-/** As many as one request may name. */
+/** Maximum number of alarms in one request. */
 const alarmsAtOnce = 100;
 
 export function alarmChecks({ target, clients, resources }: Facts) {
@@ -51,7 +51,7 @@ function alarmFinding(stack: string, name: string, alarm: MetricAlarm | undefine
   if (!alarm) {
     return fault(
       `alarm ${name} was deleted`,
-      // A deployment of the same template makes nothing that was deleted by hand.
+      // A deployment of the same template does not create resources again that were deleted by hand.
       `\`aws cloudformation detect-stack-drift --stack-name ${stack}\` and then \`aws cloudformation ` +
         `describe-stack-resource-drifts --stack-name ${stack}\` show how it was: make it with \`aws cloudwatch put-metric-alarm\``,
     );

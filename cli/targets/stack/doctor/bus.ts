@@ -11,7 +11,7 @@ import { check, type Finding, fault, ok, together, warning } from '../../../../o
 import { forEachConcurrent } from '../../../../shared/domain/for-each-concurrent.ts';
 import type { Facts } from './facts.ts';
 
-/** Requests about rules under way at once. */
+/** Number of concurrent requests about rules. */
 const rulesAtOnce = 5;
 /** Statements of infra/constructs/subscriber-policy.ts. */
 const ownStatements = /^(Accounts|Organization)(Make|Manage)Rules$/;
@@ -50,7 +50,7 @@ export const busChecks = ({ clients: { events }, bridge }: Facts) => [
   }),
 ];
 
-/** Those of the archive are left out: AWS manages them itself. */
+/** Without the archive's rules, which AWS manages itself. */
 async function rulesOf(events: EventBridgeClient, EventBusName: string): Promise<Rule[]> {
   const pages = pagesOf((NextToken) => events.send(new ListRulesCommand({ EventBusName, NextToken })));
   const all = await allPages(pages, ({ Rules }) => Rules);

@@ -15,7 +15,10 @@ import { queueCheck } from './queues.ts';
 import { secretChecks } from './secrets.ts';
 import { tableChecks } from './tables.ts';
 
-/** What `doctor` looks at on a deployed stack. Every request of it to AWS reads, but for the connect function's check. */
+/**
+ * What `doctor` examines on a deployed stack. All of its requests to AWS only read, except for the check by the connect
+ * function.
+ */
 export function stackExamined(opening: Opening<StackTarget>): Examined {
   const facts = readFacts(opening);
   return {
@@ -30,7 +33,7 @@ export function stackExamined(opening: Opening<StackTarget>): Examined {
       leftoversCheck(facts),
     ],
     status: once(async () => {
-      // What AWS runs has checks of its own.
+      // Resources that AWS runs have their own checks.
       const { stack: _stack, ...ports } = stackStatusPorts(await facts.bridge());
       return readStatus(ports, Date.now());
     }),

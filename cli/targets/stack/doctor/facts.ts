@@ -15,15 +15,19 @@ import type { StackTarget } from '../../../shared/target.ts';
 import type { Opening } from '../../ports/opening.ts';
 import { openStackBridge, type StackBridge } from '../bridge.ts';
 
-/** What several checks of a stack need; each is asked for once, by the first that needs it. */
+/** Facts that several checks of a stack need. The first check that needs a fact requests it. */
 export interface Facts {
   readonly target: StackTarget;
   readonly clients: ReturnType<typeof newClients>;
-  /** @throws {CommandError} as {@link openStackBridge}: for the check of the stack itself */
+  /** @throws {CommandError} like {@link openStackBridge}, for the check of the stack itself */
   readonly opened: () => Promise<StackBridge>;
-  /** @throws {SkippedError} where the stack cannot be used */
+  /** @throws {SkippedError} if the stack cannot be used */
   readonly bridge: () => Promise<StackBridge>;
-  /** The bridge's resources of a CloudFormation type: tables, queues or alarms. @throws {SkippedError} likewise */
+  /**
+   * The bridge's resources of a CloudFormation type: tables, queues or alarms.
+   *
+   * @throws {SkippedError} if the stack cannot be used
+   */
   readonly resources: (type: string) => Promise<readonly StackResourceSummary[]>;
 }
 
@@ -58,7 +62,7 @@ export function readFacts(opening: Opening<StackTarget>): Facts {
     const { outputs, name } = await bridge();
     const pages = paginateListStackResources({ client: clients.cloudFormation }, { StackName: target.stack });
     const all = await allPages(pages, ({ StackResourceSummaries }) => StackResourceSummaries);
-    // Somebody's stack has more than the bridge.
+    // A user's stack may contain more than the bridge.
     const own: readonly (string | undefined)[] = [
       ...[outputs.feedStateTableName, outputs.advertStatusTableName],
       ...[outputs.queueUrl, outputs.deadLetterQueueUrl],

@@ -12,7 +12,7 @@ import { makeAgain } from '../../../shared/explain-aws.ts';
 import type { StackBridge } from '../bridge.ts';
 import type { Facts } from './facts.ts';
 
-/** A deployment compares templates alone: one of the same template puts nothing back that was changed by hand. */
+/** A deployment only compares templates: with the same template, it does not undo changes that were made by hand. */
 const redeploy =
   'Deploy with another maxRequestsPerSecond, then with the right one: `npx cdk deploy -c maxRequestsPerSecond=N` and the ' +
   'settings that the stack has';
@@ -28,7 +28,7 @@ export const functionChecks = ({ clients, bridge }: Facts) => [
       outputs.fanOutFunctionName,
       outputs.refreshTokenFunctionName,
       outputs.connectFunctionName,
-      // Only with the setting `auditSample`.
+      // This function exists only with the setting `auditSample`.
       ...(outputs.auditFunctionName ? [outputs.auditFunctionName] : []),
     ];
     const found = await Promise.all(names.map((name) => functionFinding(of.lambda, name)));
@@ -106,7 +106,7 @@ function scheduleFinding(schedule: GetScheduleCommandOutput, name: string, funct
   const { State, ScheduleExpression, FlexibleTimeWindow, Target, Description } = schedule;
   const Arn = Target?.Arn ?? '';
   const wanted = { ...Target, Arn: Arn.split(':').with(6, functionName).join(':') };
-  // The call replaces the whole schedule, so all of it is repeated.
+  // The call replaces the whole schedule, so all of its properties are repeated.
   const mend =
     `\`aws scheduler update-schedule --name ${name} --state ENABLED --schedule-expression '${ScheduleExpression}' ` +
     `${Description === undefined ? '' : `--description '${Description}' `}--flexible-time-window Mode=${FlexibleTimeWindow?.Mode} --target '${JSON.stringify(wanted)}'\``;

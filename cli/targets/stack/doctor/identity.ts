@@ -7,7 +7,7 @@ import type { Facts } from './facts.ts';
 export function identityChecks({ target, clients, opened, bridge }: Facts) {
   const identified = once(() => clients.sts.send(new GetCallerIdentityCommand({})));
 
-  /** What keeps AWS from knowing who asks is told once, by the check of the identity. */
+  /** Missing or invalid AWS credentials are reported once, by the check of the identity. */
   async function needIdentity(met: Error): Promise<void> {
     const refused: unknown = await identified().then(
       () => undefined,

@@ -7,7 +7,10 @@ import { commandFor, type StackTarget } from '../../../shared/target.ts';
 import type { Facts } from './facts.ts';
 import { partnerSecrets } from './secrets.ts';
 
-/** Tables, queues and secrets outlive a stack (`cdk destroy` keeps them), and a new stack of the same name makes new ones. */
+/**
+ * Tables, queues and secrets remain when a stack is deleted (`cdk destroy` keeps them), and a new stack with the same
+ * name creates new ones.
+ */
 export const leftoversCheck = ({ target, bridge, resources }: Facts) =>
   check('leftovers', async () => {
     const opened = await bridge();
@@ -35,7 +38,10 @@ export const leftoversCheck = ({ target, bridge, resources }: Facts) =>
     ]);
   });
 
-/** Names that CloudFormation gives: stack, logical ID, something random. Another stack may begin with the same letters. */
+/**
+ * Names that CloudFormation generates: stack name, logical ID and a random part. Another stack's name may have the same
+ * prefix.
+ */
 function left(stack: string, own: readonly StackResourceSummary[], places: readonly string[]): string[] {
   const names = own.map(({ PhysicalResourceId = '' }) => nameOf(PhysicalResourceId));
   const madeLike = own.map(({ LogicalResourceId }) => `${stack}-${LogicalResourceId}-`);

@@ -4,7 +4,7 @@ import type { Queue } from '../../../../shared/aws/sqs/send-batches.ts';
 import { maxReceiveCount } from '../../../../shared/contract/messages.ts';
 import type { Facts } from './facts.ts';
 
-/** As infra/constructs/changed-adverts.ts makes them: ten times the timeout of fan-out, and the longest there is. */
+/** The values from infra/constructs/changed-adverts.ts: ten times the timeout of fan-out, and the maximum retention. */
 const visibilitySeconds = 600;
 const retentionSeconds = 14 * 86_400;
 

@@ -15,7 +15,7 @@ import type { Facts } from './facts.ts';
 const currentStage = 'AWSCURRENT';
 const restore = (name: string) => `\`aws secretsmanager restore-secret --secret-id ${name}\``;
 
-/** Their values are for the functions alone: whether the service accepts them is asked of the connect function. */
+/** Only the functions may read the values. So the connect function checks whether the service accepts them. */
 export const secretChecks = ({ target, bridge }: Facts) => [
   check('application-secret', async () => applicationFinding(await bridge(), target)),
   check('token-secrets', async () => {
@@ -53,7 +53,7 @@ async function applicationFinding(
   }
 }
 
-/** By the partner account's name; those that wait for their deletion, too. */
+/** Secrets by partner account name, including those that are scheduled for deletion. */
 export async function partnerSecrets({
   clients,
   secretNames: { partnerAccountPrefix: prefix },
