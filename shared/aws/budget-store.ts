@@ -2,17 +2,8 @@ import { checked, ofKnownForm } from '../contract/checks.ts';
 import { feedStateTable } from '../contract/tables.ts';
 import { backoffMs } from '../domain/backoff.ts';
 import { systemClock } from '../domain/clock.ts';
-import type { BudgetState } from '../domain/rate-budget.ts';
-import {
-  endedEarly,
-  freshBudget,
-  paused,
-  recovered,
-  reserveSlots,
-  suspected,
-  withOperatorPause,
-} from '../domain/rate-budget.ts';
-import type { BudgetStore } from '../ports/budget-store.ts';
+import { type BudgetState, freshBudget } from '../domain/rate-budget.ts';
+import { type BudgetStore, budgetStoreOver, type ChangeBudget } from '../ports/budget-store.ts';
 import type { Edges } from './batches/batches.ts';
 import { hasVersion, readItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
 import { fromItem, type Item, numberIn } from './dynamodb/values.ts';
@@ -49,15 +40,16 @@ export function createBudgetStore(
     return seen;
   }
 
-  /** Applies `change`; after a conflict, applies it again to the current state. */
-  async function apply<T>(change: (state: BudgetState) => Changed<T>): Promise<T> {
+  /** After a conflict, applies `rule` again to the current state. */
+  const apply: ChangeBudget = async (rule) => {
     let from = seen ?? (await look());
     for (let attempt = 1; attempt <= maxConflicts; attempt += 1) {
-      const { state, result } = change(from.state);
+      const changed = rule(from.state);
+      const { state } = changed;
       if (state === from.state) {
         // There is nothing to write, but this must be decided from the currently stored state.
         const standing = await look();
-        if (standing.version === from.version) return result;
+        if (standing.version === from.version) return changed;
         from = standing;
         continue;
       }
@@ -69,41 +61,22 @@ export function createBudgetStore(
       });
       if (outcome.written) {
         seen = { state, version };
-        return result;
+        return changed;
       }
       from = seen = knownOf(outcome.found);
       await clock.sleep(backoffMs(attempt, { ...backoff, random }));
     }
     throw new Error(`the rate budget could not be written: ${maxConflicts} conflicts in a row`);
-  }
-
-  const inTurn = <T>(change: (state: BudgetState) => Changed<T>): Promise<T> => {
-    const mine = last.then(() => apply(change));
-    last = mine.catch(() => undefined);
-    return mine;
   };
 
-  return {
-    read: async () => (await look()).state,
-    reserve: (request) =>
-      inTurn((state) => {
-        const result = reserveSlots(state, request);
-        return { state: result.state, result };
-      }),
-    pause: (untilMs, reason) =>
-      inTurn((state) => ({ state: paused(state, untilMs, reason), result: undefined })),
-    suspect: (resource) => inTurn((state) => ({ state: suspected(state, resource), result: state })),
-    recover: () => inTurn((state) => ({ state: recovered(state), result: undefined })),
-    setOperatorPause: (pause) =>
-      inTurn((state) => ({ state: withOperatorPause(state, pause), result: undefined })),
-    endPause: () => inTurn((state) => ({ state: endedEarly(state), result: undefined })),
-  };
-}
-
-interface Changed<T> {
-  /** Returns the same object if nothing changes. */
-  readonly state: BudgetState;
-  readonly result: T;
+  return budgetStoreOver(
+    async () => (await look()).state,
+    (rule) => {
+      const mine = last.then(() => apply(rule));
+      last = mine.catch(() => undefined);
+      return mine;
+    },
+  );
 }
 
 function knownOf(item: Item | undefined): Known {

@@ -1,14 +1,5 @@
-import type { BudgetState } from '../domain/rate-budget.ts';
-import {
-  endedEarly,
-  freshBudget,
-  paused,
-  recovered,
-  reserveSlots,
-  suspected,
-  withOperatorPause,
-} from '../domain/rate-budget.ts';
-import type { BudgetStore } from '../ports/budget-store.ts';
+import { type BudgetState, freshBudget } from '../domain/rate-budget.ts';
+import { type BudgetStore, budgetStoreOver } from '../ports/budget-store.ts';
 import type { Documents } from './file/documents.ts';
 import type { Store } from './file/store.ts';
 
@@ -21,37 +12,19 @@ export function createBudgetStore(store: Store, documents: Documents): BudgetSto
     return text === undefined ? freshBudget : (JSON.parse(text) as BudgetState);
   }
 
-  function put(state: BudgetState): void {
-    documents.put(documentName, JSON.stringify(state));
-  }
-
-  return {
-    read: async () => store.read(current),
-    reserve: (request) =>
-      store.write(() => {
-        const before = current();
-        const reservation = reserveSlots(before, request);
-        if (reservation.state !== before) put(reservation.state);
-        return reservation;
-      }),
-    pause: (untilMs, reason) =>
-      store.write(() => {
-        put(paused(current(), untilMs, reason));
-      }),
-    suspect: (resource) =>
-      store.write(() => {
-        const before = current();
-        put(suspected(before, resource));
-        return before;
-      }),
-    async recover() {
-      // This is called after every successful request. Usually there is nothing to clear, and a read is cheaper than a
+  return budgetStoreOver(
+    async () => store.read(current),
+    async (rule) => {
+      // `recover` is called after every successful request and usually changes nothing, and a read is cheaper than a
       // write.
-      const { suspect, pauseReason, pausedUntilMs } = store.read(current);
-      if (suspect === undefined && pauseReason === undefined && pausedUntilMs === 0) return;
-      await store.write(() => put(recovered(current())));
+      const stored = store.read(current);
+      const unchanged = rule(stored);
+      if (unchanged.state === stored) return unchanged;
+      return store.write(() => {
+        const changed = rule(current());
+        documents.put(documentName, JSON.stringify(changed.state));
+        return changed;
+      });
     },
-    setOperatorPause: (pause) => store.write(() => put(withOperatorPause(current(), pause))),
-    endPause: () => store.write(() => put(endedEarly(current()))),
-  };
+  );
 }
