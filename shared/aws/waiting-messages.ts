@@ -13,7 +13,6 @@ const { partitionKey: pk } = feedStateTable;
  */
 export function createWaitingMessages(table: Table): WaitingMessages {
   return {
-    seesQueue: false,
     async ofAdvert(partnerAccount, advertId, feed = 'adverts') {
       const pages = paginateQuery(
         { client: table.client },

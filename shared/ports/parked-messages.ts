@@ -36,8 +36,9 @@ export interface WaitingMessage {
  * account.
  */
 export interface WaitingMessages {
-  /** Whether the queue can be inspected; if not (SQS), only parked messages are found. */
-  readonly seesQueue: boolean;
-  /** The messages of one advert, or of an object of another `feed`, in all generations, oldest first. */
+  /**
+   * The messages of one advert, or of an object of another `feed`, in all generations, oldest first. If the queue cannot
+   * be inspected (SQS), only parked messages are found.
+   */
   ofAdvert(partnerAccount: string, advertId: string, feed?: FeedName): Promise<readonly WaitingMessage[]>;
 }

@@ -23,7 +23,6 @@ export function createWaitingMessages(store: Store): WaitingMessages {
      ORDER BY sequence_number`,
   );
   return {
-    seesQueue: true,
     async ofAdvert(partnerAccount, advertId, feed = 'adverts') {
       const rows = store.read(() => select.all(partnerAccount, advertId)) as unknown as Row[];
       return rows.flatMap(({ body, place, receives, visible_at: until }) => {

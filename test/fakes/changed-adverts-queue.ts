@@ -237,7 +237,6 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     },
     sendParked,
     waitingMessages: {
-      seesQueue: true,
       async ofAdvert(partnerAccount, advertId, feed = 'adverts') {
         const isMeant = ({ message }: { readonly message: ChangedAdvert }) =>
           message.partnerAccount === partnerAccount && message.feed === feed && message.advertId === advertId;

@@ -72,7 +72,6 @@ async function asOnAws({ state, logged }: SimWorld) {
   const { waiting } = await state.bookKeeper.queue();
   return {
     waitingMessages: {
-      seesQueue: false,
       ofAdvert: async (...owner: Parameters<typeof state.waitingMessages.ofAdvert>) =>
         (await state.waitingMessages.ofAdvert(...owner)).filter(({ place }) => place === 'parked'),
     },

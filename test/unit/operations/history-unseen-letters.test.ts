@@ -18,7 +18,7 @@ it('history does not say that a dead letter was dropped, while SQS does not show
     advertHistories: {
       read: async () => ({ sequence: 0, status: null, position: beforeAll, owed: true, version: 1 }),
     },
-    waitingMessages: { seesQueue: false, ofAdvert: async () => [] },
+    waitingMessages: { ofAdvert: async () => [] },
     letters: { list: async () => found },
     publishedEvents: async () => ({}),
     hiddenQueue: { length: async () => 0, readLog: async () => [] },

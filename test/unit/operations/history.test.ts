@@ -56,7 +56,7 @@ function historyOf({
     feedStates: { list: async () => [feedState({ lastSuccess: noon + 240_000 })] },
     budgetStore: { read: async () => budget ?? { nextSlotMs: 0, pausedUntilMs: 0 } },
     advertHistories: { read: async () => row },
-    waitingMessages: { seesQueue: true, ofAdvert: async () => waiting },
+    waitingMessages: { ofAdvert: async () => waiting },
     letters: {
       list: async () => ({
         letters: letters.map((one, index) => ({ id: String(index), letter: one })),
