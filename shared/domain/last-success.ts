@@ -2,8 +2,8 @@
 const maxSkewMs = 60_000;
 
 /**
- * A feed's stored `lastSuccess` (ms since 1970), if it is plausible. A moment in the future is not: earlier versions of
- * the bridge stored the service's clock without a check.
+ * A feed's stored `lastSuccess` (ms since 1970), if it is plausible. A moment in the future is not: this machine's clock
+ * was set back after it was stored, or the clock of the machine that stored it is wrong.
  *
  * @returns undefined when nothing is stored, or it lies in the future
  */
