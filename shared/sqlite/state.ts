@@ -1,13 +1,14 @@
+import type { AuditProgress } from '../ports/audits.ts';
+import type { BackfillProgress } from '../ports/backfills.ts';
 import { createAdvertHistories } from './advert-histories.ts';
 import { createApplicationSecret } from './application-secret.ts';
-import { createAudits } from './audits.ts';
-import { createBackfills } from './backfills.ts';
 import { createBooks } from './books.ts';
 import { createBudgetStore } from './budget-store.ts';
 import { createChangedAdvertsQueue } from './changed-adverts-queue.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { createFeedStates } from './feed-states.ts';
 import { createDocuments } from './file/documents.ts';
+import { createProgress } from './file/progress.ts';
 import type { StateError } from './file/state-error.ts';
 import { openStateFile, openStateFileToRead, stateFileIn } from './file/state-file.ts';
 import { createStore, type Store } from './file/store.ts';
@@ -64,9 +65,9 @@ export function stateOver(store: Store, clock: { now(): number }) {
     waitingMessages: createWaitingMessages(store),
     deadLetters,
     bookKeeper: books.keeper,
-    audits: createAudits(store, documents, 'audit'),
-    dailyAudits: createAudits(store, documents, 'daily-audit'),
-    backfills: createBackfills(store, documents),
+    audits: createProgress<AuditProgress>(store, documents, 'audit'),
+    dailyAudits: createProgress<AuditProgress>(store, documents, 'daily-audit'),
+    backfills: createProgress<BackfillProgress>(store, documents, 'backfill'),
     publishedAdverts: createPublishedAdverts(store),
     outbox: createOutbox(store, clock),
     recentEvents: createRecentEvents(store),

@@ -1,3 +1,4 @@
+import type { AuditKind } from '../../ports/audits.ts';
 import type { BackfillKey } from '../../ports/backfills.ts';
 import type { Versioned } from '../../ports/partner-accounts.ts';
 import type { Documents } from './documents.ts';
@@ -7,9 +8,9 @@ import type { Store } from './store.ts';
  * Progress of long operations in the state file: the latest operation of each partner account and generation. The books
  * are not changed here, because the queue counts the messages that it accepts.
  *
- * @param kind kind of operation, such as `backfill`
+ * @param kind kind of operation
  */
-export function createProgress<T>(store: Store, documents: Documents, kind: string) {
+export function createProgress<T>(store: Store, documents: Documents, kind: AuditKind | 'backfill') {
   const nameOf = ({ partnerAccount, generation }: BackfillKey) => `${kind}/${partnerAccount}/${generation}`;
   const get = (key: BackfillKey): Versioned<T> | undefined => {
     const text = documents.get(nameOf(key));

@@ -18,12 +18,12 @@ describe('the progress of backfills in the state file', () => {
   it('is written over the version that was read, and over no other', async () => {
     const { backfills, bookKeeper, close } = openEmbeddedState(folder());
     expect(await backfills.read(key)).toBeUndefined();
-    expect(await backfills.write(key, progress, 1, 100)).toBe(false);
+    expect(await backfills.write(key, progress, 1)).toBe(false);
 
-    expect(await backfills.write(key, progress, 0, 100)).toBe(true);
-    expect(await backfills.write(key, { ...progress, position: 9 }, 0, 100)).toBe(false);
+    expect(await backfills.write(key, progress, 0)).toBe(true);
+    expect(await backfills.write(key, { ...progress, position: 9 }, 0)).toBe(false);
     expect(await backfills.read(key)).toEqual({ value: progress, version: 1 });
-    expect(await backfills.write(key, { ...progress, position: 2 }, 1, 0)).toBe(true);
+    expect(await backfills.write(key, { ...progress, position: 2 }, 1)).toBe(true);
     expect(await backfills.read(key)).toEqual({ value: { ...progress, position: 2 }, version: 2 });
 
     // What the queue accepts is counted there.
@@ -33,7 +33,7 @@ describe('the progress of backfills in the state file', () => {
 
   it('is one of each partner account and generation', async () => {
     const { backfills, close } = openEmbeddedState(folder());
-    await backfills.write(key, progress, 0, 0);
+    await backfills.write(key, progress, 0);
     expect(await backfills.read({ ...key, generation: 8 })).toBeUndefined();
     expect(await backfills.read({ ...key, partnerAccount: 'main2' })).toBeUndefined();
     close();

@@ -18,7 +18,7 @@ async function withAudit(change: Partial<AuditProgress> = {}, agoMs = hourMs) {
     ...change,
   };
   const state = openEmbeddedState(local.dir);
-  await state.dailyAudits.write({ partnerAccount: 'main', generation }, progress, 0, 0);
+  await state.dailyAudits.write({ partnerAccount: 'main', generation }, progress, 0);
   state.close();
   return { ...local, at };
 }
