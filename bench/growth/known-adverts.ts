@@ -1,8 +1,8 @@
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import { advertEvent } from '../../shared/domain/advert-event.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
+import type { HistoryOwner } from '../../shared/domain/history-key.ts';
 import { beforeAll } from '../../shared/domain/queue/position.ts';
-import type { AdvertKey } from '../../shared/ports/advert-histories.ts';
 import { type EmbeddedState, openEmbeddedState } from '../../shared/sqlite/state.ts';
 import { setUpBridge, withFolder } from '../runs/bridge-run.ts';
 import { type Service, startService } from '../runs/processes.ts';
@@ -109,7 +109,7 @@ function strideOf(size: number): number {
 
 const newId = 'f'.repeat(32);
 
-async function write({ advertHistories }: EmbeddedState, key: AdvertKey): Promise<void> {
+async function write({ advertHistories }: EmbeddedState, key: HistoryOwner): Promise<void> {
   const observedAt = Date.now();
   const listedAt = toInstant(observedAt);
   const message: ChangedAdvert = {

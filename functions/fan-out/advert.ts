@@ -1,9 +1,10 @@
 /** Types and helpers shared by the steps that settle an advert: its deliveries, its row, and their dependencies. */
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
+import type { HistoryOwner } from '../../shared/domain/history-key.ts';
 import type { PublishedEvents } from '../../shared/domain/published-events.ts';
 import { beforeAll, type Position } from '../../shared/domain/queue/position.ts';
-import type { AdvertHistories, AdvertKey, AdvertRow } from '../../shared/ports/advert-histories.ts';
+import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { AdvertReader } from '../../shared/ports/advert-reader.ts';
 import type { Delivery } from '../../shared/ports/deliveries.ts';
 import type { EventPublisher } from '../../shared/ports/event-publisher.ts';
@@ -48,7 +49,7 @@ export const firstRow: AdvertRow = {
 };
 
 // Planted fault: feeds-share-histories
-export const keyOf = ({ partnerAccount, generation, feed, advertId }: ChangedAdvert): AdvertKey => ({
+export const keyOf = ({ partnerAccount, generation, feed, advertId }: ChangedAdvert): HistoryOwner => ({
   partnerAccount,
   generation,
   feed,

@@ -1,9 +1,6 @@
 import type { HistoryOwner } from '../domain/history-key.ts';
 import type { Position } from '../domain/queue/position.ts';
 
-/** Key of a history: that of an advert, or of another feed's object. */
-export type AdvertKey = HistoryOwner;
-
 /** The history of one advert: its latest event, and the message that it was written for. */
 export interface AdvertRow {
   /** Number of the latest event; 0 when there is none yet. */
@@ -32,13 +29,13 @@ export interface AdvertRow {
  */
 export interface AdvertHistories {
   /** Strongly consistent. */
-  read(key: AdvertKey): Promise<AdvertRow | undefined>;
+  read(key: HistoryOwner): Promise<AdvertRow | undefined>;
   /**
    * Writes `row` if the stored version is `row.version - 1` (no row: 0).
    *
    * @returns whether it was written
    */
-  write(key: AdvertKey, row: AdvertRow): Promise<boolean>;
+  write(key: HistoryOwner, row: AdvertRow): Promise<boolean>;
   /** Removes every row of the partner account, for all generations up to `generation`. */
   remove(partnerAccount: string, generation: number): Promise<void>;
 }
@@ -57,5 +54,5 @@ export interface PublishedAdverts {
    *
    * @param from `next` of the page before. Default: the first page
    */
-  page(history: Pick<AdvertKey, 'partnerAccount' | 'generation'>, from?: string): Promise<PublishedPage>;
+  page(history: Pick<HistoryOwner, 'partnerAccount' | 'generation'>, from?: string): Promise<PublishedPage>;
 }

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { advertIdPattern, checkedJson } from '../contract/checks.ts';
 import { advertRow } from '../contract/rows.ts';
-import { historyKeyOf as keyOf } from '../domain/history-key.ts';
-import type { AdvertHistories, AdvertKey } from '../ports/advert-histories.ts';
+import { type HistoryOwner, historyKeyOf as keyOf } from '../domain/history-key.ts';
+import type { AdvertHistories } from '../ports/advert-histories.ts';
 import type { Store } from './file/store.ts';
 
 /** Number of rows to read or remove at once; a bridge in another process can write in the pause after each removal. */
@@ -52,7 +52,7 @@ export function createAdvertHistories(store: Store) {
     async *latest({
       partnerAccount,
       generation,
-    }: Pick<AdvertKey, 'partnerAccount' | 'generation'>): AsyncGenerator<readonly string[]> {
+    }: Pick<HistoryOwner, 'partnerAccount' | 'generation'>): AsyncGenerator<readonly string[]> {
       const history = `${partnerAccount}/${generation}`;
       for (let page = store.read(() => latestPage(history)); page; ) {
         yield page.envelopes;

@@ -2,10 +2,11 @@
 
 import type { ParkingDeps, ParkingLot } from '../../../shared/aws/parking/parking.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
+import type { HistoryOwner } from '../../../shared/domain/history-key.ts';
 import { isPublished } from '../../../shared/domain/published-events.ts';
 import type { ParkedMessage } from '../../../shared/domain/queue/parked-message.ts';
 import { quietUntil } from '../../../shared/domain/rate-budget.ts';
-import type { AdvertHistories, AdvertKey } from '../../../shared/ports/advert-histories.ts';
+import type { AdvertHistories } from '../../../shared/ports/advert-histories.ts';
 import type { ApplicationSecret } from '../../../shared/ports/application-secret.ts';
 import type { BudgetStore } from '../../../shared/ports/budget-store.ts';
 import type { ChangedAdvertsQueue } from '../../../shared/ports/changed-adverts-queue.ts';
@@ -66,11 +67,11 @@ export function createBridgePorts(
     (...args: A): Promise<R> =>
       process.call({ name, allowed, perform: () => perform(...args), says: () => JSON.stringify(args) });
 
-  const fetchOf = ({ partnerAccount, feed, advertId }: AdvertKey) =>
+  const fetchOf = ({ partnerAccount, feed, advertId }: HistoryOwner) =>
     seen.fetches.get(`${partnerAccount}/${objectKey(feed, advertId)}`);
 
   /** The page that listed the advert. A slow poll may send a page's IDs after the next poll has read another page. */
-  const pageWith = ({ partnerAccount, feed, advertId }: AdvertKey) => {
+  const pageWith = ({ partnerAccount, feed, advertId }: HistoryOwner) => {
     const pages = seen.pages.get(`${partnerAccount}/${feed}`);
     return pages?.findLast(({ data }) => data.some((id) => String(id) === advertId)) ?? pages?.at(-1);
   };

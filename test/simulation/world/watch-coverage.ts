@@ -1,9 +1,10 @@
 /** Detects from a process's calls which branch of the protocol it took. */
-import type { AdvertKey, AdvertRow } from '../../../shared/ports/advert-histories.ts';
+import type { HistoryOwner } from '../../../shared/domain/history-key.ts';
+import type { AdvertRow } from '../../../shared/ports/advert-histories.ts';
 import type { Delivery, Settlement } from '../../../shared/ports/deliveries.ts';
 import type { Coverage } from '../model/coverage.ts';
 
-const keyOf = ({ partnerAccount, feed, advertId }: Omit<AdvertKey, 'generation'>) =>
+const keyOf = ({ partnerAccount, feed, advertId }: Omit<HistoryOwner, 'generation'>) =>
   `${partnerAccount}/${feed}/${advertId}`;
 
 /** One per process. */
@@ -19,12 +20,12 @@ export function createFanOutWatch({ count }: Coverage) {
         if (message && (heads.get(keyOf(message)) ?? '~') > position) heads.set(keyOf(message), position);
       }
     },
-    read(key: AdvertKey, row: AdvertRow | undefined): void {
+    read(key: HistoryOwner, row: AdvertRow | undefined): void {
       if (!row) return void rows.delete(keyOf(key));
       rows.set(keyOf(key), row);
       if (row.position > (heads.get(keyOf(key)) ?? '~')) count('fan-out: delivery outdated');
     },
-    wrote(key: AdvertKey, row: AdvertRow, isWritten: boolean): void {
+    wrote(key: HistoryOwner, row: AdvertRow, isWritten: boolean): void {
       if (!isWritten) {
         count('fan-out: conflict');
         return;
