@@ -6,12 +6,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import type { SecretNames } from '../contract/names.ts';
 import { applicationOfText, textOfApplication } from '../domain/secret-text.ts';
-import type { Application, ApplicationSecret } from '../ports/application-secret.ts';
-
-/** For the command line: the stack creates the empty secret, and an operator stores the value. */
-export interface ApplicationSecretWriter extends ApplicationSecret {
-  write(application: Application): Promise<void>;
-}
+import type { ApplicationSecretWriter } from '../ports/application-secret.ts';
 
 /**
  * The application's credentials in Secrets Manager.

@@ -31,7 +31,8 @@ export function pairOfText(text: string, name: string): TokenPair {
   };
 }
 
-interface Application {
+/** The credentials that identify the bridge to the partner service. */
+export interface Application {
   readonly clientId: Secret;
   readonly clientSecret: Secret;
 }

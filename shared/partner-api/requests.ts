@@ -4,7 +4,7 @@ import { advertIdPattern } from '../contract/checks.ts';
 import type { Feed } from '../contract/feeds.ts';
 import { PartnerError } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
-import type { Application } from '../ports/application-secret.ts';
+import type { Application } from '../domain/secret-text.ts';
 import type { FeedQuery } from '../ports/feed-reader.ts';
 import type { AuthorizeQuery, Grant } from '../ports/token-endpoint.ts';
 

@@ -1,6 +1,6 @@
 import type { TokenAnswer } from '../contract/partner-service.ts';
 import type { Secret } from '../domain/secret.ts';
-import type { Application } from './application-secret.ts';
+import type { Application } from '../domain/secret-text.ts';
 
 export type Grant =
   | { readonly type: 'refresh_token'; readonly refreshToken: Secret }

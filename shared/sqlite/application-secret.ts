@@ -1,18 +1,14 @@
 import { secretNames } from '../contract/names.ts';
 import { applicationOfText, textOfApplication } from '../domain/secret-text.ts';
-import type { Application, ApplicationSecret } from '../ports/application-secret.ts';
+import type { ApplicationSecretWriter } from '../ports/application-secret.ts';
 import type { Documents } from './file/documents.ts';
 
 const documentName = 'application';
 
 /** The application's credentials in the state file. */
-export function createApplicationSecret(documents: Documents) {
-  const secret: ApplicationSecret = {
-    read: async () => applicationOfText((await documents.read(documentName)) ?? '', secretNames.application),
-  };
+export function createApplicationSecret(documents: Documents): ApplicationSecretWriter {
   return {
-    ...secret,
-    write: (application: Application): Promise<void> =>
-      documents.write(documentName, textOfApplication(application), { durable: true }),
+    read: async () => applicationOfText((await documents.read(documentName)) ?? '', secretNames.application),
+    write: (application) => documents.write(documentName, textOfApplication(application), { durable: true }),
   };
 }

@@ -5,7 +5,7 @@ import {
   textOfApplication,
   textOfPair,
 } from '../../shared/domain/secret-text.ts';
-import type { Application, ApplicationSecret } from '../../shared/ports/application-secret.ts';
+import type { ApplicationSecretWriter } from '../../shared/ports/application-secret.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
 
 /** Token pairs in memory, in the text form that would be stored. */
@@ -39,12 +39,11 @@ export function createInMemoryVault() {
 }
 
 /** The application's credentials in memory; empty until they are written. */
-export function createInMemoryApplicationSecret(text = '') {
+export function createInMemoryApplicationSecret(text = ''): ApplicationSecretWriter {
   let current = text;
-  const secret: ApplicationSecret = { read: async () => applicationOfText(current, secretNames.application) };
   return {
-    ...secret,
-    async write(application: Application): Promise<void> {
+    read: async () => applicationOfText(current, secretNames.application),
+    async write(application) {
       current = textOfApplication(application);
     },
   };
