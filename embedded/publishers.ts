@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { linesOf } from '../shared/domain/text/printable-lines.ts';
+import { linesOf } from '../shared/domain/text/printable.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Outbox } from '../shared/sqlite/outbox.ts';
 import type { RecentEvents } from '../shared/sqlite/recent-events.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { Table } from '../shared/aws/dynamodb/conditional-write.ts';
 import { latestEvents } from '../shared/aws/latest-events.ts';
-import { linesOf } from '../shared/domain/text/printable-lines.ts';
+import { linesOf } from '../shared/domain/text/printable.ts';
 import type { PartnerAccounts } from '../shared/ports/partner-accounts.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import { CommandError } from './errors.ts';

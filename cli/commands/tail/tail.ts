@@ -1,5 +1,5 @@
 import { requireKnown } from '../../../operations/unknown-account.ts';
-import { linesOf } from '../../../shared/domain/text/printable-lines.ts';
+import { linesOf } from '../../../shared/domain/text/printable.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say, stream } from '../../shared/io.ts';
 import { optionalName } from '../../shared/options.ts';

@@ -29,3 +29,7 @@ export const printableLine = (text: string): string => text.toWellFormed().repla
  * @param json as `JSON.stringify` returns it, without indentation
  */
 export const printableJson = (json: string): string => json.replace(unprintable, escaped);
+
+/** Events as lines, each ending in a newline; the JSON values are the same ({@link printableJson}). */
+export const linesOf = (envelopes: readonly string[]): string =>
+  envelopes.map((envelope) => `${printableJson(envelope)}\n`).join('');
