@@ -1,6 +1,7 @@
 import { checked, readRows } from '../contract/checks.ts';
 import * as rows from '../contract/rows.ts';
 import { feedStateTable } from '../contract/tables.ts';
+import { firstNumberOf } from '../domain/partner-account.ts';
 import type { FeedKey, FeedState, FeedStates, Lease } from '../ports/feed-states.ts';
 import { putItem, type Table, updateItem } from './dynamodb/conditional-write.ts';
 import { deleteAll, queryAll } from './dynamodb/query.ts';
@@ -13,12 +14,6 @@ export const feedItemKey = ({ partnerAccount, feed }: FeedKey): Item => ({
   [pk]: { S: 'feed' },
   [sk]: { S: `${partnerAccount}/${feed}` },
 });
-
-/**
- * The fences of a generation (a time in seconds since 1970) begin at this multiple of it. No feed is leased a million
- * times per second, so the fences of a later generation are always greater.
- */
-const fencesPerSecond = 1_000_000;
 
 /** Condition: `lastPolled` still has this value, so the feed has not been polled since it was listed. */
 const unpolled = ({ lastPolled }: Pick<FeedState, 'lastPolled'>): string =>
@@ -40,9 +35,8 @@ export function createFeedStates(table: Table): FeedStates {
 
     async register({ partnerAccount, feed, ...state }) {
       const { generation } = state;
-      // A fence is never reused, even after the item was removed, because an earlier drain may still be running.
-      const fence = generation * fencesPerSecond;
-      const item = { ...state, ...{ listed: 0, repeated: 0, malformed: 0 }, fence };
+      const counts = { listed: 0, repeated: 0, malformed: 0 };
+      const item = { ...state, ...counts, fence: firstNumberOf(generation) };
       const condition = `attribute_not_exists(#${pk}) OR #generation < :generation`;
       const isNew = { condition, values: { generation } };
       await putItem(table, feedItemKey({ partnerAccount, feed }), item, isNew);

@@ -2,7 +2,7 @@ import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { checked, readRows } from '../contract/checks.ts';
 import { accountPlace, partnerAccountRow } from '../contract/rows.ts';
 import { feedStateTable } from '../contract/tables.ts';
-import type { PartnerAccount } from '../domain/partner-account.ts';
+import { firstNumberOf, type PartnerAccount } from '../domain/partner-account.ts';
 import type { PartnerAccounts } from '../ports/partner-accounts.ts';
 import { hasVersion, putItem, readItem, type Table } from './dynamodb/conditional-write.ts';
 import { queryAll } from './dynamodb/query.ts';
@@ -25,7 +25,7 @@ export function createPartnerAccounts(table: Table): PartnerAccounts {
     },
 
     async write({ name, ...fields }, expected) {
-      const item = { ...fields, version: Math.max(expected, firstVersion(fields)) + 1 };
+      const item = { ...fields, version: Math.max(expected, firstNumberOf(fields.generation)) + 1 };
       return (await putItem(table, keyOf(name), item, hasVersion(expected))).written;
     },
 
@@ -34,10 +34,6 @@ export function createPartnerAccounts(table: Table): PartnerAccounts {
     },
   };
 }
-
-// After `forget` and `connect`, an account must not reuse an earlier version, because a process that read that version
-// may still write.
-const firstVersion = ({ generation }: Pick<PartnerAccount, 'generation'>): number => generation * 1_000_000;
 
 /** @throws {ShapeError} */
 function accountOf(item: Item): PartnerAccount {

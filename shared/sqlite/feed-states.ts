@@ -1,6 +1,7 @@
 import { checkedJson, readRows } from '../contract/checks.ts';
 import { feedNamed } from '../contract/feeds.ts';
 import { feedPlace, feedState } from '../contract/rows.ts';
+import { firstNumberOf } from '../domain/partner-account.ts';
 import type { FeedKey, FeedState, FeedStates } from '../ports/feed-states.ts';
 import type { EmbeddedBooks } from './books.ts';
 import type { Store } from './file/store.ts';
@@ -50,7 +51,7 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
       store.write(() => {
         const row = rowOf(state);
         if (row && row.generation >= state.generation) return;
-        put(state, firstFence(state.generation), null, null);
+        put(state, firstNumberOf(state.generation), null, null);
       }),
 
     acquire: (key, holder, nowMs, leaseMs, listed) =>
@@ -107,10 +108,6 @@ const stateOf = ({ partner_account, feed, state }: Row): FeedState =>
 const noFault = { fault: null, faultKind: null, needsPerson: null, pausedUntil: null };
 
 const isLeased = (row: Row, nowMs: number): boolean => row.leased_until !== null && row.leased_until > nowMs;
-
-// A feed that is registered again must not reuse an earlier fence, because an earlier poller may still be running. A
-// million fences per second of the generation are more than can have been used in between.
-const firstFence = (generation: number): number => generation * 1_000_000;
 
 const byWaiting = (a: FeedState, b: FeedState): number =>
   (a.lastPolled ?? -1) - (b.lastPolled ?? -1) ||

@@ -1,6 +1,6 @@
 import { checkedJson, readRows } from '../contract/checks.ts';
 import { accountPlace, partnerAccountRow } from '../contract/rows.ts';
-import type { PartnerAccount } from '../domain/partner-account.ts';
+import { firstNumberOf, type PartnerAccount } from '../domain/partner-account.ts';
 import type { PartnerAccounts } from '../ports/partner-accounts.ts';
 import type { Store } from './file/store.ts';
 
@@ -35,7 +35,7 @@ export function createPartnerAccounts(store: Store): PartnerAccounts {
       return store.write(() => {
         const { changes } =
           expected === 0
-            ? insert.run(account.name, firstVersion(account), text)
+            ? insert.run(account.name, firstNumberOf(account.generation) + 1, text)
             : update.run(text, account.name, expected);
         return changes === 1;
       });
@@ -49,7 +49,3 @@ export function createPartnerAccounts(store: Store): PartnerAccounts {
 /** @throws {ShapeError} */
 const accountOf = ({ name, account }: Row): PartnerAccount =>
   checkedJson(partnerAccountRow, account, accountPlace(name));
-
-// An account that is connected again must not reuse an earlier version, because a process that read that version may
-// still write.
-const firstVersion = ({ generation }: PartnerAccount): number => generation * 1_000_000 + 1;

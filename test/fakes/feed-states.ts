@@ -1,4 +1,5 @@
 import { feedNamed } from '../../shared/contract/feeds.ts';
+import { firstNumberOf } from '../../shared/domain/partner-account.ts';
 import type { FeedKey, FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
 import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
 
@@ -29,7 +30,7 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
       const row = rows.get(keyOf(state));
       if (row && row.state.generation >= state.generation) return;
       // Planted fault: cursor-kept-for-new-user
-      rows.set(keyOf(state), { state, fence: firstFence(state.generation) });
+      rows.set(keyOf(state), { state, fence: firstNumberOf(state.generation) });
       books.opened(state.partnerAccount, state.generation);
     },
 
@@ -91,10 +92,6 @@ function wellOf({
 }
 
 const keyOf = ({ partnerAccount, feed }: FeedKey): string => `${partnerAccount}/${feed}`;
-
-// A feed that is registered again must not reuse fences of its former life, because an old poller may still be running.
-// A million per second of the generation is more than can have been used in between.
-const firstFence = (generation: number): number => generation * 1_000_000;
 
 const byWaiting = (a: FeedState, b: FeedState): number =>
   (a.lastPolled ?? -1) - (b.lastPolled ?? -1) || (keyOf(a) < keyOf(b) ? -1 : 1);

@@ -1,4 +1,4 @@
-import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
+import { firstNumberOf, type PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { PartnerAccounts, Versioned } from '../../shared/ports/partner-accounts.ts';
 
 /** Partner accounts in memory, sorted by name. */
@@ -10,7 +10,10 @@ export function createInMemoryPartnerAccounts(): PartnerAccounts {
     async write(account, expected) {
       const version = rows.get(account.name)?.version ?? 0;
       if (version !== expected) return false;
-      rows.set(account.name, { value: account, version: Math.max(version, firstVersion(account)) + 1 });
+      rows.set(account.name, {
+        value: account,
+        version: Math.max(version, firstNumberOf(account.generation)) + 1,
+      });
       return true;
     },
     async remove(name) {
@@ -18,7 +21,3 @@ export function createInMemoryPartnerAccounts(): PartnerAccounts {
     },
   };
 }
-
-// An account that is connected again must not reuse a version of its former life, because a writer that read the old
-// row may still be running.
-const firstVersion = ({ generation }: PartnerAccount): number => generation * 1_000_000;

@@ -118,8 +118,8 @@ export const plantedInTokens: readonly PlantedFault[] = [
       replacements: [
         {
           file: 'feed-states.ts',
-          from: 'rows.set(keyOf(state), { state, fence: firstFence(state.generation) });',
-          to: 'const { cursor } = row?.state ?? {};\n      rows.set(keyOf(state), {\n        state: { ...state, ...(cursor === undefined ? {} : { cursor }) },\n        fence: firstFence(state.generation),\n      });',
+          from: 'rows.set(keyOf(state), { state, fence: firstNumberOf(state.generation) });',
+          to: 'const { cursor } = row?.state ?? {};\n      rows.set(keyOf(state), {\n        state: { ...state, ...(cursor === undefined ? {} : { cursor }) },\n        fence: firstNumberOf(state.generation),\n      });',
         },
       ],
     },
