@@ -10,13 +10,6 @@ interface Row {
   readonly letter: string;
 }
 
-export interface LetterQuery {
-  /** Default: all partner accounts. */
-  readonly partnerAccount?: string;
-  /** Default 100. */
-  readonly limit?: number;
-}
-
 export type EmbeddedDeadLetters = ReturnType<typeof createDeadLetters>;
 
 /** Dead letters in the state file, each with the generation in whose books it counts. */
@@ -26,7 +19,7 @@ export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { n
     'INSERT INTO dead_letters (partner_account, generation, letter) VALUES (?, ?, ?)',
   );
   const selectSome = store.prepare(
-    'SELECT id, letter FROM dead_letters WHERE ?1 IS NULL OR partner_account = ?1 ORDER BY id LIMIT ?2',
+    'SELECT id, letter FROM dead_letters WHERE ?1 IS NULL OR partner_account = ?1 ORDER BY id',
   );
   const select = store.prepare('SELECT * FROM dead_letters WHERE id = ?');
   const remove = store.prepare('DELETE FROM dead_letters WHERE id = ?');
@@ -68,12 +61,9 @@ export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { n
     sendMalformed: (letters: readonly DeadLetter[]): Promise<void> =>
       store.write(() => letters.forEach(addMalformed)),
 
-    /** Oldest first. */
-    async list({
-      partnerAccount,
-      limit = 100,
-    }: LetterQuery = {}): Promise<{ id: string; letter: DeadLetter }[]> {
-      const rows = store.read(() => selectSome.all(partnerAccount ?? null, limit)) as unknown as Row[];
+    /** Oldest first. @param partnerAccount default: all partner accounts */
+    async list(partnerAccount?: string): Promise<{ id: string; letter: DeadLetter }[]> {
+      const rows = store.read(() => selectSome.all(partnerAccount ?? null)) as unknown as Row[];
       return rows.map((row) => ({ id: String(row.id), letter: letterOf(row) }));
     },
 

@@ -16,7 +16,7 @@ import type {
 } from '../../shared/ports/deliveries.ts';
 import type { WaitingMessages } from '../../shared/ports/parked-messages.ts';
 import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
-import { createLetterStore, type LetterQuery } from './dead-letters.ts';
+import { createLetterStore } from './dead-letters.ts';
 import { createInMemoryParkingLot, type InMemoryParkingLot } from './parking-lot.ts';
 
 /** How long SQS remembers a deduplication ID. */
@@ -225,7 +225,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     ...queue,
     deadLetters: {
       sendMalformed,
-      list: async (query?: LetterQuery) => letters.list(query),
+      list: async (partnerAccount?: string) => letters.list(partnerAccount),
       count: async () => letters.size(),
       /** Removes the letter; the books still count it as dead-lettered. */
       async take(id: string): Promise<DeadLetter | undefined> {

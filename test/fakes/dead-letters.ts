@@ -8,11 +8,6 @@ export interface StoredLetter {
   readonly generation: number;
 }
 
-export interface LetterQuery {
-  readonly partnerAccount?: string;
-  readonly limit?: number;
-}
-
 /** Stores dead letters in the order of their arrival. */
 export function createLetterStore() {
   const stored = new Map<string, StoredLetter>();
@@ -27,10 +22,9 @@ export function createLetterStore() {
     get: (id: string): StoredLetter | undefined => stored.get(id),
     remove: (id: string): boolean => stored.delete(id),
     size: (): number => stored.size,
-    list: ({ partnerAccount, limit = 100 }: LetterQuery = {}): { id: string; letter: DeadLetter }[] =>
+    list: (partnerAccount?: string): { id: string; letter: DeadLetter }[] =>
       [...stored.values()]
         .filter((one) => partnerAccount === undefined || one.partnerAccount === partnerAccount)
-        .slice(0, limit)
         .map(({ id, letter }) => ({ id, letter })),
   };
 }

@@ -130,7 +130,7 @@ async function sendAll(queue: Queue, messages: readonly SentMessage[]): Promise<
 export function fileStore(dir: string, clock: ManualClock, from?: string) {
   if (from !== undefined) copyFileSync(from, stateFileIn(dir));
   const { queue, parked, deadLetters, ...state } = openEmbeddedState(dir, { clock });
-  const stored = () => deadLetters.list({ limit: 1_000 });
+  const stored = () => deadLetters.list();
   return {
     observer: createRecordingObserver(),
     state: { ...state, parked, queue, inbox: queue, malformed: queue },

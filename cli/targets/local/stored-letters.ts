@@ -6,8 +6,7 @@ export function localLetters({ state }: Pick<LocalBridge, 'state'>): StoredLette
   const { deadLetters } = state;
 
   async function list({ ids, partnerAccount }: LetterChoice) {
-    const narrowed = ids === undefined && partnerAccount !== undefined ? { partnerAccount } : {};
-    const all = await deadLetters.list({ ...narrowed, limit: Number.MAX_SAFE_INTEGER });
+    const all = await deadLetters.list(ids === undefined ? partnerAccount : undefined);
     const wanted = ids && new Set(ids);
     return { letters: wanted ? all.filter(({ id }) => wanted.has(id)) : all, unseen: 0 };
   }

@@ -13,7 +13,6 @@ export interface HistoriesOptions {
   readonly isOver: boolean;
 }
 
-const withoutLimit = { limit: Number.POSITIVE_INFINITY };
 /** An advert that no feed has listed. */
 const strangerId = '999999';
 const isWaiting = ({ outcome }: AdvertHistory): boolean =>
@@ -31,7 +30,7 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
     budgetStore: state.budgetStore,
     letters: {
       list: async ({ partnerAccount }: { readonly partnerAccount: string }) => ({
-        letters: await state.deadLetters.list({ partnerAccount, ...withoutLimit }),
+        letters: await state.deadLetters.list(partnerAccount),
         unseen: 0,
       }),
     },

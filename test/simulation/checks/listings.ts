@@ -44,7 +44,7 @@ export async function checkListings(world: SimWorld): Promise<void> {
 
   /** The latest listing of each advert that is dead-lettered. */
   const deadUntil = new Map<string, number>();
-  for (const { letter } of await state.deadLetters.list({ limit: Number.POSITIVE_INFINITY })) {
+  for (const { letter } of await state.deadLetters.list()) {
     const listing = letter.message && history.listings.get(letter.message.key);
     if (!listing) continue;
     const subject = subjectOf(listing);

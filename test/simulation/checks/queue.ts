@@ -8,7 +8,7 @@ import { movedByQueue } from '../../../shared/domain/queue/receive-limit.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 
 export async function checkQueue({ state, history, plan, coverage }: SimWorld): Promise<void> {
-  for (const { letter } of await state.deadLetters.list({ limit: Number.POSITIVE_INFINITY })) {
+  for (const { letter } of await state.deadLetters.list()) {
     const { fault, message, receives } = letter;
     const subject = `${letter.partnerAccount}/${letter.advertId}`;
     if (fault === movedByQueue) {

@@ -226,7 +226,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   }
 
   async function dropDeadLetters(): Promise<void> {
-    for (const { id, letter } of await state.deadLetters.list({ limit: Number.POSITIVE_INFINITY })) {
+    for (const { id, letter } of await state.deadLetters.list()) {
       await state.deadLetters.take(id);
       if (letter.message) history.judge(letter.message.key, 'dropped');
       auditor.threwAway(`${letter.partnerAccount}/${letter.advertId}`);
