@@ -1,9 +1,9 @@
 /** Opens the bridge that a command acts on. Only the modules of its kind are loaded: SQLite or the AWS SDK. */
 import type { HistoryPorts } from '../../operations/history/read-history.ts';
 import type { StatusPorts } from '../../operations/status.ts';
-import type { StoredLetters } from '../../operations/stored-letters.ts';
 import type { BridgeSettings } from '../../shared/contract/settings.ts';
 import type { Audits } from '../../shared/ports/audits.ts';
+import type { StoredLetters } from '../../shared/ports/dead-letters.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import { explained, type Place } from '../shared/explain.ts';
 import type { LocalTarget, StackTarget, Target } from '../shared/target.ts';

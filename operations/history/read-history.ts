@@ -7,10 +7,10 @@ import { isPublished, type PublishedEvents } from '../../shared/domain/published
 import { receiveCountOf } from '../../shared/domain/queue/position.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { BudgetStore } from '../../shared/ports/budget-store.ts';
+import type { StoredLetter, StoredLetters } from '../../shared/ports/dead-letters.ts';
 import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/ports/feed-states.ts';
 import type { WaitingMessage, WaitingMessages } from '../../shared/ports/parked-messages.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
-import type { StoredLetter, StoredLetters } from '../stored-letters.ts';
 import { accountsBeside, unknownAccount } from '../unknown-account.ts';
 import type { LogLine } from './advert-log.ts';
 import { answerOf, type HistoryOutcome, type Known, type ObjectEvent, type Waiting } from './answer.ts';

@@ -18,7 +18,7 @@ import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
 import { createPublishedAdverts } from '../../shared/aws/published-adverts.ts';
 import { BatchSettler } from '../../shared/aws/settler.ts';
-import { StoredLetters } from '../../shared/aws/stored-letters.ts';
+import { createStoredLetters } from '../../shared/aws/stored-letters.ts';
 import { createTokenVault } from '../../shared/aws/token-vault.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { secretNames } from '../../shared/contract/names.ts';
@@ -78,7 +78,7 @@ export async function stackStore({ dynamo, sqs, secrets }: Aws, clock: ManualClo
   const books = createBooksWriter(table);
   const parked = createParkedMessages({ table, queue, deadLetterQueue, observer, clock });
   const settler = new BatchSettler({ queue, deadLetterQueue, books, parking: parked, observer });
-  const letters = new StoredLetters({ queue, deadLetterQueue, books });
+  const letters = createStoredLetters({ queue, deadLetterQueue, books });
   const all = async (name: string): Promise<Item[]> => {
     const { Items = [] } = await table.client.send(new ScanCommand({ TableName: name }));
     return Items;

@@ -1,9 +1,9 @@
 /** Which dead letters a command line selects. */
 
 import { UsageError } from '../../../operations/errors.ts';
-import type { LetterChoice } from '../../../operations/stored-letters.ts';
 import { accountsBeside, unknownAccount } from '../../../operations/unknown-account.ts';
 import { partnerAccountName } from '../../../shared/contract/checks.ts';
+import type { LetterChoice } from '../../../shared/ports/dead-letters.ts';
 import { checkedOptions } from '../../shared/options.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import type { LettersAndAccounts } from '../../targets/open.ts';

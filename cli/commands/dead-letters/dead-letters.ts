@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
-import type { LetterChoice, LetterOutcome } from '../../../operations/stored-letters.ts';
+import type { LetterChoice, LetterOutcome } from '../../../shared/ports/dead-letters.ts';
 import { type AddCommand, defineCommand } from '../../shared/command.ts';
 import { confirm, requireTerminal } from '../../shared/confirm.ts';
 import { exitCodes } from '../../shared/io.ts';

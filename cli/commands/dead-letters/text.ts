@@ -1,12 +1,12 @@
 /** Dead letters as readable text. Text from the feed is made printable first. */
 
+import { printableLine as printable } from '../../../shared/domain/text/printable.ts';
 import type {
   LetterChoice,
   LetterList,
   LetterOutcome,
   StoredLetter,
-} from '../../../operations/stored-letters.ts';
-import { printableLine as printable } from '../../../shared/domain/text/printable.ts';
+} from '../../../shared/ports/dead-letters.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import { count } from '../../shared/wording.ts';
 

@@ -1,4 +1,4 @@
-import type { LetterChoice, StoredLetters } from '../../../operations/stored-letters.ts';
+import type { LetterChoice, StoredLetters } from '../../../shared/ports/dead-letters.ts';
 import type { LocalBridge } from './bridge.ts';
 
 /** The dead letters in an embedded bridge's state. */

@@ -1,8 +1,8 @@
 /** What `application`, `connect` and `disconnect` need from a bridge of any kind. */
 import type { ConnectRequest } from '../../../functions/connect/connect-account.ts';
-import type { StoredLetters } from '../../../operations/stored-letters.ts';
 import type { AcceptedApplication, ConnectedAccount } from '../../../shared/contract/connect.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
+import type { StoredLetters } from '../../../shared/ports/dead-letters.ts';
 import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts';
 
 export interface Applications {

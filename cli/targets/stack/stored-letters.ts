@@ -1,9 +1,9 @@
 import { createBooksWriter } from '../../../shared/aws/books.ts';
-import { StoredLetters } from '../../../shared/aws/stored-letters.ts';
+import { createStoredLetters } from '../../../shared/aws/stored-letters.ts';
 import type { StackBridge } from './bridge.ts';
 
 /** The dead letters of a stack, and the partner accounts that they may belong to. */
 export const stackLetters = ({ queue, deadLetterQueue, feedStateTable, state }: StackBridge) => ({
-  letters: new StoredLetters({ queue, deadLetterQueue, books: createBooksWriter(feedStateTable) }),
+  letters: createStoredLetters({ queue, deadLetterQueue, books: createBooksWriter(feedStateTable) }),
   accounts: state.partnerAccounts,
 });

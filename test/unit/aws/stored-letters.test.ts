@@ -2,7 +2,7 @@ import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand } from 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { sendDeadLetters } from '../../../shared/aws/dead-letters.ts';
-import { StoredLetters } from '../../../shared/aws/stored-letters.ts';
+import { createStoredLetters } from '../../../shared/aws/stored-letters.ts';
 import type { DeadLetter } from '../../../shared/contract/messages.ts';
 import { startSqs } from '../../helpers/aws/emulators.ts';
 import { aLetter, aMessage } from '../../helpers/aws/fixtures.ts';
@@ -12,7 +12,7 @@ describe('dead letters of a stack', () => {
   let queue: ReturnType<typeof sqs.createQueue>;
   let deadLetterQueue: ReturnType<typeof sqs.createQueue>;
   const books = { add: vi.fn(async () => {}) };
-  const letters = () => new StoredLetters({ queue, deadLetterQueue, books });
+  const letters = () => createStoredLetters({ queue, deadLetterQueue, books });
   const uncounted = ['main', aMessage().generation, { deadLettered: -1 }, 'adverts'];
 
   beforeAll(async () => {
@@ -148,7 +148,9 @@ describe('dead letters of a stack', () => {
     await put(aLetter({ message: aMessage('1') }));
     const broken = { ...queue, url: `${queue.url}-gone` };
 
-    await expect(new StoredLetters({ queue: broken, deadLetterQueue, books }).redrive({})).rejects.toThrow();
+    await expect(
+      createStoredLetters({ queue: broken, deadLetterQueue, books }).redrive({}),
+    ).rejects.toThrow();
 
     expect((await letters().list({})).letters).toHaveLength(1);
   });
@@ -170,7 +172,7 @@ describe('dead letters of a stack', () => {
       ...queue,
       client: { send: async () => ({ Failed: [{ Id: '0', SenderFault: true }] }) },
     };
-    const outcome = await new StoredLetters({
+    const outcome = await createStoredLetters({
       queue: refuses as unknown as typeof queue,
       deadLetterQueue,
       books,

@@ -19,7 +19,7 @@ import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { BatchSettler } from '../../../shared/aws/settler.ts';
-import { StoredLetters } from '../../../shared/aws/stored-letters.ts';
+import { createStoredLetters } from '../../../shared/aws/stored-letters.ts';
 import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
@@ -123,7 +123,7 @@ async function startBridge() {
     settings: { ...fanOutLimits, advertTries: 1, confirmUnavailableSeconds: 0 },
   });
   const inbox = sqsInbox(queue, new BatchSettler({ queue, deadLetterQueue, books, observer, parking }));
-  const letters = new StoredLetters({ queue, deadLetterQueue, books });
+  const letters = createStoredLetters({ queue, deadLetterQueue, books });
 
   /** A round of the drain, then what it queued. */
   async function pass(): Promise<void> {
