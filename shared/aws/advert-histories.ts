@@ -5,7 +5,7 @@ import { advertStatusTable } from '../contract/tables.ts';
 import { historyKeyOf as keyOf } from '../domain/history-key.ts';
 import type { AdvertHistories } from '../ports/advert-histories.ts';
 import type { Edges } from './batches/batches.ts';
-import { CoalescedReads } from './dynamodb/coalesced-reads.ts';
+import { createCoalescedReads } from './dynamodb/coalesced-reads.ts';
 import { hasVersion, putItem, type Table } from './dynamodb/conditional-write.ts';
 import { deleteAll } from './dynamodb/query.ts';
 import { fromItem, type Item } from './dynamodb/values.ts';
@@ -17,7 +17,7 @@ const { partitionKey: pk } = advertStatusTable;
  * unit.
  */
 export function createAdvertHistories(table: Table, edges?: Edges): AdvertHistories {
-  const rows = new CoalescedReads(table, pk, edges);
+  const rows = createCoalescedReads(table, pk, edges);
   return {
     async read(key) {
       const item = await rows.read(keyOf(key));

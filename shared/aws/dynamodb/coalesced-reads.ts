@@ -15,33 +15,15 @@ type Waiting = PromiseWithResolvers<Item | undefined>;
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
  */
-export class CoalescedReads {
-  readonly #table: Table;
-  readonly #keyName: string;
-  readonly #edges: Edges;
-  #waiting = new Map<string, Waiting>();
+export function createCoalescedReads({ client, name }: Table, keyName: string, edges: Edges = {}) {
+  let waiting = new Map<string, Waiting>();
 
-  constructor(table: Table, keyName: string, edges: Edges = {}) {
-    this.#table = table;
-    this.#keyName = keyName;
-    this.#edges = edges;
+  function flush(): void {
+    for (const batch of batchesOf([...waiting], keysAtOnce)) void readBatch(new Map(batch));
+    waiting = new Map();
   }
 
-  read(key: string): Promise<Item | undefined> {
-    if (this.#waiting.size === 0) setImmediate(() => this.#flush());
-    const waiting = this.#waiting.get(key) ?? Promise.withResolvers<Item | undefined>();
-    this.#waiting.set(key, waiting);
-    return waiting.promise;
-  }
-
-  #flush(): void {
-    for (const batch of batchesOf([...this.#waiting], keysAtOnce)) void this.#fetch(new Map(batch));
-    this.#waiting = new Map();
-  }
-
-  async #fetch(asked: ReadonlyMap<string, Waiting>): Promise<void> {
-    const { client, name } = this.#table;
-    const keyName = this.#keyName;
+  async function readBatch(asked: ReadonlyMap<string, Waiting>): Promise<void> {
     try {
       const unread = await retryRest(
         [...asked.keys()],
@@ -56,11 +38,20 @@ export class CoalescedReads {
           for (const key of keys) if (!rest.includes(key)) asked.get(key)?.resolve(undefined);
           return rest;
         },
-        { ...retries, ...this.#edges },
+        { ...retries, ...edges },
       );
       if (unread.length > 0) throw new Error(`${unread.length} reads of ${name} were left unprocessed`);
     } catch (error) {
       for (const { reject } of asked.values()) reject(error);
     }
   }
+
+  return {
+    read(key: string): Promise<Item | undefined> {
+      if (waiting.size === 0) setImmediate(flush);
+      const mine = waiting.get(key) ?? Promise.withResolvers<Item | undefined>();
+      waiting.set(key, mine);
+      return mine.promise;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { BatchGetItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CoalescedReads } from '../../../../shared/aws/dynamodb/coalesced-reads.ts';
+import { createCoalescedReads } from '../../../../shared/aws/dynamodb/coalesced-reads.ts';
 import { aClock } from '../../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
 
@@ -13,7 +13,7 @@ beforeEach(() => dynamo.reset());
 describe('coalesced reads', () => {
   it('go together in one consistent call, each key once', async () => {
     dynamo.on(BatchGetItemCommand).resolves({ Responses: { t: [item('b'), item('a')] } });
-    const reads = new CoalescedReads(table, 'pk');
+    const reads = createCoalescedReads(table, 'pk');
 
     const found = await Promise.all([reads.read('a'), reads.read('b'), reads.read('a'), reads.read('c')]);
 
@@ -28,7 +28,7 @@ describe('coalesced reads', () => {
 
   it('are asked for a hundred at a time', async () => {
     dynamo.on(BatchGetItemCommand).resolves({});
-    const reads = new CoalescedReads(table, 'pk');
+    const reads = createCoalescedReads(table, 'pk');
 
     await Promise.all(Array.from({ length: 101 }, (_, index) => reads.read(String(index))));
 
@@ -44,7 +44,7 @@ describe('coalesced reads', () => {
       .resolvesOnce({ Responses: { t: [item('a')] }, UnprocessedKeys: { t: { Keys: [item('b')] } } })
       .resolves({ Responses: { t: [item('b')] } });
     const clock = aClock();
-    const reads = new CoalescedReads(table, 'pk', { clock, random: () => 0.5 });
+    const reads = createCoalescedReads(table, 'pk', { clock, random: () => 0.5 });
 
     expect(await Promise.all([reads.read('a'), reads.read('b')])).toEqual([item('a'), item('b')]);
 
@@ -60,7 +60,7 @@ describe('coalesced reads', () => {
       UnprocessedKeys: { t: { Keys: [item('b')] } },
     });
     const clock = aClock();
-    const reads = new CoalescedReads(table, 'pk', { clock, random: () => 0.5 });
+    const reads = createCoalescedReads(table, 'pk', { clock, random: () => 0.5 });
 
     const [a, b] = await Promise.allSettled([reads.read('a'), reads.read('b')]);
 
@@ -74,7 +74,7 @@ describe('coalesced reads', () => {
       .on(BatchGetItemCommand)
       .rejectsOnce(new Error('no route'))
       .resolves({ Responses: { t: [item('a')] } });
-    const reads = new CoalescedReads(table, 'pk');
+    const reads = createCoalescedReads(table, 'pk');
 
     const asked = await Promise.allSettled([reads.read('a'), reads.read('a'), reads.read('b')]);
     expect(asked.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
