@@ -24,6 +24,7 @@ import { messagesForPerson, needsPerson } from './leftovers.ts';
 import { createLocalPartner } from './partner.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';
 import { createNotingPublisher } from './publishers.ts';
+import { longestDelayMs } from './queue-watch.ts';
 import { startWorkers } from './workers.ts';
 
 export interface EmbeddedBridgeOptions {
@@ -166,6 +167,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
             bookKeeper: state.bookKeeper,
             pausedUntil: async () => (await state.budgetStore.read()).pausedUntilMs,
             waitingForPerson: () => messagesForPerson(state, clock.now()),
+            delayMs: longestDelayMs(settings),
           },
           signal,
         )

@@ -1,3 +1,4 @@
+import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { type Clock, toInstant } from '../shared/domain/clock.ts';
 import { PartnerError } from '../shared/domain/faults.ts';
 import type { BookKeeper } from '../shared/ports/books.ts';
@@ -14,15 +15,29 @@ export interface QueueWatchDeps {
    * checking for an empty queue.
    */
   readonly waitingForPerson: () => Promise<number>;
+  /** How long the settings alone may delay a message, ms ({@link longestDelayMs}). Default 0. */
+  readonly delayMs?: number;
 }
+
+/**
+ * The confirmation of a "not found", and the wait for the rate budget: at the lowest rates, a few requests for others
+ * take minutes.
+ */
+export const longestDelayMs = ({
+  confirmUnavailableSeconds,
+  maxRequestsPerSecond,
+}: Pick<BridgeSettings, 'confirmUnavailableSeconds' | 'maxRequestsPerSecond'>): number =>
+  confirmUnavailableSeconds * 1000 + (slotsBefore * 1000) / maxRequestsPerSecond;
 
 const lookMs = 20;
 /** After this time without any progress, messages that fail again and again are left to a person. */
 const stuckMs = 120_000;
+/** Requests for which the rate budget may be used before a message's next try. */
+const slotsBefore = 30;
 
 /** Checks, for a run until idle, whether the queue becomes empty. */
 export function createQueueWatch(deps: QueueWatchDeps) {
-  const { clock, observer, bookKeeper, pausedUntil, waitingForPerson } = deps;
+  const { clock, observer, bookKeeper, pausedUntil, waitingForPerson, delayMs = 0 } = deps;
   let last = { left: -1, at: clock.now() };
   let warnedOf = 0;
 
@@ -46,7 +61,7 @@ export function createQueueWatch(deps: QueueWatchDeps) {
       if (left <= 0) return 'empty';
       if (clock.now() >= untilMs) return 'poll-due';
       if (left !== last.left || (await isPaused())) last = { left, at: clock.now() };
-      if (clock.now() - last.at >= stuckMs) return stuck(left);
+      if (clock.now() - last.at >= stuckMs + delayMs) return stuck(left);
     }
     return 'stopped';
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { pollForEver, pollUntilIdle } from '../../../embedded/poller.ts';
+import { longestDelayMs } from '../../../embedded/queue-watch.ts';
 import type { DrainReport } from '../../../functions/drain/drain.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
@@ -27,7 +28,11 @@ const reportOf = (change: Partial<DrainReport>): DrainReport => ({
 });
 
 /** @param rounds what the rounds report, the last one for ever */
-function runUntilIdle(rounds: readonly DrainReport[], waiting: (now: number) => number = () => 0) {
+function runUntilIdle(
+  rounds: readonly DrainReport[],
+  waiting: (now: number) => number = () => 0,
+  delayMs = 0,
+) {
   const clock = createManualClock();
   const startedAt = clock.now();
   const observer = createRecordingObserver();
@@ -47,6 +52,7 @@ function runUntilIdle(rounds: readonly DrainReport[], waiting: (now: number) => 
       },
       pausedUntil: async () => 0,
       waitingForPerson: async () => 0,
+      delayMs,
     },
     new AbortController().signal,
   );
@@ -110,6 +116,24 @@ describe('a run until idle', () => {
 
     expect(fault?.message).toContain('3 messages fail again and again');
     expect(tookMs).toBeGreaterThanOrEqual(120_000);
+  });
+
+  it('waits until an advert is confirmed as unavailable, however long that takes', async () => {
+    const confirmedMs = 900_000;
+    const delayMs = longestDelayMs({ confirmUnavailableSeconds: 900, maxRequestsPerSecond: 10 });
+    const waiting = (now: number) => (now < confirmedMs ? 1 : 0);
+
+    const { fault, tookMs } = await runUntilIdle([reportOf({ polls: [upToDate('a')] })], waiting, delayMs);
+
+    expect(fault).toBeUndefined();
+    expect(tookMs).toBeGreaterThanOrEqual(confirmedMs);
+  });
+
+  it('gives messages more time at a low rate', () => {
+    const delayMs = (maxRequestsPerSecond: number) =>
+      longestDelayMs({ confirmUnavailableSeconds: 0, maxRequestsPerSecond });
+
+    expect([delayMs(0.1), delayMs(100_000)]).toEqual([300_000, 0.3]);
   });
 });
 
