@@ -13,12 +13,12 @@ import {
   type EnvironmentName,
   environmentKeys,
   type FunctionName,
-  functionEnvironments,
 } from '../../shared/contract/environment.ts';
 import { Grantee } from './grantee.ts';
 import { handlerCode, type Stage } from './handler-code.ts';
 import { usesNetwork } from './network.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
+import { environmentOf } from './props/environment.ts';
 
 export interface BridgeFunctionProps {
   /** Its name in shared/contract/environment.ts, which lists its environment variables. */
@@ -88,13 +88,4 @@ export class BridgeFunction extends Grantee {
     this.function.addEnvironment(environmentKeys[key], value);
     return this;
   }
-}
-
-/** The values of the settings that the function's contract lists. */
-function environmentOf(name: FunctionName, settings: BridgeConfig): Record<string, string> {
-  const wanted = Object.keys(functionEnvironments[name].entries) as EnvironmentName[];
-  const given: Partial<Record<EnvironmentName, unknown>> = settings;
-  return Object.fromEntries(
-    wanted.filter((key) => given[key] !== undefined).map((key) => [environmentKeys[key], String(given[key])]),
-  );
 }

@@ -24,6 +24,32 @@ function faultsOf(props: Partial<AdvertBridgeProps>): readonly string[] {
   return [];
 }
 
+describe('settings as long as they may be', () => {
+  const paths = (count: number) =>
+    Array.from({ length: count }, (_, index) => `${String(index).padStart(2, '0')}${'a'.repeat(38)}`);
+
+  it('are refused where they do not fit into the environment of a function', () => {
+    const accounts = Array.from({ length: 60 }, (_, index) => `account-${index}`.padEnd(64, '0'));
+
+    for (const [name, value] of [
+      ['eventFields', paths(50).map((path) => `${path}.${path}`)],
+      ['publishStatuses', [...paths(50), 'b'.repeat(1_000)]],
+      ['publishPartnerAccounts', accounts],
+      ['requiredScope', 'r'.repeat(3_000)],
+    ] as const) {
+      expect(faultsOf({ [name]: value })).toEqual([
+        expect.stringMatching(
+          new RegExp(`^${name}: expected less text: the settings of a function may have 2696 bytes`),
+        ),
+      ]);
+    }
+  });
+
+  it('fit with fifty paths of usual length', () => {
+    expect(faultsOf({ eventFields: paths(50) })).toEqual([]);
+  });
+});
+
 describe('a bridge with a base URL alone', () => {
   const { bridge, template, ofType } = bridgeWith();
 

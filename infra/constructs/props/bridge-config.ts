@@ -9,6 +9,7 @@ import * as v from 'valibot';
 import { eventSource, namePrefixOf } from '../../../shared/contract/names.ts';
 import { stackSettings } from '../../../shared/contract/settings.ts';
 import type { AdvertBridgeProps } from './advert-bridge-props.ts';
+import { environmentFault } from './environment.ts';
 import { faultsByPlace } from './faults.ts';
 
 /**
@@ -114,6 +115,10 @@ export function checkedConfig(scope: Construct, props: AdvertBridgeProps): Bridg
     const alone = 'expected a vpc beside it';
     add('vpcSubnets', props.vpcSubnets && alone);
     add('securityGroups', props.securityGroups && alone);
+  }
+  if (success) {
+    const tooLong = environmentFault({ ...output, namePrefix: namePrefixOf(output.name) });
+    if (tooLong) add(...tooLong);
   }
   if (success)
     for (const [place, fault] of collisions(scope, output, props.bus === undefined)) add(place, fault);
