@@ -71,7 +71,7 @@ const explanations: Partial<Record<FaultKind, (fault: PartnerError, place: Place
     'the partner service refused the client ID or the client secret. Store the right ones: ' +
     `\`${applicationCommand(target)}\``,
   'operator-paused': ({ message }, { target }) =>
-    `${message}. To end that: \`${commandFor(target, 'resume [NAME]')}\``,
+    `${message}. To end the pause: \`${commandFor(target, 'resume [NAME]')}\``,
   'scope-refused': (fault) =>
     `the user granted too little: ${fault.message}. Have the user allow the whole scope, or require less ` +
     '(setting requiredScope, --required-scope)',

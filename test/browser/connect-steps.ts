@@ -58,7 +58,7 @@ export async function connectSteps({
       await checkLooks(page, screenshots, 'denied');
       const { code, stderr } = await ended;
       assert.equal(code, 1);
-      assert.match(stderr, /the access was not allowed/);
+      assert.match(stderr, /the user or the partner service denied access/);
       assert.deepEqual((await statusOf(bridge)).partnerAccounts, []);
     }),
   );

@@ -20,8 +20,8 @@ export const addApplication = defineCommand(
     name: 'application',
     summary: "store the application's credentials",
     description:
-      'Stores the credentials that the partner service gave the application. Given again, it replaces them; partner ' +
-      'accounts stay connected.',
+      'Stores the credentials that the partner service gave the application. Running it again replaces ' +
+      'them; partner accounts stay connected.',
     more,
     options: {
       clientId: option('ID', "the application's client ID (required)", clientId),
@@ -75,7 +75,7 @@ export const addApplication = defineCommand(
 function sayingStored(error: Error): Error {
   if (!(error instanceof CommandError)) return error;
   return new CommandError(
-    `${error.message}. The credentials given are stored all the same, until others are.`,
+    `${error.message}. The given credentials are stored nevertheless, until you replace them.`,
     { cause: error },
   );
 }

@@ -26,19 +26,21 @@ export const addAudit = defineCommand(
     name: 'audit',
     summary: 'compare what was published with what the service says now',
     description:
-      'Compares the status that was published last of adverts chosen at random with what the partner service says now, and ' +
-      'tells how many of all may be wrong. A difference counts only when no change explains it.',
+      'Compares the last published status of randomly chosen adverts with the partner service, and estimates how many of ' +
+      'all adverts may be wrong. A difference counts only if no recent change explains it.',
     more,
     args: { partnerAccount: nameArgument },
     options: {
       sample: optionalNumber(
-        `compare so many adverts, chosen at random (default: ${defaultSample})`,
+        `number of adverts to compare, chosen at random (default: ${defaultSample})`,
         1,
         1_000_000,
       ),
-      full: flag('compare every advert that was published, and look for adverts that never were'),
-      ids: text('FILE', 'compare the adverts of FILE, one ID a line; - is standard input'),
-      repair: flag('have what differs published: each advert gets its next event, with the cause "audit"'),
+      full: flag('compare every published advert, and look for adverts that were never published'),
+      ids: text('FILE', 'compare the adverts in FILE, one ID per line; - is standard input'),
+      repair: flag(
+        'repair differences: each advert that differs gets its next event, with the cause "audit"',
+      ),
       maxRequestsPerSecond: option(
         'N',
         'rate limit of the whole bridge (with --local; default: that of the latest `run`)',

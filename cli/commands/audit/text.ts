@@ -36,7 +36,7 @@ export function progressText(
   const of = total === undefined ? '' : ` of ${count(total)}`;
   const compared = `${count(checked)}${of} ${(total ?? checked) === 1 ? 'advert' : 'adverts'} compared`;
   const differ = found === 0 ? '' : `, ${are(found, 'differs', 'differ')}`;
-  if (waitsFor === 'feed') return `${compared}${differ}: looked at again in ${Math.ceil(leftMs / 1000)} s`;
+  if (waitsFor === 'feed') return `${compared}${differ}: checked again in ${Math.ceil(leftMs / 1000)} s`;
   return `${compared}${differ}${waitsFor ? ', waiting for the partner service' : ''}`;
 }
 
@@ -64,7 +64,8 @@ export function percent(share: number): string {
 
 export function endedLines(end: AuditResult['end'], progress: AuditProgress, bound: Bound | null): string[] {
   const { checked, equal, differing, neverPublished, undecided, repaired } = progress;
-  if (end === 'done' && checked === 0) return ['No advert compared: none was published so far.'];
+  if (end === 'done' && checked === 0)
+    return ['No advert was compared, because none has been published yet.'];
   const lines = [
     `${are(checked, 'advert', 'adverts')} compared: ${are(equal)} as published, ${are(differing.length, 'differs', 'differ')}, ` +
       `${are(neverPublished.length, 'was', 'were')} never published, ${are(undecided.length)} undecided.`,
@@ -80,7 +81,7 @@ export function endedLines(end: AuditResult['end'], progress: AuditProgress, bou
   if (end === 'stopped') lines.push('Stopped before the end.');
   if (end === 'taken-over') lines.push('Stopped: another process audits the same partner account.');
   if (end === 'too-many')
-    lines.push('Stopped, for so much differs or is undecided that a look at each advert is not worth it.');
+    lines.push('Stopped, because too many adverts differ or are undecided to check each one.');
   return lines;
 }
 
@@ -95,12 +96,12 @@ export function hintText(
   }: { readonly end: AuditResult['end']; readonly left: number; readonly hasRepaired: boolean },
 ): string | undefined {
   if (end === 'too-many')
-    return `Next: \`${commandFor(target, `backfill ${name}`)}\` has every advert fetched once`;
+    return `Next: \`${commandFor(target, `backfill ${name}`)}\` fetches every advert once`;
   if (end === 'stopped') return `To continue: the same command, within a day`;
   if (end !== 'done') return undefined;
   if (left > 0) {
     return (
-      `Next: docs/operate/runbook.md, AuditDifferences. To have them published: ` +
+      `Next: docs/operate/runbook.md, AuditDifferences. To publish them: ` +
       `\`${commandFor(target, `audit ${name} --ids FILE --repair`)}\``
     );
   }

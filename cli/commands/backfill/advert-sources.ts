@@ -68,7 +68,7 @@ export async function fileSource(io: Io, file: string): Promise<AdvertSource & {
   if (wrong.length > 0) {
     const more = wrong.length > maxFlaws ? ` and ${wrong.length - maxFlaws} more` : '';
     throw new CommandError(
-      `${file === '-' ? 'standard input' : file} has to hold one advert ID of 1 to 20 digits on each line. ` +
+      `${file === '-' ? 'standard input' : file} must contain one advert ID of 1 to 20 digits per line. ` +
         `Something else is on line ${wrong.slice(0, maxFlaws).join(', ')}${more}. Nothing was listed`,
     );
   }

@@ -19,13 +19,13 @@ export const addBackfill = defineCommand(
     name: 'backfill',
     summary: 'fetch every advert once',
     description:
-      'Fetches every advert of a partner account once: an advert that was never seen gets its first event, one whose ' +
-      'status differs from its latest event its next one (cause "backfill"), any other none.',
+      'Fetches every advert of a partner account once. An advert without events gets its first event, and an advert whose ' +
+      'status differs from its latest event gets the next one (cause "backfill").',
     more,
     args: { partnerAccount: nameArgument },
     options: {
-      ids: text('FILE', 'fetch the adverts of FILE, one ID a line; - is standard input'),
-      restart: flag('abandon an unfinished backfill and begin anew'),
+      ids: text('FILE', 'fetch the adverts in FILE, one ID per line; - is standard input'),
+      restart: flag('abandon an unfinished backfill and start again'),
       pause: flag('stop the backfill that is running elsewhere, after its current page'),
       ...pagingOptions,
     },

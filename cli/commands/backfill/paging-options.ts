@@ -16,6 +16,6 @@ export const pagingOptions = {
     v.optional(v.picklist(['page', 'offset', 'none'], 'expected page, offset or none'), 'page'),
   ),
   pageSize: number('assumed largest page of the list, 1–1000', 1, 1000, 100),
-  positionParameter: option('NAME', 'what the list calls page or offset, if not so', parameter),
-  limitParameter: option('NAME', 'what the list calls the page size, if not limit', parameter),
+  positionParameter: option('NAME', 'name of the page or offset parameter, if it is another one', parameter),
+  limitParameter: option('NAME', 'name of the page size parameter, if it is not limit', parameter),
 };

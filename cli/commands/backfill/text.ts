@@ -31,8 +31,8 @@ export const pausedText = (target: Target, name: string, { listed }: BackfillPro
   `Paused after ${count(listed)} adverts. To continue: \`${commandFor(target, `backfill ${name}`)}\``;
 
 export const otherSourceText = (name: string, { startedAt, source }: BackfillProgress): string =>
-  `a backfill of ${name} that was begun at ${startedAt} is not finished, and its adverts come from elsewhere ` +
-  `(${source}). Finish that one, or abandon it with --restart`;
+  `an unfinished backfill of ${name}, started at ${startedAt}, takes its adverts from another source ` +
+  `(${source}). Finish it, or abandon it with --restart`;
 
 export function endedLines(
   target: Target,
@@ -47,7 +47,7 @@ export function endedLines(
     ];
   }
   if (end === 'taken-over') {
-    return [`Stopped: another process continues the backfill of ${name}, or has begun anew.`];
+    return [`Stopped: another process continues the backfill of ${name}, or has started it again.`];
   }
   return [
     `Stopped after ${count(listed)} adverts. To continue: \`${commandFor(target, `backfill ${name}`)}\` with the same options.`,
@@ -55,4 +55,4 @@ export function endedLines(
 }
 
 export const malformedText = (malformed: number): string =>
-  `${count(malformed)} entries of the list have no advert ID: they were left out.`;
+  `${count(malformed)} entries of the list have no advert ID and were skipped.`;

@@ -32,12 +32,12 @@ const { requiredScope, overlapSeconds, acceptLanguage } = bridgeSettings;
 const localSettings = {
   requiredScope: option(
     'SCOPES',
-    'what must be granted (with --local; default: "v2 read write")',
+    'scope that must be granted (with --local; default: "v2 read write")',
     v.optional(requiredScope.wrapped),
   ),
   overlapSeconds: option(
     'N',
-    'how far before now reading begins by default (with --local; default: 300)',
+    'seconds before now at which reading starts (with --local; default: 300)',
     v.optional(overlapSeconds.wrapped),
   ),
   acceptLanguage: option('LANGUAGE', 'language of the partner service (with --local)', acceptLanguage),
@@ -64,7 +64,7 @@ const browserOptions = {
 const options = {
   ...browserOptions,
   sameUser: flag('for a known NAME: do not check whether the same user authorized'),
-  newUser: flag('for a known NAME: give it to another user, and begin anew (--since TIME goes with it)'),
+  newUser: flag('for a known NAME: give it to another user and start a new history (with --since TIME)'),
   refreshTokenStdin: flag('no browser: read the refresh token from standard input'),
   refreshTokenFile: text('FILE', 'no browser: read the refresh token from FILE'),
   since: option(
@@ -81,10 +81,10 @@ export const addConnect = defineCommand(
     name: 'connect',
     summary: 'connect a partner account',
     description:
-      'Has the user of a partner account authorize the application (or takes a refresh token), checks the scope, stores ' +
-      'the token pair and starts to poll the feed. Given again for a known NAME, disconnected or not, it stores new ' +
-      'credentials of the same user and puts its dead letters back into the queue; the cursor stays. Another user is ' +
-      'refused where the feed shows it; --new-user gives NAME to another user.',
+      'Lets the user of a partner account authorize the application (or reads a refresh token), checks the scope, stores ' +
+      'the token pair and starts polling the feed. For a known NAME, disconnected or not, it stores new credentials of ' +
+      'the same user and puts its dead letters back into the queue; the cursor stays. It refuses another user if the ' +
+      'feed or the adverts show it; --new-user gives NAME to another user.',
     more,
     args: { partnerAccount: { ...nameArgument, help: 'the name that the partner account has in events' } },
     options,

@@ -25,7 +25,7 @@ Examples:
   advert-bridge connect main --refresh-token-file refresh-token.txt --since 2026-11-20T12:00:00Z`;
 
 export const futureText = (since: string): string =>
-  `Note: ${since} lies in the future by this machine's clock; changes before it are not seen.`;
+  `Note: ${since} is in the future by this machine's clock; changes before that time will be missed.`;
 
 export const redrivenText = (letters: number): string =>
   `${letters} of its dead letters are back in the queue.`;
@@ -42,7 +42,7 @@ export function connectedLines(
     : [`Connected ${partnerAccount} again (${detail}). Reading continues from the kept cursor.`];
   if (!isNew && since !== undefined) {
     lines.push(
-      '--since was ignored: it is for a new name. To begin anew add --new-user, or disconnect with --forget before.',
+      '--since was ignored: it is for a new name. To start a new history, add --new-user, or run disconnect with --forget first.',
     );
   }
   if (feed.kind === 'read') {
@@ -65,15 +65,15 @@ export function leftLines(
   const lines: string[] = [];
   if (userUnverified !== undefined) {
     lines.push(
-      `Note: the bridge could not find out whether this is the same user as before: ${userUnverified}. If it is another ` +
-        'one by mistake, connect again as the right user; if on purpose, begin anew, so that nothing of the user before is ' +
-        `used any more: \`${commandFor(target, `connect ${partnerAccount} --new-user`)}\``,
+      `Note: the bridge could not verify that this is the same user as before: ${userUnverified}. If it is another user ` +
+        'by mistake, connect again as the right user. If it is another user on purpose, start a new history, so that no ' +
+        `data of the former user is used: \`${commandFor(target, `connect ${partnerAccount} --new-user`)}\``,
     );
   }
   if (feed.kind === 'failed') {
     lines.push(
       feed.fault === 'operator-paused'
-        ? `Its feed was not asked: ${printableLine(feed.reason)}. To end that: \`${commandFor(target, 'resume [NAME]')}\``
+        ? `Its feed was not polled: ${printableLine(feed.reason)}. To end the pause: \`${commandFor(target, 'resume [NAME]')}\``
         : `The first request for its feed failed (${feed.fault}): ${printableLine(feed.reason)}. Its credentials are stored` +
             `${isNew ? ' and its feed is registered' : ''}; polling tries again, and ` +
             `\`${commandFor(target, `status ${partnerAccount}`)}\` shows how it goes.`,

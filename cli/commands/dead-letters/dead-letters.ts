@@ -13,9 +13,7 @@ export const addDeadLetters: AddCommand = (program, io, end) => {
   const letters = program
     .command('dead-letters')
     .summary('handle the messages that were given up')
-    .description(
-      'The adverts that the feed named as changed and that the bridge gave up on, each with the reason.',
-    )
+    .description('Dead letters stand for changed adverts that the bridge gave up on, each with the reason.')
     .helpCommand(false)
     .addHelpText('after', `\n${more.all}`);
   for (const add of [addList, addShow, addRedrive, addDrop]) add(letters, io, end);
@@ -47,8 +45,8 @@ const addList = defineCommand(
 const addShow = defineCommand(
   {
     name: 'show',
-    summary: 'show all of one',
-    description: 'Shows all that a dead letter says, its message included. Changes nothing.',
+    summary: 'show one in full',
+    description: 'Shows everything in a dead letter, including its message. Changes nothing.',
     more: more.show,
     args: { word: { syntax: '<ID>', help: 'as `list` shows it', schema: v.string() } },
   },
@@ -103,7 +101,7 @@ const addRedrive = defineCommand(
 const addDrop = defineCommand(
   {
     name: 'drop',
-    summary: 'throw them away',
+    summary: 'delete them',
     description:
       'Removes dead letters for good, after asking. Their adverts get no event until they change again.',
     more: more.drop,
@@ -117,7 +115,7 @@ const addDrop = defineCommand(
       const known = yes ? [] : (await letters.list({ ids })).letters;
       if (known.length > 0) {
         const which = known.map(({ id }) => id).join(', ');
-        await confirm(io, `Drop ${which}? What they hold is removed for good, and is not published.`);
+        await confirm(io, `Drop ${which}? Their content is removed permanently and will not be published.`);
       }
       return letters.drop({ ids });
     });
@@ -138,6 +136,6 @@ function missing({ ids = [] }: LetterChoice, { done, nothingToSend, refused }: L
 function refuseRest(refused: readonly string[], what: string): void {
   if (refused.length === 0) return;
   throw new CommandError(
-    `the queue did not let these be ${what}: ${refused.join(', ')}. They are still dead letters; run the command again`,
+    `the queue refused the operation, so these were not ${what}: ${refused.join(', ')}. They are still dead letters; run the command again`,
   );
 }

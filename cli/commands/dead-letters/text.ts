@@ -66,7 +66,7 @@ export function lettersText({ letters, unseen }: LetterList, target: Target): st
 
 /** "About", because SQS's count may lag by a minute. */
 const unseenText = (unseen: number): string =>
-  `About ${count(unseen)} more cannot be seen now: another command reads them, or they stand behind letters of the same ` +
+  `About ${count(unseen)} more are not visible now: another command is reading them, or they are behind letters of the same ` +
   'advert. Try again in five minutes.';
 
 export function unknownLettersText(ids: readonly string[], target: Target, unseen: number): string {

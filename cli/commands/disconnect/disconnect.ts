@@ -12,7 +12,7 @@ export const addDisconnect = defineCommand(
     summary: 'stop polling for a partner account',
     description:
       'Stops polling and removes the credentials. The cursor and the history stay, so that connecting again continues ' +
-      'from there; with --forget they are removed too, a few seconds later: whatever works on its adverts ends before.',
+      'from there; with --forget they are removed too, after a few seconds in which running work on them ends.',
     more,
     args: { name: nameArgument },
     options: {

@@ -6,7 +6,7 @@ export const more = `Examples:
   advert-bridge disconnect main --forget --yes   (the deployed stack)`;
 
 export const forgetQuestion = (name: string): string =>
-  `Forget ${name}? Its cursor, history and books are removed for good: connected again, it begins anew.`;
+  `Forget ${name}? Its cursor, history and books are removed permanently. If it is connected again, it starts with a new history.`;
 
 export function disconnectedLines(target: Target, name: string, forgotten: boolean): string[] {
   if (forgotten) return [`Disconnected ${name}, and forgot its cursor, history and books.`];

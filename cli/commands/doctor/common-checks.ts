@@ -30,7 +30,7 @@ export function commonChecks({ status, askService }: Examined, target: Target) {
     const { pausedUntil, circuit, paused } = await status();
     // After an open circuit, the next request is a trial, and its outcome changes the bridge's behaviour.
     if (pausedUntil !== null || circuit || paused) {
-      throw new SkippedError('nothing is asked of the service now: see pause');
+      throw new SkippedError('no request is sent to the service during a pause: see pause');
     }
     return askService();
   });
@@ -87,7 +87,7 @@ async function accepted(ask: () => Promise<AcceptedApplication>): Promise<Accept
 }
 
 function clockFinding({ clockOffSeconds: off }: AcceptedApplication, { kind }: Target): Finding {
-  if (off === undefined) throw new SkippedError('the service does not tell its time');
+  if (off === undefined) throw new SkippedError('the service does not send its time');
   const seconds = Math.abs(off);
   if (seconds <= maxOffSeconds) return ok(`the service's clock is within ${maxOffSeconds} s of the bridge's`);
   const says = `the service's clock is ${count(seconds)} s ${off > 0 ? 'ahead of' : 'behind'} the bridge's`;
@@ -96,9 +96,7 @@ function clockFinding({ clockOffSeconds: off }: AcceptedApplication, { kind }: T
     kind === 'local'
       ? `Set the clock of this machine (\`timedatectl set-ntp true\`); if it is right, ${ofService}`
       : `The functions have the clock of AWS: ${ofService}`;
-  return seconds > daySeconds
-    ? fault(`${says}, so the bridge does not believe it`, mend)
-    : warning(says, mend);
+  return seconds > daySeconds ? fault(`${says}, so the bridge ignores it`, mend) : warning(says, mend);
 }
 
 function accountsFinding({ partnerAccounts: accounts, unreadable }: Status, target: Target): Finding {
@@ -106,7 +104,7 @@ function accountsFinding({ partnerAccounts: accounts, unreadable }: Status, targ
     return warning('no partner account is connected', `\`${connectCommand(target, 'NAME')}\``);
   }
   const needy = accounts.filter(({ attention }) => attention.length > 0);
-  return together(`${count(accounts.length)} connected, none needs a person`, [
+  return together(`${count(accounts.length)} connected, none needs manual action`, [
     ...unreadable.map((flaw) =>
       fault(`a stored row cannot be read: ${flaw}`, 'Restore it: docs/operate/backup.md'),
     ),

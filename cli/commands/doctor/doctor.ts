@@ -9,10 +9,9 @@ import { doctorText, more } from './text.ts';
 export const addDoctor = defineCommand(
   {
     name: 'doctor',
-    summary: 'look at everything that must be right',
+    summary: 'check the whole bridge',
     description:
-      'Looks at everything that must be right, changes nothing, and names for each fault the command or setting that ' +
-      'mends it.',
+      'Checks the whole bridge, changes nothing, and prints for each fault the command or setting that fixes it.',
     more,
   },
   async ({ target, answer }) => {

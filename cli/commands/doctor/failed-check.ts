@@ -23,14 +23,14 @@ export function findingFor(error: unknown, place: Place): Finding | undefined {
   const [says, ...mend] = asCalled(known.message).split(/\.\s+(?=[A-Z`])/);
   return fault(
     says ?? known.message,
-    mend.length > 0 ? mend.join('. ') : 'Run doctor again; if this stays, look into it',
+    mend.length > 0 ? mend.join('. ') : 'Run doctor again; if this remains, investigate it',
   );
 }
 
 function deniedFinding({ message }: Error): Finding {
   const action = /perform: ([\w-]+:\w+)/.exec(message)?.[1];
   return fault(
-    `could not be looked at: AWS denies ${action ?? 'it'}`,
+    `could not be checked: AWS denies ${action ?? 'it'}`,
     action === undefined ? `Ask who may: ${message}` : `Allow ${action} to whoever runs doctor`,
   );
 }

@@ -1,8 +1,8 @@
 import type { CheckResult } from '../../../operations/doctor.ts';
 
-export const more = `Each line is a check: ok, warning, fault, or skipped where there is nothing to look at or something else has to be mended
-first. What mends it stands below. The one request to the partner service asks for a token of the application, which is
-kept nowhere; no token of a partner account is used.
+export const more = `Each line is a check: ok, warning, fault, or skipped if there is nothing to check or another fault must be fixed first.
+The remedy is printed below it. The only request to the partner service asks for a token of the application, which is not
+stored; no token of a partner account is used.
 
 Exit codes: 0 all is right, 1 a fault, 3 warnings only. docs/operate/doctor.md lists the checks.
 

@@ -9,10 +9,10 @@ import { historyText, more, nextText } from './text.ts';
 export const addHistory = defineCommand(
   {
     name: 'history',
-    summary: 'tell why an event of an advert came, or did not',
+    summary: 'explain why an event of an advert was published or not',
     description:
-      'Tells when an advert was listed and by which page of the feed, which event was published last, what waits and what ' +
-      'was given up, and ends with one sentence that answers. Changes nothing.',
+      'Shows when an advert was listed and by which page of the feed, its last event, its waiting messages and its dead ' +
+      'letters. The last sentence is the answer. Changes nothing.',
     more,
     args: {
       partnerAccount: nameArgument,

@@ -12,10 +12,10 @@ const expectedReason = 'expected a text of 1 to 200 characters';
 export const addPause = defineCommand(
   {
     name: 'pause',
-    summary: 'ask nothing of the partner service for a while',
+    summary: 'send no requests to the partner service for a while',
     description:
-      'Asks nothing of the partner service for NAME, or without NAME for any partner account. Tokens are kept alive, and ' +
-      'what waits is published after the pause.',
+      'Stops requests to the partner service for NAME, or without NAME for all partner accounts. Tokens are still ' +
+      'refreshed, and waiting changes are published after the pause.',
     more,
     args: { name: optionalName('only this partner account') },
     options: {

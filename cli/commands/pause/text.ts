@@ -17,8 +17,8 @@ export function pausedLines(target: Target, name: string | undefined, { who, unt
   const command = commandFor(target, name === undefined ? 'resume' : `resume ${name}`);
   const end = until === null ? 'until somebody resumes it' : `until ${until}`;
   return [
-    `Paused ${name ?? 'the whole bridge'} ${end}, as ${who}: nothing is asked of the partner service${name === undefined ? '' : ' for it'} ` +
-      'from 5 seconds on, tokens apart.',
+    `Paused ${name ?? 'the whole bridge'} ${end}, as ${who}: from 5 seconds on, no requests are sent to the partner service${name === undefined ? '' : ' for it'}, ` +
+      'except to refresh tokens.',
     `To end that${until === null ? '' : ' earlier'}: \`${command}\``,
   ];
 }

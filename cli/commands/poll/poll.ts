@@ -9,8 +9,8 @@ import { more, pollLines } from './text.ts';
 export const addPoll = defineCommand(
   {
     name: 'poll',
-    summary: 'ask the feed now',
-    description: 'Asks the feed of NAME, or of every partner account, now instead of at the next poll.',
+    summary: 'poll the feed now',
+    description: 'Polls the feed of NAME, or of every partner account, immediately.',
     more,
     args: { name: optionalName('only this partner account') },
   },

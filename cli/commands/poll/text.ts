@@ -13,9 +13,9 @@ type Poll = PollAnswer['polls'][number];
 
 const ends: Readonly<Record<string, (poll: Poll) => string>> = {
   'up-to-date': () => 'read to its end',
-  'out-of-time': () => 'there is more, which the next poll reads',
-  'turn-over': () => 'there is more, which the next poll reads',
-  backlog: () => 'not read on, for too many of its messages wait in the queue',
+  'out-of-time': () => 'there is more, and the next poll continues',
+  'turn-over': () => 'there is more, and the next poll continues',
+  backlog: () => 'not read further, because too many of its messages wait in the queue',
   'lease-lost': () => 'another poll has taken over',
   'just-polled': () => 'another poll has just read it',
   held: ({ by }) => `another poll is reading it now (${by})`,
@@ -38,7 +38,7 @@ export function pollLines(
     }),
     ...notPolled.map(
       ({ partnerAccount, reason, until }) =>
-        `${partnerAccount}: not asked (${reason}${until === undefined ? '' : `, until ${until}`})`,
+        `${partnerAccount}: not polled (${reason}${until === undefined ? '' : `, until ${until}`})`,
     ),
   ];
   if (lines.length === 0) {

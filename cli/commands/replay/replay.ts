@@ -26,7 +26,7 @@ export const addReplay = defineCommand(
     name: 'replay',
     summary: 'send archived events again to one subscriber',
     description:
-      "Sends what was published between two times again, from the bus's archive, to the subscriber of one rule. Only for " +
+      'Sends archived events from between two times again, to the subscriber of one rule on the bus. Only for ' +
       'a deployed stack: an embedded bridge has no archive.',
     more,
     options,
@@ -72,8 +72,8 @@ export const addReplay = defineCommand(
 function requestOf({ rule, everyRule, archive, ...times }: Checked<typeof options>): ReplayRequest {
   const { from, to } = checkedOptions({ from: momentOption, to: momentOption }, times);
   const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
-  if (fromMs >= toMs) throw new UsageError('--to has to lie after --from');
-  if (toMs > Date.now()) throw new UsageError(`--to: ${to} lies in the future by this machine's clock`);
+  if (fromMs >= toMs) throw new UsageError('--to must be later than --from');
+  if (toMs > Date.now()) throw new UsageError(`--to: ${to} is in the future by this machine's clock`);
   if ((rule === undefined) !== everyRule) {
     throw new UsageError(
       'give either --rule NAME, the rule of the one subscriber that is to get the events, or --every-rule for all of them',

@@ -9,7 +9,8 @@ export const addResume = defineCommand(
   {
     name: 'resume',
     summary: 'end a pause',
-    description: 'Ends what `pause` began, of NAME, or without NAME of the whole bridge.',
+    description:
+      'Ends a pause that `pause` began: the pause of NAME, or without NAME that of the whole bridge.',
     more,
     args: { name: optionalName('only this partner account') },
     options: { early: flag('end also a pause that the service asked for, and an open circuit') },

@@ -23,7 +23,7 @@ export const addResync = defineCommand(
   },
   async ({ io, target, args: { name }, options, report }) => {
     if (Date.parse(options.since) > Date.now()) {
-      throw new UsageError(`--since: ${options.since} lies in the future by this machine's clock`);
+      throw new UsageError(`--since: ${options.since} is in the future by this machine's clock`);
     }
     const signal = io.untilStopped();
     const result = await withBridge(target, catchUp, async ({ accounts, poll }) => {

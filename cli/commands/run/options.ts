@@ -19,24 +19,24 @@ const settings = bridgeSettings;
 
 /** The settings of an embedded bridge, then the options of `run` alone. */
 export const runOptions = {
-  pollSeconds: option('N', 'how often the feed is asked, 1–60', settings.pollSeconds),
+  pollSeconds: option('N', 'seconds between two polls of a feed, 1–60', settings.pollSeconds),
   maxRequestsPerSecond: option('N', 'rate limit of the whole bridge', settings.maxRequestsPerSecond),
   feeds: option('FEEDS', 'which feeds are polled: adverts, or adverts,orders (assumed)', settings.feeds),
-  requiredScope: option('SCOPES', 'what a token must be granted', settings.requiredScope),
+  requiredScope: option('SCOPES', 'scope that a token must have', settings.requiredScope),
   acceptLanguage: option('LANGUAGE', 'language of the partner service, such as pl', settings.acceptLanguage),
   overlapSeconds: option(
     'N',
-    'how far before the last success reading starts over when a cursor is rejected',
+    'seconds before the last success at which reading starts over after a rejected cursor',
     settings.overlapSeconds,
   ),
   confirmUnavailableSeconds: option(
     'N',
-    'how long after a "not found" an advert is fetched again before it is published as unavailable; 0: at once',
+    'seconds after a "not found" until a second fetch, before an advert is published as unavailable; 0: no second fetch',
     settings.confirmUnavailableSeconds,
   ),
   circuitSeconds: option(
     'N',
-    'how long a block of this address is respected before one request tries again',
+    'seconds without requests after the service has blocked this address, until one request tries again',
     settings.circuitSeconds,
   ),
   maxPauseSeconds: option(
@@ -46,12 +46,12 @@ export const runOptions = {
   ),
   eventFields: option(
     'PATHS',
-    'fields of an advert that its events carry, such as title,price.value',
+    'fields of an advert that its events contain, such as title,price.value',
     settings.eventFields,
   ),
   publishStatuses: option(
     'STATUSES',
-    'publish only where an advert comes to one of these statuses or leaves one',
+    'publish only if an advert enters or leaves one of these statuses',
     settings.publishStatuses,
   ),
   publishPartnerAccounts: option(
@@ -64,13 +64,13 @@ export const runOptions = {
     'how many adverts of each partner account are compared with the service a day; 0: none',
     settings.auditSample,
   ),
-  tracing: flag('have events carry a traceparent (W3C Trace Context)'),
+  tracing: flag('add a traceparent to events (W3C Trace Context)'),
   concurrency: number('adverts fetched at the same time, 1–1000', 1, 1000, 10),
   advertTries: number('how often an advert is tried before its change is dead-lettered', 1, 100, 5),
   webhook: {
     ...option(
       'URL',
-      'send each event there by POST, signed, instead of to standard output; may be given several times',
+      'send each event to this URL by signed POST, instead of to standard output; may be given several times',
       v.optional(v.array(webhookUrl), []),
     ),
     repeatable: true,
@@ -79,7 +79,7 @@ export const runOptions = {
   stdout: flag('with --webhook: write the events to standard output as well'),
   untilIdle: flag('end when every feed is up to date and the queue is empty'),
   dryRun: flag(
-    'write the events to standard output, store nothing but a refreshed token, send nothing anywhere',
+    'write the events to standard output, store only refreshed tokens, and send nothing to webhooks',
   ),
-  verbose: flag('say on standard error what is done, not just what goes wrong'),
+  verbose: flag('log on standard error what is done, not only what goes wrong'),
 } satisfies Record<keyof typeof bridgeSettings, unknown> & Record<string, unknown>;

@@ -27,7 +27,7 @@ Examples:
   advert-bridge run --local .advert-bridge --webhook https://example.org/adverts --webhook https://example.com/hook --stdout`;
 
 export const leftText = (target: Target): string =>
-  `Something is left for a person: \`${commandFor(target, 'status')}\` says what.`;
+  `Manual action is needed: \`${commandFor(target, 'status')}\` says what.`;
 
 export const dryRunText = 'Dry run: nothing of this is stored or sent.';
 

@@ -15,7 +15,7 @@ export function forPerson(account: AuditedAccount, target: Target): string[] {
   const causes = attention.filter((cause) => cause !== 'operator-paused');
   return causes.map((cause) => {
     const tell = Object.hasOwn(sentences, cause) ? sentences[cause] : undefined;
-    return `  ${tell ? tell(account, target) : `it cannot go on until somebody acts (${printableLine(reason ?? cause)})`}`;
+    return `  ${tell ? tell(account, target) : `it needs manual action (${printableLine(reason ?? cause)})`}`;
   });
 }
 
@@ -26,7 +26,7 @@ const authorizeAgain: Sentence = ({ name }, target) =>
 const scopeLacking: Sentence = (account, target) =>
   `its user granted less than the bridge requires; ${authorizeAgain(account, target)}, with the whole scope`;
 const refusedToken: Sentence = (account, target) =>
-  `the service does not accept its refresh token any more (withdrawn, used elsewhere, or unused for a month); ${authorizeAgain(account, target)}`;
+  `the service no longer accepts its refresh token (revoked, used elsewhere, or unused for a month); ${authorizeAgain(account, target)}`;
 
 const sentences: Readonly<Record<string, Sentence>> = {
   'refresh-token-rejected': refusedToken,
@@ -49,7 +49,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
       : '`npx cdk deploy -c partnerBaseUrl=URL`'),
   'token-answer-broken': ({ name }, target) =>
     'the token endpoint gave an access token that cannot be sent; the bridge asks again. If this stays, ask the service, ' +
-    `or authorize anew: \`${connectCommand(target, name)}\``,
+    `or authorize again: \`${connectCommand(target, name)}\``,
   'feed-stuck': ({ name }, target) =>
     'its cursor does not move, or is rejected again and again; the bridge tries every five minutes. If this stays, ask ' +
     `the service, or read again from a time that it still knows: \`${commandFor(target, `resync ${name} --since TIME`)}\``,
@@ -57,19 +57,19 @@ const sentences: Readonly<Record<string, Sentence>> = {
     `its feed was not read to its end for ${duration(lagSeconds ?? 0)}; ` +
     (target.kind === 'local'
       ? `is the bridge running? \`${commandFor(target, 'run')}\``
-      : `find out why: \`${commandFor(target, 'doctor')}\`, or of ${name} alone the log of the drain`),
+      : `find out why: \`${commandFor(target, 'doctor')}\`, or for ${name} alone, see the log of the drain`),
   'feed-missing': ({ name }, target) =>
     'its feed is not registered as it should be, so it is not polled; ' +
     `connect it again: \`${connectCommand(target, name)}\``,
   'other-feed': ({ feeds = [] }) => {
     const names = feeds.filter(({ needsPerson }) => needsPerson).map(({ feed }) => feed);
-    return `its feed of ${names.join(', ')} cannot be read until somebody acts; its adverts go on. To be without it, leave it out of the setting feeds`;
+    return `its feed of ${names.join(', ')} cannot be read without manual action; its adverts are not affected. To disable this feed, remove it from the setting feeds`;
   },
   'audit-differences': ({ name, dailyAudit: { differing = [] } = {} }, target) =>
-    `subscribers were told something that is not so of ${namesOf(differing)}; docs/operate/runbook.md, AuditDifferences. To have ` +
-    `it published: \`${commandFor(target, `audit ${name} --ids FILE --repair`)}\``,
+    `the published status is wrong for ${namesOf(differing)}: see docs/operate/runbook.md, AuditDifferences. To publish ` +
+    `the right one: \`${commandFor(target, `audit ${name} --ids FILE --repair`)}\``,
   'refresh-token-dying': ({ name, refreshTokenExpiresAt }, target) =>
-    `its refresh token was not used for weeks and expires at ${refreshTokenExpiresAt}. Fix what keeps it from being ` +
+    `its refresh token was not used for weeks and expires at ${refreshTokenExpiresAt}. Fix what prevents it from being ` +
     `refreshed (the log of refresh-token says what), or \`${connectCommand(target, name)}\``,
 };
 

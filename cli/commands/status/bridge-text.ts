@@ -20,7 +20,7 @@ export function bridgeLines(status: Status, target: Target, nowMs: number, versi
   if (lastDrain !== null) lines.push(`last poll: ${ago(lastDrain, nowMs)}`);
   if (budget.reservedSeconds > 1)
     lines.push(
-      `rate budget: taken for ${duration(budget.reservedSeconds)} ahead, and so long a new request waits`,
+      `rate budget: reserved for the next ${duration(budget.reservedSeconds)}; a new request waits that long`,
     );
   if (target.kind === 'stack') lines.push(stackLine(status, textOfPlace(target), versions));
   if (paused) lines.push(`The whole bridge is ${pausedText(paused, commandFor(target, 'resume'))}`);
@@ -64,7 +64,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
     'Find out who sends more than it allows from here, and wait; a restart does not shorten it. ' +
     `When the service lets you in again: \`${commandFor(target, 'resume --early')}\``,
   schedule: ({ schedule, schedulesOff = [] }) => [
-    `The schedule is not as deployed (${schedule}): what it starts does not run by itself.`,
+    `The schedule is not as deployed (${schedule}): its function does not run automatically.`,
     ...schedulesOff.map((name) => `Switch it on: \`${enableSchedule(name)}\``),
     ...(schedule?.includes('missing') ? [`Make it again: ${makeAgain}`] : []),
   ],
@@ -76,10 +76,10 @@ const sentences: Readonly<Record<string, Sentence>> = {
   'unreadable-row': ({ unreadable }) =>
     unreadable.map(
       (flaw) =>
-        `A stored row cannot be read, and what it is about is not polled: ${flaw}. Restore it: docs/operate/backup.md`,
+        `A stored row cannot be read, so its partner account or feed is not polled: ${flaw}. Restore it: docs/operate/backup.md`,
     ),
   'dead-letters': (_status, target) =>
-    'The bridge gave up on the adverts of the dead letters. See why: ' +
+    'The bridge gave up on some adverts: there are dead letters. See why: ' +
     `\`${commandFor(target, 'dead-letters list')}\`; then send them again: \`${commandFor(target, 'dead-letters redrive --all')}\``,
   alarm: ({ alarms }) =>
     (alarms ?? []).map(

@@ -15,8 +15,8 @@ export const addStatus = defineCommand(
     name: 'status',
     summary: 'show how the bridge is doing',
     description:
-      'Shows lag, last success, token expiry, stops, books, the queue, dead letters, and what AWS runs; for each cause that needs a ' +
-      'person a sentence with the command that mends it.',
+      'Shows lag, last success, token expiry, stops, books, the queue, dead letters, and what AWS runs; and for each problem ' +
+      'that needs manual action, a sentence with the command that fixes it.',
     more,
     args: { name: optionalName('only this partner account') },
     options: { watch: flag('again every five seconds, until Ctrl-C') },

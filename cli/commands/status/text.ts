@@ -54,8 +54,8 @@ const urgencyOf = ({ needsPerson, state, reason }: AuditedAccount): number => {
 
 /** Why no partner account is polled at all, whatever its own state; undefined if polling continues. */
 function standstillOf({ paused, pausedUntil }: Status): string | undefined {
-  if (paused) return 'not polled, for the whole bridge is paused';
-  return pausedUntil === null ? undefined : 'not polled, for the whole bridge waits';
+  if (paused) return 'not polled, because the whole bridge is paused';
+  return pausedUntil === null ? undefined : 'not polled, because the whole bridge waits';
 }
 
 /** How many accounts of each kind are shown. */
@@ -83,7 +83,7 @@ function crowdLines(
   const sums = accounts.map(({ books, redelivered = 0 }) => ({ ...books, redelivered })).reduce(sumOf);
   return [
     `${count(accounts.length)} partner accounts: ${states.join(', ')}`,
-    ...(urgent.length > 0 ? [`${count(urgent.length)} of them need a person:`] : []),
+    ...(urgent.length > 0 ? [`${count(urgent.length)} of them need manual action:`] : []),
     ...urgent
       .slice(0, maxShown)
       .flatMap((account) => [
@@ -140,7 +140,7 @@ function readText({ lastSuccess, lagSeconds, cursorResets }: AuditedAccount | Fe
 
 function tokenText({ state, tokenExpiresAt }: AuditedAccount): string {
   if (tokenExpiresAt === null) return 'none';
-  return state === 'stopped' ? 'not used any more' : `until ${tokenExpiresAt}, then refreshed`;
+  return state === 'stopped' ? 'no longer used' : `until ${tokenExpiresAt}, then refreshed`;
 }
 
 const headLine = ({ name, state, reason }: AuditedAccount, standstill: string | undefined): string =>

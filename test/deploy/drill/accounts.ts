@@ -25,7 +25,7 @@ export const withdrawnAuthorization: Exercise = {
 
   async mend(scene) {
     const { deployment, account } = scene;
-    assert.match(await scene.follow('status'), /does not accept its refresh token any more/);
+    assert.match(await scene.follow('status'), /no longer accepts its refresh token/);
     deployment.sandbox.control.setConsent({ mode: 'allow', user: account });
     // The sandbox accepts any port, and the usual one may be in use on this machine.
     await scene.follow('connect', { NAME: `${account} --port 0` });

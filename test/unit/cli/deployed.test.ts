@@ -162,7 +162,7 @@ describe('connect', () => {
     for (const { stderr, exitCode } of [asJson, await connect()]) {
       expect(exitCode).toBe(0);
       expect(stderr).toContain(
-        'could not find out whether this is the same user as before: its feed did not answer',
+        'could not verify that this is the same user as before: its feed did not answer',
       );
       expect(stderr).toContain('`advert-bridge connect main --new-user`');
     }

@@ -14,11 +14,11 @@ const codePattern = /^[\x21-\x7e]{1,4096}$/;
 
 /** Error codes of RFC 6749 §4.1.2.1 for which there is a remedy; docs/partner-api.md documents none. */
 const refusals = new Map([
-  ['access_denied', 'the access was not allowed: the user, or the partner service, denied it'],
+  ['access_denied', 'the user or the partner service denied access'],
   [
     'invalid_scope',
-    'the partner service does not grant this application the scope that is asked for. Ask for less (setting ' +
-      'requiredScope, --required-scope), or have the partner service allow more',
+    'the partner service does not grant this application the requested scope. Request less (setting ' +
+      'requiredScope, --required-scope), or ask the partner service to allow more',
   ],
   [
     'invalid_request',

@@ -12,7 +12,7 @@ export function connectedPage({ partnerAccount, isNew, feed }: ConnectedAccount)
   const next = isNew
     ? 'From now on Advert Bridge reads which adverts change.'
     : 'Reading continues from where it had stopped.';
-  const well = 'You allowed the access, the scope is sufficient, and the feed of changed adverts answers.';
+  const well = 'You granted access, the scope is sufficient, and the feed of changed adverts answers.';
   return { kind: 'done', title, paragraphs: [well, next] };
 }
 

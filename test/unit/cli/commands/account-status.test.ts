@@ -66,7 +66,7 @@ describe('the status of the bridge', () => {
     const text = statusText(status, { kind: 'local', dir: 'x' }, nowMs);
     expect(text).toContain('queue: 2 waiting (the oldest for 5 min), 0 dead-lettered');
     expect(text).toContain('last poll: 12 s ago');
-    expect(text).toContain('rate budget: taken for 4 s ahead');
+    expect(text).toContain('rate budget: reserved for the next 4 s');
     expect(needsPerson(status)).toBe(false);
   });
 
@@ -233,7 +233,7 @@ it('does not promise a refresh to a partner account that is stopped', async () =
   const ended = statusText(await statusOf({ account: { token, stop } }), target, nowMs);
 
   expect(polled).toMatch(/token: until .+, then refreshed/);
-  expect(ended).toContain('token: not used any more');
+  expect(ended).toContain('token: no longer used');
   expect(ended).toContain('have its user authorize again: `advert-bridge connect main --open --local x`');
 });
 
@@ -253,7 +253,7 @@ describe('what needs a person is told in a sentence of its own, with the command
       'a dead refresh token',
       { account: { token, stop } },
       'refresh-token-rejected',
-      /refresh token any more/,
+      /no longer accepts its refresh token/,
       connectAgain,
     ],
     [
@@ -323,7 +323,7 @@ describe('what needs a person is told in a sentence of its own, with the command
       'a fault of a newer bridge',
       fault('never-heard-of', 'the words of it'),
       'never-heard-of',
-      /until somebody acts \(the words of it\)/,
+      /needs manual action \(the words of it\)/,
       '',
     ],
   ])('%s', async (_case, given, cause, sentence, command) => {
@@ -407,7 +407,7 @@ describe('the status of a thousand partner accounts', () => {
     const lines = text.split('\n');
 
     expect(lines[0]).toBe('1,000 partner accounts: 985 polling, 1 paused, 14 stopped');
-    expect(lines[1]).toBe('14 of them need a person:');
+    expect(lines[1]).toBe('14 of them need manual action:');
     expect(lines[2]).toBe('  user-1069: stopped (refresh-token-rejected)');
     expect(text).toContain(
       '  and 4 more\n1 wait or fail for now:\n  user-1003: paused (token-rejected-again)',

@@ -18,7 +18,7 @@ it('application --check says whether the service takes the credentials, and keep
   const wrong = await check('another-secret');
   expect(wrong.exitCode).toBe(1);
   expect(wrong.stderr).toContain('application');
-  expect(wrong.stderr).toContain('The credentials given are stored all the same, until others are.');
+  expect(wrong.stderr).toContain('The given credentials are stored nevertheless, until you replace them.');
   expect(wrong.stderr).not.toContain('another-secret');
   expect((await status()).partnerAccounts).toEqual([]);
 });

@@ -66,7 +66,7 @@ describe('audit', () => {
     );
     expect(await none.run('audit main')).toMatchObject({
       exitCode: 0,
-      stdout: 'No advert compared: none was published so far.\n',
+      stdout: 'No advert was compared, because none has been published yet.\n',
     });
   });
 

@@ -202,7 +202,7 @@ describe('resync', () => {
 
   it.each([
     ['main', '--since: expected a time with its zone'],
-    ['main --since 2999-01-01T00:00:00Z', 'lies in the future'],
+    ['main --since 2999-01-01T00:00:00Z', 'is in the future'],
   ])('refuses %s', async (args, expected) => {
     const { run } = await startConnected();
 

@@ -152,7 +152,7 @@ describe('connect, when the user allows it', () => {
 
 describe('connect, when it cannot be', () => {
   it.each([
-    ['the user denies it', { error: 'access_denied' }, 'the access was not allowed'],
+    ['the user denies it', { error: 'access_denied' }, 'the user or the partner service denied access'],
     [
       'the scope is not granted to the application',
       { error: 'invalid_scope' },

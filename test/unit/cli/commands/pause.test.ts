@@ -36,7 +36,7 @@ describe('pause', () => {
     const poll = await run('poll main');
     expect(poll).toMatchObject({
       exitCode: 3,
-      stdout: expect.stringContaining(`main: not asked (paused by ${who}`),
+      stdout: expect.stringContaining(`main: not polled (paused by ${who}`),
     });
 
     expect(await run('resume main')).toMatchObject({
@@ -64,7 +64,7 @@ describe('pause', () => {
       exitCode: 3,
       stdout: expect.stringMatching(/The whole bridge is paused by .* To end that: `advert-bridge resume/),
     });
-    expect((await run('status')).stdout).toContain('main: not polled, for the whole bridge is paused\n');
+    expect((await run('status')).stdout).toContain('main: not polled, because the whole bridge is paused\n');
     expect(asked()).toBe(before);
     const early = await run('resume main');
     expect(early).toMatchObject({

@@ -47,7 +47,7 @@ it('what it found is left for a person, with the command that mends it', async (
 
   expect(exitCode).toBe(3);
   expect(stdout).toContain(', 2 differ, 1 is undecided\n');
-  expect(stdout).toMatch(/subscribers were told something that is not so of 1001, 1002\b.*AuditDifferences/);
+  expect(stdout).toMatch(/the published status is wrong for 1001, 1002\b.*AuditDifferences/);
   expect(stdout).toContain(`\`advert-bridge audit main --ids FILE --repair --local ${dir}\``);
   expect((await status()).partnerAccounts[0]).toMatchObject({
     ...{ needsPerson: true, attention: ['audit-differences'] },

@@ -210,7 +210,7 @@ const planted: (Expected & { readonly plant: (local: Local) => unknown; readonly
     plant: ({ sandbox }) => sandbox.control.clock.set(Date.now() - 3 * 86_400_000),
     check: 'clock',
     result: 'fault',
-    says: /behind the bridge's, so the bridge does not believe it/,
+    says: /behind the bridge's, so the bridge ignores it/,
     mend: 'tell the partner service',
   },
   {
@@ -359,7 +359,7 @@ describe('doctor --local', () => {
       expect(checks).toContainEqual({
         name,
         result: 'skipped',
-        says: 'nothing is asked of the service now: see pause',
+        says: 'no request is sent to the service during a pause: see pause',
         mend: null,
       });
     }

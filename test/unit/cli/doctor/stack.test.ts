@@ -581,7 +581,7 @@ describe('a check that fails itself', () => {
 
     expect(badIn(checks)).toEqual(['alarms fault', 'alarm-subscribers fault']);
     expect(checks.find(({ name }) => name === 'alarms')).toMatchObject({
-      says: 'could not be looked at: AWS denies cloudwatch:DescribeAlarms',
+      says: 'could not be checked: AWS denies cloudwatch:DescribeAlarms',
       mend: 'Allow cloudwatch:DescribeAlarms to whoever runs doctor',
     });
   });
