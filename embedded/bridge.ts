@@ -39,11 +39,8 @@ export interface EmbeddedBridgeOptions {
   readonly signal: AbortSignal;
   /** The run also ends when every feed is up to date and the queue is empty. */
   readonly untilIdle: boolean;
-  /**
-   * Number of attempts when the service answers with an advert-specific fault, before the message is dead-lettered.
-   * Default 5.
-   */
-  readonly advertTries?: number;
+  /** Number of attempts when the service answers with an advert-specific fault, before the message is dead-lettered. */
+  readonly advertTries: number;
 }
 
 export interface RunResult {
@@ -75,9 +72,8 @@ const auditMs = 15 * 60_000;
  * (shared/sqlite/file/run-lock.ts).
  */
 export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise<RunResult> {
-  const { state, baseUrl, settings, concurrency, observer, signal, untilIdle } = options;
+  const { state, baseUrl, settings, concurrency, advertTries, observer, signal, untilIdle } = options;
   const events = createNotingPublisher(options.events, state.recentEvents);
-  const { advertTries = 5 } = options;
   const clock = systemClock;
   const bridgePausedUntil = async () => quietUntil(await state.budgetStore.read());
 
