@@ -39,6 +39,8 @@ export interface InMemoryQueueOptions {
 interface QueuedMessage extends Queued {
   readonly message: ChangedAdvert;
   readonly sentAt: number;
+  /** Whether a hidden message waits for its delay, and no worker has it. */
+  isDelayed: boolean;
 }
 
 /** The queue between drain and fan-out, with its dead letters and books, which behaves like SQS FIFO. */
@@ -79,7 +81,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
       sequenceNumber: lastSequenceNumber,
       sentAt: clock.now(),
       receives: 0,
-      handedOut: false,
+      isDelayed: false,
     };
     messages.set(queued.sequenceNumber, queued);
     groups.add(queued);
@@ -88,6 +90,11 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
 
   const countsOf = ({ message }: QueuedMessage) =>
     books.of(message.partnerAccount, message.generation, message.feed);
+
+  function putOff(queued: QueuedMessage, visibleAt: number): void {
+    queued.isDelayed = true;
+    groups.putOff(queued, visibleAt);
+  }
 
   function leave(queued: QueuedMessage): void {
     messages.delete(queued.sequenceNumber);
@@ -116,7 +123,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     const counts = countsOf(queued);
     switch (verdict.kind) {
       case 'retry':
-        groups.putOff(queued, clock.now() + verdict.delayMs);
+        putOff(queued, clock.now() + verdict.delayMs);
         return;
       case 'done':
         counts[verdict.outcome] += 1;
@@ -199,6 +206,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     async receive({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions) {
       const now = clock.now();
       return groups.take(maxGroups, maxPerGroup, now, now + visibilityMs).flatMap((queued) => {
+        queued.isDelayed = false;
         if (queued.receives <= maxReceives) return [deliveryOf(queued)];
         bury(queued, movedLetter(queued.message, queued.receives, now));
         return [];
@@ -245,11 +253,11 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
           ...parked
             .filter(isMeant)
             .map(({ message }) => ({ message, place: 'parked' as const, receives: 0 })),
-          ...[...messages.values()].filter(isMeant).map(({ message, receives, handedOut, visibleAt }) => ({
+          ...[...messages.values()].filter(isMeant).map(({ message, receives, isDelayed, visibleAt }) => ({
             message,
             place: 'queue' as const,
             receives,
-            ...(handedOut || visibleAt === undefined ? {} : { until: visibleAt }),
+            ...(isDelayed && visibleAt !== undefined ? { until: visibleAt } : {}),
           })),
         ];
       },
@@ -266,7 +274,9 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     /** For tests: ends the visibility timeout of one delivery, or of all, immediately. */
     redeliver(id?: string): void {
       const chosen = id === undefined ? [...messages.values()] : [withReceipt(id)];
-      for (const queued of chosen) if (queued?.handedOut) groups.putOff(queued, clock.now());
+      for (const queued of chosen) {
+        if (queued?.visibleAt !== undefined && !queued.isDelayed) putOff(queued, clock.now());
+      }
     },
   };
 }

@@ -13,8 +13,6 @@ export interface Queued {
   receives: number;
   /** When it may be delivered again, ms since 1970; set only while it is in flight or delayed. */
   visibleAt?: number;
-  /** Whether a worker has it now; false when it was delayed. */
-  handedOut: boolean;
 }
 
 interface Group<T extends Queued> {
@@ -81,7 +79,6 @@ export class MessageGroups<T extends Queued> {
         if (group.hidden.size === maxPerGroup) break;
         queued.receives += 1;
         queued.visibleAt = visibleAt;
-        queued.handedOut = true;
         group.hidden.add(queued);
         handedOut.push(queued);
       }
@@ -101,7 +98,6 @@ export class MessageGroups<T extends Queued> {
   putOff(queued: T, visibleAt: number): void {
     const group = this.#groupOf(queued);
     queued.visibleAt = visibleAt;
-    queued.handedOut = false;
     group.hidden.add(queued);
     this.#place(group);
   }
@@ -136,10 +132,7 @@ export class MessageGroups<T extends Queued> {
       this.#timers.pop();
       const { group } = timer;
       if (group.hidden.size === 0 || endOf(group) > nowMs) continue;
-      for (const queued of group.hidden) {
-        delete queued.visibleAt;
-        queued.handedOut = false;
-      }
+      for (const queued of group.hidden) delete queued.visibleAt;
       group.hidden.clear();
       this.#place(group);
     }

@@ -24,7 +24,6 @@ export function queuedOf(row: MessageRow): QueuedRow {
     sentAt: row.sent_at,
     receives: row.receives,
     read,
-    handedOut: false,
     ...(row.visible_at === null ? {} : { visibleAt: row.visible_at }),
   };
 }

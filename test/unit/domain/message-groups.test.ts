@@ -15,7 +15,6 @@ const message = (sequenceNumber: number, group = 'a'): Message => ({
   sequenceNumber,
   group,
   receives: 0,
-  handedOut: false,
 });
 const numbers = (messages: readonly Queued[]) => messages.map(({ sequenceNumber }) => sequenceNumber);
 
@@ -30,16 +29,12 @@ function takeByRule(
   for (const name of names) {
     const own = queue.filter(({ group }) => group === name);
     if (own.some((one) => one.visibleAt !== undefined && one.visibleAt > nowMs)) continue;
-    for (const one of own) {
-      delete one.visibleAt;
-      one.handedOut = false;
-    }
+    for (const one of own) delete one.visibleAt;
     if (groups === maxGroups) continue;
     groups += 1;
     for (const one of own.slice(0, maxPerGroup)) {
       one.receives += 1;
       one.visibleAt = visibleAt;
-      one.handedOut = true;
       taken.push(one.sequenceNumber);
     }
   }
@@ -96,7 +91,7 @@ describe('message groups', () => {
             const chosen = queue[one.putOff];
             if (!chosen) continue;
             groups.putOff(chosen[0], nowMs + one.by);
-            Object.assign(chosen[1], { visibleAt: nowMs + one.by, handedOut: false });
+            Object.assign(chosen[1], { visibleAt: nowMs + one.by });
           } else {
             nowMs += one.wait;
           }
