@@ -107,10 +107,9 @@ export function createOutbox(store: Store, clock: { now(): number }) {
     return Number(insert.run(webhook, subject, detail.metadata.eventId, envelope, clock.now()).changes);
   }
 
-  function take(number: number): boolean {
+  function take(number: number): void {
     const row = remove.get(number) as { webhook: string; subject: string } | undefined;
     if (row) promote.run(row.webhook, row.subject, clock.now());
-    return row !== undefined;
   }
 
   return {
@@ -129,9 +128,11 @@ export function createOutbox(store: Store, clock: { now(): number }) {
      * @returns undefined when there are no more
      */
     addLatest: (webhook: string, history: string, after?: string) =>
-      store.write((): { readonly after: string; readonly added: number } | undefined => {
+      store.write(() => {
         const page = latestPage(history, after);
-        return page && { after: page.after, added: sumOf(page.envelopes.map((one) => put(webhook, one))) };
+        if (!page) return undefined;
+        const added = page.envelopes.reduce((sum, one) => sum + put(webhook, one), 0);
+        return { after: page.after, added };
       }),
 
     /** At most `limit` events that may be sent now, and at most one per subject. */
@@ -142,8 +143,8 @@ export function createOutbox(store: Store, clock: { now(): number }) {
     nextDue: (webhook: string): number | undefined =>
       (store.read(() => selectNext.get(webhook)) as { at: number } | undefined)?.at,
 
-    /** Removes an event that has arrived, so that the next one of its subject may be sent. @returns whether it existed */
-    delivered: (number: number): Promise<boolean> => store.write(() => take(number)),
+    /** Removes an event that has arrived, so that the next one of its subject may be sent. */
+    delivered: (number: number): Promise<void> => store.write(() => take(number)),
 
     /** Records a failed attempt: the event may be sent again at `dueAt`, and later events of its subject wait for it. */
     async failed(number: number, dueAt: number): Promise<void> {
@@ -209,5 +210,3 @@ export function createOutbox(store: Store, clock: { now(): number }) {
       }, durable),
   };
 }
-
-const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
