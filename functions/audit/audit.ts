@@ -71,7 +71,10 @@ export const maxFindings = 1_000;
 const maxUndecided = 10_000;
 /** Progress is stored at least this often: a continued audit repeats at most this much work. */
 const longestOpenMs = 10 * 60_000;
-/** An unfinished audit that is older than this is not continued, because its results are out of date; a new one begins. */
+/**
+ * An unfinished audit that is older than this, beyond the time that it waits for the feed, is not continued, because
+ * its results are out of date; a new one begins.
+ */
 const resumedWithinMs = 24 * 60 * 60_000;
 
 /**
@@ -131,7 +134,7 @@ async function begin(
   const goesOn =
     value?.state === 'running' &&
     value.source === source.name &&
-    now - Date.parse(value.updatedAt) < resumedWithinMs;
+    now - Date.parse(value.updatedAt) < resumedWithinMs + settings.overlapSeconds * 1000;
   const at = toInstant(now);
   // `updatedAt` stays, so that an audit that is continued without progress expires as well.
   const progress: AuditProgress = goesOn

@@ -11,9 +11,16 @@ const quarterMs = 15 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 
 /** A bridge with a daily audit, of which each `run` has `minutes` of time. */
-async function createDailyAuditedWorld(adverts: number, sample: number, more: Partial<DailyAuditDeps> = {}) {
+async function createDailyAuditedWorld(
+  adverts: number,
+  sample: number,
+  more: Partial<DailyAuditDeps> = {},
+  settings: { readonly overlapSeconds?: number } = {},
+) {
   const world = await createAuditedWorld(adverts);
-  const { deps, state, clock } = world;
+  const { state, clock } = world;
+  const { poll, ...rest } = world.deps;
+  const deps = { ...rest, poll: { ...poll, settings: { ...poll.settings, ...settings } } };
   const observer = createRecordingObserver();
   const audit = createDailyAudit({
     ...{ ...deps, sample, observer, accounts: state.partnerAccounts, audits: state.dailyAudits },
@@ -71,6 +78,18 @@ describe('the daily audit', () => {
         fields: expect.objectContaining({ partnerAccount: 'main', differing: 1, adverts: ['1003'] }),
       }),
     ]);
+  });
+
+  it('confirms a difference also where changes may take a day to be listed', async () => {
+    const settings = { overlapSeconds: 86_400 };
+    const { run, nextRun, corrupt } = await createDailyAuditedWorld(20, 20, {}, settings);
+    await corrupt('1003', 'limited');
+    await run();
+
+    let found = await nextRun();
+    for (let runs = 0; runs < 3 * 96 && found.standing === 0; runs += 1) found = await nextRun();
+
+    expect(found).toEqual({ standing: 1 });
   });
 
   it('has no false alarm for what changed between the two looks', async () => {
