@@ -23,7 +23,11 @@ export interface UserVerificationDeps {
   readonly bookKeeper: Pick<BookKeeper, 'read'>;
   readonly clock: Clock;
   readonly observer: Observer;
-  readonly settings: { readonly overlapSeconds: number };
+  readonly settings: {
+    readonly overlapSeconds: number;
+    /** Request rate of the whole bridge. Default: no request waits for its slot. */
+    readonly maxRequestsPerSecond?: number;
+  };
 }
 
 export interface Look {
@@ -34,17 +38,23 @@ export interface Look {
 
 /** Number of adverts looked up at a time; the first few nearly always decide. */
 const lookUpAtOnce = 100;
-/** Time limit, so that a slow service does not prevent the bridge from storing the pair. */
+/**
+ * Time limit, so that a slow service does not prevent the bridge from storing the pair. The time for `slotsBefore` is
+ * added: at the lowest rates, the slot after the token request's is itself more than ten seconds later.
+ */
 const maxMs = 10_000;
+const slotsBefore = 2;
 /** Most users change an advert within a week, and the service is expected to keep its feed that long. */
 const lookBackMs = 7 * 86_400_000;
 
 export function createUserVerification(deps: UserVerificationDeps) {
   const { accounts, feedStates, feedProbe, knownAdverts, bookKeeper, clock, observer, settings } = deps;
+  const { overlapSeconds, maxRequestsPerSecond = Number.POSITIVE_INFINITY } = settings;
+  const slotsMs = (slotsBefore * 1000) / maxRequestsPerSecond;
 
   /** @throws {PartnerError} */
   async function pageSince(since: string, { partnerAccount, token, deadlineMs }: Look) {
-    const lookUntilMs = Math.min(deadlineMs, clock.now() + maxMs);
+    const lookUntilMs = Math.min(deadlineMs, clock.now() + maxMs + slotsMs);
     const pause = operatorPauseOf((await accounts.read(partnerAccount))?.value ?? {}, clock.now());
     if (pause) throw operatorPausedFault(partnerAccount, pause, clock.now());
     return feedProbe.feedPage(
@@ -117,7 +127,7 @@ export function createUserVerification(deps: UserVerificationDeps) {
   ): Promise<readonly string[] | PartnerError> {
     const success = knownSuccess(lastSuccess, clock.now());
     if (success === undefined) return [];
-    const listed = await listedSince(toInstant(success - settings.overlapSeconds * 1000), look);
+    const listed = await listedSince(toInstant(success - overlapSeconds * 1000), look);
     if (listed instanceof Error) return listed;
     const later = new Set(listed.ids);
     const end = ids.findIndex((id) => later.has(id));
