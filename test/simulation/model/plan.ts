@@ -171,6 +171,8 @@ export interface Plan {
   readonly maxReceives: number;
   readonly queueMaxReceives: number;
   readonly confirmUnavailableSeconds: number;
+  readonly overlapSeconds: number;
+  readonly maxPauseSeconds: number;
   readonly service: {
     readonly maxVisibilityMs: number;
     readonly maxPerPage: number;
@@ -187,7 +189,28 @@ const statuses = ['new', 'active', 'limited'];
 export function planOf(seed: number): Plan {
   const plan = planOfAdverts(seed);
   const random = streamOf(hashOf('feeds', seed));
-  return plan.temper === 'overtaken' || random() < 0.7 ? plan : withOrders(plan, random);
+  const isAdvertsOnly = plan.temper === 'overtaken' || random() < 0.7;
+  return withSettings(isAdvertsOnly ? plan : withOrders(plan, random), streamOf(hashOf('settings', seed)));
+}
+
+/**
+ * In a quarter of the worlds, settings far from their defaults: rates that divide a second into fractions of a
+ * millisecond, and the least and great values of the others. Drawn last and from their own stream, so that nothing else
+ * of a seed's plan changes.
+ */
+function withSettings(plan: Plan, random: Random): Plan {
+  // Both are about the number of receives, which the delays determine.
+  if (plan.temper === 'overtaken' || plan.siege || random() >= 0.25) return plan;
+  return {
+    ...plan,
+    requestsPerSecond: pick(random, [3.3, 7, 13, 99.9]),
+    // Must exceed the service's visibility delay, also by clocks that differ.
+    overlapSeconds: pick(random, [plan.service.maxVisibilityMs / 1000 + 10, 41, 600]),
+    confirmUnavailableSeconds: pick(random, [0, 1, 7, 41]),
+    circuitSeconds: pick(random, [1, 7, 101]),
+    maxPauseSeconds: pick(random, [1, 3, 86_400]),
+    pollSeconds: plan.pollSeconds < 60 ? pick(random, [1, 7, 11]) : pick(random, [59, 60]),
+  };
 }
 
 /**
@@ -385,6 +408,8 @@ function planOfAdverts(seed: number): Plan {
     // Many deliveries expire in this temper.
     queueMaxReceives: isOvertaken ? 240 : 3 * maxReceives,
     confirmUnavailableSeconds: pick(random, isOvertaken ? [0] : [0, 5, 30]),
+    overlapSeconds: 30,
+    maxPauseSeconds: 3_600,
     service: {
       maxVisibilityMs: pick(random, [0, 3_000, 9_000]),
       maxPerPage: pick(random, resyncs.length > 0 ? [1, 2] : [1, 2, 5, 20]),

@@ -65,7 +65,6 @@ export const limits = {
   visibilityMs: 20_000,
   refreshMs: 20_000,
   lockMs: 30_000,
-  overlapSeconds: 30,
   resyncMs: 60_000,
 } as const;
 
@@ -106,6 +105,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       baseUrl: 'https://service.example',
       transport: createSimTransport(world, process, seen),
       attemptTimeoutMs: 3_000,
+      maxPauseSeconds: plan.maxPauseSeconds,
       rateLimiter,
       clock,
       random,
@@ -232,7 +232,8 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       newId: process.newId,
       holder: process.name,
       settings: {
-        overlapSeconds: wiring.overlapSeconds ?? limits.overlapSeconds,
+        maxRequestsPerSecond: plan.requestsPerSecond,
+        overlapSeconds: wiring.overlapSeconds ?? plan.overlapSeconds,
         leaseMs: limits.leaseMs,
         maxWaiting: 1_000,
         feeds: plan.feeds,
@@ -303,8 +304,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const portion = () =>
       useCases.audit(
         {
-          poll: { ...poll, settings: { ...poll.settings, maxRequestsPerSecond: plan.requestsPerSecond } },
-          ...{ audits, histories: ports.histories, adverts: poll.reader, isDelivering: () => true },
+          ...{ poll, audits, histories: ports.histories, adverts: poll.reader, isDelivering: () => true },
           isSettled: settledBy(waitingMessages),
           onProgress: ({ waitsFor }) => waitsFor === 'feed' && world.coverage.count('audit: looks again'),
         },
@@ -410,7 +410,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const settings = {
       requiredScope: 'v2 read write',
       lockMs: limits.lockMs,
-      overlapSeconds: limits.overlapSeconds,
+      overlapSeconds: plan.overlapSeconds,
     };
     const { feedStates, histories: knownAdverts } = started.ports;
     const verification = {

@@ -44,10 +44,10 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
       // The rate over all processes is only defined if their clocks agree.
       if (plan.maxSkewMs > 0) return;
       const now = scheduler.now();
-      const earlier = starts.at(-plan.requestsPerSecond);
+      const allowed = Math.ceil(plan.requestsPerSecond);
+      const earlier = starts.at(-allowed);
       starts.push(now);
       if (earlier !== undefined && now - earlier < 1_000) {
-        const allowed = plan.requestsPerSecond;
         const message = `${allowed + 1} requests within ${now - earlier} ms, where ${allowed} a second are allowed`;
         history.violated({ invariant: 'service-not-hammered', message });
       }
@@ -60,7 +60,7 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
      */
     askedToWait(process: Process, ms: number): void {
       const askedMs = scheduler.now();
-      const untilMs = askedMs + ms - roundingMs;
+      const untilMs = askedMs + Math.min(ms, 1_000 * plan.maxPauseSeconds) - roundingMs;
       unable.delete(process);
       scheduler.after(tellingMs, () => {
         // A person may have ended the pause just after it was stored.
