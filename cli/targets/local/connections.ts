@@ -5,12 +5,13 @@ import { Secret } from '../../../shared/domain/secret.ts';
 import { silentObserver } from '../../shared/silent-observer.ts';
 import type { Applications, Connections, Disconnections } from '../ports/connections.ts';
 import { baseUrlOf, baseUrlSetting, type LocalBridge, settingsWith } from './bridge.ts';
+import { readRunSettings } from './run-settings.ts';
 import { localLetters } from './stored-letters.ts';
 
-/** Time limit for all requests of one command to the service. */
+/** Time limit for all requests of one command to the service; the time for their slots of the rate budget is added. */
 const serviceMs = 30_000;
-
-const deadline = () => ({ deadlineMs: Date.now() + serviceMs });
+/** A token request, and at most three of the feed. */
+const slots = 4;
 
 export function localApplications(bridge: LocalBridge): Applications {
   const { state, place } = bridge;
@@ -22,15 +23,26 @@ export function localApplications(bridge: LocalBridge): Applications {
       await state.settings.write(baseUrlSetting, baseUrl);
       place.baseUrl = baseUrl;
     },
-    check: () => service(bridge, baseUrlOf(bridge)).check(deadline()),
+    check: async () => {
+      const { local, deadline } = await asking(bridge, baseUrlOf(bridge));
+      return local.check(deadline());
+    },
   };
 }
 
 export function localConnections(bridge: LocalBridge, settings: Partial<BridgeSettings>): Connections {
-  const local = service(bridge, baseUrlOf(bridge), settings);
+  const baseUrl = baseUrlOf(bridge);
+  let asked: ReturnType<typeof asking> | undefined;
+  const ask = () => {
+    asked ??= asking(bridge, baseUrl, settings);
+    return asked;
+  };
   return {
-    authorizeUrl: async (request) => (await local.authorize(request)).url,
-    connect: (request) => local.connect(request, deadline()),
+    authorizeUrl: async (request) => (await (await ask()).local.authorize(request)).url,
+    connect: async (request) => {
+      const { local, deadline } = await ask();
+      return local.connect(request, deadline());
+    },
     deadLetters: localLetters(bridge),
   };
 }
@@ -54,6 +66,14 @@ export function localDisconnections(bridge: LocalBridge): Disconnections {
     disconnect: (name, { forget }) =>
       forget ? local.forget(name, (generation) => removeHistories(name, generation)) : local.disconnect(name),
   };
+}
+
+/** The stages for commands that send requests. A concurrent `run` shares the rate budget, so its settings apply. */
+async function asking(bridge: LocalBridge, baseUrl: string, given: Partial<BridgeSettings> = {}) {
+  const { maxRequestsPerSecond, circuitSeconds, maxPauseSeconds } = await readRunSettings(bridge.state);
+  const local = service(bridge, baseUrl, { maxRequestsPerSecond, circuitSeconds, maxPauseSeconds, ...given });
+  const deadline = () => ({ deadlineMs: Date.now() + serviceMs + (slots * 1000) / maxRequestsPerSecond });
+  return { local, deadline };
 }
 
 function service({ state, onClose }: LocalBridge, baseUrl: string, settings?: Partial<BridgeSettings>) {

@@ -46,6 +46,19 @@ describe('the settings of the latest run', () => {
     },
   );
 
+  it('say at which rate another command sends its requests', async () => {
+    const { application, connect, run, sandbox } = await startLocal();
+    await application();
+    await run('run --until-idle --max-requests-per-second 2');
+    const from = sandbox.control.journal.nextIndex;
+
+    const { exitCode } = await connect();
+
+    const [token = 0, feed = 0] = sandbox.control.journal.list(from).map(({ arrivedAtMs }) => arrivedAtMs);
+    expect(exitCode).toBe(0);
+    expect(feed - token).toBeGreaterThanOrEqual(450);
+  });
+
   it('say which feeds are polled, also of a poll that somebody asks for', async () => {
     const { application, connect, run, sandbox } = await startLocal();
     await application();
