@@ -114,7 +114,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
         return refused;
       },
     },
-    deadLetters: queue,
+    deadLetters: state.deadLetters,
     parked: state.parked,
     bridgePausedUntil,
     newId: newReadId,

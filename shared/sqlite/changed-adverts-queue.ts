@@ -2,7 +2,6 @@ import { type ChangedAdvert, maxReceiveCount } from '../contract/messages.ts';
 import { MessageGroups } from '../domain/queue/message-groups.ts';
 import { movedLetter } from '../domain/queue/receive-limit.ts';
 import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
-import type { DeadLetters } from '../ports/dead-letters.ts';
 import type { Delivery, Inbox, ReceiveOptions, Settlement, Settler, Verdict } from '../ports/deliveries.ts';
 import type { Counts, EmbeddedBooks } from './books.ts';
 import type { EmbeddedDeadLetters } from './dead-letters.ts';
@@ -21,7 +20,7 @@ export interface QueueParts {
   readonly maxReceives?: number;
 }
 
-export type EmbeddedQueue = ChangedAdvertsQueue & DeadLetters & Inbox & Settler;
+export type EmbeddedQueue = ChangedAdvertsQueue & Inbox & Settler;
 
 /** The same time for which SQS remembers a deduplication ID. */
 const dedupWindowMs = 5 * 60_000;
@@ -167,7 +166,6 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
       return new Set();
     },
     depth: async (partnerAccount, feed) => books.depth(partnerAccount, feed),
-    sendMalformed: deadLetters.sendMalformed,
     receive,
     async settle(settlements) {
       if (settlements.length === 0) return;

@@ -11,14 +11,14 @@ import { changedAdvert, deadLetter, feedState, letterOf, progress, settlement } 
 import { type Capabilities, type Cleaned, subjects } from './harness.ts';
 
 /** What a person does with dead letters. */
-export interface StoredDeadLetters {
+export interface StoredDeadLetters extends DeadLetters {
   list(partnerAccount?: string): Promise<readonly { readonly id: string; readonly letter: DeadLetter }[]>;
   take(id: string): Promise<DeadLetter | undefined>;
   redrive(id: string): Promise<'redriven' | 'unknown' | 'nothing-to-send'>;
 }
 
 export interface BooksSubject extends Cleaned {
-  readonly queue: ChangedAdvertsQueue & DeadLetters & Inbox & Settler;
+  readonly queue: ChangedAdvertsQueue & Inbox & Settler;
   readonly feedStates: FeedStates;
   readonly bookKeeper: BookKeeper;
   readonly deadLetters: StoredDeadLetters;
@@ -135,10 +135,10 @@ export function booksSuite(
     });
 
     it('count a malformed ID as listed and dead-lettered', async () => {
-      const { queue, feedStates, bookKeeper, deadLetters } = await subject();
+      const { feedStates, bookKeeper, deadLetters } = await subject();
       await feedStates.register(feedState());
       const letter = deadLetter({ advertId: '../12', fault: 'malformed-id' });
-      await queue.sendMalformed([letter]);
+      await deadLetters.sendMalformed([letter]);
       expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 1, deadLettered: 1 });
       const [stored] = await deadLetters.list();
       expect(stored?.letter).toEqual(letter);
@@ -147,20 +147,20 @@ export function booksSuite(
     });
 
     it('count the one letter of a page with each malformed ID that it stands for', async () => {
-      const { queue, feedStates, bookKeeper } = await subject();
+      const { deadLetters, feedStates, bookKeeper } = await subject();
       await feedStates.register(feedState());
 
-      await queue.sendMalformed([deadLetter({ advertId: 'a', count: 900, fault: 'malformed-id' })]);
+      await deadLetters.sendMalformed([deadLetter({ advertId: 'a', count: 900, fault: 'malformed-id' })]);
 
       expect(await read(bookKeeper)).toEqual({ ...emptyBooks, listed: 900, deadLettered: 900 });
       expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 1 });
     });
 
     it('count a malformed ID for no generation where the feed is not known any more, or names no account', async () => {
-      const { queue, feedStates, bookKeeper, deadLetters } = await subject();
+      const { feedStates, bookKeeper, deadLetters } = await subject();
       await feedStates.register(feedState());
       await feedStates.remove(partnerAccount);
-      await queue.sendMalformed([deadLetter(), deadLetter({ partnerAccount: null })]);
+      await deadLetters.sendMalformed([deadLetter(), deadLetter({ partnerAccount: null })]);
       expect(await read(bookKeeper)).toEqual(emptyBooks);
       for (const name of [partnerAccount, ''])
         expect(await bookKeeper.read(name, 0)).toMatchObject({ listed: 1, deadLettered: 1 });
@@ -168,8 +168,8 @@ export function booksSuite(
     });
 
     it('list all letters, however many there are', async () => {
-      const { queue, bookKeeper, deadLetters } = await subject();
-      await queue.sendMalformed(
+      const { bookKeeper, deadLetters } = await subject();
+      await deadLetters.sendMalformed(
         Array.from({ length: 101 }, (_, index) => deadLetter({ advertId: String(index) })),
       );
       const listed = await deadLetters.list();
@@ -181,8 +181,8 @@ export function booksSuite(
     });
 
     it('keep a letter that has no message to send', async () => {
-      const { queue, bookKeeper, deadLetters } = await subject();
-      await queue.sendMalformed([deadLetter()]);
+      const { bookKeeper, deadLetters } = await subject();
+      await deadLetters.sendMalformed([deadLetter()]);
       const [stored] = await deadLetters.list();
       expect(await deadLetters.redrive(stored?.id ?? '')).toBe('nothing-to-send');
       expect(await bookKeeper.queue()).toEqual({ waiting: 0, deadLetters: 1 });
@@ -228,9 +228,9 @@ export function booksSuite(
     });
 
     it('list letters by partner account, oldest first', async () => {
-      const { queue, deadLetters } = await subject();
+      const { deadLetters } = await subject();
       const named = (account: string, advertId: string) => deadLetter({ partnerAccount: account, advertId });
-      await queue.sendMalformed([named('main', 'a'), named('other', 'b'), named('main', 'c')]);
+      await deadLetters.sendMalformed([named('main', 'a'), named('other', 'b'), named('main', 'c')]);
       const ids = async (name?: string) =>
         (await deadLetters.list(name)).map(({ letter }) => letter.advertId);
       expect(await ids('main')).toEqual(['a', 'c']);

@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { BookKeeper } from '../../shared/ports/books.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
-import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
 import type { Delivery, Inbox, Settler } from '../../shared/ports/deliveries.ts';
 import { changedAdvert, deadLetter, letterOf, settlement } from '../helpers/records.ts';
 import type { StoredDeadLetters } from './books.suite.ts';
 import { type Capabilities, type Cleaned, subjects } from './harness.ts';
 
 export interface QueueSubject extends Cleaned {
-  readonly queue: ChangedAdvertsQueue & DeadLetters & Inbox & Settler;
+  readonly queue: ChangedAdvertsQueue & Inbox & Settler;
   /** Where the world's time can be controlled. */
   readonly advance?: (ms: number) => void;
   /** Where the books are one step with what is counted. */

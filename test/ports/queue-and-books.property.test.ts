@@ -155,7 +155,9 @@ const wait = stepOf('wait', fc.constantFrom(1, 5_000, 10_000, 300_000), async (p
 );
 
 const malformed = stepOf('malformed', account, (pair, partnerAccount) =>
-  pair.ask(({ queue }) => queue.sendMalformed([deadLetter({ partnerAccount, advertId: 'x', count: 3 })])),
+  pair.ask(({ deadLetters }) =>
+    deadLetters.sendMalformed([deadLetter({ partnerAccount, advertId: 'x', count: 3 })]),
+  ),
 );
 
 const letter = stepOf('letter', fc.record({ index: nth, isRedriven: fc.boolean() }), async (pair, drawn) => {

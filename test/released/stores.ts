@@ -133,7 +133,7 @@ export function fileStore(dir: string, clock: ManualClock, from?: string) {
   const stored = () => deadLetters.list();
   return {
     observer: createRecordingObserver(),
-    state: { ...state, parked, queue, inbox: queue, malformed: queue },
+    state: { ...state, parked, queue, inbox: queue, malformed: deadLetters },
     letters: async (): Promise<DeadLetter[]> => (await stored()).map(({ letter }) => letter),
     async redrive() {
       const outcomes = [];

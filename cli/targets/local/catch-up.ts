@@ -38,7 +38,7 @@ export async function localCatchUp(
       feedStates: state.feedStates,
       reader: partner,
       queue: state.queue,
-      deadLetters: state.queue,
+      deadLetters: state.deadLetters,
       observer: silentObserver,
       clock: systemClock,
       newId: () => randomUUID().replaceAll('-', ''),

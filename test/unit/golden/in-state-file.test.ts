@@ -22,7 +22,7 @@ it('rows, messages and events of adverts are what they were', async () => {
   const state = openEmbeddedState(dir, { clock });
   const { queue, partnerAccounts: accounts, outbox } = state;
   const drain = createDrain({
-    ...{ ...drainDeps, accounts, queue, deadLetters: queue },
+    ...{ ...drainDeps, accounts, queue, deadLetters: state.deadLetters },
     ...{ feedStates: state.feedStates, parked: state.parked },
   });
   const fanOut = createFanOut({
