@@ -6,7 +6,7 @@ import { plantedFaults } from './simulation/planted/planted.ts';
 
 const root = path.join(import.meta.dirname, '..');
 const textOf = (file: string) => readFileSync(path.join(root, file), 'utf8');
-/** A comment speaks for what stands so many lines below it. */
+/** Maximum number of lines between a comment and the code that it marks. */
 const reach = 10;
 
 const places = plantedFaults.flatMap(({ name, mutations }) =>

@@ -7,7 +7,7 @@ import type { Resource } from './synthesized.ts';
 export const partnerBaseUrl = 'https://partner.example';
 export const env = { account: '111122223333', region: 'eu-central-1' };
 
-/** Another team's app: none of our cdk.json's context, and no bundling, which `npm run synth` does. */
+/** Another team's app: without the context of our cdk.json, and without bundling, which `npm run synth` covers. */
 export const bareApp = (): App =>
   new App({ analyticsReporting: false, context: { 'aws:cdk:bundling-stacks': [] } });
 

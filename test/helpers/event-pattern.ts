@@ -1,7 +1,7 @@
 /**
- * Whether an event matches an EventBridge pattern of plain values: every field of the pattern has to be in the event, with
- * one of the values listed. Written from AWS's description, for tests of what the construct makes; the deploy test asks the
- * emulator the same.
+ * Whether an event matches an EventBridge pattern of plain values: every field of the pattern must be in the event,
+ * with one of the listed values. Written from AWS's description, for tests of what the construct makes; the deploy test
+ * asks the emulator the same.
  *
  * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-patterns.html
  */

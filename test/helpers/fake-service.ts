@@ -4,7 +4,7 @@ import type { AdvertReader } from '../../shared/ports/advert-reader.ts';
 import type { FeedProbe, FeedQuery, FeedReader, ReceivedPage } from '../../shared/ports/feed-reader.ts';
 import type { ConsentPage, Grant, ReceivedTokens, TokenEndpoint } from '../../shared/ports/token-endpoint.ts';
 
-/** What a use case sees of the partner service: the ports, without HTTP. The sandbox is the service with HTTP. */
+/** The partner service as ports, without HTTP, for use cases. The sandbox is the service with HTTP. */
 export function createFakeService(clock: Clock) {
   const statuses = new Map<string, string>();
   /** The IDs as the feed names them; tests put malformed ones in, too. */
@@ -33,7 +33,7 @@ export function createFakeService(clock: Clock) {
     nextCursor: undefined as string | undefined,
   };
 
-  /** What `connect` looks at; not among {@link feedRequests}, which are the drain's. */
+  /** The requests of `connect`. They are not in {@link feedRequests}, which are the drain's. */
   const feedProbe: FeedProbe = {
     feedPage: async () => ({ page: { data: changes.slice(0, 100), hasMore: changes.length > 100 } }),
   };

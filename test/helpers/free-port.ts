@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A port of loopback that nobody listens on. It is below those that the system gives to whoever asks for any port, or
- * opens a connection: so it is not taken between this look and its use. Linux begins them at 32768, macOS at 49152.
+ * A free port on loopback. It is below those that the system gives to whoever asks for any port, or opens a connection:
+ * so it is not taken between this look and its use. Linux begins them at 32768, macOS at 49152.
  *
  * @see https://docs.kernel.org/networking/ip-sysctl.html ip_local_port_range
  */

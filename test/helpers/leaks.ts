@@ -19,7 +19,7 @@ export function formsOf(secret: string): string[] {
   ];
 }
 
-/** What of its base64 is the same whatever stands around it. */
+/** The part of its base64 that does not depend on the surrounding text. */
 function base64From(secret: string, offset: number): string[] {
   const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]);
   const first = offset === 0 ? 0 : 4;
@@ -28,7 +28,7 @@ function base64From(secret: string, offset: number): string[] {
   return text.length < 8 ? [] : [text, text.replaceAll('+', '-').replaceAll('/', '_')];
 }
 
-/** `where: which form of which secret`, none of them repeated. */
+/** Each found secret once, as `where: which form of which secret`. */
 export function leaksIn(places: readonly Place[], secrets: readonly string[]): string[] {
   const wanted = secrets.flatMap((secret, index) =>
     formsOf(secret).map((form, kind) => ({ form, name: `secret ${index}, form ${kind}` })),

@@ -5,7 +5,7 @@ export interface ManualClock extends Clock {
   advance(ms: number): void;
 }
 
-/** Time that passes only when it is told to, or when somebody sleeps. */
+/** A clock that advances only during sleeps, or when the test advances it. */
 export function createManualClock(startMs = Date.parse('2026-11-20T12:00:00.000Z')): ManualClock {
   let nowMs = startMs;
   return {

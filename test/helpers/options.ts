@@ -1,4 +1,4 @@
-/** What the command lines of the checks (`npm run chaos`, `simulate`, `test:deploy`) read their options with. */
+/** Parses the options of the checks' command lines (`npm run chaos`, `simulate`, `test:deploy`). */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
 export class UsageError extends Error {

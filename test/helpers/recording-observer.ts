@@ -9,7 +9,7 @@ export interface LogLine {
 
 const metricNames = new Set<unknown>(Object.values(metrics));
 
-/** Keeps what it was told, and takes no metric that is not of the contract. */
+/** Records its calls, and rejects metrics that are not in the contract. */
 export function createRecordingObserver() {
   const lines: LogLine[] = [];
   const counts = new Map<MetricName, number>();

@@ -34,7 +34,7 @@ export const partnerAccount = (change: Partial<PartnerAccount> = {}): PartnerAcc
 
 let lastReadId = 0;
 
-/** A message of a page of its own, unless `change` says otherwise. */
+/** A message from its own page, unless `change` says otherwise. */
 export function changedAdvert(change: Partial<ChangedAdvert> = {}): ChangedAdvert {
   lastReadId += 1;
   const { advertId = '123', correlationId = `read-${lastReadId}` } = change;

@@ -54,7 +54,7 @@ export const aFilter: fc.Arbitrary<AdvertFilter> = fc
   })
   .map((lists) => Object.fromEntries(Object.entries(lists).filter(([, list]) => list !== undefined)));
 
-/** What the words of the filter mean, said in another way than the patterns say it. */
+/** The meaning of the filter, written independently of the patterns. */
 export function isWanted(filter: AdvertFilter, { 'detail-type': type, detail }: Envelope): boolean {
   const { partnerAccounts, statuses, advertIds } = filter;
   const { data, metadata } = detail;

@@ -43,7 +43,7 @@ function faultsOf(props: Props, env: Environment = {}): readonly string[] {
   return [];
 }
 
-/** Faults of what only somebody without types could write. */
+/** Faults in properties that only code without type checks could pass. */
 const faultsOfAny = (props: object): readonly string[] =>
   faultsOf((stack) => ({ bus: bus(stack), ...props }) as unknown as AdvertSubscriptionProps);
 

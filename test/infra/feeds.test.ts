@@ -4,7 +4,7 @@ import { functions, inShort, type Synthesized, synthesized } from '../helpers/sy
 const asEver = synthesized({ subscriberAccounts: '111111111111' });
 const withOrders = synthesized({ subscriberAccounts: '111111111111', feeds: 'adverts,orders' });
 
-/** What a stack has for the orders feed. */
+/** The resources of a stack for the orders feed. */
 const ofOrders = ({ ofType, one }: Synthesized) => {
   const [policies, schemas] = [
     JSON.stringify(ofType('AWS::Events::EventBusPolicy')),

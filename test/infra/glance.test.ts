@@ -1,4 +1,7 @@
-/** What dashboard, alarms and saved queries look at is what the functions write: both are compared with a run of the real handlers. */
+/**
+ * Checks that dashboard, alarms and saved queries use metrics and log fields that the functions really write, by a run
+ * of the real handlers.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';

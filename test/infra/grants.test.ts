@@ -24,7 +24,7 @@ describe('what the stack’s roles may do', () => {
             Sid: 'ReadOnlyByTokenFunctions',
             Effect: 'Deny',
             Principal: { AWS: '*' },
-            // Not PutSecretValue: `advert-bridge application` writes them with the role of whoever runs it.
+            // Not PutSecretValue: `advert-bridge application` writes the credentials with the operator's own role.
             Action: 'secretsmanager:GetSecretValue',
             Resource: '*',
             Condition: {
@@ -91,7 +91,7 @@ describe('what the stack’s roles may do', () => {
       '',
       { Properties: undefined },
     ];
-    // The account itself as principal: it allows nobody by itself.
+    // The principal is the account itself, which alone allows nobody access.
     expect(inShort(Properties.AssumeRolePolicyDocument.Statement)).toEqual([
       {
         Action: 'sts:AssumeRole',

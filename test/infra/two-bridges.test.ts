@@ -6,7 +6,7 @@ import { metricsNamespace } from '../../shared/contract/names.ts';
 import { bareApp, env, partnerBaseUrl, templateOf } from '../helpers/bridges.ts';
 import type { Resource } from '../helpers/synthesized.ts';
 
-/** Everything that there is, so that every name is in the template. */
+/** All optional resources, so that every name is in the template. */
 const everything: Partial<AdvertBridgeProps> = {
   ...{ auditSample: 100, dashboard: true, alarmEmail: 'team@example.com', feeds: ['adverts', 'orders'] },
   ...{ subscriberAccounts: ['444455556666'], organizationId: 'o-a1b2c3d4e5' },
@@ -70,7 +70,7 @@ describe.each([
   it('share no name', () => {
     const [some, others] = [namesIn(first), namesIn(second)];
 
-    // What there is to share: without these the comparison would show nothing.
+    // The template must contain these; otherwise the comparison would show nothing.
     for (const type of [
       'SecretsManager::Secret',
       'EventSchemas::Registry',

@@ -22,7 +22,7 @@ const complete: AdvertRow = {
   version: 1,
 };
 
-/** What every store of advert histories does. */
+/** Conformance tests for every store of advert histories. */
 export function advertHistoriesSuite(name: string, make: () => Promise<AdvertHistoriesSubject>): void {
   describe(`${name}: advert histories`, () => {
     const subject = subjects(make);
@@ -118,7 +118,7 @@ const row: AdvertRow = {
 };
 
 /**
- * What every list of published adverts does.
+ * Conformance tests for every list of published adverts.
  *
  * @param many more adverts than there are on a page, with envelopes of so many characters
  */

@@ -8,7 +8,7 @@ export interface ApplicationSecretSubject extends Cleaned {
 }
 
 /**
- * What every store of the application's credentials does.
+ * Conformance tests for every store of the application's credentials.
  *
  * @param make with the text of the secret as it is stored; `undefined`: nobody has filled it in
  */

@@ -17,7 +17,7 @@ const progress: AuditProgress = {
 };
 
 /**
- * What every store of audits' progress does.
+ * Conformance tests for every store of audits' progress.
  *
  * @param countsListed whether it counts for the books what was sent; else its queue does
  */

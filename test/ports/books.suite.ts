@@ -10,7 +10,7 @@ import type { FeedStates } from '../../shared/ports/feed-states.ts';
 import { changedAdvert, deadLetter, feedState, letterOf, progress, settlement } from '../helpers/records.ts';
 import { type Capabilities, type Cleaned, subjects } from './harness.ts';
 
-/** What a person does with dead letters. */
+/** An operator's actions on dead letters. */
 export interface StoredDeadLetters extends DeadLetters {
   list(partnerAccount?: string): Promise<readonly { readonly id: string; readonly letter: DeadLetter }[]>;
   take(id: string): Promise<DeadLetter | undefined>;

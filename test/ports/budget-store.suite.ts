@@ -16,7 +16,10 @@ const request = (change: Partial<SlotRequest> = {}): SlotRequest => ({
   ...change,
 });
 
-/** What every store of the rate budget does; the rules themselves are tested with shared/domain/rate-budget.ts. */
+/**
+ * Conformance tests for every store of the rate budget; the rules themselves are tested with
+ * shared/domain/rate-budget.ts.
+ */
 export function budgetStoreSuite(name: string, make: () => Promise<BudgetStoreSubject>): void {
   describe(`${name}: budget store`, () => {
     const subject = subjects(make);

@@ -19,7 +19,7 @@ export interface QueueSubject extends Cleaned {
 const many = { maxGroups: 10, maxPerGroup: 10, visibilityMs: 30_000 };
 const done = { kind: 'done', outcome: 'events' } as const;
 
-/** What every queue between drain and fan-out does. */
+/** Conformance tests for every queue between drain and fan-out. */
 export function changedAdvertsQueueSuite(
   name: string,
   { controlsTime }: Capabilities,

@@ -11,7 +11,7 @@ const now = Date.parse('2026-11-20T12:00:00Z');
 const leaseMs = 90_000;
 const key = { partnerAccount: 'main', feed: 'adverts' };
 
-/** What every feed-state table does. Time is passed in, so it needs no clock of its own. */
+/** Conformance tests for every feed-state table. Tests pass in the time, so it needs no clock. */
 export function feedStatesSuite(name: string, make: () => Promise<FeedStatesSubject>): void {
   describe(`${name}: feed states`, () => {
     const subject = subjects(make);

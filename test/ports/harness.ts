@@ -1,8 +1,8 @@
 import { afterEach } from 'vitest';
 
-/** What an adapter's world can do; a suite leaves out what it cannot. */
+/** Capabilities of an adapter's environment. A suite skips tests that need more. */
 export interface Capabilities {
-  /** The tests own the clock. Where they do not, nothing is asked that only the passing of time would show. */
+  /** The tests control the clock. Otherwise, tests that need the passing of time are skipped. */
   readonly controlsTime: boolean;
   /** The books are exact after every operation: counting is one transaction with what is counted. */
   readonly countsOnAcceptance: boolean;

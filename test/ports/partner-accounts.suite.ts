@@ -17,7 +17,7 @@ const complete: PartnerAccount = partnerAccount({
   owedEvents: ['{"source":"advert-bridge"}', '{"ü":"\\""}'],
 });
 
-/** What every store of partner accounts does. */
+/** Conformance tests for every store of partner accounts. */
 export function partnerAccountsSuite(name: string, make: () => Promise<PartnerAccountsSubject>): void {
   describe(`${name}: partner accounts`, () => {
     const subject = subjects(make);

@@ -23,7 +23,7 @@ const generations = [1, 2];
 const visibilityMs = 10_000;
 const leaseMs = 1_000;
 
-/** What both worlds have in common. */
+/** The common interface of both worlds. */
 type World = Pick<
   ReturnType<typeof openEmbeddedState>,
   'queue' | 'deadLetters' | 'feedStates' | 'bookKeeper'
@@ -58,7 +58,7 @@ class Pair {
     this.checkRows();
   }
 
-  /** What is counted is what is there. */
+  /** The counters match the contents. */
   private checkRows(): void {
     const db = new DatabaseSync(stateFileIn(this.dir), { readOnly: true });
     const miscounted = db
@@ -183,7 +183,10 @@ const forget = stepOf('forget', account, (pair, partnerAccount) =>
   pair.ask(({ feedStates }) => feedStates.remove(partnerAccount)),
 );
 
-/** The process dies and the next run begins: what was in hand is free at once, what was put off stays put off. */
+/**
+ * The process dies and the next run begins: messages in flight are available at once, and delayed messages stay
+ * delayed.
+ */
 const restart = stepOf('restart', fc.constant(undefined), async (pair) => {
   // As long as a lease: the new run clears them, in memory they run out.
   pair.clock.advance(leaseMs);
@@ -191,7 +194,7 @@ const restart = stepOf('restart', fc.constant(undefined), async (pair) => {
   takeRunLock(pair.dir, { command: 'run', startedAt: '2026-11-20T12:00:00Z' }).release();
   pair.sqlite = openEmbeddedState(pair.dir, { clock: pair.clock });
   pair.inMemory.queue.redeliver();
-  // Whoever had them in hand is dead.
+  // The worker that had received them is dead.
   pair.deliveries.length = 0;
 });
 

@@ -9,7 +9,7 @@ import { sqsInbox } from '../helpers/aws/sqs-inbox.ts';
 export const sqsCapabilities = { controlsTime: false, countsOnAcceptance: false };
 
 /**
- * What the suite of the changed adverts' queue is about, on SQS.
+ * The SQS queue for the suite of the changed adverts' queue.
  *
  * @param bodies what the queue holds, in flight included
  */
@@ -38,7 +38,7 @@ export function sqsQueue(queue: Queue, deadLetterQueue: Queue, bodies: () => Pro
   };
 }
 
-/** A minute passes between two looks, so the queue's figure is asked for every time. */
+/** A minute passes between two reads, so the queue's count is requested every time. */
 export function hurriedClock() {
   let now = 0;
   return {

@@ -8,7 +8,7 @@ import { type Cleaned, subjects } from './harness.ts';
 
 export interface TokenVaultSubject extends Cleaned {
   readonly vault: TokenVault;
-  /** Puts `text` in the place of the partner account's secret, as somebody with a text editor would. */
+  /** Replaces the partner account's secret by `text`, like a manual edit. */
   readonly edit: (partnerAccount: string, text: string) => unknown;
 }
 
@@ -17,7 +17,7 @@ const second: TokenPair = tokenPair({
   refreshToken: new Secret('refresh-2'),
 });
 
-/** What every vault of token pairs does. */
+/** Conformance tests for every vault of token pairs. */
 export function tokenVaultSuite(name: string, make: () => Promise<TokenVaultSubject>): void {
   describe(`${name}: token vault`, () => {
     const subject = subjects(make);

@@ -81,9 +81,9 @@ export async function startSqs() {
     };
     return {
       client,
-      // As the emulator has it, but at the address where it listens: no name has to be resolved.
+      // The emulator's URL, but with the address at which it listens, so that no name must be resolved.
       url: server.address + new URL(queueUrl).pathname,
-      /** What the queue holds, in flight included, without receiving any of it. */
+      /** The contents of the queue, including messages in flight, without receiving any of them. */
       bodies: (): string[] => messages().map(({ body }) => body),
       messages,
     };

@@ -49,7 +49,7 @@ export const anEnvelope = (advertId = '123', sequence = 7) =>
     },
   });
 
-/** Time that passes only when somebody sleeps. */
+/** A clock that advances only during sleeps. */
 export function aClock(start = 0): Clock & { readonly slept: number[] } {
   let now = start;
   const slept: number[] = [];
@@ -63,7 +63,7 @@ export function aClock(start = 0): Clock & { readonly slept: number[] } {
   };
 }
 
-/** Remembers what it was told. */
+/** Records its calls. */
 export function anObserver() {
   const lines: { level: string; message: string; fields?: unknown }[] = [];
   const counts: [MetricName, number][] = [];

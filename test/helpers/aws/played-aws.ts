@@ -33,7 +33,7 @@ export interface Invocations {
   readonly durationsMs: readonly number[];
 }
 
-/** With names as long as Lambda's are, for they stand in every log line. */
+/** With names as long as Lambda's, because they are in every log line. */
 const context = (functionName: string): Context =>
   ({
     awsRequestId: '6d68ca91-49c9-448d-89b8-7ca3e6dc66aa',
@@ -107,7 +107,7 @@ export async function startAws(options: AwsOptions) {
   });
   const mapping = eventSourceMapping(sqsClient, viaWire(queue.url));
 
-  /** What the work calls, and how long each of its invocations takes. */
+  /** The functions that the work calls, and the duration of each invocation. */
   async function counted(work: (timed: Timed) => Promise<void>): Promise<Invocations> {
     const durationsMs: number[] = [];
     wire.take();

@@ -1,5 +1,5 @@
 /**
- * A system clock on which time passes only when somebody sleeps, or when told: so what is counted comes out the same,
+ * A system clock that advances only during sleeps, or when the test advances it: so what is counted comes out the same,
  * whatever the machine does. A sleep that can be ended early is a time limit, and takes no time.
  */
 export function createSleptClock() {

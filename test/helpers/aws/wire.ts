@@ -116,7 +116,7 @@ export async function startWire(targets: Targets) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** What was counted since the last time, which begins anew. */
+    /** The counts since the last call, which resets them. */
     take(): Count {
       const taken = count;
       count = {};
@@ -140,7 +140,7 @@ const writes = /PutItem|UpdateItem|DeleteItem|BatchWriteItem/;
 function addUnits(calls: Calls, operation: string, { status, body }: Answer): void {
   const { ConsumedCapacity } = JSON.parse(body);
   const consumed: { CapacityUnits: number }[] = [ConsumedCapacity ?? []].flat();
-  // A condition that fails costs what the write would have cost: one unit, for no item here exceeds 1 KB.
+  // A failed condition costs as much as the write: one unit, because no item here exceeds 1 KB.
   const units = status === 200 ? consumed.reduce((sum, { CapacityUnits }) => sum + CapacityUnits, 0) : 1;
   if (writes.test(operation)) calls.writeUnits += units;
   else calls.readUnits += units;

@@ -13,7 +13,7 @@ export const application = {
 export const feed = advertsFeed;
 export const query = { feed, since: '2026-11-20T12:00:00Z', limit: 1000 };
 
-/** Lets everybody in at once, and keeps what it is told. */
+/** A rate limiter that delays no request and records its calls. */
 export function createOpenRateLimiter() {
   const entered: string[] = [];
   const told: { resource: string; fault: PartnerError | undefined }[] = [];
@@ -29,7 +29,7 @@ export function createOpenRateLimiter() {
   return { ...rateLimiter, entered, told };
 }
 
-/** The machine's time, except that nobody sleeps: backoffs take no time. */
+/** The machine's clock with sleeps that end immediately, so that backoffs take no time. */
 export const sleepless: Clock & { readonly slept: number[] } = {
   slept: [],
   now: () => Date.now(),

@@ -22,7 +22,7 @@ export type Scripted =
 
 export type ScriptedService = Awaited<ReturnType<typeof startScriptedService>>;
 
-/** Starts it. What is scripted is answered in turn, then `always`, which is a good advert at first. */
+/** Starts the service. It gives the scripted answers in order, and then `always`, which is initially a valid advert. */
 export async function startScriptedService() {
   const script: Scripted[] = [];
   const seen: SeenRequest[] = [];

@@ -2,7 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../shared/domain/clock.ts';
 
 export interface VirtualClock extends Clock {
-  /** Lets everybody run, and time pass from one sleeper's end to the next, until nobody sleeps or `untilMs` is reached. */
+  /**
+   * Runs all tasks, and advances the time from the end of one sleep to the next, until no task sleeps or `untilMs` is
+   * reached.
+   */
   run(untilMs?: number): Promise<void>;
   advance(ms: number): void;
 }

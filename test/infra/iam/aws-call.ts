@@ -1,4 +1,4 @@
-/** From a call of the SDK to what IAM is asked about it. */
+/** Converts a call of the SDK into the request that IAM decides about. */
 import { advertStatusTable, feedStateTable } from '../../../shared/contract/tables.ts';
 
 export const services = ['cloudformation', 'dynamodb', 'events', 'lambda', 'secretsmanager', 'sqs'] as const;
@@ -14,7 +14,7 @@ export interface AwsCall {
 
 export type Context = Readonly<Record<string, string | readonly string[]>>;
 
-/** What IAM decides about. */
+/** A request that IAM decides about. */
 export interface IamRequest {
   /** Such as `sqs:SendMessage`. */
   readonly action: string;

@@ -1,6 +1,6 @@
 /**
- * What AWS itself calls by the roles of the stack: no code of ours makes these calls, so no recording has them. The only
- * place where a grant is justified by words.
+ * Calls that AWS itself makes with the roles of the stack: no code of ours makes these calls, so no recording has them.
+ * The only place where a grant is justified by words.
  */
 import { functions } from '../../helpers/synthesized.ts';
 import type { RoleCall } from './grants.ts';

@@ -4,7 +4,7 @@ import type { Context } from './aws-call.ts';
 import { awsAccount, type RolePolicies, type Statement, type TemplatePolicies } from './template-policies.ts';
 
 export interface Question {
-  /** Who asks, with what policies of its own. */
+  /** The caller, with its own policies. */
   readonly role: Pick<RolePolicies, 'id' | 'arn' | 'statements'>;
   readonly action: string;
   readonly resourceArn: string;

@@ -67,7 +67,7 @@ let world: RecordedWorld;
 let journey: Journey;
 const loaded = new Map<FunctionName, Promise<never>>();
 
-/** One after another: which function's clients are meant is told by what is being loaded. */
+/** Sequentially: the module that is being loaded determines to which function the clients belong. */
 let last: Promise<unknown> = Promise.resolve();
 function load(name: FunctionName): Promise<never> {
   const found = loaded.get(name);

@@ -1,4 +1,4 @@
-/** Compares calls with grants: each call has to be allowed, and each grant to be used by a call. */
+/** Compares calls with grants: each call must be allowed, and each grant must be used by a call. */
 import type { Context, IamRequest } from './aws-call.ts';
 import { decide } from './decide.ts';
 import type { RolePolicies, Statement, TemplatePolicies } from './template-policies.ts';

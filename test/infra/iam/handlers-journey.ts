@@ -1,4 +1,4 @@
-/** The handlers that Lambda runs, from `connect` to `forget`: which function makes a call is told by which one made it. */
+/** The handlers that Lambda runs, from `connect` to `forget`: each call is attributed to the function that made it. */
 import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { expect } from 'vitest';
@@ -16,7 +16,7 @@ export interface JourneyOptions {
   setEnvironment(variables: Readonly<Record<string, string>>): void;
   /** Loads a handler whose clients go through the function's own proxy. */
   readonly load: (name: FunctionName) => Promise<Handler>;
-  /** Runs a command at the command line, as somebody who has the role for catching up. */
+  /** Runs a command with the role for catching up. */
   readonly catchUp: (command: string) => Promise<{ readonly exitCode: number; readonly stderr: string }>;
 }
 
@@ -29,7 +29,7 @@ const context = {
   getRemainingTimeInMillis: () => 86_400_000,
 } as Context;
 
-/** Everything that the journey stands on. `invoke` is also what answers when a function invokes refresh-token. */
+/** Everything that the journey needs. `invoke` also answers when a function invokes refresh-token. */
 export async function startJourney({ world, setEnvironment, load, pass, catchUp }: JourneyOptions) {
   const sandbox = await startSandbox({ adverts: 0, visibilityDelayMs: 0, users: [{ name: 'main' }] });
   const [feedState, advertStatus] = [await world.table('FeedState'), await world.table('FanOutAdvertStatus')];
@@ -66,7 +66,10 @@ export async function startJourney({ world, setEnvironment, load, pass, catchUp 
   );
   const invoke: Invoke = async (name, event = {}) => (await load(name))(event, context);
 
-  /** A batch of the queue, as the event source mapping hands it over; what is not reported is deleted. */
+  /**
+   * A batch from the queue, as the event source mapping delivers it. Messages that are not reported as failed are
+   * deleted.
+   */
   async function fanOut(more: readonly SQSRecord[] = []): Promise<SQSBatchResponse> {
     const harness = queue.of('harness');
     const { Messages = [] } = await harness.client.send(
@@ -113,7 +116,7 @@ async function connect({ sandbox, invoke }: Journey, refreshToken: string | unde
   expect(sandbox.control.users()).toHaveLength(1);
 }
 
-/** A life of one partner account. What each function is asked for is what schedule, queue and command line ask for. */
+/** The life of one partner account. Each function gets the same input as from schedule, queue and command line. */
 export async function travel(journey: Journey): Promise<void> {
   const { sandbox, invoke, fanOut, pass, catchUp } = journey;
   const { control } = sandbox;
@@ -124,7 +127,7 @@ export async function travel(journey: Journey): Promise<void> {
   expect(await invoke('connect', { action: 'check' })).toMatchObject({ kind: 'accepted' });
   await connect(journey, sandbox.users[0]?.refreshToken);
 
-  // Adverts: one published, one that cannot be fetched now, one that is no ID, a message that is none of ours.
+  // Adverts: one published, one that cannot be fetched now, one that is not an ID, and a foreign message.
   const [first = '', second = ''] = control.createAdverts(2, { status: 'new' });
   control.listRaw('no-id');
   control.faults.add({ endpoint: 'advert', kind: 'status', status: 503, count: 9, advertId: second });
@@ -162,14 +165,14 @@ export async function travel(journey: Journey): Promise<void> {
     notPolled: [],
   });
 
-  // A person catches up, with a token that has run out, and with a name that nobody has.
+  // An operator runs catch-up commands, with an expired token and with an unknown name.
   control.expireAccessTokens();
   expect(await catchUp('resync main --since 2026-11-01T00:00:00Z')).toMatchObject({ exitCode: 0 });
   expect(await catchUp('backfill main')).toMatchObject({ exitCode: 0 });
   control.setStatus(first, 'limited');
   expect(await catchUp('audit main --full --repair')).toMatchObject({ exitCode: 0 });
 
-  // The daily audit, with a token that has run out: a change that no poll has read is no difference that stands.
+  // The daily audit, with an expired token: a change that no poll has read yet is not a real difference.
   pass(believedMs);
   control.expireAccessTokens();
   control.setStatus(first, 'moderated');

@@ -103,7 +103,7 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
         ...connecting,
         ...updater,
         async write(name: string, pair: Parameters<typeof updater.write>[1]) {
-          // What is refreshed was connected before.
+          // Refreshed accounts were connected before.
           await connecting.write(name, pair);
           return updater.write(name, pair);
         },

@@ -1,4 +1,4 @@
-/** Emulated services that every function reaches through a recording proxy of its own. */
+/** Emulated services, which each function reaches through its own recording proxy. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { LambdaClient } from '@aws-sdk/client-lambda';
@@ -16,7 +16,7 @@ import { type ArnOf, type RoleCall, roleCalls } from './grants.ts';
 import { startRecordingProxy } from './recording-proxy.ts';
 import { secretArn, stackArn, type TemplatePolicies } from './template-policies.ts';
 
-/** `catchUp`: a person at the command line. `harness`: the test itself, whose calls nobody has to be allowed. */
+/** `catchUp`: an operator at the command line. `harness`: the test itself, whose calls need no permission. */
 export type Caller = FunctionName | 'catchUp' | 'harness';
 
 export const busName = 'adverts';
@@ -38,7 +38,7 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
   /** Type and logical ID of each table and queue, by its name. */
   const kinds = new Map<string, readonly [string, string]>();
 
-  /** What a command is told of the stack: its outputs, and the environment of the drain. */
+  /** What a command knows about the stack: its outputs, and the environment of the drain. */
   let deployed = { outputs: '', drain: '' };
 
   const play = async ({ service, operation, input }: AwsCall) => {
@@ -138,7 +138,7 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
         drain: JSON.stringify({ Environment: { Variables: drainEnvironment } }),
       };
     },
-    /** Everything that was recorded so far, as what IAM is asked. */
+    /** All calls recorded so far, as requests that IAM decides about. */
     calls: (policies: TemplatePolicies): RoleCall[] =>
       recorded.flatMap(({ caller, call }) =>
         roleCalls(

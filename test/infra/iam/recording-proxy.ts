@@ -1,4 +1,4 @@
-/** Stands between one function and AWS (or what plays AWS), hands every call on and tells of it. */
+/** A proxy between one function and AWS (or an emulator): forwards every call and reports it. */
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { advertStatusTable, feedStateTable } from '../../../shared/contract/tables.ts';

@@ -1,5 +1,5 @@
 /**
- * What the deployed bridge asks of AWS and of the partner service, counted over the wire. The figures are what it costs
+ * The deployed bridge's requests to AWS and to the partner service, counted on the wire. The figures are what it costs
  * (docs/contribute/performance.md): when one of them rises, so does the bill.
  */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -80,7 +80,7 @@ describe.each([
     await aws.fanOut();
     asked.repeated = requestsOf();
     clock.pass(minuteMs);
-    // The fan-out has changed the rate budget in the meantime: the first poll has to find that out.
+    // The fan-out has changed the rate budget in the meantime: the first poll must detect that.
     await aws.invoke('drain');
     requestsOf();
     clock.pass(minuteMs);

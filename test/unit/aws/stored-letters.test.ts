@@ -40,7 +40,7 @@ describe('dead letters of a stack', () => {
         MessageDeduplicationId: 'any',
       }),
     );
-  /** The message that the queue hands out, which is deleted then. */
+  /** Receives a message from the queue and deletes it. */
   async function takeFromQueue(): Promise<unknown> {
     const { client, url: QueueUrl } = queue;
     const { Messages: [found] = [] } = await client.send(new ReceiveMessageCommand({ QueueUrl }));

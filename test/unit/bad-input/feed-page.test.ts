@@ -118,7 +118,7 @@ describe('a page of the feed, nearly right', () => {
           expect(letter.advertId?.length).toBeLessThanOrEqual(256);
           expect(letter.reason.length).toBeLessThan(1_500);
         }
-        // A cursor that stands still although there is more is met once, and ends the poll.
+        // A cursor that does not move although there is more occurs once, and ends the poll.
         expect(reads).toBe(hasMore ? 2 : 1);
       }),
       { numRuns: 150 },

@@ -13,7 +13,7 @@ const prototypeKeys = () =>
     `{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"toString":1}`,
   ) as unknown;
 
-/** What nobody expects in a field. */
+/** Unexpected values for a field. */
 export const oddValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, false, [], {}, [null], [[]]),
   fc.constantFrom(0, -0, -1, 0.1, 1.5, 2 ** 31, 2 ** 53, 2 ** 64, 1e21, 1e308, -1e308, 5e-324),
@@ -30,7 +30,7 @@ type Fields = Record<string, unknown>;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
 
-/** Where something stands in `value`, the value itself apart. */
+/** The paths of all values inside `value`, without the root. */
 function placesIn(value: unknown, at: Path = []): Path[] {
   if (!isFields(value)) return [];
   return Object.keys(value).flatMap((key) => [[...at, key], ...placesIn(value[key], [...at, key])]);

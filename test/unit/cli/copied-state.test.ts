@@ -1,4 +1,4 @@
-/** What docs/operate/backup.md says of an embedded bridge: its commands are taken out of the page. */
+/** Tests the statements of docs/operate/backup.md about an embedded bridge, with the commands from that page. */
 import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';

@@ -17,7 +17,7 @@ const unprintable = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Po
 const hostile =
   'a\u009b31m\u0085\u007f\u001b[2J\u061c\u200e\u200f\u202a\u202e\u2066\u2069\u2028\u2029\u200b\u00ad\ufeff\ufe0f\u{e0041}b';
 
-/** What is written to the two outputs together. */
+/** Everything written to both outputs. */
 function written() {
   const chunks: string[] = [];
   const stream = () =>

@@ -1,4 +1,4 @@
-/** What only a process of its own can show: signals, a reader that goes away, the real standard streams. */
+/** Tests that need a separate process: signals, a reader that ends, the real standard streams. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -61,7 +61,7 @@ describe('the process', () => {
     expect(await firstOutput(child)).toContain(`"advertId":"${told}"`);
 
     child.kill('SIGINT');
-    // Sent until it is seen, for the first may still be under way.
+    // Sent repeatedly, because the first one may still be on its way.
     const again = setInterval(() => child.kill('SIGINT'), 50);
     onTestFinished(() => clearInterval(again));
 

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 
 const program = path.join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts');
 
-/** The command line in a process of its own, killed at the end of the test. */
+/** The command line in a separate process, which is killed at the end of the test. */
 export const start = (args: string) =>
   watched(spawn(process.execPath, [program, ...args.split(' ')], { env: { PATH: process.env.PATH } }));
 

@@ -8,7 +8,7 @@ const edits = {
 };
 const names = { 'of a partner account': 'name', 'of a feed': 'partner_account' };
 
-/** `main` and `second` are connected, and somebody has edited a row of `second`. */
+/** `main` and `second` are connected, and a row of `second` was edited by hand. */
 async function withEditedRow(row: keyof typeof edits) {
   const local = await startLocal({ users: [{ name: 'main' }, { name: 'second' }] });
   await local.application();

@@ -13,7 +13,7 @@ const detailTypes = [
   'PartnerAuthorizationRequired',
   'PartnerAuthorizationRestored',
 ];
-/** Published beside the contract, and no part of it yet. */
+/** Published next to the contract, but not yet part of it. */
 const assumed = ['OrderStatusChanged', 'OrderUnavailable'];
 const times = { formats: { 'date-time': true }, strict: true, strictTypes: false } as const;
 const json = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
@@ -65,7 +65,7 @@ describe.each(assumed)('the assumed schema of %s', (detailType) => {
   });
 });
 
-/** What a schema says, wherever the parts that it refers to are kept. */
+/** The schema with all references replaced by what they refer to. */
 function bare(schema: JsonSchema): object {
   const {
     $schema: _dialect,

@@ -10,7 +10,7 @@ import { scratchFolders } from '../../helpers/scratch-folder.ts';
 
 const folder = scratchFolders();
 
-/** What the emulator does with its port: listens on it and answers, or ends with the error that Python has for it. */
+/** A program that uses its port like MiniStack: it listens and answers, or ends with Python's error. */
 const emulator = `#!${process.execPath}
 require('node:http')
   .createServer((request, response) => response.end())
@@ -32,7 +32,7 @@ function make(text: string) {
     startMiniStack(program, dir, process.env.PATH ?? '', processes, async () => ports.shift() ?? 0);
 }
 
-/** A port that somebody else listens on, who knows nothing of the emulator's health. */
+/** A port on which another program listens, which does not answer the emulator's health check. */
 async function takenPort(): Promise<number> {
   const server = createServer((_request, response) => response.writeHead(404).end());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

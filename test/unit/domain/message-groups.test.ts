@@ -18,7 +18,7 @@ const message = (sequenceNumber: number, group = 'a'): Message => ({
 });
 const numbers = (messages: readonly Queued[]) => messages.map(({ sequenceNumber }) => sequenceNumber);
 
-/** What the groups do, told in the simplest way: every message is looked at each time. */
+/** The simplest model of the groups: it looks at every message each time. */
 function takeByRule(
   queue: readonly Message[],
   [maxGroups, maxPerGroup, nowMs, visibleAt]: readonly [number, number, number, number],

@@ -10,14 +10,14 @@ import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 
-/** What the service takes for an answer. */
+/** The duration of each answer of the service. */
 const answerMs = 200;
 /** The function's timeout less its margin. */
 const runMs = 87_000;
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `user-${10_000 + index}`);
 
-/** Scheduled drains, each a process of its own, over one state and one rate budget, in virtual time. */
+/** Scheduled drains, each in its own simulated process, with one state and one rate budget, in virtual time. */
 async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
   const clock = createVirtualClock();
   const state = createInMemoryState({ clock });
@@ -40,7 +40,7 @@ async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
     createRateLimiter({ store, clock, random: () => 0.5, maxRequestsPerSecond, circuitSeconds: 1800 });
   /** When each feed was asked for a page, ms from the beginning. */
   const asked = new Map<string, number[]>(all.map((name) => [name, []]));
-  /** Pages that a feed has to give; the others have one without an ID. */
+  /** Number of pages of a feed; all other feeds have one page without an ID. */
   const backlog = new Map<string, number>();
   let ids = 0;
 

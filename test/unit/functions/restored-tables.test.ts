@@ -1,4 +1,4 @@
-/** What docs/operate/backup.md promises of a feed-state table that is older, and of an advert-status table that is lost. */
+/** Tests the guarantees of docs/operate/backup.md for an older feed-state table and a lost advert-status table. */
 import { describe, expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
@@ -8,7 +8,7 @@ import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
-/** What a subscriber holds that applies an event only when its (generation, sequence) is greater. */
+/** The state of a subscriber that applies an event only if its (generation, sequence) is greater. */
 function heldAfter(events: readonly AdvertEvent[]): Record<string, string | null> {
   const latest = new Map<string, AdvertEvent['detail']>();
   for (const { detail } of events) {

@@ -7,7 +7,7 @@ import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { changedAdvert, partnerAccount } from '../../helpers/records.ts';
 
 const minutes = 10;
-/** What fan-out has at the default rate (infra/constructs/fan-out.ts). */
+/** Fan-out's concurrency at the default rate (infra/constructs/fan-out.ts). */
 const workers = 2;
 const messagesEach = 3_000;
 const stop = { reason: 'refresh-token-rejected', tokenVersion: '1', at: '2026-11-20T12:00:00Z' };
@@ -60,7 +60,7 @@ async function latenciesBeside(
     while (clock.now() < until) {
       const batch = await state.queue.receive({ maxGroups: 10, maxPerGroup: 10, visibilityMs: 600_000 });
       received += batch.length;
-      // What Lambda takes to hand a batch over, and to settle it.
+      // Lambda's time to deliver a batch and to settle it.
       await clock.sleep(batch.length > 0 ? 20 : 200);
       await state.queue.settle(await fanOut.handle(batch, { deadlineMs: clock.now() + 57_000 }));
     }

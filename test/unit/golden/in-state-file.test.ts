@@ -1,6 +1,7 @@
 /**
- * What an embedded bridge keeps and publishes for adverts, byte for byte, as it was before there was a second feed. A
- * difference means that state files or events of bridges in use change: where that is meant, write the file anew with `-u`.
+ * Compares, byte for byte, what an embedded bridge stores and publishes for adverts with the form before there was a
+ * second feed. A difference means that state files or events of existing bridges change. If this is intended, update
+ * the file with `-u`.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';

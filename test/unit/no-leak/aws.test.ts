@@ -89,7 +89,7 @@ async function startBridge() {
   });
   const connecting = createConnect(tokenDeps);
   const options = () => ({ deadlineMs: clock.now() + 57_000 });
-  /** What a function answers goes over the wire, and perhaps into somebody's log. */
+  /** A function's answer is sent over the network, and may be logged. */
   const kept = (where: string, answer: object) => {
     keep(where)(JSON.stringify(answer));
     return answer as { readonly kind?: string };

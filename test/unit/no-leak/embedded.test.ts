@@ -109,7 +109,8 @@ it('no secret leaves the embedded bridge through a whole life with faults that r
   expect((await run()).exitCode).not.toBe(0);
   await application(clientSecret);
 
-  // Withdrawn, told, connected again, dead letters back, and disconnected.
+  // The grant is revoked and the stop reported; then the account is connected again, its dead letters are redriven, and
+  // it is disconnected.
   control.revoke();
   expect((await run()).exitCode).toBe(3);
   expect((await connect('not a=token/at+all')).exitCode).toBe(1);

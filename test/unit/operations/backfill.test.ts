@@ -38,7 +38,7 @@ function createStoredProgress() {
     ...backfills,
     value: () => stored?.value,
     counted: () => counted,
-    /** Stores what somebody else found, changed from what is there. */
+    /** Stores a changed progress, as if by another process. */
     change(change: Partial<BackfillProgress> = {}) {
       if (!stored) throw new Error('nothing is stored');
       stored = { value: { ...stored.value, ...change }, version: stored.version + 1 };
@@ -46,7 +46,7 @@ function createStoredProgress() {
     erase() {
       stored = undefined;
     },
-    /** What happens just before the next writes, one after the other. */
+    /** Actions that run just before the next writes, one per write. */
     meanwhile: (...actions: (() => void)[]) => interference.push(...actions),
   };
 }
@@ -194,7 +194,7 @@ describe('a backfill', () => {
   });
 
   describe('whose list is paged in another way than assumed', () => {
-    /** Gives these pages whatever is asked for. */
+    /** Returns these pages for any request. */
     const givingAnyway = (...pages: unknown[][]): AdvertSource => ({
       name: 'list',
       page: async (position) => (pages[position] ? { data: pages[position], next: position + 1 } : undefined),

@@ -14,7 +14,7 @@ it('history does not say that a dead letter was dropped, while SQS does not show
     },
     feedStates: { list: async () => [feedState({ lastSuccess: noon })] },
     budgetStore: { read: async () => ({ nextSlotMs: 0, pausedUntilMs: 0 }) },
-    // What fan-out writes before it dead-letters the first message of an advert.
+    // The row that fan-out writes before it dead-letters the first message of an advert.
     advertHistories: {
       read: async () => ({ sequence: 0, status: null, position: beforeAll, owed: true, version: 1 }),
     },

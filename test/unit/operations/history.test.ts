@@ -37,7 +37,7 @@ interface Knowledge {
   readonly published?: Awaited<ReturnType<HistoryPorts['publishedEvents']>>;
 }
 
-/** What `history` says five minutes after noon. */
+/** The answer of `history` five minutes after noon. */
 function historyOf({
   account,
   row,

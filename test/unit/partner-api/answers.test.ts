@@ -92,7 +92,7 @@ describe('the list of adverts', () => {
 
     expect(listIn(answer(body), what).data).toEqual([
       ...['1', '2'],
-      // As a bare number it was rounded: no ID any more, which whoever counts them says.
+      // As a JSON number it was rounded, so it is no longer a valid ID and is counted as malformed.
       Number('90071992547409931'),
       ...['90071992547409933', '5'],
       ...[{ id: null }, 1.5, null, 'x'],

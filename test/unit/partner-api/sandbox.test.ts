@@ -1,4 +1,4 @@
-/** The whole client against the sandbox partner service: what single parts do is tested beside them. */
+/** Tests the whole client against the sandbox partner service; its parts have their own tests. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../sandbox/server.ts';
 import { Secret } from '../../../shared/domain/secret.ts';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 
-/** What Node itself has loaded when the process that runs `code` ends. */
+/** The built-in modules that Node has loaded when the process that runs `code` ends. */
 function loadedBy(code: string): string[] {
   const told = execFileSync(
     process.execPath,

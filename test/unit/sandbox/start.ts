@@ -41,7 +41,7 @@ export async function start(options: SandboxOptions = {}): Promise<{ sandbox: Sa
 }
 
 export interface Client {
-  /** A request with a good token of the first user and Version, unless told otherwise. */
+  /** A request with a valid token of the first user and a Version header, unless the options say otherwise. */
   get<T = Record<string, unknown>>(path: string, headers?: Record<string, string>): Promise<Answered<T>>;
   feed(query: Record<string, string>): Promise<Answered<FeedPage>>;
   /** POST of JSON without Authorization. */

@@ -26,7 +26,7 @@ describe('the progress of backfills in the state file', () => {
     expect(await backfills.write(key, { ...progress, position: 2 }, 1)).toBe(true);
     expect(await backfills.read(key)).toEqual({ value: { ...progress, position: 2 }, version: 2 });
 
-    // What the queue accepts is counted there.
+    // The queue counts the messages that it accepts.
     expect(await bookKeeper.read('main', 7)).toMatchObject({ listed: 0 });
     close();
   });

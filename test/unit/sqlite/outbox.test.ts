@@ -165,7 +165,7 @@ describe('the outbox', () => {
     await outbox.writeSecret(one, new Secret('second'));
     await outbox.add([one, two], envelope('1'));
     await outbox.add([one], envelope('2'));
-    // The one before does not sign any more, for nobody asked for it.
+    // The previous secret no longer signs, because it was not requested.
     expect(outbox.signing(one)?.secrets.map((secret) => secret.reveal())).toEqual(['second']);
     expect(outbox.signing(two)).toBeUndefined();
     expect(outbox.webhooks()).toEqual([one, two]);

@@ -51,7 +51,7 @@ describe('the queue in the state file', () => {
   it('keeps the order of an advert whose messages come from several processes', async () => {
     const dir = folder();
     const [run, command] = [openEmbeddedState(dir), openEmbeddedState(dir)];
-    // More than is read at a time, so that the rest is found by where it stands.
+    // More than one read returns, so that the rest is found by its position.
     const others = Array.from({ length: 1_500 }, (_, index) =>
       changedAdvert({ advertId: String(index + 2) }),
     );
@@ -132,7 +132,7 @@ describe('the queue in the state file', () => {
     await before.queue.send(['1', '2', '3', '4'].map((advertId) => changedAdvert({ advertId })));
     const [, second] = await before.queue.receive({ ...many, maxGroups: 2 });
     await before.queue.settle([settlement(second, { kind: 'retry', delayMs: 0 })]);
-    // The second for the second time, and those beside it for the first.
+    // The second message is received for the second time, and its neighbours for the first time.
     await before.queue.receive(many);
     before.close();
 

@@ -15,7 +15,10 @@ const info = { command: 'run --local state', startedAt: '2026-11-20T12:00:00Z' }
 const many = { maxGroups: 10, maxPerGroup: 10, visibilityMs: 3_600_000 };
 const key = { partnerAccount: 'main', feed: 'adverts' };
 
-/** Takes the lock, has a message in flight, one put off, a lease and a refresh lock in hand; prints its holder. */
+/**
+ * Takes the lock, holds a message in flight, a delayed message, a lease and a refresh lock; then prints the lock's
+ * holder.
+ */
 const runs = `
   import { newRunId, takeRunLock } from './shared/sqlite/file/run-lock.ts';
   import { openEmbeddedState } from './shared/sqlite/state.ts';
@@ -108,7 +111,7 @@ describe('the run lock', () => {
     expect(isRunning(dir)).toBe(true);
     lock.release();
     expect(isRunning(dir)).toBe(false);
-    // Whoever looks is in nobody's way.
+    // Reading the lock does not block anybody.
     takeRunLock(dir, info).release();
   });
 

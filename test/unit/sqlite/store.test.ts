@@ -19,7 +19,7 @@ function make(onFault?: (fault: StateError) => void) {
     other,
     store: createStore(db, file, onFault),
     put: (value: string) => insert.run(value).changes,
-    /** What another process sees. */
+    /** The state as another process sees it. */
     seen: () =>
       other
         .prepare('SELECT value FROM rows')

@@ -323,7 +323,7 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
           const all = failed(...Records.map(({ messageId }) => messageId));
           const answer = (await lambda({ Records }).catch(() => all)) as BatchAnswer;
           const ids = new Set(answer.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
-          // What failed comes back behind the others, as from a queue.
+          // Failed messages come back after the others, as from a queue.
           const again = batch.filter((_, index) => ids.has(`message-${index + 1}`));
           if (again.length > 0) batches.push(again);
         }

@@ -4,7 +4,7 @@ import type { PositionStore } from '../../../subscriber/index.ts';
 const at = (sequence: number, generation = 1) => ({ generation, sequence });
 const claimOf = (sequence: number, owner = 'a', until = 1_000) => ({ position: at(sequence), owner, until });
 
-/** What every position store keeps to. `fresh` gives one that knows nothing. */
+/** Conformance tests for every position store. `fresh` returns an empty one. */
 export function positionStoreSuite(name: string, fresh: () => Promise<PositionStore>): void {
   describe(`a position store: ${name}`, () => {
     it('grants the first claim', async () => {

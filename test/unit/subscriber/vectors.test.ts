@@ -32,7 +32,7 @@ const bodyOf = (message: string): string => {
   return typeof body === 'string' ? body : JSON.stringify(body);
 };
 
-/** What the kit makes of a message, by the way in which it applies an event. */
+/** The kit's outcome for a message, for each way of applying events. */
 async function outcomeOf(
   message: string,
   apply: (event: Parameters<typeof positionOf>[0]) => Promise<object> | object,

@@ -52,7 +52,7 @@ it('a name given to another user while run is going: nothing of the user before 
       .filter((entry) => entry.user === user && entry.endpoint !== 'token')
       .map(({ atMs }) => atMs);
   jumpAhead(graceMs + 1);
-  // What was on its way in that moment ends within the first of these.
+  // Work in progress at that moment ends within the first of these.
   const overAtMs = Date.now() + 100;
   const pollsSince = () => bridge('second').filter((atMs) => atMs > overAtMs).length;
   await expect.poll(pollsSince, { timeout: 15_000 }).toBeGreaterThan(5);

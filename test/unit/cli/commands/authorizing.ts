@@ -4,7 +4,7 @@ import type { SandboxOptions } from '../../../../sandbox/server.ts';
 import { type Local, startLocal } from '../local-bridge.ts';
 import type { CliOptions, Ended } from '../run-cli.ts';
 
-/** What the service sends the browser to, as the command asked for it. */
+/** The address to which the service redirects the browser, as the command requested. */
 export interface Asked {
   /** Of the partner service. */
   readonly url: string;
@@ -20,7 +20,7 @@ export interface Page {
   readonly headers: Headers;
 }
 
-/** A sandbox, an embedded bridge whose application is stored, and `connect` as a person runs it. */
+/** A sandbox, an embedded bridge with a stored application, and an interactive `connect`. */
 export async function startAuthorizing(options: SandboxOptions = {}) {
   const local = await startLocal(options, onTestFinished);
   await local.application();
@@ -69,7 +69,7 @@ export async function visit(url: string, headers: Record<string, string> = {}): 
   };
 }
 
-/** The callback with these parameters, beside those that the redirect URI has. */
+/** The callback with these parameters in addition to those of the redirect URI. */
 export const callback = ({ redirectUri }: Asked, parameters: Record<string, string>): string => {
   const url = new URL(redirectUri);
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);

@@ -28,7 +28,7 @@ describe('pause', () => {
     expect(account).toMatchObject({ state: 'paused', reason: 'migration', paused: shown });
     expect(Date.parse(account.paused.until) - before).toBeGreaterThanOrEqual(2 * 3_600_000);
     expect(ofBridge).toBeNull();
-    // As long as a pause is in force, it is left for a person: of `status` as of `run --until-idle` and `poll`.
+    // While a pause is in force, it counts as needing manual action, in `status`, `run --until-idle` and `poll`.
     expect(account).toMatchObject({ needsPerson: true, attention: ['operator-paused'] });
     const told = await run('status');
     expect(told.exitCode).toBe(3);

@@ -201,7 +201,7 @@ describe('snapshot of an embedded bridge', () => {
     const subscriber = await startWebhook();
     await run(`webhook ${subscriber.url} --secret-stdin`, { stdin: secret });
 
-    // Live first, with changes under way; then the snapshot, twice, for it may be done again; then live again.
+    // First live events during changes; then the snapshot, twice, because it may be repeated; then live events again.
     sandbox.control.setStatus(ids[0] as string, 'active');
     await run(`run --until-idle ${quick} --webhook ${subscriber.url}`);
     const snapshots = [

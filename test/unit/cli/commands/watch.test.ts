@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { watch } from '../../../../cli/commands/status/watch.ts';
 import type { Io } from '../../../../cli/shared/io.ts';
 
-/** Reports three times, five seconds of a clock of its own apart. */
+/** Reports three times, at intervals of five seconds on its own clock. */
 async function watched(redraws: boolean) {
   const stopping = new AbortController();
   const stdout = new PassThrough({ decodeStrings: false }).setEncoding('utf8');

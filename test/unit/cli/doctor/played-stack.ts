@@ -62,7 +62,7 @@ interface Call {
   readonly input: unknown;
 }
 
-/** What the played services answer; a test changes it before it runs `doctor`. */
+/** The emulated services' answers; a test changes them before it runs `doctor`. */
 const healthy = () => ({
   stack: {} as Partial<Stack>,
   outputs: {} as Record<string, string>,
@@ -85,7 +85,7 @@ const healthy = () => ({
   archives: [{ State: 'ENABLED' }] as object[],
   application: { VersionIdsToStages: { v1: ['AWSCURRENT'] } } as object | undefined,
   secrets: [aSecret('main')] as SecretListEntry[],
-  /** What AWS answers to who asks for their identity. */
+  /** Error with which AWS answers GetCallerIdentity; undefined: it answers normally. */
   unknown: undefined as Error | undefined,
   recovery: 'ENABLED' as 'ENABLED' | 'DISABLED',
   protection: true,

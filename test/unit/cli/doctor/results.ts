@@ -4,7 +4,7 @@ import type { Ended } from '../run-cli.ts';
 
 export const resultsIn = ({ stdout }: Ended): CheckResult[] => JSON.parse(stdout).checks;
 
-/** What is neither fine nor skipped: `name result`. */
+/** All faults and warnings, as `name result`. */
 export const badIn = (checks: readonly CheckResult[]): string[] =>
   checks.flatMap(({ name, result }) =>
     result === 'ok' || result === 'skipped' ? [] : [`${name} ${result}`],
@@ -18,7 +18,7 @@ export interface Expected {
   readonly mend: RegExp | string;
 }
 
-/** That this check has found it, and no other check anything; with the exit code that goes with it. */
+/** Asserts that only this check has found something, and that the exit code matches. */
 export function expectFound(ended: Ended, { check, result, says, mend }: Expected): void {
   const checks = resultsIn(ended);
 

@@ -10,7 +10,7 @@ import { createAuditedWorld } from './world.ts';
 const quarterMs = 15 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 
-/** A bridge with a daily audit, of which each `run` has `minutes` of time. */
+/** A bridge with a daily audit, in which each `run` has `minutes` of time. */
 async function createDailyAuditedWorld(
   adverts: number,
   sample: number,

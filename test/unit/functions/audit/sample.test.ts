@@ -11,7 +11,7 @@ const key = { partnerAccount: 'main', generation: 1_763_640_000 };
 const population = 2_000;
 const ids = Array.from({ length: population }, (_, index) => String(10_000 + index));
 
-/** Published adverts of a service where nothing changes: whoever asks has the answer at once. */
+/** Published adverts of a service in which nothing changes and every request is answered at once. */
 async function createQuietWorld(isWrong: (index: number) => boolean) {
   const { published, ...histories } = createInMemoryAdvertHistories(population);
   for (const [index, advertId] of ids.entries()) {
@@ -66,7 +66,7 @@ describe('the sample of an audit', () => {
       if ((boundOf(progress)?.mostWrong ?? 0) >= 0.01) bounded += 1;
     }
 
-    // 96.1 % are to be expected, for the sample is drawn without replacement; these seeds come to 95.6 %.
+    // 96.1 % are expected, because the sample is drawn without replacement; these seeds come to 95.6 %.
     expect(found).toBeGreaterThanOrEqual(950);
     // The bound covers the truth as often as it says.
     expect(bounded).toBeGreaterThanOrEqual(950);

@@ -27,7 +27,7 @@ async function expectWhole(world: World, name: string) {
 }
 
 describe('two first connects of one name at the same moment', () => {
-  /** Both have exchanged their codes, a few seconds apart, when the one that came second goes on first. */
+  /** Both have exchanged their codes, a few seconds apart, and then the second one continues first. */
   async function race(isLate: (request: ConnectRequest) => boolean) {
     const world = await createWorld();
     const door = createDoor();

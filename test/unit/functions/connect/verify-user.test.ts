@@ -7,13 +7,13 @@ import { progress } from '../../../helpers/records.ts';
 import { createTokenWorld } from '../../../helpers/token-world.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
-/** `main` is connected and has published an event of advert 1; then somebody authorizes under its name. */
+/** `main` is connected and has published an event of advert 1; then a user authorizes under its name. */
 describe('connect on a known name', () => {
   let world: World;
   const stored = async () => (await world.state.vault.read('main'))?.version;
   const again = (more: { sameUser?: boolean } = {}) =>
     world.connect.connect({ partnerAccount: 'main', code: new Secret('code-1'), ...more }, world.options());
-  /** From now on the feed is that of somebody with these adverts. */
+  /** From now on, the feed belongs to a user with these adverts. */
   const listing = (ids: readonly string[], hasMore = false) => {
     world.service.feedPage = async () => ({ page: { data: [...ids], hasMore } });
   };
@@ -143,12 +143,12 @@ describe('connect on a known name', () => {
   });
 
   describe('whose feed has listed more than a page since it was connected', () => {
-    /** What the feed holds, oldest first: each advert once, as it last changed, by days before now. */
+    /** The feed's entries, oldest first: each advert once, with the age of its last change in days. */
     let changes: { id: string; daysAgo: number }[];
     const dayMs = 86_400_000;
     const asked: string[] = [];
     let own: World['service']['feedPage'];
-    /** The feed of somebody, by the service's rules, with small pages. */
+    /** A user's feed with small pages, by the service's rules. */
     const listingByTime = (most = 3) => {
       world.service.feedPage = async (_token, { since }) => {
         asked.push(since);

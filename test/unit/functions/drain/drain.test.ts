@@ -478,7 +478,7 @@ describe('drain', () => {
   it('polls again within one run when pollSeconds is below a minute', async () => {
     const drain = createDrain({
       ...world.drainDeps,
-      // Time passes when what is in hand has ended.
+      // The time advances after the current work has ended.
       clock: { now: world.clock.now, sleep: (ms) => nextTurn().then(() => world.clock.sleep(ms)) },
       settings: { ...world.drainDeps.settings, pollSeconds: 20 },
     });

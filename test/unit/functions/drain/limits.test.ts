@@ -40,7 +40,7 @@ describe('a run of the drain', () => {
     [0, 0, 0],
   ])('with a deadline in %i ms, the next one in %i, polls %i times', async (deadline, next, times) => {
     const drain = drainWith({
-      // Time passes when what is in hand has ended.
+      // The time advances after the current work has ended.
       clock: { now: world.clock.now, sleep: (ms) => nextTurn().then(() => world.clock.sleep(ms)) },
       settings: { ...world.drainDeps.settings, pollSeconds: 20 },
     });

@@ -90,7 +90,7 @@ describe('fan-out', () => {
       await world.state.queue.settle(await fanOut.handle(batch, world.options()));
     }
 
-    // The history goes on underneath: what is published next has the number and the status before of all events.
+    // The history continues: the next published event has the number and previous status that count all events.
     expect(summary()).toEqual([
       ['1', 3, 'active', 'sold'],
       ['1', 4, 'sold', 'active'],

@@ -19,7 +19,7 @@ const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 const { generation } = partnerAccount();
 
-/** Fan-out over one row and one account that tests can set, and an advert that answers as it is told to. */
+/** Fan-out with one row and one account that tests can set, and an advert whose answers tests can set. */
 function setUp(change: Partial<FanOutDeps> = {}) {
   const clock = createManualClock();
   const observer = createRecordingObserver();
@@ -258,7 +258,7 @@ describe('a message of a fault', () => {
     expect(world.state.row).toMatchObject({ tries: 2, version: 10 });
     world.state.answer = () => 'new';
     await world.handle(delivery);
-    // Answered well: the debt is paid, and what follows begins to count anew.
+    // A successful answer: the owed event is published, and the tries are counted from zero again.
     expect(world.state.row).toEqual({ ...row, owed: false, position: delivery.position, version: 11 });
   });
 

@@ -7,7 +7,9 @@ import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-/** What the stack gives its queue: ten times the function's timeout (infra/constructs/changed-adverts.ts). */
+/**
+ * The visibility timeout of the stack's queue: ten times the function's timeout (infra/constructs/changed-adverts.ts).
+ */
 const visibilityMs = 10 * minuteMs;
 const many = { maxGroups: 10, maxPerGroup: 10, visibilityMs };
 

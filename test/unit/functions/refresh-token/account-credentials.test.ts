@@ -31,7 +31,7 @@ const connect = (change: Partial<ConnectRequest> = {}, deps = world.connectDeps)
   );
 const connectByCode = (change: object = {}) =>
   world.connect.connect({ partnerAccount: 'other', code: new Secret('code-1'), ...change }, world.options());
-/** Stores the account changed, as if somebody else had written it. */
+/** Stores a changed account, as if another process had written it. */
 async function change(name: string, changed: (account: PartnerAccount) => PartnerAccount) {
   const read = await world.accounts.read(name);
   if (!read) throw new Error('not connected');
@@ -164,7 +164,7 @@ describe('disconnect', () => {
         ...accounts,
         async read(name) {
           reads += 1;
-          // Looked for, locked, and then forgotten by somebody else.
+          // Found and locked, and then forgotten by another process.
           return reads > 2 ? undefined : accounts.read(name);
         },
       },

@@ -1,4 +1,6 @@
-/** Secrets hidden in a text by random compositions of encodings: none of them comes out again. */
+/**
+ * Hides secrets in a text with random combinations of encodings, and checks that none of them remains in the result.
+ */
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { Secret } from '../../../../shared/domain/secret.ts';
@@ -26,7 +28,7 @@ const ofChar: readonly ((char: string) => string)[] = [
   (char) => `\\x${hex(char, 2)}`,
   (char) => String.fromCharCode(char.charCodeAt(0) + (char === ' ' ? 0x2fe0 : 0xfee0)),
 ];
-/** What may stand between two characters unseen, or almost. */
+/** Invisible or nearly invisible characters between two others. */
 const betweenChars = ['', '\u200b', '\u00ad', '\ufe0f', '\u202e', '\u2066', '\u061c', '\u0301', '%E2%80%8B'];
 const spacing = ['', ' ', '\n', '\r\n\t', '\u00a0', '&nbsp;', '%20', '\u2028'];
 
@@ -62,7 +64,7 @@ const words = fc.array(
     maxLength: 30,
   },
 );
-/** Much space, so that what stands near the end of what is read comes to the front. */
+/** Much white space, so that text near the end of the read limit moves to the front. */
 const gap = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 60 }), fc.integer({ min: 3_940, max: 4_010 }));
 
 const hidden = secretText.chain((secret) =>

@@ -107,7 +107,10 @@ describe('the fault table', () => {
     expect(faultTable.filter((row) => !reached.includes(row))).toEqual([]);
   });
 
-  /** What each code means, asked of the API and of the token endpoint; undefined: nothing there, so the status decides. */
+  /**
+   * The meaning of each code at the API and at the token endpoint. Undefined: the code has no meaning there, so the
+   * status decides.
+   */
   const codes: readonly (readonly [
     code: string,
     api: FaultKind | undefined,

@@ -46,12 +46,12 @@ describe('what a process knows of the budget', () => {
     const told = view.noteOwnPause(at + 60_000);
     expect(view.pausedUntilMs).toBe(at + 60_000);
     clock.advance(1_000);
-    // Not told yet: what the store says cannot know of it.
+    // Not stored yet, so the store's answer cannot include it.
     view.update(quiet, clock.now());
     expect(view.pausedUntilMs).toBe(at + 60_000);
 
     told(true);
-    // Asked in the moment it was told, or before: it may not know.
+    // Read at the moment of the write or before, so the answer may not include it.
     view.update(quiet, clock.now());
     expect(view.pausedUntilMs).toBe(at + 60_000);
     view.update(quiet);

@@ -269,7 +269,7 @@ describe('a pause', () => {
     clock.advance(1_100);
     await rateLimiter.answered('a', faultWith('rate-limited', 60_000), clock.now());
     clock.advance(1_100);
-    // The look is answered with what was so before the pause was told of.
+    // The read is answered with the state from before the pause was stored.
     const stale = { nextSlotMs: 0, pausedUntilMs: 0 };
     store.read = async () => {
       await rateLimiter.answered('a', faultWith('rate-limited', 90_000), clock.now());

@@ -73,7 +73,8 @@ describe('a view of an account', () => {
     state.row = of(2);
 
     expect(await views.view('main', 2)).toEqual(of(2));
-    // Nor is it when the account has no such generation any more: it is read once more, and told as it is.
+    // The same applies when the account no longer has this generation: it is read once more, and the result is
+    // reported.
     expect(await views.view('main', 1)).toEqual(of(2));
     expect(state.reads).toHaveLength(3);
   });

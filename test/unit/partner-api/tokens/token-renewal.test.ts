@@ -10,7 +10,7 @@ import { partnerAccount, tokenPair } from '../../../helpers/records.ts';
 
 const farMs = startMs + 30_000;
 
-/** A source over one row and one secret, and a stage that does what it is told to. */
+/** A token source with one row and one secret, and a refresh stage whose result tests can set. */
 function setUp() {
   const clock = createVirtualClock();
   const state = {

@@ -27,7 +27,7 @@ function setUp(options: Partial<TokenSourceOptions> = {}) {
     reads: 0,
     /** Of the account's row. */
     looks: 0,
-    /** What the row says, where that differs from the secret. */
+    /** The contents of the row, if they differ from the secret. */
     row: {} as Partial<PartnerAccount>,
   };
   const rowOf = (name: string): PartnerAccount => ({

@@ -90,7 +90,7 @@ const queueHolds = (count: number) =>
 const loggedMs = Math.floor(Date.now() / 1000) * 1000 - 60_000;
 const at = (second: number) => new Date(loggedMs + second * 1000).toISOString();
 
-/** What Logs Insights finds for each query; newest first, as it sorts. */
+/** The results of Logs Insights for each query, newest first. */
 function logHas(...lines: readonly (readonly [group: string, fields: object])[]): void {
   logs.on(StartQueryCommand).callsFake(({ queryString }) => ({ queryId: queryString }));
   logs.on(GetQueryResultsCommand).callsFake(({ queryId }: { queryId: string }) => {
