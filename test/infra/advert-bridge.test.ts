@@ -298,14 +298,14 @@ describe('faults of the properties', () => {
     [
       'what is only for a bus of its own',
       { bus: { eventBusArn: 'x', eventBusName: 'y' } as never, busName: 'b' },
-      'busName: expected no bus beside it',
+      'busName: expected no bus with it',
     ],
     [
       'a default bus',
       { bus: { eventBusArn: 'x', eventBusName: 'default' } as never },
       'bus: expected another one',
     ],
-    ['subnets without a VPC', { vpcSubnets: {} }, 'vpcSubnets: expected a vpc beside it'],
+    ['subnets without a VPC', { vpcSubnets: {} }, 'vpcSubnets: expected a vpc with it'],
     [
       'too little for a queue',
       { reservedConcurrency: { fanOut: 1 } },

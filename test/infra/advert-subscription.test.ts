@@ -203,7 +203,7 @@ describe('a subscription with a target of its own', () => {
     }));
     const messages = app.synth().stacks[0]?.messages ?? [];
     expect(messages.map(({ entry }) => String(entry.data))).toEqual([
-      expect.stringContaining('give the function a destination for failures yourself'),
+      expect.stringContaining('add a destination for failures to the function yourself'),
     ]);
   });
 
@@ -461,9 +461,9 @@ describe('a subscription with a consumer', () => {
         target: new Queue(stack, 'Mine'),
         consumer: aFunction(stack),
       })),
-    ).toEqual([expect.stringMatching(/^consumer: is for the queue/)]);
+    ).toEqual([expect.stringMatching(/^consumer: expected no target with it/)]);
     expect(faultsOf((stack) => ({ bus: bus(stack), positions: 'own-write' }))).toEqual([
-      expect.stringMatching(/^positions: are for a consumer/),
+      expect.stringMatching(/^positions: expected a consumer/),
     ]);
     expect(
       faultsOf((stack) => ({
@@ -494,7 +494,7 @@ describe('a subscription that could never match or work', () => {
         target: 'queue',
       }),
     ).toEqual([
-      'partnerAccounts: expected at least one, or no such property for all partner accounts: an empty list matches nothing',
+      'partnerAccounts: expected at least one; omit the property for all partner accounts, because an empty list matches nothing',
       'statuses.0: expected 1 to 256 characters',
       'advertIds.1: expected 1 to 20 digits',
       'advertIds.2: expected 1 to 20 digits, as text',
@@ -541,8 +541,8 @@ describe('a subscription that could never match or work', () => {
         visibilityTimeout: Duration.minutes(1),
       })),
     ).toEqual([
-      expect.stringMatching(/^visibilityTimeout: is for the queue/),
-      expect.stringMatching(/^maxReceiveCount: is for the queue/),
+      expect.stringMatching(/^visibilityTimeout: expected no target with it/),
+      expect.stringMatching(/^maxReceiveCount: expected no target with it/),
     ]);
     expect(
       faultsOf((stack) => {
@@ -565,7 +565,7 @@ describe('a subscription that could never match or work', () => {
     expect(() => subscribed((stack) => ({ bus: bus(stack), statuses: [], advertIds: ['x'] }))).toThrow(
       [
         'The subscription Search/Adverts2 has faults.',
-        '  statuses: expected at least one, or no such property for all statuses: an empty list matches nothing',
+        '  statuses: expected at least one; omit the property for all statuses, because an empty list matches nothing',
         '  advertIds.0: expected 1 to 20 digits',
       ].join('\n'),
     );

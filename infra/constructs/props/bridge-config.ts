@@ -65,7 +65,7 @@ const shape = v.strictObject({
   securityGroups: v.optional(
     v.pipe(
       v.array(v.custom<ISecurityGroup>(has('securityGroupId'), 'expected a security group')),
-      v.minLength(1, 'expected at least one, or no such property for one of the bridge'),
+      v.minLength(1, 'expected at least one; omit the property for a new security group'),
     ),
   ),
   reservedConcurrency: v.optional(
@@ -105,14 +105,14 @@ export function checkedConfig(scope: Construct, props: AdvertBridgeProps): Bridg
     if (fault && !faults.has(place)) faults.set(place, fault);
   };
   if (props.bus) {
-    const beside = 'expected no bus beside it: whoever owns the bus decides that';
+    const beside = 'expected no bus with it: the owner of the bus decides that';
     for (const each of ['busName', 'subscriberAccounts', 'organizationId'] as const) {
       add(each, props[each] !== undefined && beside);
     }
     add('bus', props.bus.eventBusName === 'default' && 'expected another one than the default bus');
   }
   if (props.vpc === undefined) {
-    const alone = 'expected a vpc beside it';
+    const alone = 'expected a vpc with it';
     add('vpcSubnets', props.vpcSubnets && alone);
     add('securityGroups', props.securityGroups && alone);
   }

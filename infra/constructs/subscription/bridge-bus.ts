@@ -39,12 +39,12 @@ export function bridgeBusOf(
   const stack = Stack.of(scope);
   if (!Token.isUnresolved(stack.region) && stack.region !== region) {
     return {
-      fault: `${property}: expected a stack in ${region}, the region of the bus: rules live beside their bus`,
+      fault: `${property}: expected a stack in ${region}, the region of the bus: a rule must be in the region of its bus`,
     };
   }
   if (Token.isUnresolved(stack.account)) {
     return {
-      fault: `${property}: expected a stack with env: { account, region }: whether the bus is another AWS account's decides what is made. Or, in the same one: bus: EventBus.fromEventBusName(…)`,
+      fault: `${property}: expected a stack with env: { account, region }: the resources depend on whether the bus belongs to another AWS account. If it is in the same account: bus: EventBus.fromEventBusName(…)`,
     };
   }
   if (stack.account === account) return { arn, reference: name };

@@ -77,7 +77,7 @@ const listOf = <S extends v.GenericSchema<unknown, unknown>>(item: S, what: stri
       v.array(item, `expected a list of ${what}`),
       v.minLength(
         1,
-        `expected at least one, or no such property for all ${what}: an empty list matches nothing`,
+        `expected at least one; omit the property for all ${what}, because an empty list matches nothing`,
       ),
     ),
   );
@@ -150,7 +150,7 @@ export function checkedBus(scope: Construct, props: AdvertSubscriptionProps): Br
   const bus = isFine('bus', 'busArn') ? bridgeBusOf(scope, props) : undefined;
   if (bus && 'fault' in bus) all.push(bus.fault);
   if (bus && !('fault' in bus) && isBus(props.target) && isSameBus(scope, bus, props.target)) {
-    all.push('target: expected another bus than the one subscribed to: events would go round in a circle');
+    all.push('target: expected another bus than the one subscribed to: otherwise events would loop');
   }
   if (all.length > 0 || !bus || 'fault' in bus) throw new SubscriptionError(scope.node.path, all);
   return bus;
@@ -160,7 +160,7 @@ function targetFaults(scope: Construct, { target, ...props }: AdvertSubscription
   if (target === undefined) return [];
   const faults = (['consumer', 'visibilityTimeout', 'maxReceiveCount'] as const)
     .filter((name) => props[name] !== undefined)
-    .map((name) => `${name}: is for the queue that the subscription makes: expected no target beside it`);
+    .map((name) => `${name}: expected no target with it: it is for the queue that the subscription creates`);
   if (isQueue(target) && target.fifo) {
     faults.push(
       'target: expected a standard queue: EventBridge keeps no order, and sends to FIFO as one group',
@@ -177,12 +177,12 @@ function targetFaults(scope: Construct, { target, ...props }: AdvertSubscription
 }
 
 function consumerFaults({ consumer, positions, visibilityTimeout }: AdvertSubscriptionProps): string[] {
-  if (!consumer) return positions ? ['positions: are for a consumer: expected a consumer beside them'] : [];
+  if (!consumer) return positions ? ['positions: expected a consumer with them'] : [];
   const seconds = consumer.timeout?.toSeconds();
   if (seconds === undefined || visibilityTimeout === undefined || visibilityTimeout.toSeconds() >= seconds)
     return [];
   return [
-    `visibilityTimeout: expected at least ${seconds} seconds, the timeout of the consumer: a message would come again while it is handled`,
+    `visibilityTimeout: expected at least ${seconds} seconds, the timeout of the consumer: otherwise a message is delivered again while it is being handled`,
   ];
 }
 

@@ -91,7 +91,7 @@ export function allowSending(queue: IQueue, ruleArns: readonly string[]): void {
   if (!statementAdded) {
     Annotations.of(queue).addWarningV2(
       'advert-bridge:queue-policy',
-      'The policy of a queue that was made elsewhere cannot be changed from here: let events.amazonaws.com send to it, with the rule as aws:SourceArn, or every event becomes a dead letter.',
+      'This stack cannot change the policy of an imported queue: allow events.amazonaws.com to send to it, with the rule as aws:SourceArn; otherwise every event becomes a dead letter.',
     );
   }
   queue.encryptionMasterKey?.addToResourcePolicy(
@@ -125,7 +125,7 @@ function allowCalling(
   else {
     Annotations.of(scope).addWarningV2(
       'advert-bridge:function-failures',
-      'The role of a function that was made elsewhere is not known here: give the function a destination for failures yourself, or an event that it fails at is lost after two retries.',
+      'The role of an imported function is not known here: add a destination for failures to the function yourself; otherwise an event that it fails to handle is lost after two retries.',
     );
   }
 }
