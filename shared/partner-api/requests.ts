@@ -9,7 +9,7 @@ import type { FeedQuery } from '../ports/feed-reader.ts';
 import type { AuthorizeQuery, Grant } from '../ports/token-endpoint.ts';
 
 /** Sent in User-Agent; a test compares it with the version in package.json. */
-export const clientVersion = '0.1.0';
+export const clientVersion = '0.2.0';
 
 export const paths = {
   adverts: '/api/partner/adverts',
