@@ -2,7 +2,7 @@
  * What may go wrong with a call, and how often. The rates are drawn for each seed, so that some seeds have only one
  * kind of trouble.
  */
-import { pick, type Random, streamOf } from './random.ts';
+import { hashOf, pick, type Random, streamOf } from './random.ts';
 
 export const callIncidents = [
   /** The process ends before the call. */
@@ -92,9 +92,12 @@ export function ratesOf(temper: Temper, seed: number): Rates {
 export function ratesOfPorts(temper: Temper, seed: number): ReadonlyMap<string, Partial<Rates>> {
   if (temper !== 'overtaken') return new Map();
   const random = streamOf(seed);
+  // Drawn from a separate stream, so that nothing else of the seed changes.
+  const late = pick(streamOf(hashOf('late reads', seed)), [0, 0.6, 0.9]);
   return new Map([
-    // If one of these answers late, an older delivery may have the newer fetch.
-    ['histories.read', { 'answer-late': pick(random, [0, 0.3]) }],
+    // If one of these answers late, an older delivery may have the newer fetch. A late read returns a row that is newer
+    // than an advert that was fetched before the read.
+    ['histories.read', { 'answer-late': pick(random, [0, 0.3]), late }],
     ['queue.receive', { 'answer-late': pick(random, [0, 0.4]) }],
     ['histories.write', { late: 0.5 }],
     ['events.publish', { refused: 0.4 }],

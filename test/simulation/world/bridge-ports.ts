@@ -206,7 +206,7 @@ export function createBridgePorts(
       }),
     },
     histories: {
-      read: call('histories.read', reads, async (key) => {
+      read: call('histories.read', plan.temper === 'overtaken' ? [...reads, 'late'] : reads, async (key) => {
         const row = await advertHistories.read(key);
         fanOut.read(key, row);
         return row;
