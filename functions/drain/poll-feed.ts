@@ -165,5 +165,9 @@ const isOver = (clock: Clock, { deadlineMs, signal }: PollOptions): boolean =>
 function startOf(state: FeedState, resync: PollOptions['resync']): FeedState {
   if (resync?.since === undefined) return state;
   const { cursor: _cursor, ...rest } = state;
-  return { ...rest, since: resync.since, resyncing: true };
+  // The start was chosen before this run got the lease. If the account was connected anew or another resync has begun
+  // in the meantime, the feed is unread from its own `since` on.
+  const isUnread = state.resyncing || state.lastSuccess === undefined;
+  const isEarlier = isUnread && Date.parse(state.since) < Date.parse(resync.since);
+  return { ...rest, since: isEarlier ? state.since : resync.since, resyncing: true };
 }

@@ -29,6 +29,14 @@ describe('drain', () => {
     expect(await world.feed()).toMatchObject({ cursor: '1', lastSuccess: world.clock.now() });
   });
 
+  it('reads a feed that was connected after a resync chose its start from the connection on', async () => {
+    const resync = { since: '2026-11-20T11:59:00.000Z' };
+
+    await pollFeed(world.drainDeps, advertsFeed, 'main', { ...world.options(), resync });
+
+    expect(world.service.feedRequests).toMatchObject([{ since: '2026-11-20T11:55:00.000Z' }]);
+  });
+
   it('sends the cursor back with the same since, also after empty pages', async () => {
     await world.round();
     world.clock.advance(60_000);
@@ -390,6 +398,18 @@ describe('drain', () => {
         const asked = world.service.feedRequests.filter(({ cursor }) => cursor === undefined);
         expect(asked.at(-1)?.since).toBe(resyncSince);
         expect(rejections).toBe(1);
+      });
+
+      it('is not shortened by a second resync that chose its later start before', async () => {
+        await beginResync();
+        world.service.state.beforePage = () => undefined;
+
+        const resync = { since: '2026-11-20T11:50:00.000Z' };
+        const report = await pollFeed(world.drainDeps, advertsFeed, 'main', { ...world.options(), resync });
+
+        expect(report).toMatchObject({ end: 'up-to-date' });
+        const asked = world.service.feedRequests.filter(({ cursor }) => cursor === undefined);
+        expect(asked.at(-1)?.since).toBe(resyncSince);
       });
 
       it('keeps the last success until the resync is at its end', async () => {
