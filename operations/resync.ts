@@ -2,6 +2,7 @@
 import { type PollDeps, pollFeed } from '../functions/drain/poll-feed.ts';
 import { unreadSince } from '../functions/drain/unread-since.ts';
 import { type FeedName, feeds } from '../shared/contract/feeds.ts';
+import { earlierOf } from '../shared/domain/clock.ts';
 import { CommandError } from './errors.ts';
 
 export interface ResyncOptions {
@@ -46,7 +47,7 @@ export async function resync(
   // lost.
   const unread = await unreadSince(poll, partnerAccount, feed);
   if (unread === undefined) throw unknownFeed(partnerAccount, feed);
-  const since = Date.parse(unread) < Date.parse(requested) ? unread : requested;
+  const since = earlierOf(unread, requested);
   let listed = 0;
   let isBegun = false;
   let heldSince: number | undefined;

@@ -1,11 +1,11 @@
 import type { Feed } from '../../shared/contract/feeds.ts';
-import type { Clock } from '../../shared/domain/clock.ts';
+import { type Clock, earlierOf } from '../../shared/domain/clock.ts';
 import { asPartnerError, type FaultKind, type PartnerError } from '../../shared/domain/faults.ts';
 import type { FeedReader } from '../../shared/ports/feed-reader.ts';
 import type { FeedState, PollEnd } from '../../shared/ports/feed-states.ts';
 import { type AcceptDeps, acceptPage, type LeasedFeed } from './accept-page.ts';
 import { pollEndOf, reportFault } from './poll-fault.ts';
-import { readPageOrStartOver } from './read-page.ts';
+import { readPageOrStartOver, restartOf } from './read-page.ts';
 
 export interface PollDeps extends AcceptDeps {
   readonly reader: FeedReader;
@@ -106,7 +106,8 @@ export async function pollFeed(
   let pollEnd: PollEnd = {};
   try {
     const leased = { feed, fence, cause: resync ? 'resync' : 'feed' } as const;
-    const end = await readPages(deps, leased, startOf(lease.state, resync), turn, options);
+    const start = startOf(lease.state, resync, settings.overlapSeconds * 1000, clock.now());
+    const end = await readPages(deps, leased, start, turn, options);
     return { ...report(), end };
   } catch (error) {
     const fault = asPartnerError(error);
@@ -162,12 +163,16 @@ const isOver = (clock: Clock, { deadlineMs, signal }: PollOptions): boolean =>
   clock.now() >= deadlineMs || signal?.aborted === true;
 
 /** The state from which this poll reads. The stored state changes only when the queue has accepted the first page. */
-function startOf(state: FeedState, resync: PollOptions['resync']): FeedState {
+function startOf(
+  state: FeedState,
+  resync: PollOptions['resync'],
+  overlapMs: number,
+  nowMs: number,
+): FeedState {
   if (resync?.since === undefined) return state;
   const { cursor: _cursor, ...rest } = state;
-  // The start was chosen before this run got the lease. If the account was connected anew or another resync has begun
-  // in the meantime, the feed is unread from its own `since` on.
-  const isUnread = state.resyncing || state.lastSuccess === undefined;
-  const isEarlier = isUnread && Date.parse(state.since) < Date.parse(resync.since);
-  return { ...rest, since: isEarlier ? state.since : resync.since, resyncing: true };
+  // The start was chosen before this run got the lease. In the meantime, the account may have been connected anew, or
+  // another resync may have begun.
+  const since = earlierOf(restartOf(state, overlapMs, nowMs), resync.since);
+  return { ...rest, since, resyncing: true };
 }

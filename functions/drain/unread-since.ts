@@ -1,8 +1,7 @@
 import type { FeedName } from '../../shared/contract/feeds.ts';
-import { toInstant } from '../../shared/domain/clock.ts';
-import { knownSuccess } from '../../shared/domain/last-success.ts';
 import { feedsOfAccount } from '../../shared/ports/feed-states.ts';
 import type { PollDeps } from './poll-feed.ts';
+import { restartOf } from './read-page.ts';
 
 export interface UnreadDeps extends Pick<PollDeps, 'clock'> {
   readonly feedStates: Pick<PollDeps['feedStates'], 'list'>;
@@ -22,7 +21,5 @@ export async function unreadSince(
   feed: FeedName = 'adverts',
 ): Promise<string | undefined> {
   const state = (await feedsOfAccount(feedStates, partnerAccount)).find((each) => each.feed === feed);
-  if (!state) return undefined;
-  const success = state.resyncing ? undefined : knownSuccess(state.lastSuccess, clock.now());
-  return success === undefined ? state.since : toInstant(success - settings.overlapSeconds * 1000);
+  return state && restartOf(state, settings.overlapSeconds * 1000, clock.now());
 }

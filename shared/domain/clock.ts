@@ -31,3 +31,7 @@ export const isYoung = (atMs: number, nowMs: number, maxAgeMs: number): boolean 
 
 /** Formats an instant as in events, messages and secrets: `2026-11-20T12:00:00.123Z`. */
 export const toInstant = (ms: number): string => new Date(ms).toISOString();
+
+/** The earlier of two instants, as it is written. */
+export const earlierOf = (one: string, other: string): string =>
+  Date.parse(one) < Date.parse(other) ? one : other;
