@@ -14,17 +14,12 @@ export function createBudgetStore(store: Store, documents: Documents): BudgetSto
 
   return budgetStoreOver(
     async () => store.read(current),
-    async (rule) => {
-      // `recover` is called after every successful request and usually changes nothing, and a read is cheaper than a
-      // write.
-      const stored = store.read(current);
-      const unchanged = rule(stored);
-      if (unchanged.state === stored) return unchanged;
-      return store.write(() => {
-        const changed = rule(current());
-        documents.put(documentName, JSON.stringify(changed.state));
+    (rule) =>
+      store.write(() => {
+        const stored = current();
+        const changed = rule(stored);
+        if (changed.state !== stored) documents.put(documentName, JSON.stringify(changed.state));
         return changed;
-      });
-    },
+      }),
   );
 }
