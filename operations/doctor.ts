@@ -37,15 +37,6 @@ export class SkippedError extends Error {
   readonly code = 'skipped';
 }
 
-/** Returns a function that calls `make` once, on its first call, for a value that several checks share. */
-export function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
-
 /** Maximum number of findings shown in full when one check examines many things. */
 const maxTold = 10;
 

@@ -5,11 +5,11 @@ import {
   type Finding,
   fault,
   ok,
-  once,
   SkippedError,
   together,
   warning,
 } from '../../../operations/doctor.ts';
+import { once } from '../../../operations/once.ts';
 import type { Status } from '../../../operations/status.ts';
 import type { AcceptedApplication } from '../../../shared/contract/connect.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';

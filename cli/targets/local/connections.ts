@@ -1,5 +1,6 @@
 import { createLocalConnect } from '../../../embedded/connect.ts';
 import { UsageError } from '../../../operations/errors.ts';
+import { once } from '../../../operations/once.ts';
 import type { BridgeSettings } from '../../../shared/contract/settings.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { silentObserver } from '../../shared/silent-observer.ts';
@@ -32,11 +33,7 @@ export function localApplications(bridge: LocalBridge): Applications {
 
 export function localConnections(bridge: LocalBridge, settings: Partial<BridgeSettings>): Connections {
   const baseUrl = baseUrlOf(bridge);
-  let asked: ReturnType<typeof asking> | undefined;
-  const ask = () => {
-    asked ??= asking(bridge, baseUrl, settings);
-    return asked;
-  };
+  const ask = once(() => asking(bridge, baseUrl, settings));
   return {
     authorizeUrl: async (request) => (await (await ask()).local.authorize(request)).url,
     connect: async (request) => {

@@ -1,4 +1,4 @@
-import { once } from '../../../../operations/doctor.ts';
+import { once } from '../../../../operations/once.ts';
 import { readStatus } from '../../../../operations/status.ts';
 import type { StackTarget } from '../../../shared/target.ts';
 import type { Examined } from '../../ports/examined.ts';

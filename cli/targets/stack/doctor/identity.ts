@@ -1,6 +1,7 @@
 import { DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
-import { check, fault, ok, once, SkippedError, warning } from '../../../../operations/doctor.ts';
+import { check, fault, ok, SkippedError, warning } from '../../../../operations/doctor.ts';
+import { once } from '../../../../operations/once.ts';
 import packageJson from '../../../../package.json' with { type: 'json' };
 import type { Facts } from './facts.ts';
 
