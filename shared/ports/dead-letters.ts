@@ -46,3 +46,6 @@ export interface LetterOutcome {
   readonly refused: readonly string[];
   readonly unseen: number;
 }
+
+/** How the reason of a letter begins that only the newer Advert Bridge that wrote it can read. */
+export const writtenByNewer = 'a newer Advert Bridge wrote it';

@@ -1,11 +1,12 @@
 /** Dead letters as readable text. Text from the feed is made printable first. */
 
 import { printableLine as printable } from '../../../shared/domain/text/printable.ts';
-import type {
-  LetterChoice,
-  LetterList,
-  LetterOutcome,
-  StoredLetter,
+import {
+  type LetterChoice,
+  type LetterList,
+  type LetterOutcome,
+  type StoredLetter,
+  writtenByNewer,
 } from '../../../shared/ports/dead-letters.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import { count } from '../../shared/wording.ts';
@@ -44,7 +45,7 @@ const widestAdvert = 24;
 
 /** The message is not lost: the command line of that version can redrive it. */
 const isOfNewerBridge = ({ letter: { message, reason } }: StoredLetter): boolean =>
-  message === null && reason.startsWith('a newer Advert Bridge wrote it');
+  message === null && reason.startsWith(writtenByNewer);
 
 /** One line for each dead letter, then the possible commands. */
 export function lettersText({ letters, unseen }: LetterList, target: Target): string {

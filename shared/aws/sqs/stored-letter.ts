@@ -2,6 +2,7 @@ import { checkedJson, isOfNewerForm, ShapeError } from '../../contract/checks.ts
 import { changedAdvert, type DeadLetter, deadLetter } from '../../contract/messages.ts';
 import { toInstant } from '../../domain/clock.ts';
 import { objectKeyOf } from '../../domain/history-key.ts';
+import { writtenByNewer } from '../../ports/dead-letters.ts';
 import type { HeldLetter } from './scan-dead-letters.ts';
 
 export interface Stored {
@@ -22,7 +23,7 @@ export function storedOf(held: HeldLetter): Stored {
   const isNewer = letter === 'newer' || found === 'newer';
   const message = found === 'newer' ? null : (found ?? null);
   const why = isNewer
-    ? 'a newer Advert Bridge wrote it: leave it here, and use the command line of that version'
+    ? `${writtenByNewer}: leave it here, and use the command line of that version`
     : message
       ? 'SQS moved it here after a thousand deliveries: fan-out could not even write down what it owes. Its log says why'
       : 'neither a letter nor a message of this bridge: somebody else put it here';
