@@ -60,6 +60,18 @@ export function folderArrows(
   return arrows;
 }
 
+/** The files of the repository that are reached from `entries` by imports, type-only ones included; `entries` too. */
+export function reachedFrom(graph: ImportGraph, entries: readonly string[]): string[] {
+  const reached = new Set<string>();
+  const visit = (file: string): void => {
+    if (reached.has(file)) return;
+    reached.add(file);
+    for (const target of graph.get(file) ?? []) if (graph.has(target)) visit(target);
+  };
+  for (const entry of entries) visit(entry);
+  return [...reached];
+}
+
 /** Every cycle of a graph, as its nodes in the direction of the edges; empty if there is none. */
 export function circles(nodes: Iterable<string>, next: (node: string) => Iterable<string>): string[][] {
   const found: string[][] = [];
