@@ -4,7 +4,6 @@ import type { Construct } from 'constructs';
 import { eventSource } from '../shared/contract/names.ts';
 import type { StackSettings } from '../shared/contract/settings.ts';
 import { AdvertBridge } from './advert-bridge.ts';
-import { KeptSettings } from './kept-settings.ts';
 
 /** The stack that this repository deploys: one bridge. */
 export class AdvertBridgeStack extends Stack {
@@ -16,7 +15,6 @@ export class AdvertBridgeStack extends Stack {
       // Other teams depend on its events, so on AWS the stack must not be deleted in a single step.
       terminationProtection: settings.target === 'aws',
     });
-    new KeptSettings(this, 'KeptSettings', settings);
     const alarmTopic = alarmTopicArn && { alarmTopic: Topic.fromTopicArn(this, 'Pager', alarmTopicArn) };
     // CDK omits the ID `Default` from logical IDs, so that these, and the names made from them, are the same as in
     // earlier versions.

@@ -28,7 +28,7 @@ import { minimalSubscriberSteps } from './steps/minimal-subscriber.ts';
 import { patternSteps } from './steps/patterns.ts';
 import { searchIndexSteps } from './steps/search-index.ts';
 import { secrecySteps } from './steps/secrecy.ts';
-import { destroySteps, refusedDeploySteps, updateSteps } from './steps/stack.ts';
+import { destroySteps, updateSteps } from './steps/stack.ts';
 
 /**
  * Starts with nothing, deploys, delivers events to another team's queue, and destroys the stack.
@@ -90,7 +90,6 @@ export async function journey(surroundings: Surroundings): Promise<void> {
     await grantSteps(deployment);
     await auditSteps(deployment);
     await updateSteps(deployment);
-    await refusedDeploySteps(deployment);
     await calls.attach();
     await disconnectSteps(deployment);
     await authorizeSteps(deployment, { env, processes });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { DescribeTableCommand, GetItemCommand } from '@aws-sdk/client-dynamodb';
-import { DescribeEventBusCommand } from '@aws-sdk/client-eventbridge';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { DescribeSecretCommand } from '@aws-sdk/client-secrets-manager';
 import { environmentKeys } from '../../../shared/contract/environment.ts';
@@ -45,26 +44,6 @@ export async function updateSteps(deployment: Deployment): Promise<void> {
     sandbox.control.setStatus(advert, 'moderated');
     await deliver(deployment, 1);
     assert.equal(historiesOf(subscriber.received).get(advert)?.length, length + 1);
-  });
-}
-
-/** The same with the CDK command itself, which must leave the stack's parameters unchanged. */
-export async function refusedDeploySteps({
-  steps,
-  cdk,
-  settings,
-  cloud,
-  outputs,
-}: Deployment): Promise<void> {
-  await steps.check('a deploy that would replace the bus is refused, and nothing is changed', async () => {
-    await assert.rejects(
-      cdk.deploy({ ...settings, busName: 'another' }),
-      /another busName than this deployment \(another\).*--parameters busName=another/,
-    );
-    const { Name } = await cloud.eventBridge.send(
-      new DescribeEventBusCommand({ Name: outputs.eventBusName }),
-    );
-    assert.equal(Name, outputs.eventBusName);
   });
 }
 

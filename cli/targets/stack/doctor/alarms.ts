@@ -33,7 +33,7 @@ export function alarmChecks({ target, clients, resources }: Facts) {
       if (actions.size === 0) {
         return warning(
           'no alarm is sent to anybody',
-          'Deploy the stack with an address and the settings that it has: `npx cdk deploy -c alarmEmail=ADDRESS --parameters alarmEmail=ADDRESS`',
+          'Deploy the stack with an address and the settings that it has: `npx cdk deploy -c alarmEmail=ADDRESS`',
         );
       }
       const topics = [...actions].filter((arn) => arn.split(':')[2] === 'sns');

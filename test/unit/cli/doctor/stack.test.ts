@@ -204,7 +204,7 @@ const planted: (Expected & { readonly is: string; readonly plant: (stack: Played
     check: 'alarm-subscribers',
     result: 'warning',
     says: 'no alarm is sent to anybody',
-    mend: 'npx cdk deploy -c alarmEmail=ADDRESS --parameters alarmEmail=ADDRESS',
+    mend: 'npx cdk deploy -c alarmEmail=ADDRESS',
   },
   {
     is: 'an address that has not confirmed',
