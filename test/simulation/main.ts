@@ -5,6 +5,7 @@ import { addCounts, coverageTable, missingOf } from './model/coverage.ts';
 import { type Options, optionsOf, usage } from './options.ts';
 import { plantedFaults, seedsUntilFound } from './planted/planted.ts';
 import { measure, type Row, tableOf, writeTable } from './planted/table.ts';
+import { inJobs, isJob, partsOf, report } from './run/jobs.ts';
 import { shrink } from './run/shrink.ts';
 import { type SimulateOptions, simulate } from './run/simulate.ts';
 import { storyOf } from './run/story.ts';
@@ -18,36 +19,58 @@ function progress(text: string, isLogged = false): void {
   else if (isLogged) process.stderr.write(`${text}\n`);
 }
 
-async function runSeeds(
-  { from, count, isTraced, isCounted }: Options,
-  options: SimulateOptions,
-  suffix = '',
-): Promise<number> {
+/** Adds up what was run, here or in other processes. */
+function createTotal({ from, count, isCounted }: Options) {
   const startedAt = performance.now();
-  const perMinute = (done: number) => Math.round(done / ((performance.now() - startedAt) / 60_000));
   const counts = new Map<string, number>();
-  for (let done = 0; done < count; done += 1) {
-    const seed = from + done;
-    const run = await simulate(seed, options);
-    addCounts(counts, run.coverage);
+  let done = 0;
+  const perMinute = () => Math.round(done / ((performance.now() - startedAt) / 60_000));
+  return {
+    add(coverage: Iterable<readonly [string, number]>): void {
+      if (isJob) return void report([...coverage]);
+      done += 1;
+      addCounts(counts, coverage);
+      if (done % 100 === 0) {
+        progress(`${done} of ${count} seeds, ${perMinute()} a minute`, done % 1_000 === 0);
+      }
+    },
+    /** @returns the exit code */
+    print(): number {
+      if (isJob) return 0;
+      progress('');
+      if (isCounted) say(`${coverageTable(counts)}\n`);
+      const range = count === 1 ? `seed ${from}` : `seeds ${from} to ${from + count - 1}`;
+      const missing = isCounted ? missingOf(counts) : [];
+      say(`${range}: nothing violated, ${perMinute()} seeds a minute`);
+      if (missing.length > 0) say(`Never occurred, so nothing was shown of it: ${missing.join('; ')}`);
+      return missing.length > 0 ? 1 : 0;
+    },
+  };
+}
+
+async function runSeeds(options: Options, simulated: SimulateOptions, suffix = ''): Promise<number> {
+  const { from, count, isTraced } = options;
+  const total = createTotal(options);
+  for (let seed = from; seed < from + count; seed += 1) {
+    const run = await simulate(seed, simulated);
     if (run.violations.length > 0) {
       progress('');
       const command = `npm run simulate -- --seed ${seed}${suffix}`;
-      say(storyOf(await shrink(run, options), { isWhole: isTraced, command }));
+      say(storyOf(await shrink(run, simulated), { isWhole: isTraced, command }));
       return 1;
     }
-    if (done % 100 === 99) {
-      progress(`${done + 1} of ${count} seeds, ${perMinute(done + 1)} a minute`, done % 1_000 === 999);
-    }
+    total.add(run.coverage);
   }
-  progress('');
-  if (isTraced) say((await simulate(from, { ...options, isTraced })).lines.join('\n'));
-  if (isCounted) say(`${coverageTable(counts)}\n`);
-  const range = count === 1 ? `seed ${from}` : `seeds ${from} to ${from + count - 1}`;
-  const missing = isCounted ? missingOf(counts) : [];
-  say(`${range}: nothing violated, ${perMinute(count)} seeds a minute`);
-  if (missing.length > 0) say(`Never occurred, so nothing was shown of it: ${missing.join('; ')}`);
-  return missing.length > 0 ? 1 : 0;
+  if (isTraced) say((await simulate(from, { ...simulated, isTraced })).lines.join('\n'));
+  return total.print();
+}
+
+async function runSeedsInJobs(options: Options): Promise<number> {
+  const total = createTotal(options);
+  const parts = partsOf(options.count, options.jobs).map(({ first, size }) => [
+    ...['--from', String(options.from + first), '--seeds', String(size)],
+  ]);
+  return (await inJobs<[string, number][]>(parts, total.add)) || total.print();
 }
 
 async function runTable(count: number): Promise<number> {
@@ -74,6 +97,18 @@ async function runPlanted(options: Options): Promise<number> {
     return fault ? runSeeds(options, await fault.plant(), ` --planted ${fault.name}`) : 2;
   }
   if (options.isTable) return runTable(options.count);
+  if (options.jobs > 1) {
+    const { from, count, jobs } = options;
+    const common = ['--from', String(from), '--seeds', String(count), '--planted'];
+    // Faults that are hard to find stand side by side.
+    const shares = Array.from({ length: jobs }, (_, job) =>
+      chosen.filter((_, index) => index % jobs === job),
+    );
+    return inJobs(
+      shares.map((share) => [...common, share.map(({ name }) => name).join()]),
+      () => undefined,
+    );
+  }
   let isAnyMissed = false;
   for (const fault of chosen) {
     progress(fault.name);
@@ -88,11 +123,19 @@ async function runPlanted(options: Options): Promise<number> {
   return isAnyMissed ? 1 : 0;
 }
 
+function run(options: Options): Promise<number> {
+  if (options.planted !== undefined) return runPlanted(options);
+  // A story shows the stack of an error; otherwise, creating stacks takes a tenth of the time.
+  if (!options.isSingle) Error.stackTraceLimit = 0;
+  return options.jobs > 1
+    ? runSeedsInJobs(options)
+    : runSeeds(options, { wiring: { useCases: realUseCases } });
+}
+
 try {
   const options = optionsOf(process.argv.slice(2));
   if (options.isHelp) say(usage);
-  else if (options.planted !== undefined) process.exitCode = await runPlanted(options);
-  else process.exitCode = await runSeeds(options, { wiring: { useCases: realUseCases } });
+  else process.exitCode = await run(options);
 } catch (error) {
   if (!(error instanceof UsageError)) throw error;
   process.stderr.write(`${error.message}\n\n${usage}`);

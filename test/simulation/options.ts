@@ -12,6 +12,8 @@ export interface Options {
   readonly isTable: boolean;
   /** Names of planted faults, or `all`. */
   readonly planted: string | undefined;
+  /** How many processes share the seeds, or the planted faults. */
+  readonly jobs: number;
   readonly isHelp: boolean;
 }
 
@@ -27,6 +29,7 @@ Runs the bridge's use cases over the in-memory ports with everything going wrong
   --planted NAMES  with planted faults, one after the other, each of which has to be found within N seeds (5000);
                    names separated by commas, or "all"
   --table          with --planted all: from five starting seeds each, and writes the table of docs/contribute/reliability.md
+  --jobs N         shares the seeds, or the planted faults, among N processes (1)
   --help           this text
 
 Exit codes: 0 nothing violated (with --planted: found), 1 violated (with --planted: not found; with --coverage: or something
@@ -43,6 +46,7 @@ export function optionsOf(args: readonly string[]): Options {
     table: { type: 'boolean' },
     coverage: { type: 'boolean' },
     planted: { type: 'string' },
+    jobs: { type: 'string' },
     help: { type: 'boolean' },
   });
   const seed = wholeNumber('seed', values.seed);
@@ -54,7 +58,12 @@ export function optionsOf(args: readonly string[]): Options {
   if (values.trace && seed === undefined) throw new UsageError('--trace needs --seed');
   if (values.table && values.planted !== 'all') throw new UsageError('--table needs --planted all');
   if (seeds === 0) throw new UsageError('--seeds: expected at least 1');
+  const jobs = wholeNumber('jobs', values.jobs, { least: 1, most: 64 }) ?? 1;
+  if (jobs > 1 && (seed !== undefined || values.table)) {
+    throw new UsageError('--jobs shares seeds or planted faults: leave out --seed and --table');
+  }
   return {
+    jobs,
     from: seed ?? from ?? 1,
     count: seed === undefined ? (seeds ?? (values.planted === undefined ? 1_000 : 5_000)) : 1,
     isSingle: seed !== undefined,

@@ -100,7 +100,7 @@ export function createCoverage() {
   };
 }
 
-export function addCounts(sum: Map<string, number>, counts: ReadonlyMap<string, number>): void {
+export function addCounts(sum: Map<string, number>, counts: Iterable<readonly [string, number]>): void {
   for (const [name, count] of counts) sum.set(name, (sum.get(name) ?? 0) + count);
 }
 
