@@ -17,6 +17,7 @@ import { createParkedMessages } from './parked-messages.ts';
 import { createPartnerAccounts } from './partner-accounts.ts';
 import { createPublishedAdverts } from './published-adverts.ts';
 import { createRecentEvents } from './recent-events.ts';
+import { createRowStore } from './store.ts';
 import { createTokenVault } from './token-vault.ts';
 import { createWaitingMessages } from './waiting-messages.ts';
 
@@ -57,6 +58,7 @@ export function stateOver(store: Store, clock: { now(): number }) {
   const parked = createParkedMessages(store, clock);
   const { keep: _keep, ...releasable } = parked;
   return {
+    rows: createRowStore(store),
     feedStates: createFeedStates(store, books),
     partnerAccounts: createPartnerAccounts(store),
     advertHistories: createAdvertHistories(store),

@@ -6,12 +6,14 @@ import { createBudgetStore } from '../../shared/aws/budget-store.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
 import { createPublishedAdverts } from '../../shared/aws/published-adverts.ts';
+import { createStore } from '../../shared/aws/store.ts';
 import { startDynamo } from '../helpers/aws/emulators.ts';
 import { advertHistoriesSuite, publishedAdvertsSuite } from './advert-histories.suite.ts';
 import { auditsSuite } from './audits.suite.ts';
 import { budgetStoreSuite } from './budget-store.suite.ts';
 import { feedStatesSuite } from './feed-states.suite.ts';
 import { partnerAccountsSuite } from './partner-accounts.suite.ts';
+import { storeSuite } from './store.suite.ts';
 
 const name = 'DynamoDB (dynalite)';
 let dynamo: Awaited<ReturnType<typeof startDynamo>>;
@@ -21,6 +23,11 @@ beforeAll(async () => {
 });
 afterAll(() => dynamo.stop());
 
+storeSuite(name, async () => {
+  // Kinds are apart by their partition key, so one table may stand for both.
+  const table = await dynamo.feedStateTable();
+  return { store: createStore({ feedState: table, advertStatus: table }) };
+});
 feedStatesSuite(name, async () => ({ feedStates: createFeedStates(await dynamo.feedStateTable()) }));
 partnerAccountsSuite(name, async () => ({
   partnerAccounts: createPartnerAccounts(await dynamo.feedStateTable()),

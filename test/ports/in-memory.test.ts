@@ -1,4 +1,5 @@
 import { createInMemoryState } from '../fakes/state.ts';
+import { createInMemoryStore } from '../fakes/store.ts';
 import { createInMemoryApplicationSecret } from '../fakes/token-vault.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { advertHistoriesSuite, publishedAdvertsSuite } from './advert-histories.suite.ts';
@@ -11,6 +12,7 @@ import { feedStatesSuite } from './feed-states.suite.ts';
 import { exact } from './harness.ts';
 import { parkedMessagesSuite } from './parked-messages.suite.ts';
 import { partnerAccountsSuite } from './partner-accounts.suite.ts';
+import { storeSuite } from './store.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
 import { waitingMessagesSuite } from './waiting-messages.suite.ts';
 
@@ -22,6 +24,7 @@ async function make() {
   return { ...state, edit: state.vault.edit, advance: clock.advance, now: clock.now };
 }
 
+storeSuite(name, async () => ({ store: createInMemoryStore() }));
 feedStatesSuite(name, make);
 partnerAccountsSuite(name, make);
 advertHistoriesSuite(name, make);

@@ -15,6 +15,7 @@ import { feedStatesSuite } from './feed-states.suite.ts';
 import { exact } from './harness.ts';
 import { parkedMessagesSuite } from './parked-messages.suite.ts';
 import { partnerAccountsSuite } from './partner-accounts.suite.ts';
+import { storeSuite } from './store.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
 import { waitingMessagesSuite } from './waiting-messages.suite.ts';
 
@@ -26,6 +27,7 @@ async function make() {
   const state = openEmbeddedState(dir, { clock });
   return {
     ...state,
+    store: state.rows,
     advance: clock.advance,
     now: clock.now,
     dir,
@@ -45,6 +47,7 @@ function change(dir: string, sql: string, ...values: string[]): void {
   db.close();
 }
 
+storeSuite(name, make);
 feedStatesSuite(name, make);
 partnerAccountsSuite(name, make);
 advertHistoriesSuite(name, make);

@@ -128,10 +128,25 @@ CREATE TABLE recent_events (
 `;
 
 /**
+ * The rows of shared/ports/store.ts. They are long: WITHOUT ROWID would store them in the index of the key, few to a
+ * page.
+ */
+const storeRows = `
+CREATE TABLE rows (
+  id INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  etag TEXT NOT NULL,
+  value TEXT NOT NULL,
+  UNIQUE (kind, name)
+) STRICT;
+`;
+
+/**
  * Migrations from each version to the next; the first entry creates the tables in an empty file. A released entry never
  * changes; a change of the tables is a new entry.
  */
-export const migrations: readonly string[] = [firstSchema, recentEvents];
+export const migrations: readonly string[] = [firstSchema, recentEvents, storeRows];
 
 /** The version of the tables in a file; 0 in an empty one. */
 export const versionOf = (db: DatabaseSync): number =>

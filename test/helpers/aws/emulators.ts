@@ -12,11 +12,8 @@ export async function startDynamo() {
   const server = dynalite({ createTableMs: 0 });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const client = new DynamoDBClient({
-    endpoint: url,
-    region: 'eu-central-1',
-    credentials,
-  });
+  const newClient = () => new DynamoDBClient({ endpoint: url, region: 'eu-central-1', credentials });
+  const client = newClient();
   let tables = 0;
 
   async function createTable(keys: readonly string[]) {
@@ -43,6 +40,7 @@ export async function startDynamo() {
 
   return {
     url,
+    newClient,
     feedStateTable: () => createTable([feedStateTable.partitionKey, feedStateTable.sortKey]),
     advertStatusTable: () => createTable([advertStatusTable.partitionKey]),
     async stop() {

@@ -1,0 +1,203 @@
+import {
+  ConditionalCheckFailedException,
+  DeleteItemCommand,
+  GetItemCommand,
+  PutItemCommand,
+  paginateQuery,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { type Kind, storeKeys, type TableName, tableOfKind } from '../contract/tables.ts';
+import { type Key, newEtag, type Row, type Store } from '../ports/store.ts';
+import type { Table } from './dynamodb/conditional-write.ts';
+import type { Item } from './dynamodb/values.ts';
+
+const { partitionKey: pk, sortKey: sk } = storeKeys;
+const names = { '#pk': pk, '#sk': sk };
+
+/** Greater than every name with this beginning, because names are ASCII. */
+const afterAll = '\uffff';
+
+const isAbsent = 'attribute_not_exists(#pk)';
+const isExpected = '#etag = :expected';
+
+/** Attributes of sums, and the marks of the calls that have counted recently, with their time. */
+const sum = 'sum.';
+const mark = 'mark.';
+/** How long a mark is kept: longer than the SDK repeats a call (shared/aws/clients.ts: 4 times 5 s). */
+const keepMarkMs = 30_000;
+/** So many old marks are removed at once: every further write costs as much as a count. */
+const marksAtOnce = 20;
+
+/**
+ * The rows in two DynamoDB tables. An item has the value as JSON text, or sums as numbers. A conditional write that
+ * fails returns the item that is there, so a conflict costs no read.
+ *
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.ConditionExpressions.html
+ */
+export function createStore(
+  tables: Readonly<Partial<Record<TableName, Table>>>,
+  clock: { now(): number } = Date,
+): Store {
+  function tableOf(kind: Kind): Table {
+    const table = tables[tableOfKind[kind]];
+    if (!table) throw new Error(`rows of kind ${kind} are in a table that is not configured here`);
+    return table;
+  }
+
+  async function get(key: Key): Promise<Row | undefined> {
+    const { client, name } = tableOf(key.kind);
+    const { Item } = await client.send(
+      new GetItemCommand({ TableName: name, Key: keyOf(key), ConsistentRead: true }),
+    );
+    return Item && rowOf(Item);
+  }
+
+  return {
+    get,
+
+    async list(kind, { prefix = '', after = '', limit = Number.POSITIVE_INFINITY } = {}) {
+      const { client, name } = tableOf(kind);
+      const low = after > prefix ? after : prefix;
+      const high = prefix + afterAll;
+      if (low > high) return [];
+      const pages = paginateQuery(
+        { client },
+        {
+          TableName: name,
+          ConsistentRead: true,
+          KeyConditionExpression: low ? '#pk = :kind AND #sk BETWEEN :low AND :high' : '#pk = :kind',
+          ExpressionAttributeNames: low ? names : { '#pk': pk },
+          ExpressionAttributeValues: {
+            ':kind': { S: kind },
+            ...(low && { ':low': { S: low }, ':high': { S: high } }),
+          },
+          // One more, because the range includes `after`.
+          ...(Number.isFinite(limit) && { Limit: limit + 1 }),
+        },
+      );
+      const rows: Row[] = [];
+      for await (const { Items = [] } of pages) {
+        for (const item of Items) {
+          if (item[sk]?.S !== after) rows.push(rowOf(item));
+          if (rows.length >= limit) return rows;
+        }
+      }
+      return rows;
+    },
+
+    async put(key, value, expected) {
+      const { client, name } = tableOf(key.kind);
+      const etag = newEtag();
+      const isNew = expected === 'absent';
+      try {
+        await client.send(
+          new PutItemCommand({
+            TableName: name,
+            Item: { ...keyOf(key), etag: { S: etag }, value: { S: JSON.stringify(value) } },
+            ConditionExpression: isNew ? isAbsent : isExpected,
+            ExpressionAttributeNames: isNew ? { '#pk': pk } : { '#etag': 'etag' },
+            ...(!isNew && { ExpressionAttributeValues: { ':expected': { S: expected } } }),
+            ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+          }),
+        );
+        return { etag };
+      } catch (error) {
+        if (!(error instanceof ConditionalCheckFailedException)) throw error;
+        // Without an item in the error, there is none, or an emulator left it out.
+        const conflict = error.Item ? rowOf(error.Item) : await get(key);
+        return conflict?.etag === etag ? { etag } : { conflict };
+      }
+    },
+
+    async remove(key, expected) {
+      const { client, name } = tableOf(key.kind);
+      const condition = {
+        ConditionExpression: `${isAbsent} OR ${isExpected}`,
+        ExpressionAttributeNames: { '#pk': pk, '#etag': 'etag' },
+        ExpressionAttributeValues: { ':expected': { S: expected ?? '' } },
+      };
+      try {
+        await client.send(
+          new DeleteItemCommand({ TableName: name, Key: keyOf(key), ...(expected && condition) }),
+        );
+        return true;
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return false;
+        throw error;
+      }
+    },
+
+    // The etag shows a repeated call only if nobody has counted in between, so each call leaves a mark of its own.
+    async add(key, counters) {
+      const { client, name } = tableOf(key.kind);
+      const etag = newEtag();
+      const entries = Object.entries(counters);
+      const now = clock.now();
+      try {
+        const { Attributes = {} } = await client.send(
+          new UpdateItemCommand({
+            TableName: name,
+            Key: keyOf(key),
+            UpdateExpression: `SET #etag = :etag, #mark = :now ADD ${entries.map((_, i) => `#c${i} :c${i}`)}`,
+            ConditionExpression: 'attribute_not_exists(#mark)',
+            ExpressionAttributeNames: {
+              '#etag': 'etag',
+              '#mark': mark + etag,
+              ...Object.fromEntries(entries.map(([counter], i) => [`#c${i}`, sum + counter])),
+            },
+            ExpressionAttributeValues: {
+              ':etag': { S: etag },
+              ':now': { N: String(now) },
+              ...Object.fromEntries(entries.map(([, by], i) => [`:c${i}`, { N: String(by) }])),
+            },
+            ReturnValues: 'ALL_NEW',
+          }),
+        );
+        const old = Object.keys(Attributes).filter(
+          (attribute) => attribute.startsWith(mark) && Number(Attributes[attribute]?.N) < now - keepMarkMs,
+        );
+        if (old.length < marksAtOnce) return;
+        await client.send(
+          new UpdateItemCommand({
+            TableName: name,
+            Key: keyOf(key),
+            UpdateExpression: `REMOVE ${old.map((_, i) => `#m${i}`)}`,
+            ExpressionAttributeNames: Object.fromEntries(old.map((attribute, i) => [`#m${i}`, attribute])),
+          }),
+        );
+      } catch (error) {
+        if (!(error instanceof ConditionalCheckFailedException)) throw error;
+      }
+    },
+  };
+}
+
+const keyOf = ({ kind, name }: Key): Item => ({ [pk]: { S: kind }, [sk]: { S: name } });
+
+/** @throws for an item of the releases 0.1 and 0.2, whose items had other attributes */
+function rowOf(item: Item): Row {
+  const name = item[sk]?.S ?? '';
+  const etag = item.etag?.S;
+  if (etag === undefined) {
+    throw new Error(
+      `Advert Bridge 0.1 or 0.2 wrote the item ${item[pk]?.S} ${name}, which this version cannot read. Deploy a new stack`,
+    );
+  }
+  const text = item.value?.S;
+  return { name, etag, value: text === undefined ? sumsIn(item) : parsed(text) };
+}
+
+const sumsIn = (item: Item): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(item).flatMap(([attribute, { N }]) =>
+      attribute.startsWith(sum) ? [[attribute.slice(sum.length), Number(N)]] : [],
+    ),
+  );
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

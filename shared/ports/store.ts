@@ -1,0 +1,86 @@
+import type { Kind } from '../contract/tables.ts';
+
+/** The address of a row. Names are printable ASCII, up to 1,000 characters; their parts are separated by `/`. */
+export interface Key {
+  readonly kind: Kind;
+  readonly name: string;
+}
+
+/** Random, and new with each write: it identifies one write of one row. */
+export type Etag = string;
+
+export interface Row {
+  readonly name: string;
+  /** Any JSON value; `undefined` for a row that somebody edited so that it is no JSON any more. */
+  readonly value: unknown;
+  readonly etag: Etag;
+}
+
+export type Counters = Readonly<Record<string, number>>;
+
+/** The row as written, or the row that is there instead (absent: there is none). */
+export type Put = { readonly etag: Etag } | { readonly conflict: Row | undefined };
+
+export interface Listing {
+  /** Only names that begin with it. */
+  readonly prefix?: string;
+  /** Only names after it; it need not exist. */
+  readonly after?: string;
+  /** Fewer rows than this mean that the end is reached. Default: all rows */
+  readonly limit?: number;
+}
+
+/** All that the bridge remembers, apart from secrets and the queue: rows of JSON. What they mean: shared/state/. */
+export interface Store {
+  /** Strongly consistent. */
+  get(key: Key): Promise<Row | undefined>;
+  /** The rows of a kind by name, in the order of its bytes. Strongly consistent. */
+  list(kind: Kind, listing?: Listing): Promise<Row[]>;
+  /**
+   * Writes the row if its etag is `expected`. An adapter that repeats a call whose answer was lost recognizes its own
+   * success, unless another process has written in between: that is a conflict, although the first call was carried out.
+   */
+  put(key: Key, value: unknown, expected: Etag | 'absent'): Promise<Put>;
+  /**
+   * Removes the row, if its etag is `expected` where that is given.
+   *
+   * @returns false if another row is there; true if there is none (any more)
+   */
+  remove(key: Key, expected?: Etag): Promise<boolean>;
+  /**
+   * Adds to the sums of a row, which begin at 0. `get` returns them as its value; such a row is never put. Each call
+   * counts once, also when the adapter repeats it.
+   */
+  add(key: Key, counters: Counters): Promise<void>;
+}
+
+export const newEtag = (): Etag => {
+  const bytes = crypto.getRandomValues(new Uint8Array(9));
+  return btoa(String.fromCharCode(...bytes));
+};
+
+/** Maximum number of conflicting writes before `update` gives up. */
+const maxConflicts = 50;
+
+/**
+ * The one way to change a row: reads it, applies `change`, and puts the result. If another process wrote in between,
+ * `change` is applied to the row that is there.
+ *
+ * @param change receives undefined if there is no row, and returns the new value, or undefined to write nothing
+ * @returns the stored row; undefined if there is none
+ */
+export async function update(
+  store: Pick<Store, 'get' | 'put'>,
+  key: Key,
+  change: (row: Row | undefined) => unknown,
+): Promise<Row | undefined> {
+  let row = await store.get(key);
+  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
+    const value = change(row);
+    if (value === undefined) return row;
+    const put = await store.put(key, value, row?.etag ?? 'absent');
+    if ('etag' in put) return { name: key.name, value, etag: put.etag };
+    row = put.conflict;
+  }
+  throw new Error(`${key.kind} ${key.name}: too many conflicting writes`);
+}

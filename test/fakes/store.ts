@@ -1,0 +1,54 @@
+import { type Counters, type Key, newEtag, type Row, type Store } from '../../shared/ports/store.ts';
+
+interface Stored {
+  readonly etag: string;
+  readonly text: string;
+}
+
+/** The rows in memory, as JSON text like elsewhere. */
+export function createInMemoryStore() {
+  const kinds = new Map<string, Map<string, Stored>>();
+
+  const rowsOf = (kind: string): Map<string, Stored> => {
+    const rows = kinds.get(kind) ?? new Map<string, Stored>();
+    kinds.set(kind, rows);
+    return rows;
+  };
+  const find = ({ kind, name }: Key): Row | undefined => {
+    const stored = rowsOf(kind).get(name);
+    return stored && { name, etag: stored.etag, value: JSON.parse(stored.text) };
+  };
+  const write = ({ kind, name }: Key, value: unknown): string => {
+    const etag = newEtag();
+    rowsOf(kind).set(name, { etag, text: JSON.stringify(value) });
+    return etag;
+  };
+  function addWithin(key: Key, counters: Counters): void {
+    const sums = { ...(find(key)?.value as Counters | undefined) };
+    for (const [counter, by] of Object.entries(counters)) sums[counter] = (sums[counter] ?? 0) + by;
+    write(key, sums);
+  }
+
+  const store: Store = {
+    get: async (key) => find(key),
+    list: async (kind, { prefix = '', after = '', limit } = {}) =>
+      [...rowsOf(kind).keys()]
+        .filter((name) => name.startsWith(prefix) && name > after)
+        .sort()
+        .slice(0, limit)
+        .flatMap((name) => find({ kind, name } as Key) ?? []),
+    async put(key, value, expected) {
+      const row = find(key);
+      if ((row?.etag ?? 'absent') !== expected) return { conflict: row };
+      return { etag: write(key, value) };
+    },
+    async remove({ kind, name }, expected) {
+      const row = find({ kind, name });
+      if (expected !== undefined && row && row.etag !== expected) return false;
+      rowsOf(kind).delete(name);
+      return true;
+    },
+    add: async (key, counters) => addWithin(key, counters),
+  };
+  return { ...store, addWithin };
+}

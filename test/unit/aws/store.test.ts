@@ -1,0 +1,131 @@
+import { GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createStore } from '../../../shared/aws/store.ts';
+import { startDynamo } from '../../helpers/aws/emulators.ts';
+
+const account = { kind: 'account', name: 'main' } as const;
+const books = { kind: 'books', name: 'main/7/adverts' } as const;
+let dynamo: Awaited<ReturnType<typeof startDynamo>>;
+
+beforeAll(async () => {
+  dynamo = await startDynamo();
+});
+afterAll(() => dynamo.stop());
+
+/** A store whose next answer is lost, so that the SDK repeats the call, and another one over the same table. */
+async function make() {
+  const table = await dynamo.feedStateTable();
+  const clock = { ms: 1_000_000, now: () => clock.ms };
+  const client = dynamo.newClient();
+  let inBetween: (() => Promise<unknown>) | undefined;
+  let calls = 0;
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      calls += 1;
+      const answer = await next(args);
+      const run = inBetween;
+      inBetween = undefined;
+      if (!run) return answer;
+      await run();
+      throw Object.assign(new Error('the answer is lost'), { name: 'TimeoutError' });
+    },
+    { step: 'deserialize', priority: 'high', name: 'loseAnswer' },
+  );
+  return {
+    table,
+    clock,
+    store: createStore({ feedState: { ...table, client } }, clock),
+    other: createStore({ feedState: table }, clock),
+    calls: () => calls,
+    loseNextAnswer(then: () => Promise<unknown> = async () => undefined): void {
+      inBetween = then;
+    },
+    item: async (name: string, kind = 'books') =>
+      (
+        await table.client.send(
+          new GetItemCommand({ TableName: table.name, Key: { pk: { S: kind }, sk: { S: name } } }),
+        )
+      ).Item ?? {},
+  };
+}
+
+describe('the store on DynamoDB, when an answer is lost', () => {
+  it('recognizes that its put was carried out', async () => {
+    const { store, loseNextAnswer } = await make();
+    loseNextAnswer();
+
+    const put = await store.put(account, { a: 1 }, 'absent');
+
+    expect(put).toEqual({ etag: (await store.get(account))?.etag });
+  });
+
+  it('returns a conflict for a put after which another process has written', async () => {
+    const { store, other, loseNextAnswer } = await make();
+    loseNextAnswer(async () => other.put(account, { a: 2 }, (await other.get(account))?.etag ?? ''));
+
+    expect(await store.put(account, { a: 1 }, 'absent')).toEqual({ conflict: await store.get(account) });
+  });
+
+  it('counts an addition once, also when another process has counted in between', async () => {
+    const { store, other, loseNextAnswer } = await make();
+    await store.add(books, { events: 1 });
+    loseNextAnswer(() => other.add(books, { events: 10 }));
+
+    await store.add(books, { events: 100 });
+
+    expect((await store.get(books))?.value).toEqual({ events: 111 });
+  });
+
+  it('removes a row once', async () => {
+    const { store, loseNextAnswer } = await make();
+    const put = await store.put(account, { a: 1 }, 'absent');
+    loseNextAnswer();
+
+    expect(await store.remove(account, 'etag' in put ? put.etag : '')).toBe(true);
+  });
+});
+
+describe('the store on DynamoDB', () => {
+  it('keeps the item of sums small: old marks are removed, young ones stay', async () => {
+    const { store, clock, item } = await make();
+    for (let i = 0; i < 100; i += 1) {
+      clock.ms += 1_000;
+      await store.add(books, { events: 1 });
+    }
+
+    const marks = Object.keys(await item(books.name)).filter((name) => name.startsWith('mark.'));
+    expect(marks.length).toBeGreaterThanOrEqual(30);
+    expect(marks.length).toBeLessThan(55);
+    expect((await store.get(books))?.value).toEqual({ events: 100 });
+  });
+
+  it('costs one call for a write, and none for reading the row that conflicts', async () => {
+    const { store, calls } = await make();
+    await store.put(account, { a: 1 }, 'absent');
+    expect(await store.put(account, { a: 2 }, 'absent')).toMatchObject({ conflict: { value: { a: 1 } } });
+    await store.add(books, { events: 1 });
+
+    // dynalite leaves the item out of its refusal, so it is read.
+    expect(calls()).toBe(4);
+  });
+
+  it('returns no value for a row whose text is no JSON', async () => {
+    const { table, store } = await make();
+    const Item = { pk: { S: 'account' }, sk: { S: 'main' }, etag: { S: 'e' }, value: { S: '{"a":' } };
+    await table.client.send(new PutItemCommand({ TableName: table.name, Item }));
+
+    expect(await store.get(account)).toEqual({ name: 'main', value: undefined, etag: 'e' });
+  });
+
+  it('refuses an item that an earlier release wrote, and never overwrites it', async () => {
+    const { table, store, item } = await make();
+    const Item = { pk: { S: 'account' }, sk: { S: 'main' }, generation: { N: '1' }, version: { N: '2' } };
+    await table.client.send(new PutItemCommand({ TableName: table.name, Item }));
+
+    const refusal = 'Advert Bridge 0.1 or 0.2 wrote the item account main';
+    await expect(store.get(account)).rejects.toThrow(refusal);
+    await expect(store.list('account')).rejects.toThrow(refusal);
+    await expect(store.put(account, {}, 'absent')).rejects.toThrow(refusal);
+    expect(await item('main', 'account')).toEqual(Item);
+  });
+});
