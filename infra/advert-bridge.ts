@@ -3,14 +3,16 @@ import type { Alarm, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
-import type { IRole } from 'aws-cdk-lib/aws-iam';
+import { Grant, type IGrantable, type IRole } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { Schedule } from 'aws-cdk-lib/aws-scheduler';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type MetricName, metrics, outputs } from '../shared/contract/names.ts';
 import { feedStateTable } from '../shared/contract/tables.ts';
 import { applicationSecret } from './constructs/application-secret.ts';
-import { CatchUp } from './constructs/catch-up.ts';
+import { CatchUp, stackArnOf } from './constructs/catch-up.ts';
 import { ChangedAdverts } from './constructs/changed-adverts.ts';
 import { Connect } from './constructs/connect.ts';
 import { Drain } from './constructs/drain.ts';
@@ -96,6 +98,8 @@ export class AdvertBridge extends Construct {
   readonly metrics: Readonly<Record<keyof typeof metrics, Metric>>;
   /** The role for people who run `backfill`, `resync` and `audit`. */
   readonly catchUpRole: IRole;
+  readonly #encryptionKey: IKey | undefined;
+  readonly #schedules: readonly Schedule[];
 
   constructor(scope: Construct, id: string, props: AdvertBridgeProps) {
     super(scope, id);
@@ -108,29 +112,23 @@ export class AdvertBridge extends Construct {
     const { bus } = new EventBus(this, 'Events', settings);
     new SchemaRegistry(this, 'Schemas', settings);
     const refreshToken = new RefreshToken(this, 'RefreshToken', { settings, feedState, bus });
-    const shared = { settings, feedState, changedAdverts, bus, refreshToken: refreshToken.function };
+    const shared = { settings, feedState, changedAdverts, bus, refreshToken };
     const fanOut = new FanOut(this, 'FanOut', { ...shared, timeout: fanOutTimeout });
     const { advertStatus } = fanOut;
     const parts: Parts = { ...shared, advertStatus };
     const connect = new Connect(this, 'Connect', parts);
-    applicationSecret(refreshToken, settings, [refreshToken.function, connect.function]);
+    applicationSecret(refreshToken, settings, [refreshToken, connect]);
     const drain = new Drain(this, 'Drain', parts);
-    const catchUp = new CatchUp(this, 'CatchUp', { ...parts, drain: drain.function });
+    const catchUp = new CatchUp(this, 'CatchUp', { ...parts, drain });
     const audit = settings.auditSample > 0 ? new Audit(this, 'Audit', parts) : undefined;
     const functions = {
-      drain: drain.function,
-      'fan-out': fanOut.function,
-      'refresh-token': refreshToken.function,
-      connect: connect.function,
-      ...(audit && { audit: audit.function }),
+      drain,
+      'fan-out': fanOut,
+      'refresh-token': refreshToken,
+      connect,
+      ...(audit && { audit }),
     };
-    const alarms = new Alarms(this, 'Alarms', {
-      settings,
-      changedAdverts,
-      fanOut: fanOut.function,
-      refreshToken: refreshToken.function,
-      audit: audit?.function,
-    });
+    const alarms = new Alarms(this, 'Alarms', { settings, changedAdverts, fanOut, refreshToken, audit });
     new LogQueries(this, 'LogQueries', {
       bridge: settings.name,
       logGroups: Object.values(functions).map(({ logGroup }) => logGroup),
@@ -138,29 +136,30 @@ export class AdvertBridge extends Construct {
     if (settings.dashboard) {
       new Dashboard(this, 'Glance', { settings, alarms: alarms.all, changedAdverts, functions });
     }
-    // The schedules depend on the alarms, so that nothing runs unwatched.
-    for (const one of [drain, refreshToken, audit]) one?.schedule.node.addDependency(alarms);
-
     this.name = settings.name;
     this.bus = bus;
     this.tables = { feedState, advertStatus };
     this.queues = { changedAdverts: changedAdverts.queue, deadLetters: changedAdverts.deadLetters };
     this.functions = {
-      drain: drain.function.function,
-      fanOut: fanOut.function.function,
-      refreshToken: refreshToken.function.function,
-      connect: connect.function.function,
-      ...(audit && { audit: audit.function.function }),
+      drain: drain.lambda,
+      fanOut: fanOut.lambda,
+      refreshToken: refreshToken.lambda,
+      connect: connect.lambda,
+      ...(audit && { audit: audit.lambda }),
     };
     this.alarms = alarms.all;
     this.metrics = metricsOf(settings);
     this.catchUpRole = catchUp.role;
+    this.#encryptionKey = settings.encryptionKey;
+    this.#schedules = [drain, refreshToken, audit].flatMap((one) => one?.schedule ?? []);
+    // The schedules depend on the alarms, so that nothing runs unwatched.
+    for (const each of this.#schedules) each.node.addDependency(alarms);
     this.#tell({
       partnerBaseUrl: settings.partnerBaseUrl,
       drainScheduleName: drain.schedule.scheduleName,
       refreshTokenScheduleName: refreshToken.schedule.scheduleName,
       ...(audit && {
-        auditFunctionName: audit.function.function.functionName,
+        auditFunctionName: audit.lambda.functionName,
         auditScheduleName: audit.schedule.scheduleName,
       }),
     });
@@ -176,6 +175,37 @@ export class AdvertBridge extends Construct {
    */
   subscribe(scope: Construct, id: string, props: SubscribeProps = {}): AdvertSubscription {
     return new AdvertSubscription(scope, id, { ...props, bus: this.bus });
+  }
+
+  /** Allows `grantee` to put events on the bridge's bus. */
+  grantPublish(grantee: IGrantable): Grant {
+    return this.bus.grantPutEventsTo(grantee);
+  }
+
+  /** Allows `grantee` what `advert-bridge status` needs: docs/operate/deploy.md#what-status-has-to-be-allowed. */
+  grantRead(grantee: IGrantable): Grant {
+    const { feedState } = this.tables;
+    const grant = (resourceArns: string[], ...actions: string[]) =>
+      Grant.addToPrincipal({ grantee, resourceArns, actions });
+    this.#encryptionKey?.grantDecrypt(grantee);
+    return [
+      grant([stackArnOf(this)], 'cloudformation:DescribeStacks'),
+      grant(
+        Object.values(this.queues).map(({ queueArn }) => queueArn),
+        'sqs:GetQueueAttributes',
+      ),
+      grant(
+        this.#schedules.map(({ scheduleArn }) => scheduleArn),
+        'scheduler:GetSchedule',
+      ),
+      grant(
+        ['*'],
+        ...['lambda:ListEventSourceMappings', 'cloudwatch:DescribeAlarms', 'cloudwatch:GetMetricData'],
+      ),
+    ].reduce(
+      (all, each) => all.combine(each),
+      feedState.grant(grantee, 'dynamodb:Query', 'dynamodb:GetItem'),
+    );
   }
 
   /**

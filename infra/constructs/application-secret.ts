@@ -31,7 +31,8 @@ export function applicationSecret(
     reason: 'The partner service gives out client secrets by hand, so nothing can rotate this one.',
   });
   const actions = ['secretsmanager:GetSecretValue'];
-  for (const reader of readers) reader.may('ApplicationSecret', { actions, resources: [secret.ref] });
+  for (const reader of readers)
+    reader.addStatement('ApplicationSecret', { actions, resources: [secret.ref] });
   const nobodyElse = new PolicyStatement({
     sid: 'ReadOnlyByTokenFunctions',
     effect: Effect.DENY,

@@ -15,8 +15,8 @@ import {
   type FunctionName,
 } from '../../shared/contract/environment.ts';
 import { Grantee } from './grantee.ts';
-import { handlerCode, type Stage } from './handler-code.ts';
-import { usesNetwork } from './network.ts';
+import { handlerCode, stageOf } from './handler-code.ts';
+import { grantNetwork } from './network.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 import { environmentOf } from './props/environment.ts';
 
@@ -24,28 +24,30 @@ export interface BridgeFunctionProps {
   /** Its name in shared/contract/environment.ts, which lists its environment variables. */
   readonly name: FunctionName;
   readonly description: string;
-  readonly stage: Stage;
   readonly timeout: Duration;
-  /** Path of its role, for policies that name roles by path. */
+  /**
+   * Path of its role, for policies that name roles by path.
+   *
+   * @default /
+   */
   readonly rolePath?: string;
   readonly settings: BridgeConfig;
 }
 
 /**
- * A function of the bridge, with everything that all functions have in common. Its environment initially contains the
- * settings from shared/contract/environment.ts, and it may write its own logs. For each resource that it uses, call
- * `knows` (sets the variable that names the resource) together with `may` (grants access). grants.ts contains the pairs
- * that several functions need.
+ * The function of a stage, with everything that all functions have in common. Its environment initially contains the
+ * settings, and it may write its own logs. For each resource that it uses, call `addEnvironment` (the name of the
+ * resource) together with `addStatement` (the grant). grants.ts contains the pairs that several functions need.
  */
 export class BridgeFunction extends Grantee {
-  readonly function: LambdaFunction;
+  readonly lambda: LambdaFunction;
   readonly settings: BridgeConfig;
   readonly role: IRole;
   readonly logGroup: LogGroup;
 
   constructor(scope: Construct, id: string, props: BridgeFunctionProps) {
     super(scope, id);
-    const { name, description, stage, timeout, rolePath, settings } = props;
+    const { name, description, timeout, rolePath, settings } = props;
     this.settings = settings;
     this.logGroup = new LogGroup(this, 'Logs', {
       retention: settings.logRetention,
@@ -56,14 +58,14 @@ export class BridgeFunction extends Grantee {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
       ...(rolePath && { path: rolePath }),
     });
-    this.may('Logs', {
+    this.addStatement('Logs', {
       actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
       resources: [this.logGroup.logGroupArn],
     });
     const { reservedConcurrency, vpc, vpcSubnets, securityGroups } = settings;
-    this.function = new LambdaFunction(this, 'Function', {
+    this.lambda = new LambdaFunction(this, 'Function', {
       description,
-      code: handlerCode(stage),
+      code: handlerCode(stageOf(name)),
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -79,13 +81,13 @@ export class BridgeFunction extends Grantee {
       reservedConcurrentExecutions: reservedConcurrency[name],
       ...(vpc && { vpc, vpcSubnets, securityGroups }),
     });
-    if (vpc) usesNetwork(this);
-    this.usesKey();
+    if (vpc) grantNetwork(this);
+    this.grantKey();
   }
 
   /** Sets an environment variable to the name of a resource. */
-  knows(key: EnvironmentName, value: string): this {
-    this.function.addEnvironment(environmentKeys[key], value);
+  addEnvironment(key: EnvironmentName, value: string): this {
+    this.lambda.addEnvironment(environmentKeys[key], value);
     return this;
   }
 }

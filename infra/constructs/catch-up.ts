@@ -3,10 +3,16 @@ import { AccountRootPrincipal, Role } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import type { BridgeFunction } from './bridge-function.ts';
 import { Grantee, wildcardFinding } from './grantee.ts';
-import { rateBudget, readsAndRenewsTokens, sendsDeadLetters, usesFeedState } from './grants.ts';
+import { grantDeadLetters, grantFeedState, grantTokens, rateBudget } from './grants.ts';
 import { tokenReaderPathOf } from './partner-secrets.ts';
 import type { Parts } from './parts.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
+
+/** The stack that contains `scope`. The commands ask for it by its name, and its ARN ends in an ID. */
+export function stackArnOf(scope: Construct): string {
+  const { partition, region, account, stackName } = Stack.of(scope);
+  return `arn:${partition}:cloudformation:${region}:${account}:stack/${stackName}/*`;
+}
 
 /**
  * The role for people who run `backfill`, `resync` and `audit` (cli/targets/stack/catch-up.ts). These commands send
@@ -28,11 +34,11 @@ export class CatchUp extends Grantee {
       assumedBy: new AccountRootPrincipal(),
     });
     this.#readsTheStack();
-    this.may('DrainSettings', {
+    this.addStatement('DrainSettings', {
       actions: ['lambda:GetFunctionConfiguration'],
-      resources: [drain.function.functionArn],
+      resources: [drain.lambda.functionArn],
     });
-    usesFeedState(this, feedState, {
+    grantFeedState(this, feedState, {
       ...rateBudget,
       account: ['GetItem', 'Query'],
       feed: ['Query', 'UpdateItem'],
@@ -40,28 +46,30 @@ export class CatchUp extends Grantee {
       books: ['GetItem', 'UpdateItem'],
       parked: ['GetItem'],
     });
-    this.may('AdvertStatus', {
+    this.addStatement('AdvertStatus', {
       actions: ['dynamodb:BatchGetItem', 'dynamodb:Scan'],
       resources: [advertStatus.tableArn],
     });
-    readsAndRenewsTokens(this, refreshToken);
-    this.may('ChangedAdverts', {
+    grantTokens(this, refreshToken);
+    this.addStatement('ChangedAdverts', {
       actions: ['sqs:SendMessage', 'sqs:GetQueueAttributes'],
       resources: [changedAdverts.queue.queueArn],
     });
-    sendsDeadLetters(this, changedAdverts.deadLetters);
-    this.usesKey();
+    grantDeadLetters(this, changedAdverts.deadLetters);
+    this.grantKey();
   }
 
   /** Nothing to set: the commands read every name from the stack's outputs. */
-  knows(): this {
+  addEnvironment(): this {
     return this;
   }
 
   #readsTheStack(): void {
-    const { partition, region, account, stackName } = Stack.of(this);
-    const stack = `arn:${partition}:cloudformation:${region}:${account}:stack/${stackName}/*`;
-    this.may('Outputs', { actions: ['cloudformation:DescribeStacks'], resources: [stack] }).acknowledges(
+    const stack = stackArnOf(this);
+    this.addStatement('Outputs', {
+      actions: ['cloudformation:DescribeStacks'],
+      resources: [stack],
+    }).acknowledge(
       wildcardFinding(this, stack),
       'The commands ask for the stack by its name, and its ARN ends in an ID. A name has no slash: this is no other stack.',
     );

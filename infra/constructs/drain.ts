@@ -1,10 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
-import { Construct } from 'constructs';
+import type { Construct } from 'constructs';
 import { BridgeFunction } from './bridge-function.ts';
-import { rateBudget, readsAndRenewsTokens, sendsDeadLetters, usesFeedState } from './grants.ts';
+import { grantDeadLetters, grantFeedState, grantTokens, rateBudget } from './grants.ts';
 import { tokenReaderPathOf } from './partner-secrets.ts';
 import type { Parts } from './parts.ts';
-import { Schedule } from './schedule.ts';
+import { schedule } from './schedule.ts';
 
 /** EventBridge Scheduler's shortest interval. With `pollSeconds` below 60, one run polls several times. */
 const every = Duration.minutes(1);
@@ -16,24 +16,21 @@ const every = Duration.minutes(1);
 const timeout = Duration.seconds(90);
 
 /** Reads the feeds every minute, and puts changed adverts into the queue. */
-export class Drain extends Construct {
-  readonly function: BridgeFunction;
-  readonly schedule: Schedule;
+export class Drain extends BridgeFunction {
+  readonly schedule = schedule(this, 'Reads the change feeds', every);
 
   constructor(scope: Construct, id: string, props: Omit<Parts, 'advertStatus' | 'bus'>) {
-    super(scope, id);
     const { settings, feedState, changedAdverts, refreshToken } = props;
-    // A newly enabled feed is registered for the partner accounts that are already connected.
-    const isAdvertsOnly = settings.feeds === undefined || settings.feeds.length === 1;
-    this.function = new BridgeFunction(this, 'Reader', {
+    super(scope, id, {
       name: 'drain',
       description: 'Reads the change feed of every partner account and queues the adverts that changed',
-      stage: 'drain',
       timeout,
       rolePath: tokenReaderPathOf(settings),
       settings,
     });
-    usesFeedState(this.function, feedState, {
+    // A newly enabled feed is registered for the partner accounts that are already connected.
+    const isAdvertsOnly = settings.feeds === undefined || settings.feeds.length === 1;
+    grantFeedState(this, feedState, {
       ...rateBudget,
       account: ['GetItem', 'Query'],
       feed: ['GetItem', 'Query', 'UpdateItem', ...(isAdvertsOnly ? [] : (['PutItem'] as const))],
@@ -41,16 +38,11 @@ export class Drain extends Construct {
       parked: ['DeleteItem', 'GetItem', 'Query'],
       parkedMessages: ['BatchWriteItem', 'Query'],
     });
-    readsAndRenewsTokens(this.function, refreshToken);
-    this.function.knows('queueUrl', changedAdverts.queue.queueUrl).may('ChangedAdverts', {
+    grantTokens(this, refreshToken);
+    this.addEnvironment('queueUrl', changedAdverts.queue.queueUrl).addStatement('ChangedAdverts', {
       actions: ['sqs:SendMessage', 'sqs:GetQueueAttributes'],
       resources: [changedAdverts.queue.queueArn],
     });
-    sendsDeadLetters(this.function, changedAdverts.deadLetters);
-    this.schedule = new Schedule(this, 'EveryMinute', {
-      description: 'Reads the change feeds',
-      target: this.function,
-      every,
-    });
+    grantDeadLetters(this, changedAdverts.deadLetters);
   }
 }

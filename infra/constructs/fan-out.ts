@@ -1,12 +1,12 @@
 import type { Duration } from 'aws-cdk-lib';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
-import { Construct } from 'constructs';
+import type { Construct } from 'constructs';
 import { advertStatusTable } from '../../shared/contract/tables.ts';
 import { BridgeFunction } from './bridge-function.ts';
 import type { ChangedAdverts } from './changed-adverts.ts';
 import { durableTable } from './durable-table.ts';
-import { publishesOn, rateBudget, readsAndRenewsTokens, sendsDeadLetters, usesFeedState } from './grants.ts';
+import { grantDeadLetters, grantFeedState, grantPublish, grantTokens, rateBudget } from './grants.ts';
 import { tokenReaderPathOf } from './partner-secrets.ts';
 import type { Parts } from './parts.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
@@ -26,13 +26,18 @@ const fewestAtOnce = 2;
 const maxAtOnce = 100;
 
 /** Fetches each changed advert and publishes its events. */
-export class FanOut extends Construct {
-  readonly function: BridgeFunction;
+export class FanOut extends BridgeFunction {
   readonly advertStatus: ITable;
 
   constructor(scope: Construct, id: string, props: FanOutProps) {
-    super(scope, id);
     const { settings, timeout, feedState, changedAdverts, refreshToken, bus } = props;
+    super(scope, id, {
+      name: 'fanOut',
+      description: 'Fetches adverts that changed and publishes their statuses',
+      timeout,
+      rolePath: tokenReaderPathOf(settings),
+      settings,
+    });
     this.advertStatus = durableTable(
       this,
       'AdvertStatus',
@@ -40,33 +45,25 @@ export class FanOut extends Construct {
       settings,
       settings.advertStatusTable,
     );
-    this.function = new BridgeFunction(this, 'Worker', {
-      name: 'fanOut',
-      description: 'Fetches adverts that changed and publishes their statuses',
-      stage: 'fan-out',
-      timeout,
-      rolePath: tokenReaderPathOf(settings),
-      settings,
-    });
-    this.function.knows('advertStatusTable', this.advertStatus.tableName).may('AdvertStatus', {
+    this.addEnvironment('advertStatusTable', this.advertStatus.tableName).addStatement('AdvertStatus', {
       actions: ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:PutItem'],
       resources: [this.advertStatus.tableArn],
     });
-    usesFeedState(this.function, feedState, {
+    grantFeedState(this, feedState, {
       ...rateBudget,
       account: ['GetItem'],
       books: ['UpdateItem'],
       parked: ['PutItem'],
       parkedMessages: ['BatchWriteItem'],
     });
-    readsAndRenewsTokens(this.function, refreshToken);
-    publishesOn(this.function, bus);
-    sendsDeadLetters(this.function, changedAdverts.deadLetters);
+    grantTokens(this, refreshToken);
+    grantPublish(this, bus);
+    grantDeadLetters(this, changedAdverts.deadLetters);
     this.#receives(changedAdverts, settings);
   }
 
   #receives({ queue }: ChangedAdverts, { maxRequestsPerSecond, reservedConcurrency }: BridgeConfig): void {
-    this.function.knows('queueUrl', queue.queueUrl).may('ChangedAdverts', {
+    this.addEnvironment('queueUrl', queue.queueUrl).addStatement('ChangedAdverts', {
       actions: [
         'sqs:ReceiveMessage',
         'sqs:DeleteMessage',
@@ -78,7 +75,7 @@ export class FanOut extends Construct {
     // Enough if each batch takes a second; more batches would only wait for the rate budget.
     const needed = Math.ceil(maxRequestsPerSecond / batchSize);
     const mapping = new EventSourceMapping(this, 'ChangedAdverts', {
-      target: this.function.function,
+      target: this.lambda,
       eventSourceArn: queue.queueArn,
       batchSize,
       reportBatchItemFailures: true,
@@ -89,6 +86,6 @@ export class FanOut extends Construct {
       ),
     });
     // When Lambda creates the mapping, it checks that the function may receive from the queue.
-    mapping.node.addDependency(this.function.role);
+    mapping.node.addDependency(this.role);
   }
 }

@@ -11,16 +11,16 @@ export abstract class Grantee extends Construct {
   abstract readonly settings: BridgeConfig;
 
   /** Receives the name of a resource. */
-  abstract knows(key: EnvironmentName, value: string): this;
+  abstract addEnvironment(key: EnvironmentName, value: string): this;
 
-  /** Receives a grant as one statement; `sid` says for what. */
-  may(sid: string, statement: Omit<PolicyStatementProps, 'sid' | 'effect'>): this {
+  /** Adds a statement to the role's policy; `sid` says for what. */
+  addStatement(sid: string, statement: Omit<PolicyStatementProps, 'sid'>): this {
     this.role.addToPrincipalPolicy(new PolicyStatement({ sid, ...statement }));
     return this;
   }
 
   /** Accepts a finding of cdk-nag about the grants, with the reason. */
-  acknowledges(id: string, reason: string): this {
+  acknowledge(id: string, reason: string): this {
     Validations.of(this.role).acknowledge({ id, reason });
     return this;
   }
@@ -31,10 +31,13 @@ export abstract class Grantee extends Construct {
    *
    * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
    */
-  protected usesKey(): void {
+  protected grantKey(): void {
     const { encryptionKey } = this.settings;
     if (!encryptionKey) return;
-    this.may('Key', { actions: ['kms:Decrypt', 'kms:GenerateDataKey'], resources: [encryptionKey.keyArn] });
+    this.addStatement('Key', {
+      actions: ['kms:Decrypt', 'kms:GenerateDataKey'],
+      resources: [encryptionKey.keyArn],
+    });
   }
 }
 

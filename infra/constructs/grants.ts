@@ -5,7 +5,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { parkedMarks, parkedMessagesOf } from '../../shared/contract/tables.ts';
 import type { BridgeFunction } from './bridge-function.ts';
 import type { Grantee } from './grantee.ts';
-import { readsPartnerSecrets } from './partner-secrets.ts';
+import { grantReadPartnerSecrets } from './partner-secrets.ts';
 
 /** Partition key of each kind of item in the feed-state table (shared/contract/tables.ts). */
 const itemKeys = {
@@ -24,16 +24,16 @@ type TableAction = 'BatchWriteItem' | 'DeleteItem' | 'GetItem' | 'PutItem' | 'Qu
  * Allows `user` the given actions for each kind of item, and nothing for other kinds. IAM refuses a call for items of
  * two kinds, because one statement must allow all of its items.
  */
-export function usesFeedState(
+export function grantFeedState(
   user: Grantee,
   table: ITable,
   actions: Readonly<Partial<Record<ItemKind, readonly TableAction[]>>>,
 ): void {
-  user.knows('feedStateTable', table.tableName);
+  user.addEnvironment('feedStateTable', table.tableName);
   for (const [kind, allowed] of Object.entries(actions)) {
     const key = itemKeys[kind as ItemKind];
     const operator = key.includes('*') ? 'StringLike' : 'StringEquals';
-    user.may(`FeedState${kind[0]?.toUpperCase()}${kind.slice(1)}`, {
+    user.addStatement(`FeedState${kind[0]?.toUpperCase()}${kind.slice(1)}`, {
       actions: allowed.map((action) => `dynamodb:${action}`),
       resources: [table.tableArn],
       conditions: { [`ForAllValues:${operator}`]: { 'dynamodb:LeadingKeys': [key] } },
@@ -44,24 +44,24 @@ export function usesFeedState(
 /** Every function takes slots from the bridge's single rate budget before it sends requests to the partner service. */
 export const rateBudget = { bridge: ['GetItem', 'UpdateItem'] } as const;
 
-export function sendsDeadLetters(user: Grantee, queue: IQueue): void {
+export function grantDeadLetters(user: Grantee, queue: IQueue): void {
   user
-    .knows('deadLetterQueueUrl', queue.queueUrl)
-    .may('DeadLetters', { actions: ['sqs:SendMessage'], resources: [queue.queueArn] });
+    .addEnvironment('deadLetterQueueUrl', queue.queueUrl)
+    .addStatement('DeadLetters', { actions: ['sqs:SendMessage'], resources: [queue.queueArn] });
 }
 
-export function publishesOn(user: BridgeFunction, bus: IEventBus): void {
+export function grantPublish(user: BridgeFunction, bus: IEventBus): void {
   user
     // A name means a bus in the bridge's own AWS account. The ARN also finds an existing bus in another one.
-    .knows('eventBusName', user.settings.bus ? bus.eventBusArn : bus.eventBusName)
-    .may('Events', { actions: ['events:PutEvents'], resources: [bus.eventBusArn] });
+    .addEnvironment('eventBusName', user.settings.bus ? bus.eventBusArn : bus.eventBusName)
+    .addStatement('Events', { actions: ['events:PutEvents'], resources: [bus.eventBusArn] });
 }
 
 /** Reads the tokens of partner accounts, and invokes `refreshToken` to refresh expired ones. */
-export function readsAndRenewsTokens(user: Grantee, refreshToken: BridgeFunction): void {
-  const { functionArn, functionName } = refreshToken.function;
-  readsPartnerSecrets(user);
+export function grantTokens(user: Grantee, refreshToken: BridgeFunction): void {
+  const { functionArn, functionName } = refreshToken.lambda;
+  grantReadPartnerSecrets(user);
   user
-    .knows('refreshTokenFunction', functionName)
-    .may('RefreshToken', { actions: ['lambda:InvokeFunction'], resources: [functionArn] });
+    .addEnvironment('refreshTokenFunction', functionName)
+    .addStatement('RefreshToken', { actions: ['lambda:InvokeFunction'], resources: [functionArn] });
 }

@@ -3,10 +3,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
+import type { FunctionName } from '../../shared/contract/environment.ts';
 import { packageRoot } from './own-package.ts';
 
 /** The handler's folder in functions/. */
-export type Stage = 'drain' | 'fan-out' | 'refresh-token' | 'connect' | 'audit';
+export const stageOf = (name: FunctionName): string =>
+  name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** Exists only in the repository, not in the package. */
 const bundler = join(packageRoot, 'scripts/bundle-handlers.ts');
@@ -15,7 +17,7 @@ const bundler = join(packageRoot, 'scripts/bundle-handlers.ts');
  * The bundle of a function. In the package, scripts/build-package.ts has created it; in the repository, it is built
  * from the source.
  */
-export function handlerCode(stage: Stage): Code {
+export function handlerCode(stage: string): Code {
   if (!existsSync(bundler)) return Code.fromAsset(join(packageRoot, 'dist/handlers', stage));
   return Code.fromAsset(packageRoot, {
     assetHashType: AssetHashType.OUTPUT,

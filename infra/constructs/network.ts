@@ -1,5 +1,5 @@
 import { Peer, Port, SecurityGroup } from 'aws-cdk-lib/aws-ec2';
-import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Effect } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { type Grantee, wildcardFinding } from './grantee.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
@@ -27,7 +27,7 @@ export function withSecurityGroup(scope: Construct, config: BridgeConfig): Bridg
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html#configuration-vpc-permissions
  */
-export function usesNetwork(user: Grantee): void {
+export function grantNetwork(user: Grantee): void {
   const grant = {
     actions: [
       'CreateNetworkInterface',
@@ -40,18 +40,15 @@ export function usesNetwork(user: Grantee): void {
     resources: ['*'],
   };
   user
-    .may('Network', grant)
-    .acknowledges(
+    .addStatement('Network', grant)
+    .acknowledge(
       wildcardFinding(user, '*'),
       "Lambda makes and removes the function's network interfaces, which have no names before.",
     );
-  user.role.addToPrincipalPolicy(
-    new PolicyStatement({
-      ...grant,
-      sid: 'NetworkNotByCode',
-      effect: Effect.DENY,
-      // Only calls from the code of a function have this condition key.
-      conditions: { Null: { 'lambda:SourceFunctionArn': 'false' } },
-    }),
-  );
+  user.addStatement('NetworkNotByCode', {
+    ...grant,
+    effect: Effect.DENY,
+    // Only calls from the code of a function have this condition key.
+    conditions: { Null: { 'lambda:SourceFunctionArn': 'false' } },
+  });
 }

@@ -36,12 +36,12 @@ function partnerSecretPolicy(scope: BridgeFunction): string {
   return Stack.of(scope).toJsonString({ Version: '2012-10-17', Statement: [statement.toStatementJson()] });
 }
 
-export function readsPartnerSecrets(user: Grantee): void {
+export function grantReadPartnerSecrets(user: Grantee): void {
   grant(user, 'Read', ['GetSecretValue']);
 }
 
 /** Allows reading and replacing the token pair of a connected account, but not creating or deleting secrets. */
-export function refreshesPartnerSecrets(user: BridgeFunction): void {
+export function grantRefreshPartnerSecrets(user: BridgeFunction): void {
   grant(user, 'Read', ['GetSecretValue']);
   grant(user, 'Write', ['PutSecretValue']);
 }
@@ -53,10 +53,10 @@ export function refreshesPartnerSecrets(user: BridgeFunction): void {
  * @see https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssecretsmanager.html for the condition
  * keys
  */
-export function connectsPartnerSecrets(user: BridgeFunction): void {
-  user.knows('partnerSecretPolicy', partnerSecretPolicy(user));
+export function grantConnectPartnerSecrets(user: BridgeFunction): void {
+  user.addEnvironment('partnerSecretPolicy', partnerSecretPolicy(user));
   const { encryptionKey } = user.settings;
-  if (encryptionKey) user.knows('partnerSecretKey', encryptionKey.keyArn);
+  if (encryptionKey) user.addEnvironment('partnerSecretKey', encryptionKey.keyArn);
   grant(user, 'Write', ['CreateSecret', 'PutSecretValue', 'RestoreSecret']);
   grant(user, 'Remove', ['DeleteSecret'], {
     BoolIfExists: { 'secretsmanager:ForceDeleteWithoutRecovery': 'false' },
@@ -69,12 +69,12 @@ function grant(user: Grantee, what: string, actions: readonly string[], conditio
   const { partnerAccountPrefix } = secretNamesOf(user.settings.namePrefix);
   const secrets = `arn:${partition}:secretsmanager:${region}:${account}:secret:${partnerAccountPrefix}*`;
   user
-    .may(`PartnerAccountSecrets${what}`, {
+    .addStatement(`PartnerAccountSecrets${what}`, {
       actions: actions.map((action) => `secretsmanager:${action}`),
       resources: [secrets],
       ...(conditions && { conditions }),
     })
-    .acknowledges(
+    .acknowledge(
       wildcardFinding(user, secrets),
       'Partner accounts are added at run time. Their secrets share a prefix that nothing else uses.',
     );

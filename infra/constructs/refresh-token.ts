@@ -1,10 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
-import { Construct } from 'constructs';
+import type { Construct } from 'constructs';
 import { BridgeFunction } from './bridge-function.ts';
-import { publishesOn, rateBudget, usesFeedState } from './grants.ts';
-import { refreshesPartnerSecrets, tokenReaderPathOf } from './partner-secrets.ts';
+import { grantFeedState, grantPublish, rateBudget } from './grants.ts';
+import { grantRefreshPartnerSecrets, tokenReaderPathOf } from './partner-secrets.ts';
 import type { Parts } from './parts.ts';
-import { Schedule } from './schedule.ts';
+import { schedule } from './schedule.ts';
 
 /**
  * Drain and fan-out request a refresh when they find a token expired; this schedule refreshes the others well before
@@ -20,28 +20,20 @@ const timeout = Duration.minutes(1);
 /**
  * Refreshes the tokens of partner accounts. For its callers see docs/operate/security.md#who-may-call-which-function.
  */
-export class RefreshToken extends Construct {
-  readonly function: BridgeFunction;
-  readonly schedule: Schedule;
+export class RefreshToken extends BridgeFunction {
+  readonly schedule = schedule(this, 'Refreshes tokens that have run out', every);
 
   constructor(scope: Construct, id: string, props: Pick<Parts, 'settings' | 'feedState' | 'bus'>) {
-    super(scope, id);
     const { settings, feedState, bus } = props;
-    this.function = new BridgeFunction(this, 'Keeper', {
+    super(scope, id, {
       name: 'refreshToken',
       description: 'Refreshes the tokens of partner accounts',
-      stage: 'refresh-token',
       rolePath: tokenReaderPathOf(settings),
       timeout,
       settings,
     });
-    usesFeedState(this.function, feedState, { ...rateBudget, account: ['GetItem', 'PutItem', 'Query'] });
-    refreshesPartnerSecrets(this.function);
-    publishesOn(this.function, bus);
-    this.schedule = new Schedule(this, 'EveryQuarter', {
-      description: 'Refreshes tokens that have run out',
-      target: this.function,
-      every,
-    });
+    grantFeedState(this, feedState, { ...rateBudget, account: ['GetItem', 'PutItem', 'Query'] });
+    grantRefreshPartnerSecrets(this);
+    grantPublish(this, bus);
   }
 }

@@ -40,12 +40,12 @@ export type Synthesized = ReturnType<typeof synthesized>;
 
 /** Where the functions are in the construct tree. */
 export const functions = {
-  drain: 'DrainReader',
-  fanOut: 'FanOutWorker',
-  refreshToken: 'RefreshTokenKeeper',
-  connect: 'ConnectHandler',
+  drain: 'Drain',
+  fanOut: 'FanOut',
+  refreshToken: 'RefreshToken',
+  connect: 'Connect',
   /** Only with `auditSample`. */
-  audit: 'AuditComparer',
+  audit: 'Audit',
 } as const;
 
 /** A value of the template in short: `${LogicalId}` and `${LogicalId.Attribute}`, without CDK's hashes. */

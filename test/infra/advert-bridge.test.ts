@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { App, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { SecurityGroup, SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2';
 import { EventBus } from 'aws-cdk-lib/aws-events';
-import { ManagedPolicy, PermissionsBoundary } from 'aws-cdk-lib/aws-iam';
+import { AccountRootPrincipal, ManagedPolicy, PermissionsBoundary, Role } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
@@ -115,6 +116,31 @@ describe('a bridge with a base URL alone', () => {
     expect(Object.keys(bridge.metrics)).toEqual(Object.keys(metrics));
     expect(bridge.metrics.events).toMatchObject({ statistic: 'Sum', dimensions: { service: 'Shop' } });
     expect(bridge.metrics.feedLagSeconds.statistic).toBe('Maximum');
+  });
+});
+
+describe('grants', () => {
+  const page = readFileSync('docs/operate/deploy.md', 'utf8');
+  const [, section = ''] = page.split('## What status has to be allowed\n');
+  const needed = [...(section.split('\n## ')[0] ?? '').matchAll(/`(\w+:[A-Z]\w+)`/g)].map(
+    ([, action]) => action,
+  );
+
+  it('allow a role to publish, and to read what status reads', () => {
+    const stack = new Stack(bareApp(), 'Shop');
+    const bridge = new AdvertBridge(stack, 'Bridge', { partnerBaseUrl });
+    const roleFor = (id: string) => new Role(stack, id, { assumedBy: new AccountRootPrincipal() });
+    bridge.grantPublish(roleFor('Publisher'));
+    bridge.grantRead(roleFor('Reader'));
+
+    const { resources } = templateOf(stack);
+    const actionsOf = (id: string) =>
+      Object.entries(resources)
+        .filter(([logicalId]) => logicalId.startsWith(`${id}DefaultPolicy`))
+        .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement)
+        .flatMap(({ Action }) => Action);
+    expect(actionsOf('Publisher')).toEqual(['events:PutEvents']);
+    expect(actionsOf('Reader').sort()).toEqual(needed.sort());
   });
 });
 

@@ -10,7 +10,7 @@ const ofOrders = ({ ofType, one }: Synthesized) => {
     JSON.stringify(ofType('AWS::Events::EventBusPolicy')),
     ofType('AWS::EventSchemas::Schema'),
   ];
-  const { Statement } = one('AWS::IAM::Policy', functions.drain).Properties.PolicyDocument;
+  const { Statement } = one('AWS::IAM::Policy', 'DrainRole').Properties.PolicyDocument;
   const feedItems = Statement.find(({ Sid }: { Sid: string }) => Sid === 'FeedStateFeed');
   return {
     alarms: ofType('AWS::CloudWatch::Alarm')

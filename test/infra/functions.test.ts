@@ -62,9 +62,7 @@ it('there are four functions, and one more for the daily audit, each with a hand
   expect(synthesized().ofType('AWS::Lambda::Function')).toHaveLength(stages.length - 1);
   const { Environment, Timeout } = one('AWS::Lambda::Function', functions.audit).Properties;
   expect(Environment.Variables.AUDIT_SAMPLE).toBe('299');
-  expect(one('AWS::Scheduler::Schedule', 'AuditEvery').Properties.ScheduleExpression).toBe(
-    'rate(15 minutes)',
-  );
+  expect(one('AWS::Scheduler::Schedule', 'Audit').Properties.ScheduleExpression).toBe('rate(15 minutes)');
   expect(Timeout).toBeLessThan(15 * 60);
   for (const stage of stages) {
     expect(existsSync(join(repository, 'functions', stage, 'handler.ts'))).toBe(true);
@@ -89,7 +87,7 @@ describe('the mapping of the queue to the fan-out', () => {
   it('takes ten at a time, reports each that failed, and is bounded', () => {
     expect(inShort(mapping)).toEqual({
       EventSourceArn: '${ChangedAdvertsQueue.Arn}',
-      FunctionName: '${FanOutWorkerFunction}',
+      FunctionName: '${FanOutFunction}',
       BatchSize: 10,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
       ScalingConfig: { MaximumConcurrency: 2 },
@@ -109,8 +107,8 @@ describe('the mapping of the queue to the fan-out', () => {
 });
 
 describe.each([
-  ['drain', 'DrainEveryMinute', 'rate(1 minute)'],
-  ['refreshToken', 'RefreshTokenEveryQuarter', 'rate(15 minutes)'],
+  ['drain', 'Drain', 'rate(1 minute)'],
+  ['refreshToken', 'RefreshToken', 'rate(15 minutes)'],
 ] as const)('the schedule of %s', (name, id, rate) => {
   const { Properties } = one('AWS::Scheduler::Schedule', id);
   const target = one('AWS::Lambda::Function', functions[name]);
@@ -119,7 +117,7 @@ describe.each([
     expect(Properties).toMatchObject({ ScheduleExpression: rate, FlexibleTimeWindow: { Mode: 'OFF' } });
     expect(Properties.Target.Input).toBe('{}');
     expect(Properties.Target.Arn).toEqual({ 'Fn::GetAtt': [target.id, 'Arn'] });
-    expect(inShort(Properties.Target.RoleArn)).toBe(`\${${id}Role.Arn}`);
+    expect(inShort(Properties.Target.RoleArn)).toBe(`\${${id}ScheduleRole.Arn}`);
   });
 
   it('retries nothing and forgets what is older than a minute, on both ways to the function', () => {

@@ -81,11 +81,10 @@ const emittedIn = (lines: readonly string[]): Shown[] =>
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
  */
 const ofAws = [
-  ...['DrainReader', 'FanOutWorker', 'RefreshTokenKeeper', 'ConnectHandler', 'AuditComparer'].flatMap(
-    (name) =>
-      ['Errors', 'Throttles', 'Duration'].map((metric) =>
-        shown('AWS/Lambda', metric, [['FunctionName', `\${${name}Function}`]]),
-      ),
+  ...['Drain', 'FanOut', 'RefreshToken', 'Connect', 'Audit'].flatMap((name) =>
+    ['Errors', 'Throttles', 'Duration'].map((metric) =>
+      shown('AWS/Lambda', metric, [['FunctionName', `\${${name}Function}`]]),
+    ),
   ),
   ...['ChangedAdvertsQueue', 'ChangedAdvertsDeadLetters'].flatMap((name) =>
     [

@@ -29,7 +29,7 @@ describe('what the stack’s roles may do', () => {
             Resource: '*',
             Condition: {
               ArnNotEquals: {
-                'aws:PrincipalArn': ['${RefreshTokenKeeperRole.Arn}', '${ConnectHandlerRole.Arn}'],
+                'aws:PrincipalArn': ['${RefreshTokenRole.Arn}', '${ConnectRole.Arn}'],
               },
             },
           },
@@ -64,9 +64,9 @@ describe('what the stack’s roles may do', () => {
     );
     expect(readers.map(([id]) => inShort({ Ref: id })).sort()).toEqual([
       '${CatchUpRole}',
-      '${DrainReaderRole}',
-      '${FanOutWorkerRole}',
-      '${RefreshTokenKeeperRole}',
+      '${DrainRole}',
+      '${FanOutRole}',
+      '${RefreshTokenRole}',
     ]);
   });
 
@@ -102,10 +102,9 @@ describe('what the stack’s roles may do', () => {
   });
 
   it('is for the scheduler only on behalf of schedules of this AWS account', () => {
-    const [, { Properties }] = ofType('AWS::IAM::Role').find(([id]) => id.startsWith('DrainEveryMinute')) ?? [
-      '',
-      { Properties: undefined },
-    ];
+    const [, { Properties }] = ofType('AWS::IAM::Role').find(([id]) =>
+      id.startsWith('DrainScheduleRole'),
+    ) ?? ['', { Properties: undefined }];
     expect(inShort(Properties.AssumeRolePolicyDocument.Statement)).toEqual([
       {
         Action: 'sts:AssumeRole',

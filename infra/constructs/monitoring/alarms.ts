@@ -142,19 +142,19 @@ function watchesOf({ settings, changedAdverts, fanOut, refreshToken, audit }: Al
       ...failing,
       about: 'FanOut',
       says: 'Fan-out ends with an error again and again. Its messages come back; if this stays, events are late.',
-      metric: fanOut.function.metricErrors({ period, statistic: SUM }),
+      metric: fanOut.lambda.metricErrors({ period, statistic: SUM }),
     },
     {
       ...failing,
       about: 'Throttled',
       says: 'Lambda throttles fan-out: the AWS account has no concurrency left. If this stays, events are late.',
-      metric: fanOut.function.metricThrottles({ period, statistic: SUM }),
+      metric: fanOut.lambda.metricThrottles({ period, statistic: SUM }),
     },
     {
       ...failing,
       about: 'RefreshToken',
       says: 'Refresh-token ends with an error again and again. If this stays, tokens run out, and feeds are not read.',
-      metric: refreshToken.function.metricErrors({ period, statistic: SUM }),
+      metric: refreshToken.lambda.metricErrors({ period, statistic: SUM }),
     },
     ...(audit ? auditWatches(settings, audit) : []),
   ];
@@ -172,7 +172,7 @@ const auditWatches = (settings: AlarmsProps['settings'], audit: BridgeFunction):
     ...failing,
     about: 'Audit',
     says: 'The daily audit ends with an error again and again. If this stays, nobody compares what was published with the service.',
-    metric: audit.function.metricErrors({ period, statistic: Stats.SUM }),
+    metric: audit.lambda.metricErrors({ period, statistic: Stats.SUM }),
   },
 ];
 

@@ -1,10 +1,10 @@
 import { Duration } from 'aws-cdk-lib';
-import { Construct } from 'constructs';
+import type { Construct } from 'constructs';
 import { BridgeFunction } from '../bridge-function.ts';
-import { rateBudget, readsAndRenewsTokens, usesFeedState } from '../grants.ts';
+import { grantFeedState, grantTokens, rateBudget } from '../grants.ts';
 import { tokenReaderPathOf } from '../partner-secrets.ts';
 import type { Parts } from '../parts.ts';
-import { Schedule } from '../schedule.ts';
+import { schedule } from '../schedule.ts';
 
 /**
  * An audit takes two or three runs: adverts that differ are fetched again when the feed lists every change that may
@@ -19,22 +19,19 @@ const timeout = Duration.minutes(14);
  * exists only with the setting `auditSample`: drain and fan-out need neither the permission to scan the advert-status
  * table nor the code for it.
  */
-export class Audit extends Construct {
-  readonly function: BridgeFunction;
-  readonly schedule: Schedule;
+export class Audit extends BridgeFunction {
+  readonly schedule = schedule(this, 'Goes on with the daily audit', every);
 
   constructor(scope: Construct, id: string, props: Omit<Parts, 'bus'>) {
-    super(scope, id);
     const { settings, feedState, advertStatus, changedAdverts, refreshToken } = props;
-    this.function = new BridgeFunction(this, 'Comparer', {
+    super(scope, id, {
       name: 'audit',
       description: 'Compares what was published with what the partner service says, and changes nothing',
-      stage: 'audit',
       timeout,
       rolePath: tokenReaderPathOf(settings),
       settings,
     });
-    usesFeedState(this.function, feedState, {
+    grantFeedState(this, feedState, {
       ...rateBudget,
       account: ['GetItem', 'Query'],
       feed: ['Query'],
@@ -42,19 +39,14 @@ export class Audit extends Construct {
       books: ['GetItem', 'UpdateItem'],
       parked: ['GetItem'],
     });
-    this.function.knows('advertStatusTable', advertStatus.tableName).may('AdvertStatus', {
+    this.addEnvironment('advertStatusTable', advertStatus.tableName).addStatement('AdvertStatus', {
       actions: ['dynamodb:BatchGetItem', 'dynamodb:Scan'],
       resources: [advertStatus.tableArn],
     });
-    readsAndRenewsTokens(this.function, refreshToken);
-    this.function.knows('queueUrl', changedAdverts.queue.queueUrl).may('ChangedAdverts', {
+    grantTokens(this, refreshToken);
+    this.addEnvironment('queueUrl', changedAdverts.queue.queueUrl).addStatement('ChangedAdverts', {
       actions: ['sqs:GetQueueAttributes'],
       resources: [changedAdverts.queue.queueArn],
-    });
-    this.schedule = new Schedule(this, 'EveryQuarter', {
-      description: 'Goes on with the daily audit',
-      target: this.function,
-      every,
     });
   }
 }

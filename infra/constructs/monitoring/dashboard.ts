@@ -40,8 +40,8 @@ export class Dashboard extends Construct {
       statistic: string,
       what = '',
     ) =>
-      Object.entries(functions).map(([name, { function: one }]) =>
-        one[metric]({ period, statistic, label: `${name}${what}` }),
+      Object.entries(functions).map(([name, { lambda }]) =>
+        lambda[metric]({ period, statistic, label: `${name}${what}` }),
       );
     new CloudWatchDashboard(this, 'Dashboard', {
       dashboardName: settings.name,

@@ -38,11 +38,11 @@ export function awsMadeCalls(policies: TemplatePolicies): RoleCall[] {
   }
   add(policies.roleOf(functions.fanOut), mapping, policies.arnOf('AWS::SQS::Queue', 'ChangedAdvertsQueue'));
   for (const [name, scheduleId] of [
-    [functions.drain, 'DrainEveryMinute'],
-    [functions.refreshToken, 'RefreshTokenEveryQuarter'],
-    [functions.audit, 'AuditEveryQuarter'],
+    [functions.drain, 'Drain'],
+    [functions.refreshToken, 'RefreshToken'],
+    [functions.audit, 'Audit'],
   ] as const) {
-    const role = policies.roles.find(({ id }) => id.startsWith(`${scheduleId}Role`));
+    const role = policies.roles.find(({ id }) => id.startsWith(`${scheduleId}ScheduleRole`));
     add(role, schedule, policies.arnOf('AWS::Lambda::Function', name));
   }
   return calls;

@@ -315,7 +315,7 @@ describe('whatever a role is allowed', () => {
       'aws:SourceAccount': account,
       'aws:SourceArn': `arn:aws:scheduler:${region}:${account}:schedule-group/default`,
     });
-    const ofSchedules = policies.roles.filter(({ id }) => /^(Drain|RefreshToken|Audit)Every/.test(id));
+    const ofSchedules = policies.roles.filter(({ id }) => /^(Drain|RefreshToken|Audit)Schedule/.test(id));
     expect(ofSchedules).toHaveLength(3);
     for (const role of ofSchedules) {
       const assumes = (context: Record<string, string>) =>
