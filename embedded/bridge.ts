@@ -11,6 +11,7 @@ import { settledBy } from '../functions/audit/confirm.ts';
 import { createDailyAudit } from '../functions/audit/daily-audit.ts';
 import { createDrain } from '../functions/drain/drain.ts';
 import { createFanOut } from '../functions/fan-out/fan-out.ts';
+import { stackName } from '../shared/contract/names.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
 import type { PartnerError } from '../shared/domain/faults.ts';
@@ -96,6 +97,7 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
       advertTries,
       maxAgeMs,
       ...settings,
+      bridge: stackName,
       fetchMs,
     },
   });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { connectPorts, createConnect } from '../functions/connect/connect.ts';
+import { stackName } from '../shared/contract/names.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
 import { createLimitedClient } from '../shared/partner-api/partner-service.ts';
@@ -31,7 +32,7 @@ export function createLocalConnect({ state, ...options }: LocalConnectOptions) {
     clock: systemClock,
     clockSkewMs: 0, // All processes use the clock of this machine.
     newId: () => `connect-${randomUUID()}`,
-    settings: { ...settings, lockMs: refreshLockMs },
+    settings: { ...settings, bridge: stackName, lockMs: refreshLockMs },
   });
   return { ...connect, close: () => client.close() };
 }

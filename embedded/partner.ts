@@ -1,4 +1,5 @@
 import { createRefreshToken } from '../functions/refresh-token/refresh-token.ts';
+import { stackName } from '../shared/contract/names.ts';
 import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
 import { createPartnerService, type LimitedClientOptions } from '../shared/partner-api/partner-service.ts';
@@ -33,7 +34,7 @@ export function createLocalPartner({ state, events, newId, ...options }: LocalPa
     vault: state.vault,
     application: state.applicationSecret,
     endpoint: partner.client,
-    settings: { requiredScope: settings.requiredScope, lockMs: refreshLockMs },
+    settings: { requiredScope: settings.requiredScope, bridge: stackName, lockMs: refreshLockMs },
   });
   return { ...partner, refreshToken };
 }

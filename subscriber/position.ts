@@ -1,4 +1,5 @@
 import type { AdvertEvent } from '../shared/contract/events.ts';
+import { stackName } from '../shared/contract/names.ts';
 
 /** A place in the history of one advert. A greater generation starts the history again. */
 export interface Position {
@@ -30,9 +31,15 @@ export const positionOf = ({ detail: { metadata } }: AdvertEvent): Position => (
   sequence: metadata.sequence,
 });
 
-/** Key of the event's advert, unique across all partner accounts: `main/123`. */
-export const advertKeyOf = ({ detail: { metadata, data } }: AdvertEvent): string =>
-  `${metadata.partnerAccount}/${data.advertId}`;
+/**
+ * Key of the event's advert, unique across all partner accounts and bridges: `main/123`, or `Shop/main/123` for a bridge
+ * whose name is not `AdvertBridge`. Events of schema version 1.0 do not name their bridge, and have keys like `main/123`.
+ */
+export function advertKeyOf({ detail: { metadata, data } }: AdvertEvent): string {
+  const { bridge = stackName, partnerAccount } = metadata;
+  const key = `${partnerAccount}/${data.advertId}`;
+  return bridge === stackName ? key : `${bridge}/${key}`;
+}
 
 /** Negative if `a` comes before `b`, 0 if they are equal. */
 export const comparePositions = (a: Position, b: Position): number =>

@@ -119,7 +119,13 @@ async function write({ advertHistories }: EmbeddedState, key: HistoryOwner): Pro
     cause: 'feed',
     correlationId: newId,
   };
-  const event = advertEvent(message, { status: 'limited', previousStatus: null, sequence: 1, observedAt });
+  const event = advertEvent(message, {
+    bridge: 'AdvertBridge',
+    status: 'limited',
+    previousStatus: null,
+    sequence: 1,
+    observedAt,
+  });
   const isNew = await advertHistories.write(key, {
     version: 1,
     sequence: 1,

@@ -9,7 +9,7 @@ import { restored } from '../refresh-token/account-writes.ts';
 export interface ConnectedRowDeps {
   readonly accounts: PartnerAccounts;
   readonly clock: Clock;
-  readonly settings: { readonly lockMs: number };
+  readonly settings: { readonly lockMs: number; readonly bridge: string };
 }
 
 export interface Lock {
@@ -61,7 +61,13 @@ export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDe
     const token = { version, expiresAt: pair.expiresAt, usedAt: pair.obtainedAt };
     const isOurs = (now: PartnerAccount) => now.refreshing?.holder === holder;
     const account = await changeAccount(accounts, name, (now) =>
-      isOurs(now) ? { ...restored(now, version, clock.now()), generation, token } : undefined,
+      isOurs(now)
+        ? {
+            ...restored(now, version, { bridge: settings.bridge, observedAt: clock.now() }),
+            generation,
+            token,
+          }
+        : undefined,
     );
     if (!account)
       throw new Error(`partner account ${name} was forgotten while it was being connected: connect it again`);

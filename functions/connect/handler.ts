@@ -7,7 +7,7 @@ import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
 import { createTokenVault } from '../../shared/aws/token-vault.ts';
-import { secretNamesOf } from '../../shared/contract/names.ts';
+import { bridgeNameOf, secretNamesOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { refreshLimits } from '../../shared/runtime/limits.ts';
@@ -35,7 +35,7 @@ const stage = createConnect({
   observer,
   clock: systemClock,
   newId: randomUUID,
-  settings: { ...config, ...refreshLimits },
+  settings: { ...config, ...refreshLimits, bridge: bridgeNameOf(config.namePrefix) },
 });
 
 /**

@@ -20,6 +20,8 @@ export interface AdvertDeps {
   readonly random: () => number;
   readonly settings: RetrySettings &
     PublishedEvents & {
+      /** Name of the bridge, for its events. */
+      readonly bridge: string;
       /** Paths in an advert whose values are copied into its events. Default: none. */
       readonly eventFields?: readonly string[] | undefined;
       readonly confirmUnavailableSeconds: number;

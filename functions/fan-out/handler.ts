@@ -7,6 +7,7 @@ import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
 import { BatchSettler } from '../../shared/aws/settler.ts';
 import { deliveryOf } from '../../shared/aws/sqs/deliveries.ts';
+import { bridgeNameOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { quietUntil } from '../../shared/domain/rate-budget.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
@@ -33,7 +34,7 @@ const fanOut = createFanOut({
   observer,
   clock: systemClock,
   random: Math.random,
-  settings: { ...config, ...fanOutLimits },
+  settings: { ...config, ...fanOutLimits, bridge: bridgeNameOf(config.namePrefix) },
 });
 const settler = new BatchSettler({
   queue,

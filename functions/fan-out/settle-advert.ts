@@ -97,6 +97,7 @@ async function attempt(
   // Planted faults: only-published-counted, fields-of-first-answer
   const sequence = row.sequence + 1;
   const event = advertEvent(message, {
+    bridge: settings.bridge,
     status: observed.status,
     previousStatus: row.status,
     sequence,

@@ -3,7 +3,7 @@
  * `changeAccount` can apply it again after a conflict.
  */
 import type { StopReason } from '../../shared/contract/events.ts';
-import { authorizationEvent } from '../../shared/domain/advert-event.ts';
+import { type AuthorizationChange, authorizationEvent } from '../../shared/domain/advert-event.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
@@ -11,27 +11,30 @@ import type { TokenPair } from '../../shared/domain/token-pair.ts';
 import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 import type { RefreshDeps } from './refresh-request.ts';
 
+/** When the bridge of that name noticed the change. */
+type Moment = Pick<AuthorizationChange, 'bridge' | 'observedAt'>;
+
 /** Stops the account until manual reauthorization, and adds the owed event; once for each token version. */
 export function stopped(
   account: PartnerAccount,
   reason: StopReason,
   tokenVersion: string,
-  nowMs: number,
+  moment: Moment,
 ): PartnerAccount {
   if (stopOf(account)) return account;
-  const stop = { reason, tokenVersion, at: toInstant(nowMs) };
-  return owing({ ...account, stop }, 'required', { reason, tokenVersion, observedAt: nowMs });
+  const stop = { reason, tokenVersion, at: toInstant(moment.observedAt) };
+  return owing({ ...account, stop }, 'required', { ...moment, reason, tokenVersion });
 }
 
 /**
  * Ends the stop, and adds the owed event if an earlier event announced the stop. Does nothing for the version that was
  * rejected: such a write is a retry of an earlier write that had succeeded although its answer was an error.
  */
-export function restored(account: PartnerAccount, tokenVersion: string, nowMs: number): PartnerAccount {
+export function restored(account: PartnerAccount, tokenVersion: string, moment: Moment): PartnerAccount {
   if (account.stop?.tokenVersion === tokenVersion) return account;
   const { stop, pause: _pause, ...rest } = account;
   if (!isUnanswered(stop)) return rest;
-  return owing(rest, 'restored', { reason: 'connected-again', tokenVersion, observedAt: nowMs });
+  return owing(rest, 'restored', { ...moment, reason: 'connected-again', tokenVersion });
 }
 
 /** Records a newer token, which ends a stop. A stop that a person asked for ends only with `connect`. */
@@ -39,11 +42,11 @@ export function withToken(
   account: PartnerAccount,
   version: string,
   pair: TokenPair,
-  nowMs: number,
+  moment: Moment,
 ): PartnerAccount {
   if (account.stop?.reason === 'disconnected') return account;
   const token = { version, expiresAt: pair.expiresAt, usedAt: pair.obtainedAt };
-  return { ...restored(account, version, nowMs), token };
+  return { ...restored(account, version, moment), token };
 }
 
 /** Whether an event has announced the stop and no event has announced its end yet. */
@@ -54,7 +57,7 @@ export const isUnanswered = (stop: PartnerAccount['stop']): boolean =>
 function owing(
   account: PartnerAccount,
   kind: 'required' | 'restored',
-  change: { readonly reason: string; readonly tokenVersion: string; readonly observedAt: number },
+  change: Omit<AuthorizationChange, 'partnerAccount' | 'generation'>,
 ): PartnerAccount {
   const { name: partnerAccount, generation, owedEvents = [] } = account;
   const envelope = JSON.stringify(authorizationEvent(kind, { partnerAccount, generation, ...change }));

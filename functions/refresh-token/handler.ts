@@ -4,7 +4,7 @@ import { dynamoDbClient, eventBridgeClient, secretsManagerClient } from '../../s
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
 import { createTokenUpdater } from '../../shared/aws/token-vault.ts';
-import { secretNamesOf } from '../../shared/contract/names.ts';
+import { bridgeNameOf, secretNamesOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { refreshLimits } from '../../shared/runtime/limits.ts';
@@ -28,7 +28,7 @@ const stage = createRefreshToken({
   clock: systemClock,
   random: Math.random,
   newId: randomUUID,
-  settings: { ...config, ...refreshLimits },
+  settings: { ...config, ...refreshLimits, bridge: bridgeNameOf(config.namePrefix) },
 });
 
 /** Sweeps on schedule, and refreshes a partner account's token on request of drain or fan-out; nothing else. */

@@ -13,7 +13,11 @@ export interface RefreshDeps extends LockDeps {
   readonly events: EventPublisher;
   readonly observer: Observer;
   readonly random: () => number;
-  readonly settings: LockDeps['settings'] & { readonly requiredScope: string };
+  readonly settings: LockDeps['settings'] & {
+    readonly requiredScope: string;
+    /** Name of the bridge, for its events. */
+    readonly bridge: string;
+  };
 }
 
 /** A request for a refresh, with the reasons that only the sweep uses. */

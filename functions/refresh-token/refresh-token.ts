@@ -40,6 +40,7 @@ const isSpent = ({ expiresAt, obtainedAt }: TokenPair): boolean => expiresAt - o
 export function createRefreshToken(deps: RefreshDeps) {
   const { accounts, vault, observer, clock, settings } = deps;
   const requestTokens = createTokenRequests(deps);
+  const moment = () => ({ bridge: settings.bridge, observedAt: clock.now() });
 
   async function refresh(request: TokenRefresh, options: CallOptions): Promise<RefreshOutcome> {
     try {
@@ -83,7 +84,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     const told = await changeAccount(accounts, name, (now) =>
       now.token?.version === current.version
         ? undefined
-        : withToken(now, current.version, current.pair, clock.now()),
+        : withToken(now, current.version, current.pair, moment()),
     );
     if (told) await publishOwedEvents(deps, told);
     // The account was disconnected or stopped after it was read.
@@ -122,8 +123,8 @@ export function createRefreshToken(deps: RefreshDeps) {
   ): Promise<RefreshOutcome> {
     const missing = missingScopes(pair.scope, settings.requiredScope);
     const account = await changeAccount(accounts, name, (now) => {
-      const told = withToken(now, version, pair, clock.now());
-      if (missing.length > 0) return stopped(told, 'scope-insufficient', version, clock.now());
+      const told = withToken(now, version, pair, moment());
+      if (missing.length > 0) return stopped(told, 'scope-insufficient', version, moment());
       if (pauseFor) return paused(told, pauseFor, now.pause?.attempts ?? 0);
       return keepsPause && now.pause ? { ...told, pause: now.pause } : told;
     });
@@ -182,7 +183,7 @@ export function createRefreshToken(deps: RefreshDeps) {
   ): Promise<RefreshOutcome> {
     const account = await changeAccount(accounts, name, (now) => {
       if (now.token && now.token.version !== tokenVersion) return undefined;
-      return stopped(now, reason, tokenVersion, clock.now());
+      return stopped(now, reason, tokenVersion, moment());
     });
     if (!account || !stopOf(account)) return { kind: 'renewed' };
     observer.error('the partner account is stopped: connect it again', { partnerAccount: name, reason });

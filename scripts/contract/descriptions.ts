@@ -39,6 +39,8 @@ export const descriptions: Readonly<Record<string, string>> = {
   'detail.metadata.eventId':
     'Unique ID of the event. All copies of an event have the same one, unlike the `id` of EventBridge. Do not parse it.',
   'detail.metadata.schemaVersion': 'Version of `detail`; an addition gives it a greater minor number.',
+  'detail.metadata.bridge':
+    'Name of the bridge (its setting `stackName`). Histories of two bridges are independent, and two bridges may use the same names of partner accounts. Absent in events before version 1.1.',
   'detail.metadata.partnerAccount': 'Name of the partner account in the bridge.',
   'detail.metadata.generation':
     'Number of the history of the partner account. It increases when the bridge starts a new history, in which `sequence` starts at 1 again: compare `generation` first, then `sequence`.',

@@ -3,6 +3,7 @@
  * expected outcomes come from the oracle below, which knows all positions at once, and from how each message was
  * created; never from the kit, which is tested with them.
  */
+import { stackName } from '../../shared/contract/names.ts';
 import {
   anAdvertStatusChanged,
   anAdvertUnavailable,
@@ -42,7 +43,7 @@ function vectorsDocument(): Json {
   const vector = (name: string, ids: readonly string[]) =>
     vectors.push({ name, ...expected(ids.map((id) => [id, messages.get(id) as Message])) });
 
-  for (const advert of ['main/1', 'main/12345678901234567890', 'other.account/1']) {
+  for (const advert of ['main/1', 'main/12345678901234567890', 'other.account/1', 'Shop/main/1']) {
     for (const generation of [g1, g2, g3]) {
       for (const sequence of [1, 2, 3, 5, 9, 10, 1_000_000]) {
         messages.set(`${advert}@${generation}.${sequence}`, advertMessage(advert, [generation, sequence]));
@@ -65,6 +66,13 @@ function vectorsDocument(): Json {
         );
     }
   }
+  // The same advert on two bridges, and an event from before bridges named themselves.
+  vector('two bridges with one partner account', [
+    `main/1@${g2}.5`,
+    `Shop/main/1@${g1}.2`,
+    `main/1@${g2}.2`,
+    `Shop/main/1@${g1}.3`,
+  ]);
   // Each odd message between two plain ones.
   for (const id of odd) {
     vector(`between two events: ${id}`, [`main/1@${g2}.1`, id, `main/1@${g2}.3`]);
@@ -118,8 +126,15 @@ const placesOf = (sequence: readonly (readonly [string, Message])[], advert: str
   sequence.flatMap(([, { about: what }]) => (what?.advert === advert ? [what.place] : []));
 
 function advertMessage(advert: string, [generation, sequence]: Place): Message {
-  const [partnerAccount = '', advertId = ''] = advert.split('/');
-  const fields = { partnerAccount, advertId, generation, sequence, observedAt: '2026-11-20T12:00:00.123Z' };
+  const [advertId = '', partnerAccount = '', bridge = stackName] = advert.split('/').reverse();
+  const fields = {
+    bridge,
+    partnerAccount,
+    advertId,
+    generation,
+    sequence,
+    observedAt: '2026-11-20T12:00:00.123Z',
+  };
   // Some are unavailable, because these events belong to the same history.
   const body = sequence === 3 ? anAdvertUnavailable(fields) : anAdvertStatusChanged(fields);
   return { body, about: { advert, place: [generation, sequence] } };
@@ -149,6 +164,7 @@ function oddMessages(): [string, Message][] {
       dig(event, 'detail').added = { deep: [1] };
       dig(event, 'detail.data').price = 12.5;
     }),
+    accepted('no bridge, as before schema version 1.1', remove('detail.metadata.bridge')),
     accepted('a newer minor version', set('detail.metadata.schemaVersion', '1.17')),
     accepted('an unknown status', set('detail.data.status', 'in review 🐫')),
     accepted('a status of 256 characters', set('detail.data.status', 'x'.repeat(256))),
@@ -189,6 +205,7 @@ function oddMessages(): [string, Message][] {
     notAnEvent('generation 0', set('detail.metadata.generation', 0)),
     notAnEvent('no partner account', remove('detail.metadata.partnerAccount')),
     notAnEvent('a partner account with a slash', set('detail.metadata.partnerAccount', 'a/b')),
+    notAnEvent('a bridge with a slash', set('detail.metadata.bridge', 'a/b')),
     notAnEvent('no event ID', remove('detail.metadata.eventId')),
     notAnEvent('an empty cause', set('detail.metadata.cause', '')),
     notAnEvent('a time that is none', set('detail.metadata.observedAt', 'yesterday')),

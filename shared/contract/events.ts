@@ -19,6 +19,12 @@ const version = v.pipe(v.string(), v.regex(/^1\.[0-9]+$/, 'expected a version 1.
  */
 export const generation = wholeNumber(1);
 
+/** The setting `stackName`. */
+const bridgeName = v.pipe(
+  v.string(),
+  v.regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'expected the name of a bridge: letters, digits and hyphens'),
+);
+
 /** Published as an open string: a new cause is not a breaking change. */
 const publishedCause = v.pipe(v.string(), v.minLength(1, 'expected a cause such as feed'));
 
@@ -26,6 +32,8 @@ export const advertMetadata = v.object({
   /** `<partnerAccount>/<generation>/<advertId>/<sequence>`; subscribers deduplicate by it. */
   eventId: v.string(),
   schemaVersion: version,
+  /** Name of the bridge. Histories of two bridges are independent. Absent in events of schema version 1.0. */
+  bridge: v.optional(bridgeName),
   partnerAccount: partnerAccountName,
   generation,
   /** 1, 2, 3 … for each advert and generation, without a gap once all events have arrived. */
@@ -67,6 +75,8 @@ const unavailableData = v.object({ advertId, status: v.null(), previousStatus })
 const authorizationMetadata = v.object({
   eventId: v.string(),
   schemaVersion: version,
+  /** Name of the bridge. Histories of two bridges are independent. Absent in events of schema version 1.0. */
+  bridge: v.optional(bridgeName),
   partnerAccount: partnerAccountName,
   generation,
   /** When the bridge noticed it. */

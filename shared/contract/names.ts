@@ -16,6 +16,10 @@ export const eventSource = 'advert-bridge';
 export const namePrefixOf = (bridgeName: string): string =>
   bridgeName === stackName ? eventSource : bridgeName;
 
+/** The inverse of {@link namePrefixOf}. No bridge is named like the prefix (shared/contract/settings.ts). */
+export const bridgeNameOf = (namePrefix: string): string =>
+  namePrefix === eventSource ? stackName : namePrefix;
+
 /** What subscribers put in the `detail-type` of a rule. Additions only. */
 export const detailTypes = {
   statusChanged: 'AdvertStatusChanged',
@@ -31,7 +35,7 @@ export const orderDetailTypes = {
 } as const;
 
 /** Version of the shape of `detail`; the minor number rises with each addition. */
-export const schemaVersion = '1.0';
+export const schemaVersion = '1.1';
 
 export const outputs = {
   eventBusName: 'EventBusName',

@@ -8,6 +8,8 @@ import type { EventFields } from './event-fields.ts';
 import { historyKeyOf } from './history-key.ts';
 
 export interface Observation {
+  /** Name of the bridge. */
+  readonly bridge: string;
   /** null: the service does not know the advert. */
   readonly status: string | null;
   readonly previousStatus: string | null;
@@ -23,11 +25,12 @@ export interface Observation {
 export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEvent | OrderEvent {
   const { partnerAccount, generation, advertId, listedAt, cause, correlationId, traceparent } = message;
   const feed = feeds[message.feed];
-  const { status, previousStatus, sequence, copied } = seen;
+  const { bridge, status, previousStatus, sequence, copied } = seen;
   const observedAt = toInstant(seen.observedAt);
   const metadata = {
     eventId: `${historyKeyOf(message)}/${sequence}`,
     schemaVersion,
+    bridge,
     partnerAccount,
     generation,
     sequence,
@@ -52,6 +55,8 @@ export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEv
 }
 
 export interface AuthorizationChange {
+  /** Name of the bridge. */
+  readonly bridge: string;
   readonly partnerAccount: string;
   readonly generation: number;
   /** Version of the rejected token, or of its replacement; part of the event ID, which makes it unique. */
@@ -65,7 +70,7 @@ export function authorizationEvent(
   kind: 'required' | 'restored',
   change: AuthorizationChange,
 ): AuthorizationEvent {
-  const { partnerAccount, generation } = change;
+  const { bridge, partnerAccount, generation } = change;
   const observedAt = toInstant(change.observedAt);
   return {
     source: eventSource,
@@ -77,6 +82,7 @@ export function authorizationEvent(
       metadata: {
         eventId: `${partnerAccount}/${generation}/authorization-${kind}/${change.tokenVersion}`,
         schemaVersion,
+        bridge,
         partnerAccount,
         generation,
         observedAt,

@@ -5,9 +5,11 @@ import type {
   StatusChanged,
   Unavailable,
 } from '../../shared/contract/events.ts';
-import { detailTypes, eventSource, schemaVersion } from '../../shared/contract/names.ts';
+import { detailTypes, eventSource, schemaVersion, stackName } from '../../shared/contract/names.ts';
 
 export interface AdvertFields {
+  /** Default `AdvertBridge`; `undefined` for an event of schema version 1.0. */
+  readonly bridge?: string | undefined;
   /** Default `main`. */
   readonly partnerAccount?: string;
   /** Default `123`. */
@@ -55,6 +57,8 @@ export function anAdvertUnavailable(fields: AdvertFields = {}): Unavailable {
 }
 
 export interface AuthorizationFields {
+  /** Default `AdvertBridge`. */
+  readonly bridge?: string | undefined;
   /** Default `main`. */
   readonly partnerAccount?: string;
   /** Default 1763640000. */
@@ -134,12 +138,18 @@ function envelopeOf<const T extends string, D extends { metadata: { eventId: str
   };
 }
 
+function bridgeOf(fields: AdvertFields | AuthorizationFields): { bridge?: string } {
+  const { bridge } = { bridge: stackName, ...fields };
+  return bridge === undefined ? {} : { bridge };
+}
+
 function advertParts(fields: AdvertFields) {
   const { partnerAccount = 'main', advertId = '123', generation = defaultGeneration, sequence = 1 } = fields;
   const observedAt = fields.observedAt ?? new Date(begin + sequence * 1000).toISOString();
   const metadata: AdvertEvent['detail']['metadata'] = {
     eventId: `${partnerAccount}/${generation}/${advertId}/${sequence}`,
     schemaVersion: fields.schemaVersion ?? schemaVersion,
+    ...bridgeOf(fields),
     partnerAccount,
     generation,
     sequence,
@@ -159,6 +169,7 @@ function authorization(
   const metadata = {
     eventId: `${partnerAccount}/${generation}/authorization-${kind}/1`,
     schemaVersion: fields.schemaVersion ?? schemaVersion,
+    ...bridgeOf(fields),
     partnerAccount,
     generation,
     observedAt: fields.observedAt ?? new Date(begin).toISOString(),

@@ -30,7 +30,12 @@ export async function createTokenStage(baseUrl: string, clock = createManualCloc
     clock,
     random: () => 0.5,
     newId: () => `id${++ids}`,
-    settings: { requiredScope: 'v2 read write', lockMs: 120_000, overlapSeconds: 300 },
+    settings: {
+      bridge: 'AdvertBridge',
+      requiredScope: 'v2 read write',
+      lockMs: 120_000,
+      overlapSeconds: 300,
+    },
   };
   const options = (ms = 60_000) => ({ deadlineMs: clock.now() + ms });
   const stage = { ...createRefreshToken(deps), ...createConnect(deps) };

@@ -58,7 +58,13 @@ export async function createWorld() {
     observer,
     clock,
     random,
-    settings: { advertTries: 5, maxAgeMs: dayMs, confirmUnavailableSeconds: 30, fetchMs: 10_000 },
+    settings: {
+      bridge: 'AdvertBridge',
+      advertTries: 5,
+      maxAgeMs: dayMs,
+      confirmUnavailableSeconds: 30,
+      fetchMs: 10_000,
+    },
   };
   const tokenDeps = {
     accounts,
@@ -70,7 +76,7 @@ export async function createWorld() {
     clock,
     random,
     newId,
-    settings: { requiredScope: 'v2 read write', lockMs: 90_000 },
+    settings: { requiredScope: 'v2 read write', bridge: 'AdvertBridge', lockMs: 90_000 },
   };
   const drain = createDrain(drainDeps);
   const fanOut = createFanOut(fanOutDeps);

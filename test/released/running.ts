@@ -23,7 +23,7 @@ export function startBridge({ state, observer }: Store, service: Service, clock:
   const common = { accounts, observer, clock, random, newId, bridgePausedUntil, events };
   const tokens = {
     ...{ ...common, vault: state.vault, application: state.applicationSecret, endpoint: service },
-    settings: { requiredScope: 'v2 read write', lockMs: 90_000, overlapSeconds: 300 },
+    settings: { bridge: 'AdvertBridge', requiredScope: 'v2 read write', lockMs: 90_000, overlapSeconds: 300 },
   };
   const drainDeps = {
     ...{ ...common, feedStates: state.feedStates, reader: service, parked: state.parked },
@@ -52,7 +52,13 @@ export function startBridge({ state, observer }: Store, service: Service, clock:
       const fanOut = createFanOut({
         ...{ ...common, histories: state.advertHistories, adverts: service },
         accounts: new ViewedAccounts(accounts, clock),
-        settings: { advertTries: 5, maxAgeMs: 86_400_000, confirmUnavailableSeconds, fetchMs: 10_000 },
+        settings: {
+          bridge: 'AdvertBridge',
+          advertTries: 5,
+          maxAgeMs: 86_400_000,
+          confirmUnavailableSeconds,
+          fetchMs: 10_000,
+        },
       });
       const batch = await state.inbox.receive({ maxGroups: 50, maxPerGroup: 10, visibilityMs: 60_000 });
       await state.inbox.settle(await fanOut.handle(batch, options()));

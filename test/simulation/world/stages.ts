@@ -169,7 +169,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
 
   function tokenDepsOf({ process, ports, clock, random, observer, client }: Started) {
     const { accounts, vault, application, events } = ports;
-    const settings = { requiredScope: 'v2 read write', lockMs: limits.lockMs };
+    const settings = { bridge: 'AdvertBridge', requiredScope: 'v2 read write', lockMs: limits.lockMs };
     const { newId } = process;
     return {
       accounts,
@@ -343,6 +343,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       clock,
       random,
       settings: {
+        bridge: 'AdvertBridge',
         advertTries: plan.advertTries,
         maxAgeMs: plan.maxAgeMs,
         confirmUnavailableSeconds: plan.confirmUnavailableSeconds,
@@ -408,6 +409,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   ): Promise<T> {
     const started = start(name);
     const settings = {
+      bridge: 'AdvertBridge',
       requiredScope: 'v2 read write',
       lockMs: limits.lockMs,
       overlapSeconds: plan.overlapSeconds,

@@ -116,7 +116,7 @@ describe('the calls of a run over 25 partner accounts', () => {
       application: createApplicationSecret(secrets, secretNames),
       endpoint: service,
       events: { publish: async () => undefined },
-      settings: { requiredScope: 'v2 read write', ...refreshLimits },
+      settings: { bridge: 'AdvertBridge', requiredScope: 'v2 read write', ...refreshLimits },
     });
     return { clock, drain, refreshToken };
   }

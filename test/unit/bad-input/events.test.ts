@@ -7,8 +7,9 @@ import { advertEvent, authorizationEvent } from '../../../shared/domain/advert-e
 import { changedAdvert } from '../../helpers/records.ts';
 import { errorOf, expectNoTrace, nearlyRightJson, oddValue } from './nearly-right.ts';
 
-const seen = { previousStatus: 'new', sequence: 7, observedAt: 1_795_176_000_123 };
+const seen = { bridge: 'AdvertBridge', previousStatus: 'new', sequence: 7, observedAt: 1_795_176_000_123 };
 const change = {
+  bridge: 'AdvertBridge',
   partnerAccount: 'main',
   generation: 1_763_640_000,
   tokenVersion: '3',

@@ -49,7 +49,13 @@ function startSending(answer: (event: string, atMs: number) => Attempt) {
     state.close();
   });
   const add = async (advertId: string, sequence: number) => {
-    const seen = { status: `s${sequence}`, previousStatus: null, sequence, observedAt: clock.now() };
+    const seen = {
+      bridge: 'AdvertBridge',
+      status: `s${sequence}`,
+      previousStatus: null,
+      sequence,
+      observedAt: clock.now(),
+    };
     await state.outbox.add([url], JSON.stringify(advertEvent(changedAdvert({ advertId }), seen)));
     delivery.wake();
   };

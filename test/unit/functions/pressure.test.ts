@@ -95,7 +95,13 @@ async function createCrowd(accounts: readonly string[], pages = 3) {
     observer,
     clock,
     random: () => 0.5,
-    settings: { advertTries: 5, maxAgeMs: 86_400_000, confirmUnavailableSeconds: 30, fetchMs: 10_000 },
+    settings: {
+      bridge: 'AdvertBridge',
+      advertTries: 5,
+      maxAgeMs: 86_400_000,
+      confirmUnavailableSeconds: 30,
+      fetchMs: 10_000,
+    },
   });
 
   /** The result of `work`, with time passing until it ends. */

@@ -54,7 +54,13 @@ async function latenciesBeside(
     observer: createRecordingObserver(),
     clock,
     random: () => 0.5,
-    settings: { advertTries: 5, maxAgeMs: 86_400_000, confirmUnavailableSeconds: 30, fetchMs: 10_000 },
+    settings: {
+      bridge: 'AdvertBridge',
+      advertTries: 5,
+      maxAgeMs: 86_400_000,
+      confirmUnavailableSeconds: 30,
+      fetchMs: 10_000,
+    },
   });
   async function work(): Promise<void> {
     while (clock.now() < until) {

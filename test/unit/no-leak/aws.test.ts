@@ -81,7 +81,12 @@ async function startBridge() {
     ...{ ...edges, accounts, feedStates, vault, application, endpoint: client, events, observer },
     ...{ feedProbe: client, knownAdverts: histories, consentPage: client },
     bookKeeper: { read: (name: string, generation: number) => readBooks(table, name, generation) },
-    settings: { requiredScope: 'v2 read write', overlapSeconds: 300, ...refreshLimits },
+    settings: {
+      bridge: 'AdvertBridge',
+      requiredScope: 'v2 read write',
+      overlapSeconds: 300,
+      ...refreshLimits,
+    },
   };
   const refreshToken = createRefreshToken({
     ...tokenDeps,
@@ -120,7 +125,7 @@ async function startBridge() {
   const fanOut = createFanOut({
     ...{ ...edges, histories, adverts: reader, events, observer, bridgePausedUntil },
     accounts: new ViewedAccounts(accounts, clock),
-    settings: { ...fanOutLimits, advertTries: 1, confirmUnavailableSeconds: 0 },
+    settings: { bridge: 'AdvertBridge', ...fanOutLimits, advertTries: 1, confirmUnavailableSeconds: 0 },
   });
   const inbox = sqsInbox(queue, new BatchSettler({ queue, deadLetterQueue, books, observer, parking }));
   const letters = createStoredLetters({ queue, deadLetterQueue, books });

@@ -14,7 +14,13 @@ const earlier = changedAdvert({ correlationId: 'page-1' });
 
 /** Event 3, active after new, of the page before. */
 const envelope = JSON.stringify(
-  advertEvent(earlier, { status: 'active', previousStatus: 'new', sequence: 3, observedAt: noon }),
+  advertEvent(earlier, {
+    bridge: 'AdvertBridge',
+    status: 'active',
+    previousStatus: 'new',
+    sequence: 3,
+    observedAt: noon,
+  }),
 );
 const active: AdvertRow = {
   ...{ sequence: 3, status: 'active', envelope, by: earlier.key },

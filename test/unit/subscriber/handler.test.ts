@@ -126,6 +126,16 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
     expect(skipped).toEqual(['2 stale', '3 duplicate']);
   });
 
+  it('applies the events of two bridges when both have the same partner account', async () => {
+    const { lambda, seen } = subscriber();
+    const ofShop = nth(1, { bridge: 'Shop', generation: 1_700_000_000 });
+
+    await lambda(aLambdaEvent([nth(5)]));
+    await lambda(aLambdaEvent([ofShop, nth(4)]));
+
+    expect(seen).toEqual(['5 apply', '1 apply']);
+  });
+
   it('takes the event of a rule whose target is the function', async () => {
     const { lambda, seen } = subscriber();
 

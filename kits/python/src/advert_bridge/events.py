@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 SUPPORTED_MAJOR = "1"
+DEFAULT_BRIDGE = "AdvertBridge"
 ADVERT_TYPES = ("AdvertStatusChanged", "AdvertUnavailable")
 DETAIL_TYPES = (*ADVERT_TYPES, "PartnerAuthorizationRequired", "PartnerAuthorizationRestored")
 
@@ -27,6 +28,8 @@ class Event:
     detail_type: str
     event_id: str
     """All copies of an event have the same ID: use it to deduplicate."""
+    bridge: str
+    """Name of the bridge; `AdvertBridge` for an event of schema version 1.0, which does not name it."""
     partner_account: str
     generation: int
     observed_at: datetime
@@ -48,8 +51,9 @@ class AdvertEvent(Event):
 
     @property
     def advert_key(self) -> str:
-        """Key of the event's advert, unique across all partner accounts: `main/123`."""
-        return f"{self.partner_account}/{self.advert_id}"
+        """Key of the event's advert: `main/123`, or `Shop/main/123` for a bridge that is not named `AdvertBridge`."""
+        key = f"{self.partner_account}/{self.advert_id}"
+        return key if self.bridge == DEFAULT_BRIDGE else f"{self.bridge}/{key}"
 
     @property
     def position(self) -> tuple[int, int]:
@@ -123,6 +127,9 @@ def parse_event(value: Any) -> AdvertEvent | AuthorizationEvent:
     fields: dict[str, Any] = {
         "detail_type": detail_type,
         "event_id": _text(value, "detail.metadata.eventId"),
+        "bridge": _text(value, "detail.metadata.bridge", r"[A-Za-z][A-Za-z0-9-]{0,63}")
+        if "bridge" in value["detail"]["metadata"]
+        else DEFAULT_BRIDGE,
         "partner_account": _text(value, "detail.metadata.partnerAccount", r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"),
         "generation": _number(value, "detail.metadata.generation"),
         "observed_at": _instant(value, "detail.metadata.observedAt"),

@@ -58,6 +58,7 @@ describe('snapshot of a stack', () => {
     const row = { sequence: 3, status: 'active', position: '', owed: false, version: 1 };
     const envelopes = Array.from({ length: 25 }, (_, index) => {
       const seen = {
+        bridge: 'AdvertBridge',
         // The last two are well-formed text that SQS takes only as escapes.
         status: 'aktiv ä \ufffe\uffff',
         previousStatus: null,

@@ -74,7 +74,13 @@ function setUp(change: Partial<FanOutDeps> = {}) {
     observer,
     clock,
     random: () => 0.5,
-    settings: { advertTries: 5, maxAgeMs: dayMs, confirmUnavailableSeconds: 30, fetchMs: 10_000 },
+    settings: {
+      bridge: 'AdvertBridge',
+      advertTries: 5,
+      maxAgeMs: dayMs,
+      confirmUnavailableSeconds: 30,
+      fetchMs: 10_000,
+    },
     ...change,
   };
   const fanOut = createFanOut(deps);

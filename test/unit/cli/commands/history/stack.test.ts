@@ -70,7 +70,13 @@ beforeEach(async () => {
   queueHolds(0);
   await createPartnerAccounts(feedStateTable).write(partnerAccount(), 0);
   await createFeedStates(feedStateTable).register(feedState({ lastSuccess: Date.now() - 30_000 }));
-  const seen = { status: 'active', previousStatus: null, sequence: 1, observedAt: Date.now() - 120_000 };
+  const seen = {
+    bridge: 'AdvertBridge',
+    status: 'active',
+    previousStatus: null,
+    sequence: 1,
+    observedAt: Date.now() - 120_000,
+  };
   await createAdvertHistories(advertStatusTable).write(key, {
     ...{
       sequence: 1,
