@@ -126,25 +126,6 @@ function pack(): void {
   }
 }
 
-/** Saves the state that this release stores and deploys; each later release is tested with it. */
-function keepState(): void {
-  run(process.execPath, 'test/released/make.ts');
-  const releases = JSON.parse(read('test/released/releases.json'));
-  const entries = [...releases, { version, commit: output('git', 'rev-parse', 'HEAD') }];
-  const lines = entries.map((entry) => `  ${JSON.stringify(entry)}`).join(',\n');
-  writeFileSync(inRepository('test/released/releases.json'), `[\n${lines}\n]\n`);
-  const allowed = 'test/released/allowed-changes.ts';
-  writeFileSync(inRepository(allowed), read(allowed).replace(/(allowedChanges[^=]*= )\[[\s\S]*\];/, '$1[];'));
-  run(
-    process.execPath,
-    'node_modules/@biomejs/biome/bin/biome',
-    'format',
-    '--write',
-    'test/released/releases.json',
-    allowed,
-  );
-}
-
 const registry: string | undefined = manifest.publishConfig?.registry;
 /** npmjs.org accepts a provenance statement only from these CI systems, and only from a public repository. */
 const hasProvenance =
@@ -190,18 +171,6 @@ const steps: readonly Step[] = [
     name: 'tag',
     does: [`git tag --annotate ${tag}`],
     run: () => run('git', 'tag', '--annotate', tag, '--message', `Release ${version}`),
-  },
-  {
-    name: 'state',
-    does: [
-      `test/released/${version}: rows, messages, secrets, a state file and the template of this release`,
-      'test/released/releases.json names its commit; allowed-changes.ts is emptied',
-      `commit: Keep what release ${version} stores`,
-    ],
-    run: () => {
-      keepState();
-      commit(`Keep what release ${version} stores`);
-    },
   },
   {
     name: 'publish',

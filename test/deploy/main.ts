@@ -15,7 +15,6 @@ import { leftOver } from './emulator/process-table.ts';
 import { Processes } from './emulator/processes.ts';
 import { RunEndedError, Steps } from './emulator/steps.ts';
 import { journey } from './journey.ts';
-import { upgrade } from './upgrade/upgrade.ts';
 
 let options: Options;
 try {
@@ -85,8 +84,7 @@ try {
     emulator = started;
   };
   const surroundings = { options, steps, say, processes, folder, closing, onEmulator, showLogs };
-  if (options.parts.some((part) => part !== 'upgrade')) await journey(surroundings);
-  if (options.parts.includes('upgrade')) await upgrade(surroundings);
+  await journey(surroundings);
 } catch (error) {
   // Any other error is a fault of this test itself.
   if (!interrupted) {

@@ -1,8 +1,7 @@
 import { freshSeed, partsOf, valuesOf, wholeNumber } from '../../helpers/options.ts';
 
-export const parts = ['journey', 'construct', 'drill', 'restore', 'chaos', 'ports', 'upgrade'] as const;
-/** `upgrade` needs a separate deployment, of another version: `npm run test:upgrade`. */
-const byDefault = 'journey,construct,drill,restore,chaos,ports';
+export const parts = ['journey', 'construct', 'drill', 'restore', 'chaos', 'ports'] as const;
+const byDefault = parts.join(',');
 export type Part = (typeof parts)[number];
 
 export interface Options {
@@ -20,10 +19,9 @@ Deploys the stack with the CDK command line to MiniStack, beside a sandbox of th
 what a person and another team would do (journey); deploys two bridges more in an app of another team, out of the package
 (construct); sets each alarm off and follows docs/operate/runbook.md until it ends (drill); loses tables and moves to
 another region, as docs/operate/backup.md says (restore); kills the functions, times them out and delivers their work
-twice, while adverts change (chaos); and runs the adapters' conformance suites (ports). Or it deploys the last release,
-upgrades it to these sources and goes back, while adverts change (upgrade). Stops all that it has started.
+twice, while adverts change (chaos); and runs the adapters' conformance suites (ports). Stops all that it has started.
 
-  --only PARTS  some of ${parts.join(', ')}, separated by commas (default: all but upgrade)
+  --only PARTS  some of ${parts.join(', ')}, separated by commas (default: all)
   --faults N    chaos: how many times a function is struck in the middle of an invocation (50)
   --changes N   chaos: how many changes are made meanwhile (1000)
   --seed S      chaos: decides changes, faults and moments; what the machine makes of them differs (default: fresh)
