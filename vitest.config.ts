@@ -10,6 +10,8 @@ const isolated = [
   'test/infra/glance.test.ts',
   'test/unit/aws/{call-counts,many-partner-accounts}.test.ts',
   'test/unit/golden/on-aws.test.ts',
+  // It mocks the table of feeds, which the other files have loaded.
+  'test/unit/functions/second-feed.test.ts',
   'test/unit/runtime/handlers.test.ts',
 ];
 

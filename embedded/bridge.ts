@@ -6,7 +6,7 @@
  * queue, fetch each advert and publish its event (workers.ts): to standard output, or to the outbox (publishers.ts),
  * from which it is sent to the webhooks (webhooks/delivery.ts). This file creates the parts and runs them.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { settledBy } from '../functions/audit/confirm.ts';
 import { createDailyAudit } from '../functions/audit/daily-audit.ts';
 import { createDrain } from '../functions/drain/drain.ts';
@@ -16,7 +16,6 @@ import type { BridgeSettings } from '../shared/contract/settings.ts';
 import { systemClock } from '../shared/domain/clock.ts';
 import type { PartnerError } from '../shared/domain/faults.ts';
 import { quietUntil } from '../shared/domain/rate-budget.ts';
-import { tracerFor } from '../shared/domain/trace.ts';
 import type { EventPublisher } from '../shared/ports/event-publisher.ts';
 import type { Observer } from '../shared/ports/observer.ts';
 import { newRunId } from '../shared/sqlite/file/run-lock.ts';
@@ -120,7 +119,6 @@ export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise
     parked: state.parked,
     bridgePausedUntil,
     newId: newReadId,
-    newTrace: tracerFor(settings, randomBytes),
     holder: newRunId(),
     settings: { ...settings, leaseMs, maxWaiting, feedsAtOnce },
   });

@@ -1,4 +1,3 @@
-import { feedNames } from '../shared/contract/feeds.ts';
 import { operatorPauseOf } from '../shared/domain/operator-pause.ts';
 import { stopOf } from '../shared/domain/partner-account.ts';
 import type { EmbeddedState } from '../shared/sqlite/state.ts';
@@ -18,9 +17,7 @@ export async function messagesForPerson(
   const resting = accounts.filter(
     (account) => isBridgePaused || stopOf(account) || operatorPauseOf(account, nowMs),
   );
-  const depths = await Promise.all(
-    feedNames.flatMap((feed) => resting.map(({ name }) => queue.depth(name, feed))),
-  );
+  const depths = await Promise.all(resting.map(({ name }) => queue.depth(name)));
   return depths.reduce((sum, depth) => sum + depth, 0);
 }
 

@@ -119,30 +119,6 @@ function attentionOf(
   return [...new Set(causes)];
 }
 
-/**
- * The status of an optional feed. Its problems count only while it is polled: the row of a disabled feed stays
- * unchanged.
- *
- * @param adverts the account's adverts feed, which is always polled
- */
-export function feedStatus(
-  account: PartnerAccount,
-  state: FeedState,
-  adverts: FeedState | undefined,
-  nowMs: number,
-): Omit<FeedStatus, 'books' | 'redelivered'> {
-  const { feed, since, lastPolled = 0 } = state;
-  const isPolled = lastPolled >= (adverts?.lastPolled ?? 0) - feedMissingMs * 10;
-  const begunAt = toInstant(Math.max(Date.parse(account.connectedAt), Date.parse(since) || 0));
-  const shown = accountStatus({ ...account, connectedAt: begunAt }, [state], nowMs);
-  const { lagSeconds, lastSuccess, cursorResets } = shown;
-  const isStuck = (state.pausedUntil ?? 0) > nowMs;
-  return {
-    ...{ feed, lagSeconds, lastSuccess, cursorResets, reason: state.fault ?? null },
-    needsPerson: !stopOf(account) && isPolled && (isStuck || state.needsPerson === true),
-  };
-}
-
 /** An operator's pause; without an end it lasts until `resume`. */
 export interface ShownPause {
   readonly who: string;
@@ -151,16 +127,6 @@ export interface ShownPause {
   readonly reason: string | null;
 }
 
-/** An optional feed; {@link AccountStatus} describes its fields. */
-export interface FeedStatus
-  extends Pick<
-    AccountStatus,
-    'books' | 'cursorResets' | 'lagSeconds' | 'lastSuccess' | 'needsPerson' | 'reason' | 'redelivered'
-  > {
-  readonly feed: string;
-}
-
-/** Lag, success, resets, reason and books are those of the adverts feed. */
 export interface AccountStatus {
   readonly name: string;
   readonly generation: number;
@@ -179,14 +145,12 @@ export interface AccountStatus {
   readonly needsPerson: boolean;
   /**
    * What a person has to handle: a stop's reason, a kind of fault, or one of `feed-stuck` (its cursor),
-   * `feed-missing` (there is no feed of its generation), `other-feed` (one of `feeds`), `lagging` (as the alarm
+   * `feed-missing` (there is no feed of its generation), `lagging` (as the alarm
    * NoSuccessfulDrain) and `refresh-token-dying`. A new cause is not a breaking change.
    */
   readonly attention: readonly string[];
   readonly cursorResets: number;
   readonly books: Omit<Books, 'redelivered'>;
-  /** The optional feeds; absent if there are none. */
-  readonly feeds?: readonly FeedStatus[];
   /** Number of repeated deliveries; only for a stack, which counts outcomes per delivery. */
   readonly redelivered?: number;
 }

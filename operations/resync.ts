@@ -1,13 +1,11 @@
 /** Reads a feed again from a given time, in the same way as the drain. */
 import { type PollDeps, pollFeed } from '../functions/drain/poll-feed.ts';
 import { unreadSince } from '../functions/drain/unread-since.ts';
-import { type FeedName, feeds } from '../shared/contract/feeds.ts';
+import { advertsFeed } from '../shared/contract/feeds.ts';
 import { earlierOf } from '../shared/domain/clock.ts';
 import { CommandError } from './errors.ts';
 
 export interface ResyncOptions {
-  /** The feed to read. Default: adverts. */
-  readonly feed?: FeedName | undefined;
   /** Stops after the current page. */
   readonly signal: AbortSignal;
   /** Called at each step. @param waitsFor what delays the next page */
@@ -40,20 +38,20 @@ export async function resync(
   poll: PollDeps,
   partnerAccount: string,
   requested: string,
-  { feed = 'adverts', signal, onProgress }: ResyncOptions,
+  { signal, onProgress }: ResyncOptions,
 ): Promise<Resynced> {
   const { clock } = poll;
   // The first page replaces the cursor: without this, changes that were still unread before `requested` would be
   // lost.
-  const unread = await unreadSince(poll, partnerAccount, feed);
-  if (unread === undefined) throw unknownFeed(partnerAccount, feed);
+  const unread = await unreadSince(poll, partnerAccount);
+  if (unread === undefined) throw unknownFeed(partnerAccount);
   const since = earlierOf(unread, requested);
   let listed = 0;
   let isBegun = false;
   let heldSince: number | undefined;
   while (!signal.aborted) {
     // After its first page, a resync continues from that page's cursor.
-    const report = await pollFeed(poll, feeds[feed], partnerAccount, {
+    const report = await pollFeed(poll, advertsFeed, partnerAccount, {
       deadlineMs: clock.now() + pollMs,
       signal,
       resync: isBegun ? {} : { since },
@@ -62,7 +60,7 @@ export async function resync(
     isBegun ||= report.pages > 0;
     if (report.end === 'up-to-date') return { since, listed, finished: true };
     if (report.end === 'fault') throw report.fault;
-    if (report.end === 'unknown-feed') throw unknownFeed(partnerAccount, feed);
+    if (report.end === 'unknown-feed') throw unknownFeed(partnerAccount);
     const isHeld = report.end === 'held' || report.end === 'lease-lost';
     onProgress(listed, isHeld ? 'feed' : report.end === 'backlog' ? 'queue' : undefined);
     heldSince = isHeld ? (heldSince ?? clock.now()) : undefined;
@@ -75,9 +73,5 @@ export async function resync(
   return { since, listed, finished: false };
 }
 
-export const unknownFeed = (partnerAccount: string, feed: FeedName) =>
-  new CommandError(
-    feed === 'adverts'
-      ? `the feed of ${partnerAccount} is not known: connect it again`
-      : `the bridge does not poll ${feed} of ${partnerAccount}: name ${feed} in its setting feeds, and wait a minute`,
-  );
+export const unknownFeed = (partnerAccount: string) =>
+  new CommandError(`the feed of ${partnerAccount} is not known: connect it again`);

@@ -1,23 +1,15 @@
 import type { OnUnreadable } from '../shared/contract/checks.ts';
-import { feedNamed } from '../shared/contract/feeds.ts';
 import { feedPlace } from '../shared/contract/rows.ts';
 import type { Books } from '../shared/domain/books.ts';
 import { toInstant } from '../shared/domain/clock.ts';
 import { forEachConcurrent } from '../shared/domain/for-each-concurrent.ts';
 import { operatorPauseOf } from '../shared/domain/operator-pause.ts';
-import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { PauseReason } from '../shared/domain/rate-budget.ts';
 import type { BookKeeper } from '../shared/ports/books.ts';
 import type { BudgetStore } from '../shared/ports/budget-store.ts';
 import type { FeedState, FeedStates } from '../shared/ports/feed-states.ts';
 import type { PartnerAccounts } from '../shared/ports/partner-accounts.ts';
-import {
-  type AccountStatus,
-  accountStatus,
-  feedStatus,
-  type ShownPause,
-  shownPause,
-} from './account-status.ts';
+import { type AccountStatus, accountStatus, type ShownPause, shownPause } from './account-status.ts';
 import type { StackState } from './stack-state.ts';
 
 export interface StatusPorts {
@@ -55,36 +47,19 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
   const wanted = accounts
     .filter(({ name }) => only === undefined || name === only)
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const othersOf = ({ name, generation }: PartnerAccount) =>
-    (feedsOf.get(`${name}/${generation}`) ?? []).filter(({ feed }) => feed !== 'adverts');
-  const read = new Map<string, Books>();
-  await forEachConcurrent(wanted, booksAtOnce, async (account) => {
-    const { name, generation } = account;
-    for (const feed of ['adverts', ...othersOf(account).map((state) => state.feed)]) {
-      const books = await ports.bookKeeper.read(name, generation, feedNamed(feed)?.name);
-      read.set(`${name}/${feed}`, books);
-    }
+  const booksOf = new Map<string, Books>();
+  await forEachConcurrent(wanted, booksAtOnce, async ({ name, generation }) => {
+    booksOf.set(name, await ports.bookKeeper.read(name, generation));
   });
-  const booksOf = (name: string, feed: string) => {
-    const { redelivered, ...books } = read.get(`${name}/${feed}`) as Books;
-    return { books, ...(redelivered === undefined ? {} : { redelivered }) };
-  };
   const partnerAccounts = wanted.map((account) => {
     const { name, generation } = account;
     const isFeedUnreadable = unreadable.some((flaw) => flaw.startsWith(feedPlace(name)));
-    const adverts = feedsOf.get(`${name}/${generation}`)?.filter(({ feed }) => feed === 'adverts') ?? [];
-    const status = accountStatus(account, adverts, nowMs, { isFeedUnreadable });
-    const feeds = othersOf(account).map((state) => ({
-      ...feedStatus(account, state, adverts[0], nowMs),
-      ...booksOf(name, state.feed),
-    }));
-    const attention = [
-      ...status.attention,
-      ...(feeds.some((feed) => feed.needsPerson) ? ['other-feed'] : []),
-    ];
+    const feeds = feedsOf.get(`${name}/${generation}`) ?? [];
+    const { redelivered, ...books } = booksOf.get(name) as Books;
     return {
-      ...{ ...status, attention, needsPerson: attention.length > 0, ...booksOf(name, 'adverts') },
-      ...(feeds.length > 0 && { feeds }),
+      ...accountStatus(account, feeds, nowMs, { isFeedUnreadable }),
+      books,
+      ...(redelivered !== undefined && { redelivered }),
     };
   });
   const { waiting, deadLetters, oldestListedAt } = queue;

@@ -14,7 +14,6 @@ import { parseArgs } from 'node:util';
 import { schemaVersion } from '../shared/contract/names.ts';
 import { asyncApiDocument } from './contract/asyncapi.ts';
 import { type Contract, incompatibilities } from './contract/compatibility.ts';
-import { type EventDetailType, isAssumed } from './contract/detail-types.ts';
 import { anyEvent, anyEventSchema, eventDetailTypes, type JsonSchema, schemaOf } from './contract/schemas.ts';
 import { vectorsText } from './contract/vectors.ts';
 
@@ -26,11 +25,10 @@ const schemas = join(docs, 'schemas');
 const released = join(schemas, 'released');
 const fileName = (detailType: string) => `${detailType}.schema.json`;
 
-/** The detail types that a release guarantees; assumed ones are written in addition. */
-const releasable = eventDetailTypes.filter((detailType) => !isAssumed(detailType));
-const schemasOf = (detailTypes: readonly EventDetailType[]) =>
-  Object.fromEntries(detailTypes.map((detailType) => [detailType, schemaOf(detailType)]));
-const current: Contract = { schemaVersion, schemas: schemasOf(releasable) };
+const schemasOfEvents = Object.fromEntries(
+  eventDetailTypes.map((detailType) => [detailType, schemaOf(detailType)]),
+);
+const current: Contract = { schemaVersion, schemas: schemasOfEvents };
 
 const read = (file: string): string | undefined => {
   try {
@@ -41,12 +39,9 @@ const read = (file: string): string | undefined => {
   }
 };
 const textOf = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
-const filesIn = (folder: string, detailTypes = releasable): Map<string, string> =>
+const filesIn = (folder: string): Map<string, string> =>
   new Map(
-    Object.entries(schemasOf(detailTypes)).map(([type, schema]) => [
-      join(folder, fileName(type)),
-      textOf(schema),
-    ]),
+    Object.entries(schemasOfEvents).map(([type, schema]) => [join(folder, fileName(type)), textOf(schema)]),
   );
 
 interface ReleasedVersion {
@@ -78,7 +73,7 @@ function fail(heading: string, lines: readonly string[], advice: string): void {
   process.exitCode = 1;
 }
 
-const files = filesIn(schemas, eventDetailTypes)
+const files = filesIn(schemas)
   .set(join(schemas, fileName(anyEvent)), textOf(anyEventSchema()))
   .set(join(docs, 'asyncapi.json'), textOf(asyncApiDocument()))
   .set(join(docs, 'subscribe/vectors.json'), vectorsText());
@@ -106,6 +101,6 @@ if (missing.length > 0) {
     'Add an optional field, or publish a new detail type beside the old one.',
   );
 } else if (options.release) {
-  const version: ReleasedVersion = { schemaVersion, detailTypes: releasable };
+  const version: ReleasedVersion = { schemaVersion, detailTypes: eventDetailTypes };
   write(filesIn(released).set(join(released, 'version.json'), textOf(version)));
 }

@@ -1,4 +1,3 @@
-import { traceparentPattern } from '../shared/contract/traceparent.ts';
 import type { BridgeEvent } from './parse.ts';
 
 /** An OpenTelemetry `Link`. */
@@ -33,6 +32,9 @@ export interface Tracing {
   /** `@opentelemetry/api` as you import it; version 1. */
   readonly api: TracingApi;
 }
+
+/** A `traceparent` of version 00: trace ID, span ID (neither may be all zeros), flags. */
+const traceparentPattern = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /** `SpanKind.CONSUMER` and `SpanStatusCode.ERROR` of OpenTelemetry. */
 const consumer = 4;

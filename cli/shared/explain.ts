@@ -2,7 +2,6 @@
 import { CommandError, UsageError } from '../../operations/errors.ts';
 import { textOfPlace } from '../../operations/stack-place.ts';
 import { ShapeError } from '../../shared/contract/checks.ts';
-import { feeds } from '../../shared/contract/feeds.ts';
 import { isAboutSecret } from '../../shared/contract/names.ts';
 import { type FaultKind, PartnerError } from '../../shared/domain/faults.ts';
 import { StateError } from '../../shared/sqlite/file/state-error.ts';
@@ -84,9 +83,7 @@ const explanations: Partial<Record<FaultKind, (fault: PartnerError, place: Place
     `${fault.message}: meanwhile the name was given to another user, or forgotten. Give the command again`,
   'scope-insufficient': (fault) => `the token's scope is too small: ${fault.message}`,
   'wrong-path': (fault, place) =>
-    Object.values(feeds).some(({ isOptional, path }) => isOptional && fault.message.includes(path))
-      ? `the partner service does not serve a feed that the setting feeds names: ${fault.message}. Leave that feed out`
-      : `there is no partner service at ${urlOf(place)} (${fault.message}). ${baseUrlAdvice(place)}`,
+    `there is no partner service at ${urlOf(place)} (${fault.message}). ${baseUrlAdvice(place)}`,
   transient: (fault, place) =>
     `the partner service at ${urlOf(place)} cannot be reached, or does not answer as it should: ${fault.message}. ` +
     `Is it up? ${baseUrlAdvice(place)}`,

@@ -3,7 +3,6 @@ import { type Command, Option } from 'commander';
 import * as v from 'valibot';
 import { UsageError } from '../../operations/errors.ts';
 import { flawsOf, partnerAccountName } from '../../shared/contract/checks.ts';
-import { feedNames } from '../../shared/contract/feeds.ts';
 
 /** One option. Its key in {@link OptionSpecs} is its name in camel case: `pageSize` is `--page-size`. */
 export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
@@ -30,15 +29,6 @@ export const option = <const S extends v.GenericSchema>(value: string, help: str
   help,
   schema,
 });
-
-const feedName = v.optional(v.picklist(feedNames, `expected ${feedNames.join(' or ')}`), 'adverts');
-
-/** Which feed a command is about. */
-export const feedOption = option(
-  'FEED',
-  'which feed: adverts (default), or another one that is polled',
-  feedName,
-);
 
 /** An option with any text as its value. */
 export const text = (value: string, help: string) => option(value, help, v.optional(v.string()));

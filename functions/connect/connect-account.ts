@@ -9,7 +9,7 @@
  */
 
 import type { ConnectedAccount } from '../../shared/contract/connect.ts';
-import { advertsFeed } from '../../shared/contract/feeds.ts';
+import { feeds } from '../../shared/contract/feeds.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
@@ -122,9 +122,9 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     if (isAnew) await row.begin(lock, generation);
     const version = await storePair(deps, name, pair, { deadlineMs });
     const since = wanted ?? recently;
-    // The drain derives the start of other enabled feeds from this one (functions/drain/begin-feeds.ts).
     const beginning = { since, resets: 0, resetsInARow: 0 } as const;
-    await feedStates.register({ partnerAccount: name, feed: advertsFeed.name, generation, ...beginning });
+    for (const { name: feed } of Object.values(feeds))
+      await feedStates.register({ partnerAccount: name, feed, generation, ...beginning });
     // This is the last step, because it makes the drain poll the feed.
     await publishOwedEvents(deps, await row.activate(lock, generation, version, pair));
     observer.info('partner account connected', { partnerAccount: name, generation });

@@ -58,9 +58,9 @@ export async function acceptPage(
   const leaseMs = page.hasMore || standstill ? settings.leaseMs : 'ended';
   const now = clock.now();
   if (!(await feedStates.advance(state, fence, progress, now, leaseMs))) return undefined;
-  observer.count(metrics.listed, page.data.length, feed.name);
-  observer.count(metrics.coalesced, found.repeated, feed.name);
-  observer.count(metrics.deadLettered, found.malformed, feed.name);
+  observer.count(metrics.listed, page.data.length);
+  observer.count(metrics.coalesced, found.repeated);
+  observer.count(metrics.deadLettered, found.malformed);
   if (startedOver) {
     observer.count(metrics.cursorResets, 1);
     observer.warn('cursor rejected: reading starts over', { partnerAccount, feed: feed.name, since });

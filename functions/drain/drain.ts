@@ -5,7 +5,6 @@
  * stored. See docs/contribute/architecture.md.
  */
 
-import { defaultFeeds, type Feed, type FeedName, feeds } from '../../shared/contract/feeds.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
@@ -18,9 +17,7 @@ export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings'> {
   readonly settings: PollDeps['settings'] & {
     /** Seconds between two polls of a feed. */
     readonly pollSeconds: number;
-    /** Which feeds are polled. Default: adverts. */
-    readonly feeds?: readonly FeedName[] | undefined;
-    /** How many partner accounts' adverts feeds are read concurrently; for each other feed half as many. */
+    /** How many feeds are read concurrently. */
     readonly feedsAtOnce: number;
   };
 }
@@ -67,8 +64,9 @@ export function createDrain(deps: DrainDeps) {
     const lastSuccess = new Map(
       due.map(({ state, begunAt }) => [state, knownSuccess(state.lastSuccess, now) ?? begunAt]),
     );
-    const pollInTurn = (feed: Feed, turns: DueFeed[]) => async (turn: DueFeed) => {
-      const { state } = turn;
+    const turns = [...due];
+    const pollInTurn = async (turn: DueFeed) => {
+      const { feed, state } = turn;
       const { partnerAccount } = state;
       const before = polls.get(state);
       const report = await pollFeed(deps, feed, partnerAccount, {
@@ -81,25 +79,12 @@ export function createDrain(deps: DrainDeps) {
       // Back to the end of the list, so that the other feeds are polled first.
       if (report.end === 'turn-over') turns.push(turn);
     };
-    const polled = settings.feeds ?? defaultFeeds;
-    // Each kind of feed has its own concurrency limit, so that none waits for the answers of another. An optional feed
-    // gets half: even if all its requests hang, connections remain free for adverts.
-    await Promise.all(
-      polled.map((name) => {
-        const turns = due.filter(({ state }) => state.feed === name);
-        const atOnce = settings.feedsAtOnce / (feeds[name].isOptional ? 2 : 1);
-        return forEachConcurrent(turns, Math.ceil(atOnce), pollInTurn(feeds[name], turns));
-      }),
-    );
+    await forEachConcurrent(turns, settings.feedsAtOnce, pollInTurn);
     const ended = clock.now();
-    const lags = polled.map((name) => {
-      const own = [...lastSuccess].filter(([{ feed }]) => feed === name);
-      return [name, Math.max(0, ...own.map(([, at]) => ended - at)) / 1000] as const;
-    });
-    const lagSeconds = Math.max(...lags.map(([, seconds]) => seconds));
+    const lagSeconds = Math.max(0, ...[...lastSuccess.values()].map((at) => ended - at)) / 1000;
     const report = { polls: [...polls.values()], stopped, paused, lagSeconds };
     if (options.only !== undefined) return report;
-    for (const [name, seconds] of lags) deps.observer.count(metrics.feedLagSeconds, seconds, name);
+    deps.observer.count(metrics.feedLagSeconds, lagSeconds);
     deps.observer.count(metrics.stoppedPartnerAccounts, stopped.length);
     return report;
   }

@@ -1,5 +1,5 @@
 import type { ShapeError } from '../../shared/contract/checks.ts';
-import { defaultFeeds } from '../../shared/contract/feeds.ts';
+import { type Feed, feedNamed } from '../../shared/contract/feeds.ts';
 import { metrics } from '../../shared/contract/names.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import { endOfPause, operatorPauseOf } from '../../shared/domain/operator-pause.ts';
@@ -7,7 +7,6 @@ import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partne
 import type { FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
-import { type BeginDeps, beginFeeds } from './begin-feeds.ts';
 
 export interface PausedFeed {
   readonly partnerAccount: string;
@@ -19,6 +18,7 @@ export interface PausedFeed {
 }
 
 export interface DueFeed {
+  readonly feed: Feed;
   readonly state: FeedState;
   /**
    * Start of the lag for a feed that was never read to its end: when its account was connected, or the feed's `since`
@@ -36,11 +36,10 @@ export interface SortedFeeds {
 }
 
 export interface SortDeps {
-  readonly feedStates: Pick<FeedStates, 'list' | 'register'>;
+  readonly feedStates: Pick<FeedStates, 'list'>;
   readonly accounts: Pick<PartnerAccounts, 'list'>;
   readonly clock: Clock;
   readonly observer: Observer;
-  readonly settings: BeginDeps['settings'];
 }
 
 /**
@@ -52,8 +51,7 @@ export const feedMissingMs = 60_000;
 
 /** @param only this partner account; default: all */
 export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFeeds> {
-  const { feedStates, accounts, clock, observer, settings } = deps;
-  const polled: readonly string[] = settings.feeds ?? defaultFeeds;
+  const { feedStates, accounts, clock, observer } = deps;
   const attention = (message: string, fields: Record<string, unknown>) => {
     observer.count(metrics.needsAttention, 1);
     observer.error(message, fields);
@@ -67,13 +65,13 @@ export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFe
   const due: DueFeed[] = [];
   const paused: PausedFeed[] = [];
   const registered = new Set<PartnerAccount>();
-  for (const state of [...states, ...(await beginFeeds(deps, states, byName, now))]) {
+  for (const state of states) {
     const { partnerAccount, pausedUntil = 0, fault = 'the feed is paused' } = state;
     const account = byName.get(partnerAccount);
     if (account?.generation !== state.generation) continue;
     registered.add(account);
-    // A disabled feed keeps its cursor.
-    if (stopOf(account) || !polled.includes(state.feed)) continue;
+    const feed = feedNamed(state.feed);
+    if (stopOf(account) || !feed) continue;
     const wanted = operatorPauseOf(account, now);
     const pause = pauseOf(account, now);
     if (wanted)
@@ -88,7 +86,11 @@ export async function sortFeeds(deps: SortDeps, only?: string): Promise<SortedFe
     else if (pausedUntil > now)
       paused.push({ partnerAccount, kind: 'feed', reason: fault, untilMs: pausedUntil });
     else
-      due.push({ state, begunAt: Math.max(Date.parse(account.connectedAt), Date.parse(state.since) || 0) });
+      due.push({
+        feed,
+        state,
+        begunAt: Math.max(Date.parse(account.connectedAt), Date.parse(state.since) || 0),
+      });
   }
   for (const account of known) {
     const { name: partnerAccount, generation, connectedAt } = account;

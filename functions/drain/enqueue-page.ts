@@ -3,7 +3,6 @@ import { type FeedName, feeds } from '../../shared/contract/feeds.ts';
 import type { ChangedAdvert, DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
-import type { Trace } from '../../shared/domain/trace.ts';
 import { cleanText } from '../../shared/partner-api/errors/clean-text.ts';
 import type { ChangedAdvertsQueue } from '../../shared/ports/changed-adverts-queue.ts';
 import type { DeadLetters } from '../../shared/ports/dead-letters.ts';
@@ -16,8 +15,6 @@ export interface EnqueueDeps {
   readonly observer: Observer;
   /** Returns a new, unique ID of at most 64 characters. */
   readonly newId: () => string;
-  /** Starts the trace of a page. If absent, messages and events carry no `traceparent`. */
-  readonly newTrace?: (() => Trace) | undefined;
 }
 
 /** The partner account and feed of the IDs. */
@@ -33,7 +30,7 @@ interface Listing {
  * @throws {PartnerError} when the queue did not accept everything; the caller must then store nothing
  */
 export async function enqueuePage(
-  { queue, deadLetters, observer, newId, newTrace }: EnqueueDeps,
+  { queue, deadLetters, observer, newId }: EnqueueDeps,
   { partnerAccount, generation, feed }: Listing,
   found: PageIds,
   { receivedAt, cause }: { readonly receivedAt: number; readonly cause: Cause },
@@ -49,7 +46,6 @@ export async function enqueuePage(
     const count = found.malformed;
     observer.warn(`the feed named something that is no ${feeds[feed].object} ID`, { ...about, count });
   }
-  const trace = newTrace?.();
   const messages = found.ids.map(
     (advertId): ChangedAdvert => ({
       ...about,
@@ -58,7 +54,6 @@ export async function enqueuePage(
       advertId,
       listedAt,
       cause,
-      ...(trace && { traceparent: trace.traceparent() }),
     }),
   );
   if (messages.length === 0) return;
@@ -68,7 +63,7 @@ export async function enqueuePage(
     const message = `the queue did not accept ${refused.size} of ${messages.length} messages`;
     throw new PartnerError('transient', message);
   }
-  observer.info('page accepted', { ...about, generation, traceId: trace?.id, adverts: messages.length });
+  observer.info('page accepted', { ...about, generation, adverts: messages.length });
 }
 
 /** One dead letter for all malformed IDs of a page, so that a broken feed does not fill the dead-letter queue. */
@@ -84,7 +79,6 @@ function malformedIds(
   return {
     partnerAccount,
     advertId: malformedShown[0] ?? null,
-    ...(feed !== 'adverts' && { feed }),
     count: malformed,
     fault: 'malformed-id',
     reason: `the feed named ${malformed} that ${what} (expected 1 to 20 digits): ${named.join(', ')}`,

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { readBooks } from '../../shared/aws/books.ts';
 import { createBudgetStore } from '../../shared/aws/budget-store.ts';
@@ -7,11 +7,9 @@ import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
-import type { FeedName } from '../../shared/contract/feeds.ts';
 import { pollEvent } from '../../shared/contract/poll.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { quietUntil } from '../../shared/domain/rate-budget.ts';
-import { tracerFor } from '../../shared/domain/trace.ts';
 import { functionConfig } from '../../shared/runtime/config.ts';
 import { askedPollMs, drainLimits, scheduleMs } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
@@ -29,8 +27,8 @@ const partner = partnerService(config, table);
 const { accounts } = partner;
 const budget = createBudgetStore(table);
 const generationOf = async (name: string) => (await accounts.read(name))?.value.generation;
-const inFlightOf = async (name: string, feed: FeedName) =>
-  (await readBooks(table, name, (await generationOf(name)) ?? 0, feed)).inFlight;
+const inFlightOf = async (name: string) =>
+  (await readBooks(table, name, (await generationOf(name)) ?? 0)).inFlight;
 
 const drain = createDrain({
   accounts,
@@ -43,7 +41,6 @@ const drain = createDrain({
   observer,
   clock: systemClock,
   newId: randomUUID,
-  newTrace: tracerFor(config, randomBytes),
   holder: `drain ${randomUUID()}`,
   settings: { ...config, ...drainLimits },
 });

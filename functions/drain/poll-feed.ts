@@ -15,7 +15,7 @@ export interface PollDeps extends AcceptDeps {
     /** Request rate of the whole bridge; default 10. */
     readonly maxRequestsPerSecond?: number;
     readonly overlapSeconds: number;
-    /** The drain stops reading a feed while more than this many of its messages wait. */
+    /** The drain stops reading a feed while more than this many messages of its partner account wait. */
     readonly maxWaiting: number;
   };
 }
@@ -24,7 +24,7 @@ export interface PollDeps extends AcceptDeps {
 type TurnEnd =
   | 'up-to-date'
   | 'out-of-time'
-  /** Too many messages of the feed wait in the queue. */
+  /** Too many messages of the partner account wait in the queue. */
   | 'backlog'
   | 'lease-lost'
   /** There are more pages, but the other feeds come first. */
@@ -140,7 +140,7 @@ async function readPages(
   for (let state = start; ; ) {
     if (isOver(clock, options)) return 'out-of-time';
     if (turn.pages >= maxPagesPerTurn) return 'turn-over';
-    if ((await queue.depth(state.partnerAccount, leased.feed.name)) > settings.maxWaiting) return 'backlog';
+    if ((await queue.depth(state.partnerAccount)) > settings.maxWaiting) return 'backlog';
     const leasedUntil = turn.leasedUntil ?? 0;
     const read = await readPageOrStartOver(reader, leased.feed, state, {
       deadlineMs: Math.min(options.deadlineMs, leasedUntil - leaseMarginMs, clock.now() + pageMs + slotsMs),

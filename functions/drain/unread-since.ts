@@ -1,4 +1,4 @@
-import type { FeedName } from '../../shared/contract/feeds.ts';
+import { advertsFeed } from '../../shared/contract/feeds.ts';
 import { feedsOfAccount } from '../../shared/ports/feed-states.ts';
 import type { PollDeps } from './poll-feed.ts';
 import { restartOf } from './read-page.ts';
@@ -9,7 +9,7 @@ export interface UnreadDeps extends Pick<PollDeps, 'clock'> {
 }
 
 /**
- * The start of the unread part of a partner account's feed: the queue has accepted every change recorded before this
+ * The start of the unread part of a partner account's feed of adverts: the queue has accepted every change recorded before this
  * time.
  *
  * @returns a time in the format of the feed's `since`; undefined when the feed is not known
@@ -18,8 +18,9 @@ export interface UnreadDeps extends Pick<PollDeps, 'clock'> {
 export async function unreadSince(
   { feedStates, clock, settings }: UnreadDeps,
   partnerAccount: string,
-  feed: FeedName = 'adverts',
 ): Promise<string | undefined> {
-  const state = (await feedsOfAccount(feedStates, partnerAccount)).find((each) => each.feed === feed);
+  const state = (await feedsOfAccount(feedStates, partnerAccount)).find(
+    (each) => each.feed === advertsFeed.name,
+  );
   return state && restartOf(state, settings.overlapSeconds * 1000, clock.now());
 }

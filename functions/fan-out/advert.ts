@@ -50,7 +50,6 @@ export const firstRow: AdvertRow = {
   version: 0,
 };
 
-// Planted fault: feeds-share-histories
 export const keyOf = ({ partnerAccount, generation, feed, advertId }: ChangedAdvert): HistoryOwner => ({
   partnerAccount,
   generation,

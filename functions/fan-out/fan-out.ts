@@ -164,8 +164,7 @@ export function createFanOut(given: FanOutDeps) {
     ofBatch: BatchAccounts,
     options: HandleOptions,
   ): Promise<Settlement[]> {
-    for (const { receives, message } of group)
-      if (receives > 1) observer.count(metrics.redelivered, 1, message?.feed);
+    for (const { receives } of group) if (receives > 1) observer.count(metrics.redelivered, 1);
     return areMessages(group) ? handleAdvertMessages(group, ofBatch, options) : group.map(malformed);
   }
 
@@ -231,16 +230,14 @@ export function createFanOut(given: FanOutDeps) {
   }
 
   function countOutcomes(settlements: readonly Settlement[]): void {
-    for (const [feed, ofFeed] of Map.groupBy(settlements, ({ delivery }) => delivery.message?.feed)) {
-      const counts = new Map<Outcome | (typeof countedAs)[keyof typeof countedAs], number>();
-      for (const { verdict } of ofFeed) {
-        if (verdict.kind === 'retry' || verdict.kind === 'forgotten') continue;
-        const became = verdict.kind === 'done' ? verdict.outcome : countedAs[verdict.kind];
-        counts.set(became, (counts.get(became) ?? 0) + 1);
-      }
-      for (const [became, count] of counts) observer.count(metrics[became], count, feed);
-      observer.count(metrics.lateEvents, ofFeed.filter(isLate).length, feed);
+    const counts = new Map<Outcome | (typeof countedAs)[keyof typeof countedAs], number>();
+    for (const { verdict } of settlements) {
+      if (verdict.kind === 'retry' || verdict.kind === 'forgotten') continue;
+      const became = verdict.kind === 'done' ? verdict.outcome : countedAs[verdict.kind];
+      counts.set(became, (counts.get(became) ?? 0) + 1);
     }
+    for (const [became, count] of counts) observer.count(metrics[became], count);
+    observer.count(metrics.lateEvents, settlements.filter(isLate).length);
   }
 
   return { handle, handleAdvert };

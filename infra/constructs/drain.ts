@@ -28,12 +28,10 @@ export class Drain extends BridgeFunction {
       rolePath: tokenReaderPathOf(settings),
       settings,
     });
-    // A newly enabled feed is registered for the partner accounts that are already connected.
-    const isAdvertsOnly = settings.feeds === undefined || settings.feeds.length === 1;
     grantFeedState(this, feedState, {
       ...rateBudget,
       account: ['GetItem', 'Query'],
-      feed: ['GetItem', 'Query', 'UpdateItem', ...(isAdvertsOnly ? [] : (['PutItem'] as const))],
+      feed: ['GetItem', 'Query', 'UpdateItem'],
       books: ['GetItem'],
       parked: ['DeleteItem', 'GetItem', 'Query'],
       parkedMessages: ['BatchWriteItem', 'Query'],

@@ -18,7 +18,7 @@ export class EventBus extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    settings: Pick<BridgeConfig, 'bus' | 'busName' | 'feeds' | 'subscriberAccounts' | 'organizationId'>,
+    settings: Pick<BridgeConfig, 'bus' | 'busName' | 'subscriberAccounts' | 'organizationId'>,
   ) {
     super(scope, id);
     if (settings.bus) {

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CfnRegistry, CfnSchema } from 'aws-cdk-lib/aws-eventschemas';
 import { Construct } from 'constructs';
-import { detailTypesOf } from '../../shared/contract/feeds.ts';
-import { eventSource } from '../../shared/contract/names.ts';
+import { detailTypes, eventSource } from '../../shared/contract/names.ts';
 import { packageRoot } from './own-package.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
@@ -11,17 +10,13 @@ const published = join(packageRoot, 'docs/schemas');
 
 /** The published schemas in an EventBridge schema registry, where consoles and IDEs find them and generate types. */
 export class SchemaRegistry extends Construct {
-  constructor(
-    scope: Construct,
-    id: string,
-    { namePrefix, feeds }: Pick<BridgeConfig, 'namePrefix' | 'feeds'>,
-  ) {
+  constructor(scope: Construct, id: string, { namePrefix }: Pick<BridgeConfig, 'namePrefix'>) {
     super(scope, id);
     const registry = new CfnRegistry(this, 'Registry', {
       registryName: namePrefix,
       description: 'Events of the advert bridge',
     });
-    for (const detailType of detailTypesOf(feeds)) {
+    for (const detailType of Object.values(detailTypes)) {
       const schema = JSON.parse(readFileSync(join(published, `${detailType}.schema.json`), 'utf8'));
       new CfnSchema(this, detailType, {
         registryName: registry.attrRegistryName,

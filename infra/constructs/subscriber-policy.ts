@@ -8,12 +8,10 @@ import {
   PolicyStatement,
 } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { detailTypesOf } from '../../shared/contract/feeds.ts';
-import { eventSource } from '../../shared/contract/names.ts';
+import { detailTypes, eventSource } from '../../shared/contract/names.ts';
 import type { StackSettings } from '../../shared/contract/settings.ts';
 
-export interface SubscriberPolicyProps
-  extends Pick<StackSettings, 'feeds' | 'subscriberAccounts' | 'organizationId'> {
+export interface SubscriberPolicyProps extends Pick<StackSettings, 'subscriberAccounts' | 'organizationId'> {
   readonly bus: IEventBus;
 }
 
@@ -21,14 +19,14 @@ export interface SubscriberPolicyProps
 // biome-ignore lint/suspicious/noTemplateCurlyInString: an IAM variable, not a template literal.
 const ownRules = { 'events:creatorAccount': '${aws:PrincipalAccount}' };
 /** A rule must name the bridge as its source, and only detail types of the bridge. */
-const bridgeEvents = (feeds: StackSettings['feeds']): Conditions => ({
+const bridgeEvents: Conditions = {
   'ForAllValues:StringEquals': {
     'events:source': [eventSource],
-    'events:detail-type': detailTypesOf(feeds),
+    'events:detail-type': Object.values(detailTypes),
   },
   // `ForAllValues` is also true if there are no values.
   Null: { 'events:source': 'false', 'events:detail-type': 'false' },
-});
+};
 
 /**
  * These actions support only the condition on the rule's creator; `PutRule` has already checked what the rule matches.
@@ -56,7 +54,7 @@ const managing = [
 export class SubscriberPolicy extends Construct {
   constructor(scope: Construct, id: string, props: SubscriberPolicyProps) {
     super(scope, id);
-    const { bus, feeds, subscriberAccounts, organizationId } = props;
+    const { bus, subscriberAccounts, organizationId } = props;
     const { partition, region, account } = Stack.of(this);
     const resources = [`arn:${partition}:events:${region}:${account}:rule/${bus.eventBusName}/*`];
     const allow = (sid: string, actions: string[], principals: IPrincipal[], conditions: Conditions) => {
@@ -69,7 +67,7 @@ export class SubscriberPolicy extends Construct {
       });
     };
     const allowRules = (who: string, principals: IPrincipal[], conditions: Conditions) => {
-      allow(`${who}MakeRules`, ['events:PutRule'], principals, { ...conditions, ...bridgeEvents(feeds) });
+      allow(`${who}MakeRules`, ['events:PutRule'], principals, { ...conditions, ...bridgeEvents });
       allow(`${who}ManageRules`, managing, principals, conditions);
     };
 

@@ -1,7 +1,6 @@
 /** The sentence at the end of the output of `history`. */
 import type { AdvertEvent } from '../../shared/contract/events.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
-import type { OrderEvent } from '../../shared/contract/order-events.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
 import { type OperatorPause, operatorPauseOf } from '../../shared/domain/operator-pause.ts';
@@ -45,16 +44,13 @@ export interface Waiting {
   readonly until: string | null;
 }
 
-/** An event of an advert, or of another feed's object. */
-export type ObjectEvent = AdvertEvent | OrderEvent;
-
 /** The known facts about the advert, from which the answer is composed. */
 export interface Known {
   readonly account: PartnerAccount;
   readonly feed: FeedState | undefined;
   readonly budget: BudgetState;
   readonly row: AdvertRow | undefined;
-  readonly latest: ObjectEvent | undefined;
+  readonly latest: AdvertEvent | undefined;
   /** Messages of the current generation; oldest first. */
   readonly waiting: readonly Waiting[];
   /** Dead letters of the current generation, later than the latest event; newest first. */
@@ -64,8 +60,6 @@ export interface Known {
   readonly queued?: number;
   /** The last log line about each message, by the page that listed it. */
   readonly lastLogged?: ReadonlyMap<string, LogLine>;
-  /** Name of the object: advert, or order. */
-  readonly object: string;
   readonly advertId: string;
   /** Whether a run polls and publishes now. */
   readonly isAtWork: boolean;
@@ -74,7 +68,7 @@ export interface Known {
 
 /** Explains in one sentence why the advert has an event or has none. */
 export function answerOf(known: Known, outcome: HistoryOutcome): string {
-  const { account, object, row } = known;
+  const { account, row } = known;
   const advert = capital(known);
   switch (outcome) {
     case 'published':
@@ -82,9 +76,9 @@ export function answerOf(known: Known, outcome: HistoryOutcome): string {
     case 'kept-off':
       return `${eventText(known)} was recorded and not published, because the setting ${keptOffBy(known)}.`;
     case 'not-accepted':
-      return `${eventText(known)} was recorded, but the bus may not have accepted it: it is published before anything else when its message comes again, or the feed lists the ${object} again.`;
+      return `${eventText(known)} was recorded, but the bus may not have accepted it: it is published before anything else when its message comes again, or the feed lists the advert again.`;
     case 'unconfirmed':
-      return `${listedText(known)}, but the partner service said at ${toInstant(row?.missingSince ?? 0)} that it does not know it: it is asked once more before an event says that the ${object} is unavailable.`;
+      return `${listedText(known)}, but the partner service said at ${toInstant(row?.missingSince ?? 0)} that it does not know it: it is asked once more before an event says that the advert is unavailable.`;
     case 'waits-in-queue':
       return `${listedText(known)} and waits in the queue${waitText(known)}${followsText(known)}.`;
     case 'parked':
@@ -99,16 +93,15 @@ export function answerOf(known: Known, outcome: HistoryOutcome): string {
 }
 
 /** "Event 7 of advert 123 (active, before: new), observed at …" */
-function eventText({ object, advertId, latest }: Known): string {
-  if (!latest) return `The latest event of ${object} ${advertId}`;
+function eventText({ advertId, latest }: Known): string {
+  if (!latest) return `The latest event of advert ${advertId}`;
   const { metadata, data } = latest.detail;
   const before = metadata.sequence === 1 ? '' : `, before: ${statusText(data.previousStatus)}`;
-  return `Event ${metadata.sequence} of ${object} ${advertId} (${statusText(data.status)}${before}), observed at ${metadata.observedAt},`;
+  return `Event ${metadata.sequence} of advert ${advertId} (${statusText(data.status)}${before}), observed at ${metadata.observedAt},`;
 }
 
 /** "Advert 123" */
-const capital = ({ object, advertId }: Known): string =>
-  `${object.charAt(0).toUpperCase()}${object.slice(1)} ${advertId}`;
+const capital = ({ advertId }: Known): string => `Advert ${advertId}`;
 
 const statusText = (status: string | null): string => (status === null ? 'unavailable' : printable(status));
 
@@ -120,10 +113,10 @@ function listedText(known: Known): string {
 const hiddenText = (queued: number): string =>
   `SQS does not show whose the messages in its queue are, about ${queued}`;
 
-const nothingText = ({ object, queued = 0 }: Known): string =>
+const nothingText = ({ queued = 0 }: Known): string =>
   queued === 0
-    ? `nothing of the ${object} waits`
-    : `nothing of the ${object} is known to wait (${hiddenText(queued)})`;
+    ? `nothing of the advert waits`
+    : `nothing of the advert is known to wait (${hiddenText(queued)})`;
 
 /** How far the feed has been read, and why it is not read further. */
 function readText(known: Known): string {
@@ -215,24 +208,24 @@ function waitText(known: Known): string {
 const timesText = (times: number): string => (times === 1 ? 'once' : `${times} times`);
 
 /** What will happen to the waiting message. */
-function followsText({ object, latest }: Known): string {
+function followsText({ latest }: Known): string {
   if (!latest) return '; its first event follows';
   const { metadata, data } = latest.detail;
-  return `; event ${metadata.sequence + 1} follows unless the ${object} is still ${statusText(data.status)}`;
+  return `; event ${metadata.sequence + 1} follows unless the advert is still ${statusText(data.status)}`;
 }
 
-function givenUpText({ object, advertId, givenUp, latest }: Known): string {
+function givenUpText({ advertId, givenUp, latest }: Known): string {
   const [letter] = givenUp;
   if (!letter) {
     return (
-      `The change of ${object} ${advertId} was given up. Whether its dead letter is still there cannot be seen now, ` +
+      `The change of advert ${advertId} was given up. Whether its dead letter is still there cannot be seen now, ` +
       'for another command reads dead letters: ask again in five minutes.'
     );
   }
   const listed = letter.message ? ` listed at ${letter.message.listedAt}` : '';
   const since = latest ? ` after event ${latest.detail.metadata.sequence}` : '';
   return (
-    `The change of ${object} ${advertId}${listed} was given up at ${letter.at}${since} ` +
+    `The change of advert ${advertId}${listed} was given up at ${letter.at}${since} ` +
     `(${printable(letter.fault)}: ${printable(letter.reason)}), and has no event until its dead letter is redriven.`
   );
 }

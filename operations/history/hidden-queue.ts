@@ -1,7 +1,8 @@
 /** Finds messages in a queue that cannot be inspected (SQS shows a message only to a receiver). */
+import type { AdvertEvent } from '../../shared/contract/events.ts';
 import { type HistoryOwner, objectKeyOf } from '../../shared/domain/history-key.ts';
 import { type LogLine, lastOfEach, type ReadLog, readAdvertLog } from './advert-log.ts';
-import type { ObjectEvent, Waiting } from './answer.ts';
+import type { Waiting } from './answer.ts';
 
 export interface HiddenQueue {
   /** Approximate number of messages in the queue, of all adverts. */
@@ -21,7 +22,7 @@ export async function lookBehind(
   hiddenQueue: HiddenQueue | undefined,
   owner: Pick<HistoryOwner, 'partnerAccount' | 'feed' | 'advertId'>,
   found: {
-    readonly latest: ObjectEvent | undefined;
+    readonly latest: AdvertEvent | undefined;
     /** Generation of the partner account, s since 1970: earlier listings belong to a history that has ended. */
     readonly generation: number;
     /** Messages that are known to be elsewhere. */

@@ -1,5 +1,6 @@
 /** Explains why an advert has an event or has none, from everything that the bridge knows about the advert. */
-import { type FeedName, feeds as feedValues } from '../../shared/contract/feeds.ts';
+import type { AdvertEvent } from '../../shared/contract/events.ts';
+import { advertsFeed } from '../../shared/contract/feeds.ts';
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { type HistoryOwner, objectKeyOf } from '../../shared/domain/history-key.ts';
@@ -13,7 +14,7 @@ import type { WaitingMessage, WaitingMessages } from '../../shared/ports/parked-
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import { accountsBeside, unknownAccount } from '../unknown-account.ts';
 import type { LogLine } from './advert-log.ts';
-import { answerOf, type HistoryOutcome, type Known, type ObjectEvent, type Waiting } from './answer.ts';
+import { answerOf, type HistoryOutcome, type Known, type Waiting } from './answer.ts';
 import { dayMs, type HiddenQueue, lookBehind } from './hidden-queue.ts';
 
 export interface HistoryPorts {
@@ -34,11 +35,9 @@ export interface HistoryPorts {
 /** As printed by `history --json`; times are ISO 8601 in UTC. */
 export interface AdvertHistory {
   readonly partnerAccount: string;
-  readonly feed: FeedName;
-  /** ID of the advert, or of another feed's object, such as an order. */
   readonly advertId: string;
   /** The complete latest event as recorded; null when there is none. */
-  readonly latest: ObjectEvent | null;
+  readonly latest: AdvertEvent | null;
   /** Whether the bus has accepted it; null when this is uncertain, and when there is no event. */
   readonly latestPublished: boolean | null;
   readonly waiting: readonly Waiting[];
@@ -57,19 +56,16 @@ export interface AdvertHistory {
  */
 export async function readHistory(
   ports: HistoryPorts,
-  {
-    partnerAccount,
-    feed = 'adverts',
-    advertId,
-  }: Pick<HistoryOwner, 'partnerAccount' | 'advertId'> & Partial<HistoryOwner>,
+  { partnerAccount, advertId }: Pick<HistoryOwner, 'partnerAccount' | 'advertId'>,
   nowMs: number,
 ): Promise<AdvertHistory> {
   const account = (await ports.partnerAccounts.read(partnerAccount))?.value;
   if (!account) throw unknownAccount(await accountsBeside(ports.partnerAccounts, partnerAccount));
   const { generation } = account;
   // Read in the order in which a message moves: if it moves in the meantime, it is seen twice rather than not at all.
-  const visible = await ports.waitingMessages.ofAdvert(partnerAccount, advertId, feed);
+  const visible = await ports.waitingMessages.ofAdvert(partnerAccount, advertId);
   const { letters, unseen } = await ports.letters.list({ partnerAccount });
+  const feed = advertsFeed.name;
   const key = { partnerAccount, generation, feed, advertId };
   const [row, feedStates, budget, published] = await Promise.all([
     ports.advertHistories.read(key),
@@ -77,11 +73,9 @@ export async function readHistory(
     ports.budgetStore.read(),
     ports.publishedEvents(),
   ]);
-  const latest = row?.envelope === undefined ? undefined : (JSON.parse(row.envelope) as ObjectEvent);
+  const latest = row?.envelope === undefined ? undefined : (JSON.parse(row.envelope) as AdvertEvent);
   const own = letters.filter(({ letter }) => letter.advertId === objectKeyOf(key));
-  const seen = visible
-    .filter(({ message }) => message.generation === generation && message.feed === feed)
-    .map(shownWaiting);
+  const seen = visible.filter(({ message }) => message.generation === generation).map(shownWaiting);
   const hidden = await lookBehind(
     ports.hiddenQueue,
     { partnerAccount, feed, advertId },
@@ -94,7 +88,6 @@ export async function readHistory(
   const known: Known = {
     ...{ account, budget, row, latest, published, advertId, nowMs },
     isAtWork: ports.isAtWork?.() ?? true,
-    object: feedValues[feed].object,
     feed: feedStates.find(isFeed),
     waiting: [...seen, ...(hidden?.waiting ?? [])],
     givenUp: givenUp(own, generation, latest),
@@ -103,7 +96,7 @@ export async function readHistory(
   const latestPublished = isOnBus(known, own);
   const outcome = outcomeOf(known, latestPublished, unseen > 0);
   return {
-    ...{ partnerAccount, feed, advertId },
+    ...{ partnerAccount, advertId },
     latest: latest ?? null,
     latestPublished,
     waiting: known.waiting,
@@ -124,7 +117,7 @@ function shownWaiting({ message, place, receives, until }: WaitingMessage): Wait
 function givenUp(
   letters: readonly StoredLetter[],
   generation: number,
-  latest: ObjectEvent | undefined,
+  latest: AdvertEvent | undefined,
 ): DeadLetter[] {
   const since = latest ? Date.parse(latest.detail.metadata.observedAt) : 0;
   return letters
@@ -148,7 +141,7 @@ function isOnBus(known: Known, letters: readonly StoredLetter[]): boolean | null
 }
 
 /** Whether the message of the latest event has left a queue that cannot be inspected. */
-function isDone({ queued = 0, lastLogged, nowMs }: Known, row: AdvertRow, latest: ObjectEvent): boolean {
+function isDone({ queued = 0, lastLogged, nowMs }: Known, row: AdvertRow, latest: AdvertEvent): boolean {
   const { correlationId, observedAt } = latest.detail.metadata;
   // Fan-out dead-letters messages older than a day, and then marks their event as owed.
   if (queued === 0 || nowMs - Date.parse(observedAt) > dayMs) return true;

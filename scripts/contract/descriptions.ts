@@ -1,7 +1,9 @@
-import type { EventDetailType } from './detail-types.ts';
+import type { Envelope } from '../../shared/contract/events.ts';
+
+export type DetailType = Envelope['detail-type'];
 
 /** The description of each event, in the schemas, the AsyncAPI document and the schema registry. */
-export const summaries: Record<EventDetailType, string> = {
+export const summaries: Record<DetailType, string> = {
   AdvertStatusChanged:
     "An advert's status differs from the last published one, or the bridge fetched the advert for the first time.",
   AdvertUnavailable: 'The partner service no longer knows the advert.',
@@ -9,17 +11,12 @@ export const summaries: Record<EventDetailType, string> = {
     'The bridge does not poll a partner account until its user authorizes again. The bridge keeps its position in the feed.',
   PartnerAuthorizationRestored:
     'The bridge polls a partner account again, from its last position in the feed.',
-  OrderStatusChanged:
-    "This event is an assumption and may change until the partner service publishes its orders feed. An order's status differs from the last published one, or the bridge fetched the order for the first time.",
-  OrderUnavailable:
-    'This event is an assumption and may change until the partner service publishes its orders feed. The service no longer knows the order.',
 };
 
 /** The description of each object inside an event, by its name in the schemas. */
 export const partDescriptions: Readonly<Record<string, string>> = {
   AdvertMetadata: 'Identifies an event of an advert, and says why the bridge fetched the advert.',
   AuthorizationMetadata: 'Identifies an event of a partner account.',
-  OrderMetadata: 'Identifies an event of an order, and says why the bridge fetched the order.',
 };
 
 /** The description of each field, by its path in any event; a detail type before the path limits it to that event. */
@@ -53,8 +50,6 @@ export const descriptions: Readonly<Record<string, string>> = {
   'detail.metadata.cause': 'Why the bridge fetched the advert. More causes may be added.',
   'detail.metadata.correlationId':
     'ID of the page of the feed: the same in all events and log lines that result from one page.',
-  'detail.metadata.traceparent':
-    'W3C Trace Context, only if the operator has enabled `tracing`: the trace ID belongs to the page of the feed, and the span ID to the message that caused this event. Use it for a span link, not as a parent. Ignore an invalid value.',
   'detail.data': 'What changed.',
   'detail.data.advertId':
     'ID at the partner service: digits, as a string because the number may exceed 2^53.',
@@ -62,11 +57,7 @@ export const descriptions: Readonly<Record<string, string>> = {
     'Status in the words of the partner service. It can be any string, but never `null`.',
   'AdvertUnavailable.detail.data.status': 'Always `null`.',
   'detail.data.previousStatus':
-    'Status of the previous event in the history; `null` in the first event, and after `AdvertUnavailable` or `OrderUnavailable`.',
-  'detail.data.orderId': 'ID at the partner service: digits, as a string because the number may exceed 2^53.',
-  'OrderStatusChanged.detail.data.status':
-    'Status in the words of the partner service. It can be any string, but never `null`.',
-  'OrderUnavailable.detail.data.status': 'Always `null`.',
+    'Status of the previous event in the history; `null` in the first event, and after `AdvertUnavailable`.',
   'detail.data.fields':
     'Values copied from the advert, by path. The operator chooses the paths (`eventFields`). A value that the service does not send is absent.',
   'detail.data.fieldsLeftOut':

@@ -2,19 +2,15 @@
 
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { instant } from '../../shared/contract/checks.ts';
-import { parts } from '../../shared/contract/events.ts';
-import { orderParts } from '../../shared/contract/order-events.ts';
+import { envelopes, parts } from '../../shared/contract/events.ts';
 import {
   anAdvertStatusChanged,
   anAdvertUnavailable,
   aPartnerAuthorizationRequired,
   aPartnerAuthorizationRestored,
 } from '../../subscriber/testing/index.ts';
-import { descriptions, partDescriptions, summaries } from './descriptions.ts';
-import { allEnvelopes, type EventDetailType, isAssumed } from './detail-types.ts';
-import { anOrderStatusChanged, anOrderUnavailable } from './order-examples.ts';
-
-export const eventDetailTypes = Object.keys(allEnvelopes) as EventDetailType[];
+import { type DetailType, descriptions, partDescriptions, summaries } from './descriptions.ts';
+export const eventDetailTypes = Object.keys(envelopes) as DetailType[];
 
 /** Name of the schema for any event, in addition to one for each detail type. */
 export const anyEvent = 'AdvertBridgeEvent';
@@ -37,7 +33,7 @@ export interface JsonSchema {
   [keyword: string]: unknown;
 }
 
-export const examples: Record<EventDetailType, unknown[]> = {
+export const examples: Record<DetailType, unknown[]> = {
   AdvertStatusChanged: [
     anAdvertStatusChanged({ status: 'new' }),
     anAdvertStatusChanged({ sequence: 2, status: 'active', previousStatus: 'new' }),
@@ -46,8 +42,6 @@ export const examples: Record<EventDetailType, unknown[]> = {
   AdvertUnavailable: [anAdvertUnavailable({ sequence: 4, previousStatus: 'sold' })],
   PartnerAuthorizationRequired: [aPartnerAuthorizationRequired()],
   PartnerAuthorizationRestored: [aPartnerAuthorizationRestored()],
-  OrderStatusChanged: [anOrderStatusChanged()],
-  OrderUnavailable: [anOrderUnavailable()],
 };
 
 const dialect = 'https://json-schema.org/draft/2020-12/schema';
@@ -55,7 +49,7 @@ const idOf = (name: string) => `urn:advert-bridge:1:${name}`;
 const refTo = (name: string): JsonSchema => ({ $ref: `#/$defs/${name}` });
 
 /** The schema of one event. The objects inside it are in `$defs`, because generators name their types after these. */
-export const schemaOf = (detailType: EventDetailType): JsonSchema => {
+export const schemaOf = (detailType: DetailType): JsonSchema => {
   const { $defs, ...event } = convert(detailType);
   return {
     $schema: dialect,
@@ -66,22 +60,21 @@ export const schemaOf = (detailType: EventDetailType): JsonSchema => {
   };
 };
 
-/** The schema of any event except the assumed ones: exactly one of them, selected by the detail type. */
+/** The schema of any event: exactly one of them, selected by the detail type. */
 export function anyEventSchema(): JsonSchema {
-  const released = eventDetailTypes.filter((detailType) => !isAssumed(detailType));
-  const events = released.map((detailType) => [detailType, convert(detailType)] as const);
+  const events = eventDetailTypes.map((detailType) => [detailType, convert(detailType)] as const);
   const bare = events.map(([detailType, { $defs: _inner, ...event }]) => [detailType, event] as const);
   return {
     $schema: dialect,
     $id: idOf(anyEvent),
     title: anyEvent,
     description: 'Any event of the bridge. `detail-type` says which one.',
-    oneOf: released.map(refTo),
+    oneOf: eventDetailTypes.map(refTo),
     discriminator: {
       propertyName: 'detail-type',
-      mapping: Object.fromEntries(released.map((detailType) => [detailType, refTo(detailType).$ref])),
+      mapping: Object.fromEntries(eventDetailTypes.map((detailType) => [detailType, refTo(detailType).$ref])),
     },
-    examples: released.map((detailType) => examples[detailType][0]),
+    examples: eventDetailTypes.map((detailType) => examples[detailType][0]),
     $defs: {
       ...Object.fromEntries(bare),
       ...Object.assign({}, ...events.map(([, { $defs }]) => $defs)),
@@ -90,23 +83,21 @@ export function anyEventSchema(): JsonSchema {
 }
 
 /** @throws {Error} for a field without a description, because subscribers read nothing else */
-function convert(detailType: EventDetailType): JsonSchema {
+function convert(detailType: DetailType): JsonSchema {
   const {
     $schema: _older,
     $defs = {},
     ...event
-  } = toJsonSchema(allEnvelopes[detailType], {
+  } = toJsonSchema(envelopes[detailType], {
     target: 'draft-2020-12',
     typeMode: 'output',
     errorMode: 'throw',
     ignoreActions: ['check'],
-    definitions: { ...parts, ...orderParts },
+    definitions: parts,
     overrideAction: ({ valibotAction, jsonSchema }) =>
       // Generators turn this format into a date type.
       valibotAction === instant.pipe[1] ? { ...jsonSchema, format: 'date-time' } : undefined,
   }) as JsonSchema;
-  const ofItsObject = (text: string): string =>
-    isAssumed(detailType) ? text.replace(/\badvert(?!-)/g, 'order') : text;
   const used: Record<string, JsonSchema> = {};
   const root = described(event, '');
   return { title: detailType, description: summaries[detailType], ...root, $defs: used };
@@ -126,7 +117,7 @@ function convert(detailType: EventDetailType): JsonSchema {
       const at = place ? `${place}.${name}` : name;
       const description = descriptions[`${detailType}.${at}`] ?? descriptions[at];
       if (!description) throw new Error(`scripts/contract/descriptions.ts says nothing of ${at}`);
-      return [name, { description: ofItsObject(description), ...described(property, at) }];
+      return [name, { description, ...described(property, at) }];
     });
     return { ...schema, properties: Object.fromEntries(inner) };
   }

@@ -175,7 +175,6 @@ function oddMessages(): [string, Message][] {
       for (const name of ['version', 'id', 'account', 'region']) delete event[name];
     }),
     accepted('other resources', set('resources', [])),
-    accepted('a traceparent that is not valid', set('detail.metadata.traceparent', 'nonsense')),
     ['accepted: an authorization event', { body: { ...aPartnerAuthorizationRequired() } }],
     refused('major version 2', 'unsupported-version', set('detail.metadata.schemaVersion', '2.0')),
     refused('major version 10', 'unsupported-version', set('detail.metadata.schemaVersion', '10.1')),

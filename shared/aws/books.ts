@@ -1,4 +1,4 @@
-import type { FeedName } from '../contract/feeds.ts';
+import { feedNames } from '../contract/feeds.ts';
 import { feedStateTable } from '../contract/tables.ts';
 import type { Books } from '../domain/books.ts';
 import type { BookKeeper } from '../ports/books.ts';
@@ -16,60 +16,50 @@ import type { Queue } from './sqs/send-batches.ts';
 export type Entry = { -readonly [K in Exclude<keyof Books, 'listed' | 'inFlight'>]?: number };
 
 export interface BooksWriter {
-  /** @param feed default: adverts */
-  add(partnerAccount: string, generation: number, entry: Entry, feed?: FeedName): Promise<void>;
+  add(partnerAccount: string, generation: number, entry: Entry): Promise<void>;
 }
 
-/** Key of the item that counts the outcomes of a feed's listed IDs for a generation. */
-export const booksItemKey = (
-  partnerAccount: string,
-  generation: number,
-  feed: FeedName = 'adverts',
-): Item => ({
+/** Key of the item that counts the outcomes of listed IDs for a generation. */
+export const booksItemKey = (partnerAccount: string, generation: number): Item => ({
   [feedStateTable.partitionKey]: { S: 'books' },
-  // The adverts' books existed before other feeds, and keep their key without a feed name.
-  [feedStateTable.sortKey]: { S: `${partnerAccount}/${generation}${feed === 'adverts' ? '' : `/${feed}`}` },
+  [feedStateTable.sortKey]: { S: `${partnerAccount}/${generation}` },
 });
 
-/** Counts outcomes for a feed and generation of a partner account in the feed-state table: one write per call. */
+/** Counts outcomes for a generation of a partner account in the feed-state table: one write per call. */
 export function createBooksWriter(table: Table): BooksWriter {
   return {
-    async add(partnerAccount, generation, entry, feed) {
+    async add(partnerAccount, generation, entry) {
       const add = Object.fromEntries(Object.entries(entry).filter(([, count]) => count));
       if (Object.keys(add).length > 0)
-        await updateItem(table, booksItemKey(partnerAccount, generation, feed), { add });
+        await updateItem(table, booksItemKey(partnerAccount, generation), { add });
     },
   };
 }
 
 /**
- * Reads the books from DynamoDB: `listed` is stored with the feed's cursor, the outcomes in a separate item, and the
+ * Reads the books from DynamoDB: `listed` is stored with each feed's cursor, the outcomes in a separate item, and the
  * number in flight is the difference. If an outcome was counted but its message came back, it is counted twice;
  * `redelivered` is the maximum number of such outcomes.
  */
-export async function readBooks(
-  table: Table,
-  partnerAccount: string,
-  generation: number,
-  feed: FeedName = 'adverts',
-): Promise<Books> {
+export async function readBooks(table: Table, partnerAccount: string, generation: number): Promise<Books> {
   // One call per kind of item: a function's permissions are per kind, and a call over two kinds would be refused.
-  const [outcomes, found] = await Promise.all([
-    readItem(table, booksItemKey(partnerAccount, generation, feed)),
-    readItem(table, feedItemKey({ partnerAccount, feed })),
+  const [outcomes, ...found] = await Promise.all([
+    readItem(table, booksItemKey(partnerAccount, generation)),
+    ...feedNames.map((feed) => readItem(table, feedItemKey({ partnerAccount, feed }))),
   ]);
-  const state = numberIn(found, 'generation') === generation ? found : undefined;
+  const states = found.filter((state) => numberIn(state, 'generation') === generation);
+  const sumOf = (figure: string) => states.reduce((sum, state) => sum + numberIn(state, figure), 0);
 
   // A backfill has no cursor, so its count is stored with the outcomes.
-  const listed = numberIn(state, 'listed') + numberIn(outcomes, 'listed');
+  const listed = sumOf('listed') + numberIn(outcomes, 'listed');
   const counted = {
     events: numberIn(outcomes, 'events'),
     unchanged: numberIn(outcomes, 'unchanged'),
     // Repeated IDs of a page are coalesced before they reach the queue.
-    coalesced: numberIn(outcomes, 'coalesced') + numberIn(state, 'repeated'),
+    coalesced: numberIn(outcomes, 'coalesced') + sumOf('repeated'),
     unavailable: numberIn(outcomes, 'unavailable'),
     // Malformed IDs never reach the queue.
-    deadLettered: numberIn(outcomes, 'deadLettered') + numberIn(state, 'malformed'),
+    deadLettered: numberIn(outcomes, 'deadLettered') + sumOf('malformed'),
   };
   const settled = Object.values(counted).reduce((total, count) => total + count, 0);
   return {
@@ -88,7 +78,7 @@ export function createBookKeeper(options: {
 }): BookKeeper {
   const { table, queue, deadLetterQueue } = options;
   return {
-    read: (partnerAccount, generation, feed) => readBooks(table, partnerAccount, generation, feed),
+    read: (partnerAccount, generation) => readBooks(table, partnerAccount, generation),
 
     async queue() {
       const [inQueue, parked, deadLetters] = await Promise.all([

@@ -1,4 +1,3 @@
-import type { FeedName } from '../contract/feeds.ts';
 import { systemClock } from '../domain/clock.ts';
 import { messageGroupOf } from '../domain/queue/message-groups.ts';
 import type { ChangedAdvertsQueue } from '../ports/changed-adverts-queue.ts';
@@ -8,12 +7,12 @@ import { type Queue, sendBatches } from './sqs/send-batches.ts';
 
 export interface ChangedAdvertsQueueOptions extends Edges {
   readonly queue: Queue;
-  /** Returns the queue depth for one feed of a partner account; default: the depth of the whole queue. */
+  /** Returns the queue depth for one partner account; default: the depth of the whole queue. */
   readonly accountDepth?: {
-    /** While the whole queue is shorter than this, the share of a single feed does not matter. */
+    /** While the whole queue is shorter than this, the share of a single account does not matter. */
     readonly from: number;
-    /** Number of the feed's messages in flight, according to its books. */
-    readonly inFlightOf: (partnerAccount: string, feed: FeedName) => Promise<number>;
+    /** Number of the account's messages in flight, according to its books. */
+    readonly inFlightOf: (partnerAccount: string) => Promise<number>;
   };
 }
 
@@ -55,12 +54,11 @@ export function createChangedAdvertsQueue(options: ChangedAdvertsQueueOptions): 
       return refused;
     },
 
-    // SQS does not know partner accounts and feeds, so a feed's share is computed from its books, and only when it
-    // matters.
-    async depth(partnerAccount, feed = 'adverts') {
+    // SQS does not know partner accounts, so an account's share is computed from its books, and only when it matters.
+    async depth(partnerAccount) {
       const waiting = await total();
       if (!accountDepth || waiting < accountDepth.from) return waiting;
-      return Math.min(waiting, await accountDepth.inFlightOf(partnerAccount, feed));
+      return Math.min(waiting, await accountDepth.inFlightOf(partnerAccount));
     },
   };
 }

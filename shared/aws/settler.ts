@@ -123,7 +123,7 @@ export class BatchSettler {
   async #count(settled: readonly (Of<'done'> | Of<'dead-letter'>)[]): Promise<void> {
     const byGeneration = Map.groupBy(
       settled.filter(({ delivery }) => delivery.message),
-      ({ delivery: { message } }) => `${message?.partnerAccount}/${message?.generation}/${message?.feed}`,
+      ({ delivery: { message } }) => `${message?.partnerAccount}/${message?.generation}`,
     );
     await forEachConcurrent([...byGeneration.values()], 4, async (group) => {
       const message = group[0]?.delivery.message;
@@ -134,7 +134,7 @@ export class BatchSettler {
         entry[outcome] = (entry[outcome] ?? 0) + 1;
         if (delivery.receives > 1) entry.redelivered = (entry.redelivered ?? 0) + 1;
       }
-      await this.#options.books.add(message.partnerAccount, message.generation, entry, message.feed);
+      await this.#options.books.add(message.partnerAccount, message.generation, entry);
     });
   }
 }

@@ -59,8 +59,8 @@ export function createStoredLetters({ queue, deadLetterQueue, books }: StoredLet
     for (const stored of taken) {
       const { message } = stored.letter;
       if (!message) continue;
-      const { partnerAccount, generation, feed } = message;
-      await books.add(partnerAccount, generation, { deadLettered: change(stored) }, feed);
+      const { partnerAccount, generation } = message;
+      await books.add(partnerAccount, generation, { deadLettered: change(stored) });
     }
     return taken;
   }

@@ -1,6 +1,7 @@
 import { paginateQuery } from '@aws-sdk/client-dynamodb';
 import { messageIn } from '../contract/messages.ts';
 import { feedStateTable, parkedMessagesOf } from '../contract/tables.ts';
+import { objectKeyOf } from '../domain/history-key.ts';
 import type { WaitingMessages } from '../ports/parked-messages.ts';
 import type { Table } from './dynamodb/conditional-write.ts';
 
@@ -13,7 +14,7 @@ const { partitionKey: pk } = feedStateTable;
  */
 export function createWaitingMessages(table: Table): WaitingMessages {
   return {
-    async ofAdvert(partnerAccount, advertId, feed = 'adverts') {
+    async ofAdvert(partnerAccount, advertId) {
       const pages = paginateQuery(
         { client: table.client },
         {
@@ -33,7 +34,7 @@ export function createWaitingMessages(table: Table): WaitingMessages {
         const read = messageIn(item.body?.S ?? '');
         if (!('message' in read)) return [];
         const { message } = read;
-        if (message.feed !== feed || message.advertId !== advertId) return [];
+        if (objectKeyOf(message) !== advertId) return [];
         return [{ message, place: 'parked' as const, receives: 0 }];
       });
     },

@@ -27,9 +27,7 @@ export const functionEnvironments = {
   drain: v.object({
     ...common,
     pollSeconds: bridgeSettings.pollSeconds,
-    feeds: bridgeSettings.feeds,
     overlapSeconds: bridgeSettings.overlapSeconds,
-    tracing: bridgeSettings.tracing,
     queueUrl: filled,
     deadLetterQueueUrl: filled,
     refreshTokenFunction: filled,

@@ -28,7 +28,7 @@ const bridgeName = v.pipe(
 /** Published as an open string: a new cause is not a breaking change. */
 const publishedCause = v.pipe(v.string(), v.minLength(1, 'expected a cause such as feed'));
 
-export const advertMetadata = v.object({
+const advertMetadata = v.object({
   /** `<partnerAccount>/<generation>/<advertId>/<sequence>`; subscribers deduplicate by it. */
   eventId: v.string(),
   schemaVersion: version,
@@ -46,17 +46,12 @@ export const advertMetadata = v.object({
   cause: publishedCause,
   /** The same value for all events of one page of the feed. */
   correlationId: v.string(),
-  /**
-   * W3C Trace Context, with the setting `tracing`. An invalid value is ignored, because tracing must not cause the loss
-   * of an event.
-   */
-  traceparent: v.optional(v.fallback(v.string(), '')),
 });
 
-export const previousStatus = v.nullable(status);
+const previousStatus = v.nullable(status);
 
 /** Only with the setting `eventFields`. */
-export const copiedFields = {
+const copiedFields = {
   /** Values of the advert, by path. */
   fields: v.optional(v.record(v.string(), v.unknown())),
   /** Paths whose values did not fit, or cannot be copied exactly. */
@@ -105,10 +100,7 @@ export const parts = {
   AuthorizationData: authorizationData,
 } as const;
 
-export const envelopeOf = <const T extends string, const D extends v.GenericSchema>(
-  detailType: T,
-  detail: D,
-) =>
+const envelopeOf = <const T extends string, const D extends v.GenericSchema>(detailType: T, detail: D) =>
   v.object({
     source: v.literal(eventSource),
     'detail-type': v.literal(detailType),

@@ -12,7 +12,6 @@ import {
 } from './checks.ts';
 import { cause, generation } from './events.ts';
 import { feedNames } from './feeds.ts';
-import { traceparentPattern } from './traceparent.ts';
 
 /**
  * Number of receives after which a queue itself moves a message to the dead-letter queue. This must never happen,
@@ -39,8 +38,6 @@ export const changedAdvert = v.object({
   cause,
   /** The readId of the page. */
   correlationId: v.string(),
-  /** Copied into the event. An invalid value is left out, because tracing must not cause the loss of an event. */
-  traceparent: v.optional(v.fallback(v.optional(v.pipe(v.string(), v.regex(traceparentPattern))), undefined)),
 });
 export type ChangedAdvert = v.InferOutput<typeof changedAdvert>;
 
@@ -85,8 +82,6 @@ export const deadLetter = v.object({
   partnerAccount: v.nullable(partnerAccountName),
   /** The ID as listed; in a dead letter for malformed IDs, the first one of the page. At most 256 characters. */
   advertId: v.nullable(v.string()),
-  /** The feed that listed malformed IDs; absent: adverts. */
-  feed: v.exactOptional(v.picklist(feedNames)),
   /** Number of malformed IDs of one page that this dead letter represents, also in the books; absent: 1. */
   count: v.exactOptional(wholeNumber(1)),
   /** The kind of fault, such as `contract-broken` (see shared/domain/faults.ts), or `malformed-id`. */

@@ -28,12 +28,6 @@ export const detailTypes = {
   authorizationRestored: 'PartnerAuthorizationRestored',
 } as const;
 
-/** Detail types of the orders feed, which is assumed: they may change until the service has published the feed. */
-export const orderDetailTypes = {
-  statusChanged: 'OrderStatusChanged',
-  unavailable: 'OrderUnavailable',
-} as const;
-
 /** Version of the shape of `detail`; the minor number rises with each addition. */
 export const schemaVersion = '1.1';
 

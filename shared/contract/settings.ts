@@ -4,7 +4,6 @@
  */
 import * as v from 'valibot';
 import { partnerAccountName } from './checks.ts';
-import { feedNames } from './feeds.ts';
 import { stackName } from './names.ts';
 
 /** An absolute https URL without credentials, query or fragment, no slash at its end; plain http for loopback. */
@@ -92,21 +91,12 @@ const fieldPaths = v.pipe(
   v.maxLength(50, 'expected at most 50 paths'),
 );
 
-const expectedFeeds = `expected adverts, alone or with other feeds: ${feedNames.join(',')}`;
-const feedList = v.pipe(
-  filledList(v.string(), expectedFeeds),
-  v.array(v.picklist(feedNames, expectedFeeds)),
-  v.check((names) => names.includes('adverts') && new Set(names).size === names.length, expectedFeeds),
-);
-
 /** Settings that every kind of bridge has. */
 export const bridgeSettings = {
   /** Seconds between two polls of a feed. Below 60, one scheduled run polls several times. */
   pollSeconds: v.optional(wholeBetween(1, 60, 'whole seconds'), 60),
   /** Request rate of the whole bridge, all functions together. */
   maxRequestsPerSecond: v.optional(numberBetween(0.1, 100_000, 'requests a second'), 10),
-  /** Which feeds are polled. Default: adverts alone. */
-  feeds: v.optional(feedList),
   requiredScope: v.optional(scope, 'v2 read write'),
   acceptLanguage: v.optional(language),
   /**
@@ -136,8 +126,6 @@ export const bridgeSettings = {
   ),
   /** How many adverts of each partner account are compared with the service per day; 0: none. */
   auditSample: v.optional(wholeBetween(0, 100_000, 'a whole number'), 0),
-  /** Whether messages and events carry a `traceparent` (W3C Trace Context). */
-  tracing: v.optional(trueOrFalse, false),
 } as const;
 
 const tableName = v.pipe(v.string(), v.regex(/^[\w.-]{3,255}$/, 'expected the name of a DynamoDB table'));

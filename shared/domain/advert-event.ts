@@ -2,7 +2,6 @@ import type { AdvertEvent, AuthorizationEvent } from '../contract/events.ts';
 import { feeds } from '../contract/feeds.ts';
 import type { ChangedAdvert } from '../contract/messages.ts';
 import { detailTypes, eventSource, schemaVersion } from '../contract/names.ts';
-import type { OrderEvent } from '../contract/order-events.ts';
 import { toInstant } from './clock.ts';
 import type { EventFields } from './event-fields.ts';
 import { historyKeyOf } from './history-key.ts';
@@ -22,8 +21,8 @@ export interface Observation {
 }
 
 /** Builds the event for an observed status of an advert (or another feed's object) while `message` is handled. */
-export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEvent | OrderEvent {
-  const { partnerAccount, generation, advertId, listedAt, cause, correlationId, traceparent } = message;
+export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEvent {
+  const { partnerAccount, generation, advertId, listedAt, cause, correlationId } = message;
   const feed = feeds[message.feed];
   const { bridge, status, previousStatus, sequence, copied } = seen;
   const observedAt = toInstant(seen.observedAt);
@@ -38,7 +37,6 @@ export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEv
     observedAt,
     cause,
     correlationId,
-    ...(traceparent !== undefined && { traceparent }),
   };
   const isGone = status === null;
   const event = {
@@ -48,10 +46,10 @@ export function advertEvent(message: ChangedAdvert, seen: Observation): AdvertEv
     resources: [`advert-bridge/${partnerAccount}/${feed.object}/${advertId}`],
     detail: {
       metadata,
-      data: { [feed.idField]: advertId, status, previousStatus, ...(isGone ? {} : copied) },
+      data: { [`${feed.object}Id`]: advertId, status, previousStatus, ...(isGone ? {} : copied) },
     },
   };
-  return event as unknown as AdvertEvent | OrderEvent;
+  return event as unknown as AdvertEvent;
 }
 
 export interface AuthorizationChange {

@@ -9,12 +9,9 @@ export interface HistoryOwner {
   readonly advertId: string;
 }
 
-/**
- * A name that is unique over the objects of all feeds, for keys, logs and dead letters: the plain ID of an advert, or
- * `order-7`.
- */
+/** A name that is unique over the objects of all feeds, for keys, logs and dead letters: for an advert its plain ID. */
 export const objectKeyOf = ({ feed, advertId }: Pick<HistoryOwner, 'feed' | 'advertId'>): string =>
-  feeds[feed].keyOf(advertId);
+  `${feeds[feed].keyPrefix}${advertId}`;
 
 /** Key of an object's history; also the prefix of its event IDs. */
 export const historyKeyOf = (owner: HistoryOwner): string =>

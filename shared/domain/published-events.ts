@@ -1,5 +1,4 @@
 import type { AdvertEvent } from '../contract/events.ts';
-import type { OrderEvent } from '../contract/order-events.ts';
 
 /** Settings that restrict which events about adverts are published; a setting that is absent restricts nothing. */
 export interface PublishedEvents {
@@ -12,7 +11,7 @@ export interface PublishedEvents {
  * statuses and when it leaves one, because a subscriber needs both.
  */
 export function isPublished(
-  { detail: { metadata, data } }: AdvertEvent | OrderEvent,
+  { detail: { metadata, data } }: AdvertEvent,
   { publishStatuses, publishPartnerAccounts }: PublishedEvents,
 ): boolean {
   if (publishPartnerAccounts && !publishPartnerAccounts.includes(metadata.partnerAccount)) return false;

@@ -1,7 +1,6 @@
 /** Parses successful answers. An answer of the wrong shape is a fault; its message names places, never contents. */
 import * as v from 'valibot';
 import { checked, ShapeError } from '../contract/checks.ts';
-import type { Feed } from '../contract/feeds.ts';
 import {
   advert,
   type FeedPage,
@@ -44,10 +43,9 @@ export function advertIn(
   answer: Answer,
   id: string,
   what: string,
-  schema: Feed['answer'] = advert,
 ): { readonly status: string; readonly advert: unknown } {
   const body = parsed(answer, what);
-  const { data } = checkedAs(schema, body, answer, what);
+  const { data } = checkedAs(advert, body, answer, what);
   const answered =
     Number.isSafeInteger(data.id) || typeof data.id === 'string' ? String(data.id) : longIdIn(answer);
   if (answered === id) return { status: data.status, advert: (body as { data: unknown }).data };

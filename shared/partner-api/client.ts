@@ -7,7 +7,6 @@ import { checked } from '../contract/checks.ts';
 import type { Feed } from '../contract/feeds.ts';
 import { partnerBaseUrl } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
-import type { PartnerError } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { ObservedAdvert } from '../ports/advert-reader.ts';
 import type { FeedQuery, ReceivedPage } from '../ports/feed-reader.ts';
@@ -113,26 +112,18 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
     async feedPage(token, query, callOptions) {
       const request = get(token, query.feed.path, feedQuery(query), callOptions);
       // The drain repeats the request without the cursor, and that answer counts.
-      const isUndecided = query.cursor === undefined ? isForbiddenFeed(query.feed) : mayBeCursorRejection;
-      return call(
-        { ...request, ...(isUndecided && { isUndecided }) },
-        getPolicy,
-        (answer, { receivedAt }) => ({
-          page: pageIn(answer, request.what, query.limit),
-          receivedAt,
-          serviceTime: serviceTimeOf(answer.head.headers.date, receivedAt),
-        }),
-      );
+      const isUndecided = query.cursor === undefined ? {} : { isUndecided: mayBeCursorRejection };
+      return call({ ...request, ...isUndecided }, getPolicy, (answer, { receivedAt }) => ({
+        page: pageIn(answer, request.what, query.limit),
+        receivedAt,
+        serviceTime: serviceTimeOf(answer.head.headers.date, receivedAt),
+      }));
     },
 
     async advert(token, feed, id, callOptions) {
-      const isUndecided = isForbiddenFeed(feed);
-      const request = {
-        ...get(token, objectPath(feed, id), '', callOptions),
-        ...(isUndecided && { isUndecided }),
-      };
+      const request = get(token, objectPath(feed, id), '', callOptions);
       return call(request, getPolicy, (answer, { receivedAt }) => ({
-        ...advertIn(answer, id, request.what, feed.answer),
+        ...advertIn(answer, id, request.what),
         receivedAt,
       }));
     },
@@ -169,10 +160,6 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
     close: transport.close,
   };
 }
-
-/** A 403 of an optional feed is no sign of an address block; a 403 of the adverts is. */
-const isForbiddenFeed = ({ isOptional }: Feed) =>
-  isOptional ? ({ code }: PartnerError) => code === 'forbidden' : undefined;
 
 function secretsOf(grant: Grant): Secret[] {
   if (grant.type === 'refresh_token') return [grant.refreshToken];

@@ -1,6 +1,6 @@
 /** Calls the client with the partner account's token, and renews the token if the service rejects it. */
 
-import { type Feed, feeds } from '../contract/feeds.ts';
+import { feeds } from '../contract/feeds.ts';
 import { PartnerError } from '../domain/faults.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { AdvertReader } from '../ports/advert-reader.ts';
@@ -38,24 +38,22 @@ interface Whose {
 }
 
 type Send<T> = (token: Secret, options: CallOptions) => Promise<T>;
-type WithToken = <T>(whose: Whose, send: Send<T>, feed?: Feed) => Promise<T>;
+type WithToken = <T>(whose: Whose, send: Send<T>) => Promise<T>;
 
 /**
  * Sends a request with the partner account's token. A rejected token is renewed and the request is repeated once. If
  * the scope of the token is too small, it is reported, which stops the partner account, and the request fails, because
- * a refresh cannot widen a scope. An optional feed may refuse a token for its own reasons, so its refusal has no such
- * consequences.
+ * a refresh cannot widen a scope.
  */
 function sendWith(tokens: TokenSource): WithToken {
-  return async ({ partnerAccount, generation, deadlineMs }, send, feed) => {
+  return async ({ partnerAccount, generation, deadlineMs }, send) => {
     let { token, version } = await tokens.current(partnerAccount, generation, deadlineMs);
     for (let renewed = false; ; renewed = true) {
       const { beforeSend, release } = tokens.guard(partnerAccount, generation, version);
       try {
         return await send(token, { partnerAccount, deadlineMs, beforeSend });
       } catch (fault) {
-        // Planted fault: refused-feed-stops-account
-        if (!(fault instanceof PartnerError) || feed?.isOptional) throw fault;
+        if (!(fault instanceof PartnerError)) throw fault;
         if (fault.code === 'scope-insufficient') {
           // The request has failed, whatever the result of reporting the token.
           await tokens
@@ -82,16 +80,12 @@ export function createPartnerReaders({ client, tokens }: ReaderOptions): Partner
   const withToken = sendWith(tokens);
   return {
     readPage: (partnerAccount, query, options) =>
-      withToken(
-        { partnerAccount, ...options },
-        (token, callOptions) => client.feedPage(token, query, callOptions),
-        query.feed,
+      withToken({ partnerAccount, ...options }, (token, callOptions) =>
+        client.feedPage(token, query, callOptions),
       ),
     readAdvert: (partnerAccount, advertId, { feed, ...options }) =>
-      withToken(
-        { partnerAccount, ...options },
-        (token, callOptions) => client.advert(token, feeds[feed], advertId, callOptions),
-        feeds[feed],
+      withToken({ partnerAccount, ...options }, (token, callOptions) =>
+        client.advert(token, feeds[feed], advertId, callOptions),
       ),
     listAdverts: (partnerAccount, query, options) =>
       withToken({ partnerAccount, ...options }, (token, callOptions) =>

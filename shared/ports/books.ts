@@ -1,10 +1,8 @@
-import type { FeedName } from '../contract/feeds.ts';
 import type { Books } from '../domain/books.ts';
 
 /** Reads the books, for `status` and for the drain's view of a backlog. */
 export interface BookKeeper {
-  /** @param feed default: adverts */
-  read(partnerAccount: string, generation: number, feed?: FeedName): Promise<Books>;
+  read(partnerAccount: string, generation: number): Promise<Books>;
   queue(): Promise<QueueFigures>;
 }
 

@@ -1,4 +1,3 @@
-import type { FeedName } from '../contract/feeds.ts';
 import type { ChangedAdvert } from '../contract/messages.ts';
 
 export interface ChangedAdvertsQueue {
@@ -9,5 +8,5 @@ export interface ChangedAdvertsQueue {
    */
   send(messages: readonly ChangedAdvert[]): Promise<ReadonlySet<string>>;
   /** Number of waiting messages of one feed (default: adverts) of the partner account; may be an upper bound. */
-  depth(partnerAccount: string, feed?: FeedName): Promise<number>;
+  depth(partnerAccount: string): Promise<number>;
 }

@@ -1,4 +1,3 @@
-import type { FeedName } from '../contract/feeds.ts';
 import type { MetricName } from '../contract/names.ts';
 
 /** Logs and metrics for the bridge's operators. Fields contain no secrets: a Secret prints as `[redacted]`. */
@@ -7,7 +6,7 @@ export interface Observer {
   warn(message: string, fields?: Fields): void;
   error(message: string, fields?: Fields): void;
   /** @param feed feed to which the count belongs; default: adverts, or none */
-  count(metric: MetricName, value: number, feed?: FeedName): void;
+  count(metric: MetricName, value: number): void;
 }
 
 export type Fields = Readonly<Record<string, unknown>>;

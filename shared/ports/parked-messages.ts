@@ -1,4 +1,3 @@
-import type { FeedName } from '../contract/feeds.ts';
 import type { ChangedAdvert } from '../contract/messages.ts';
 
 /** Parked messages: fan-out puts them outside the queue until a manual action or the end of a pause. */
@@ -40,5 +39,5 @@ export interface WaitingMessages {
    * The messages of one advert, or of an object of another `feed`, in all generations, oldest first. If the queue cannot
    * be inspected (SQS), only parked messages are found.
    */
-  ofAdvert(partnerAccount: string, advertId: string, feed?: FeedName): Promise<readonly WaitingMessage[]>;
+  ofAdvert(partnerAccount: string, advertId: string): Promise<readonly WaitingMessage[]>;
 }

@@ -7,8 +7,7 @@ import { serviceName } from './config.ts';
 
 /**
  * One logger and one set of metrics per function. All metrics of a bridge have the same dimension `service`, so that an
- * alarm covers exactly one bridge with all its functions. Metrics of feeds other than adverts also have the dimension
- * `feed`. The log level is POWERTOOLS_LOG_LEVEL.
+ * alarm covers exactly one bridge with all its functions. The log level is POWERTOOLS_LOG_LEVEL.
  *
  * @see https://docs.aws.amazon.com/powertools/typescript/latest/features/logger/
  */
@@ -19,13 +18,12 @@ export function createTelemetry() {
     info: (message, fields) => logger.info(message, fields ?? {}),
     warn: (message, fields) => logger.warn(message, fields ?? {}),
     error: (message, fields) => logger.error(message, fields ?? {}),
-    count(metric, value, feed = 'adverts') {
+    count(metric, value) {
       // A metric costs money for each hour in which it is written. For these metrics, a 0 shows that the drain or the
       // daily audit runs; all other metrics are emitted only when non-zero.
       if (value === 0 && metric !== names.feedLagSeconds && metric !== names.auditDifferences) return;
       const unit = metric === names.feedLagSeconds ? MetricUnit.Seconds : MetricUnit.Count;
-      if (feed === 'adverts') metrics.addMetric(metric, unit, value);
-      else metrics.singleMetric().addDimension('feed', feed).addMetric(metric, unit, value);
+      metrics.addMetric(metric, unit, value);
     },
   };
   return { logger, metrics, observer };

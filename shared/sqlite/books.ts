@@ -1,4 +1,3 @@
-import type { FeedName } from '../contract/feeds.ts';
 import { type Books, emptyBooks } from '../domain/books.ts';
 import type { BookKeeper, QueueFigures } from '../ports/books.ts';
 import type { Store } from './file/store.ts';
@@ -45,10 +44,8 @@ export function createBooks(store: Store) {
   );
 
   const keeper: BookKeeper = {
-    async read(partnerAccount, generation, feed) {
-      const row = store.read(() => select.get(ownerOf(partnerAccount, feed), generation)) as
-        | Books
-        | undefined;
+    async read(partnerAccount, generation) {
+      const row = store.read(() => select.get(partnerAccount, generation)) as Books | undefined;
       return row ? { ...row } : emptyBooks;
     },
     queue: async () =>
@@ -63,19 +60,12 @@ export function createBooks(store: Store) {
 
   return {
     keeper,
-    /** Adds to the figures of a feed (default: adverts) of a generation. Call it within a write of the store. */
-    add(partnerAccount: string, generation: number, counts: Counts, feed?: FeedName): void {
-      upsert.run(ownerOf(partnerAccount, feed), generation, ...figures.map((figure) => counts[figure] ?? 0));
+    /** Adds to the figures of a generation. Call it within a write of the store. */
+    add(partnerAccount: string, generation: number, counts: Counts): void {
+      upsert.run(partnerAccount, generation, ...figures.map((figure) => counts[figure] ?? 0));
     },
-    /** Number of messages of a feed of the partner account, in the queue or parked, in all its generations. */
-    depth: (partnerAccount: string, feed?: FeedName): number =>
-      (store.read(() => selectDepth.get(ownerOf(partnerAccount, feed))) as { depth: number }).depth,
+    /** Number of messages of the partner account, in the queue or parked, in all its generations. */
+    depth: (partnerAccount: string): number =>
+      (store.read(() => selectDepth.get(partnerAccount)) as { depth: number }).depth,
   };
 }
-
-/**
- * Each feed has its own books: those of adverts under the account's name, those of other feeds under a name that no
- * account can have.
- */
-const ownerOf = (partnerAccount: string, feed: FeedName = 'adverts'): string =>
-  feed === 'adverts' ? partnerAccount : `${partnerAccount}/${feed}`;

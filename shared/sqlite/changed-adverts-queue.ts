@@ -60,8 +60,8 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     if (rememberCall.run(firstKey, now).changes === 0) return;
     for (const message of changes) {
       messages.add(message, now);
-      const { partnerAccount, generation, feed } = message;
-      books.add(partnerAccount, generation, { listed: 1, inFlight: 1 }, feed);
+      const { partnerAccount, generation } = message;
+      books.add(partnerAccount, generation, { listed: 1, inFlight: 1 });
     }
   }
 
@@ -124,7 +124,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
       ...('about' in read ? read.about : {}),
     };
     deadLetters.add(letter, partnerAccount, generation);
-    books.add(partnerAccount, generation, { deadLettered: 1, inFlight: -1 }, message?.feed);
+    books.add(partnerAccount, generation, { deadLettered: 1, inFlight: -1 });
   }
 
   function forget(queued: QueuedRow): void {
@@ -142,7 +142,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
   function carryOut({ delivery, verdict }: Settlement): (() => void) | undefined {
     const queued = withReceipt(delivery.id);
     if (!queued) return undefined;
-    const { sequenceNumber, partnerAccount, generation, read } = queued;
+    const { sequenceNumber, partnerAccount, generation } = queued;
     if (verdict.kind === 'retry') {
       const visibleAt = clock.now() + verdict.delayMs;
       return messages.putOff(sequenceNumber, visibleAt) ? () => groups.putOff(queued, visibleAt) : undefined;
@@ -150,12 +150,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
     if (verdict.kind === 'park') parked.keep(sequenceNumber);
     if (!messages.remove(sequenceNumber)) return undefined;
     if (verdict.kind === 'dead-letter') deadLetters.add(verdict.letter, partnerAccount, generation);
-    books.add(
-      partnerAccount,
-      generation,
-      countsOf(verdict),
-      'message' in read ? read.message.feed : undefined,
-    );
+    books.add(partnerAccount, generation, countsOf(verdict));
     return () => forget(queued);
   }
 
@@ -165,7 +160,7 @@ export function createChangedAdvertsQueue(parts: QueueParts): EmbeddedQueue {
       if (first) await store.write(() => accept(changes, first.key));
       return new Set();
     },
-    depth: async (partnerAccount, feed) => books.depth(partnerAccount, feed),
+    depth: async (partnerAccount) => books.depth(partnerAccount),
     receive,
     async settle(settlements) {
       if (settlements.length === 0) return;

@@ -37,11 +37,11 @@ export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { n
 
   // This dead letter names only the partner account, so it counts for the generation that is polled.
   function addMalformed(letter: DeadLetter): void {
-    const { partnerAccount, count = 1, feed } = letter;
+    const { partnerAccount, count = 1 } = letter;
     const account = partnerAccount ?? '';
     const { generation } = selectGeneration.get(account) as { generation: number };
     add(letter, account, generation);
-    books.add(account, generation, { listed: count, deadLettered: count }, feed);
+    books.add(account, generation, { listed: count, deadLettered: count });
   }
 
   function redriveNow(id: string): 'redriven' | 'unknown' | 'nothing-to-send' {
@@ -52,7 +52,7 @@ export function createDeadLetters(store: Store, books: EmbeddedBooks, clock: { n
     remove.run(row.id);
     messages.add(message, clock.now());
     const { partner_account: name, generation } = row;
-    books.add(name, generation, { deadLettered: -1, inFlight: 1 }, message.feed);
+    books.add(name, generation, { deadLettered: -1, inFlight: 1 });
     return 'redriven';
   }
 

@@ -1,5 +1,4 @@
 import { checkedJson, readRows } from '../contract/checks.ts';
-import { feedNamed } from '../contract/feeds.ts';
 import { feedPlace, feedState } from '../contract/rows.ts';
 import { firstNumberOf } from '../domain/partner-account.ts';
 import type { FeedKey, FeedState, FeedStates } from '../ports/feed-states.ts';
@@ -77,12 +76,7 @@ export function createFeedStates(store: Store, books: EmbeddedBooks): FeedStates
         if (!row) return false;
         if (repeated > 0) {
           const { generation } = row as Pick<Row, 'generation'>;
-          books.add(
-            key.partnerAccount,
-            generation,
-            { listed: repeated, coalesced: repeated },
-            feedNamed(key.feed)?.name,
-          );
+          books.add(key.partnerAccount, generation, { listed: repeated, coalesced: repeated });
         }
         return true;
       }),

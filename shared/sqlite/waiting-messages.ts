@@ -1,4 +1,5 @@
 import { messageIn } from '../contract/messages.ts';
+import { objectKeyOf } from '../domain/history-key.ts';
 import type { WaitingMessage, WaitingMessages } from '../ports/parked-messages.ts';
 import type { Store } from './file/store.ts';
 
@@ -23,11 +24,11 @@ export function createWaitingMessages(store: Store): WaitingMessages {
      ORDER BY sequence_number`,
   );
   return {
-    async ofAdvert(partnerAccount, advertId, feed = 'adverts') {
+    async ofAdvert(partnerAccount, advertId) {
       const rows = store.read(() => select.all(partnerAccount, advertId)) as unknown as Row[];
       return rows.flatMap(({ body, place, receives, visible_at: until }) => {
         const read = messageIn(body);
-        if (!('message' in read) || read.message.feed !== feed) return [];
+        if (!('message' in read) || objectKeyOf(read.message) !== advertId) return [];
         return [{ message: read.message, place, receives, ...(until === null ? {} : { until }) }];
       });
     },

@@ -20,7 +20,6 @@ import { chaosSteps } from './steps/chaos.ts';
 import { constructSteps } from './steps/construct.ts';
 import { deliverySteps } from './steps/delivery.ts';
 import { doctorSteps } from './steps/doctor.ts';
-import { feedSteps } from './steps/feeds.ts';
 import { grantSteps } from './steps/grants.ts';
 import { historySteps, tailSteps } from './steps/history.ts';
 import { letterSteps } from './steps/letters.ts';
@@ -100,7 +99,6 @@ export async function journey(surroundings: Surroundings): Promise<void> {
     );
     await minimalSubscriberSteps(deployment, minimal);
     await patternSteps(deployment);
-    await feedSteps(deployment);
   }
   if (options.parts.includes('construct')) await constructSteps(deployment, { ...around, closing });
   if (options.parts.includes('drill')) {

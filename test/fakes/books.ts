@@ -1,4 +1,3 @@
-import type { FeedName } from '../../shared/contract/feeds.ts';
 import type { Books } from '../../shared/domain/books.ts';
 import { emptyBooks } from '../../shared/domain/books.ts';
 
@@ -12,11 +11,10 @@ export function createInMemoryBooks() {
   const accounts = new Map<string, Map<number, Counts>>();
   const current = new Map<string, number>();
 
-  function of(partnerAccount: string, generation: number, feed?: FeedName): Counts {
-    const owner = ownerOf(partnerAccount, feed);
-    const generations = accounts.get(owner) ?? new Map<number, Counts>();
+  function of(partnerAccount: string, generation: number): Counts {
+    const generations = accounts.get(partnerAccount) ?? new Map<number, Counts>();
     const counts = generations.get(generation) ?? { ...emptyBooks };
-    accounts.set(owner, generations.set(generation, counts));
+    accounts.set(partnerAccount, generations.set(generation, counts));
     return counts;
   }
 
@@ -31,19 +29,15 @@ export function createInMemoryBooks() {
     closed: (partnerAccount: string): void => {
       current.delete(partnerAccount);
     },
-    read: (partnerAccount: string, generation: number, feed?: FeedName): Books => ({
-      ...(accounts.get(ownerOf(partnerAccount, feed))?.get(generation) ?? emptyBooks),
+    read: (partnerAccount: string, generation: number): Books => ({
+      ...(accounts.get(partnerAccount)?.get(generation) ?? emptyBooks),
     }),
-    /** Number of messages in the queue for one feed of the partner account, of all its generations. */
-    depth: (partnerAccount: string, feed?: FeedName): number =>
-      waitingIn(accounts.get(ownerOf(partnerAccount, feed))),
+    /** Number of messages in the queue for the partner account, of all its generations. */
+    depth: (partnerAccount: string): number => waitingIn(accounts.get(partnerAccount)),
     waiting: (): number =>
       [...accounts.values()].reduce((sum, generations) => sum + waitingIn(generations), 0),
   };
 }
-
-/** Each feed has its own books. */
-const ownerOf = (partnerAccount: string, feed: FeedName = 'adverts'): string => `${partnerAccount}/${feed}`;
 
 const waitingIn = (generations: ReadonlyMap<number, Counts> = new Map()): number =>
   [...generations.values()].reduce((sum, { inFlight }) => sum + inFlight, 0);

@@ -1,4 +1,5 @@
 import { type ChangedAdvert, type DeadLetter, maxReceiveCount } from '../../shared/contract/messages.ts';
+import { objectKeyOf } from '../../shared/domain/history-key.ts';
 import { MessageGroups, messageGroupOf, type Queued } from '../../shared/domain/queue/message-groups.ts';
 import { type ParkedMessage, placeOf } from '../../shared/domain/queue/parked-message.ts';
 import { positionOf } from '../../shared/domain/queue/position.ts';
@@ -88,8 +89,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     countsOf(queued).inFlight += 1;
   }
 
-  const countsOf = ({ message }: QueuedMessage) =>
-    books.of(message.partnerAccount, message.generation, message.feed);
+  const countsOf = ({ message }: QueuedMessage) => books.of(message.partnerAccount, message.generation);
 
   function putOff(queued: QueuedMessage, visibleAt: number): void {
     queued.isDelayed = true;
@@ -164,7 +164,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
       const partnerAccount = letter.partnerAccount ?? '';
       const generation = books.currentGeneration(partnerAccount);
       letters.add(letter, partnerAccount, generation);
-      const counts = books.of(partnerAccount, generation, letter.feed);
+      const counts = books.of(partnerAccount, generation);
       const { count = 1 } = letter;
       counts.listed += count;
       counts.deadLettered += count;
@@ -177,7 +177,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     const { message } = stored.letter;
     if (!message) return 'nothing-to-send';
     letters.remove(id);
-    books.of(stored.partnerAccount, stored.generation, message.feed).deadLettered -= 1;
+    books.of(stored.partnerAccount, stored.generation).deadLettered -= 1;
     enqueue(message);
     return 'redriven';
   }
@@ -186,7 +186,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
   async function sendParked(parked: readonly ParkedMessage[]): Promise<Set<string>> {
     for (const { place, message } of parked) {
       if (!remember(`parked ${place}`, clock.now())) continue;
-      books.of(message.partnerAccount, message.generation, message.feed).listed += 1;
+      books.of(message.partnerAccount, message.generation).listed += 1;
       enqueue(message);
     }
     return new Set();
@@ -196,12 +196,12 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     async send(sent) {
       for (const message of sent) {
         if (!remember(message.key, clock.now())) continue;
-        books.of(message.partnerAccount, message.generation, message.feed).listed += 1;
+        books.of(message.partnerAccount, message.generation).listed += 1;
         enqueue(message);
       }
       return new Set();
     },
-    depth: async (partnerAccount, feed) => books.depth(partnerAccount, feed),
+    depth: async (partnerAccount) => books.depth(partnerAccount),
     sendMalformed,
     async receive({ maxGroups, maxPerGroup, visibilityMs }: ReceiveOptions) {
       const now = clock.now();
@@ -218,7 +218,7 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
         if (queued) carryOut(queued, verdict);
       }
     },
-    read: async (partnerAccount, generation, feed) => books.read(partnerAccount, generation, feed),
+    read: async (partnerAccount, generation) => books.read(partnerAccount, generation),
     async queue() {
       const parked = (
         await Promise.all((await parkingLot.marked()).map((name) => parkingLot.oldest(name, 1)))
@@ -245,9 +245,9 @@ export function createInMemoryQueue(options: InMemoryQueueOptions) {
     },
     sendParked,
     waitingMessages: {
-      async ofAdvert(partnerAccount, advertId, feed = 'adverts') {
+      async ofAdvert(partnerAccount, advertId) {
         const isMeant = ({ message }: { readonly message: ChangedAdvert }) =>
-          message.partnerAccount === partnerAccount && message.feed === feed && message.advertId === advertId;
+          message.partnerAccount === partnerAccount && objectKeyOf(message) === advertId;
         const parked = await parkingLot.oldest(partnerAccount, Number.POSITIVE_INFINITY);
         return [
           ...parked

@@ -1,4 +1,3 @@
-import { feedNamed } from '../../shared/contract/feeds.ts';
 import { firstNumberOf } from '../../shared/domain/partner-account.ts';
 import type { FeedKey, FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
 import { createInMemoryBooks, type InMemoryBooks } from './books.ts';
@@ -60,7 +59,7 @@ export function createInMemoryFeedStates(books: InMemoryBooks = createInMemoryBo
       };
       if (leaseMs === 'ended') delete row.lease;
       else row.lease = { holder: row.lease.holder, untilMs: nowMs + leaseMs };
-      const counts = books.of(key.partnerAccount, row.state.generation, feedNamed(key.feed)?.name);
+      const counts = books.of(key.partnerAccount, row.state.generation);
       counts.listed += repeated;
       counts.coalesced += repeated;
       return true;

@@ -18,7 +18,7 @@ export function createInMemoryParkingLot(books: InMemoryBooks) {
   const marks = new Map<string, number>();
 
   function count({ message }: ParkedMessage, by: 1 | -1): void {
-    const counts = books.of(message.partnerAccount, message.generation, message.feed);
+    const counts = books.of(message.partnerAccount, message.generation);
     counts.listed += by;
     counts.inFlight += by;
   }

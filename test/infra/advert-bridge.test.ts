@@ -158,8 +158,8 @@ it('subscribe makes a subscription to its bus, in another stack too', () => {
 
 it('the settings reach the functions', () => {
   const { ofType } = bridgeWith(() => ({
-    ...{ pollSeconds: 20, maxRequestsPerSecond: 0.5, circuitSeconds: 60, tracing: true },
-    ...{ eventFields: ['title', 'price.value'], publishStatuses: ['sold'], feeds: ['adverts', 'orders'] },
+    ...{ pollSeconds: 20, maxRequestsPerSecond: 0.5, circuitSeconds: 60 },
+    ...{ eventFields: ['title', 'price.value'], publishStatuses: ['sold'] },
   }));
 
   const variables = Object.assign(
@@ -167,8 +167,8 @@ it('the settings reach the functions', () => {
     ...ofType('AWS::Lambda::Function').map(({ Properties }) => Properties.Environment.Variables),
   );
   expect(variables).toMatchObject({
-    ...{ POLL_SECONDS: '20', MAX_REQUESTS_PER_SECOND: '0.5', CIRCUIT_SECONDS: '60', TRACING: 'true' },
-    ...{ EVENT_FIELDS: 'title,price.value', PUBLISH_STATUSES: 'sold', FEEDS: 'adverts,orders' },
+    ...{ POLL_SECONDS: '20', MAX_REQUESTS_PER_SECOND: '0.5', CIRCUIT_SECONDS: '60' },
+    ...{ EVENT_FIELDS: 'title,price.value', PUBLISH_STATUSES: 'sold' },
     NAME_PREFIX: 'Shop',
   });
 });

@@ -30,7 +30,6 @@ describe('the settings of the stack', () => {
       stackName: 'AdvertBridge',
       busName: 'adverts',
       auditSample: 0,
-      tracing: false,
       subscriberAccounts: [],
       dashboard: false,
       target: 'aws',
@@ -42,7 +41,6 @@ describe('the settings of the stack', () => {
       partnerBaseUrl: 'http://127.0.0.1:8080',
       pollSeconds: '5',
       confirmUnavailableSeconds: '0',
-      tracing: 'true',
       subscriberAccounts: '111111111111, 222222222222',
       dashboard: 'true',
     });
@@ -50,7 +48,6 @@ describe('the settings of the stack', () => {
     expect(settings).toMatchObject({
       pollSeconds: 5,
       confirmUnavailableSeconds: 0,
-      tracing: true,
       subscriberAccounts: ['111111111111', '222222222222'],
       dashboard: true,
     });

@@ -13,7 +13,7 @@ import { functions, inShort, repository, synthesized } from '../helpers/synthesi
 
 const { one, ofType } = synthesized({
   auditSample: '299',
-  ...{ acceptLanguage: 'pl', pollSeconds: '20', eventFields: 'title', feeds: 'adverts,orders' },
+  ...{ acceptLanguage: 'pl', pollSeconds: '20', eventFields: 'title' },
   ...{ publishStatuses: 'active,sold', publishPartnerAccounts: 'main' },
 });
 const names = Object.keys(functions) as FunctionName[];

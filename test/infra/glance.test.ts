@@ -141,21 +141,6 @@ describe('the dashboard', () => {
     const shownAlarms = body.widgets.flatMap(({ properties }) => properties.alarms ?? []);
     expect(shownAlarms).toHaveLength(bridge.ofType('AWS::CloudWatch::Alarm').length);
   });
-
-  it('shows how far behind each feed is', () => {
-    const twoFeeds = synthesized({ dashboard: 'true', feeds: 'adverts,orders' });
-    const { DashboardBody } = twoFeeds.one('AWS::CloudWatch::Dashboard').Properties;
-    const { widgets } = JSON.parse(inShort(DashboardBody) as string) as typeof body;
-    const lags = widgets
-      .flatMap(({ properties }) => properties.metrics ?? [])
-      .filter(([, name]) => name === metrics.feedLagSeconds)
-      .map((row) => row.filter((part) => typeof part === 'string').slice(2));
-
-    expect(lags).toEqual([
-      ['service', eventSource],
-      ['feed', 'orders', 'service', eventSource],
-    ]);
-  });
 });
 
 describe('every metric that is shown or raises an alarm is written', () => {

@@ -301,10 +301,10 @@ export function feedStatesSuite(name: string, make: () => Promise<FeedStatesSubj
 
     it('keeps the feeds of one partner account apart, and forgets them together', async () => {
       const feedStates = await registered();
-      await feedStates.register(feedState({ feed: 'orders' }));
+      await feedStates.register(feedState({ feed: 'another' }));
       await feedStates.register(feedState({ partnerAccount: 'main2' }));
       await feedStates.acquire(key, 'a', now, leaseMs);
-      taken(await feedStates.acquire({ ...key, feed: 'orders' }, 'b', now, leaseMs));
+      taken(await feedStates.acquire({ ...key, feed: 'another' }, 'b', now, leaseMs));
       await feedStates.remove('main');
       expect((await feedStates.list()).map(({ partnerAccount }) => partnerAccount)).toEqual(['main2']);
     });

@@ -44,16 +44,13 @@ export function waitingMessagesSuite(
       await park(made, { correlationId: 'b' });
       await park(made, { advertId: '1234' });
       await park(made, { partnerAccount: 'other' });
-      await park(made, { correlationId: 'c', feed: 'orders' });
 
-      const ofOrder = await made.waitingMessages.ofAdvert('main', '123', 'orders');
       const found = await made.waitingMessages.ofAdvert('main', '123');
 
       expect(found.map(({ message, ...rest }) => [message.key, rest])).toEqual([
         ['a:123', { place: 'parked', receives: 0 }],
         ['b:123', { place: 'parked', receives: 0 }],
       ]);
-      expect(ofOrder.map(({ message }) => message.key)).toEqual(['c:123']);
     });
 
     inQueue('are those in the queue, of every generation, also while a worker has them', async () => {

@@ -87,7 +87,7 @@ export const addAudit = defineCommand(
         );
       },
     );
-    if (end === 'unknown-feed') throw unknownFeed(partnerAccount, 'adverts');
+    if (end === 'unknown-feed') throw unknownFeed(partnerAccount);
     const { checked, equal, differing, neverPublished, undecided, repaired } = progress;
     const bound = end === 'done' ? boundOf(progress) : null;
     answer(

@@ -10,7 +10,7 @@ import { are, count } from '../../shared/wording.ts';
  */
 export const defaultSample = 299;
 
-export const more = `The adverts of a sample are chosen at random from all that were ever published; orders are not compared. When none of ${defaultSample} differs, at most 1 % of
+export const more = `The adverts of a sample are chosen at random from all that were ever published. When none of ${defaultSample} differs, at most 1 % of
 all are wrong, with 95 % confidence; of 2,995, at most 0.1 %. When more differ, the bound is greater.
 
 An advert that differs is looked at again after some minutes (overlapSeconds), when the feed lists every change that the first look

@@ -2,7 +2,7 @@ import { readHistory } from '../../../operations/history/read-history.ts';
 import { advertId } from '../../../shared/contract/checks.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
-import { feedOption, nameArgument } from '../../shared/options.ts';
+import { nameArgument } from '../../shared/options.ts';
 import { histories, withBridge } from '../../targets/open.ts';
 import { historyText, more, nextText } from './text.ts';
 
@@ -16,18 +16,12 @@ export const addHistory = defineCommand(
     more,
     args: {
       partnerAccount: nameArgument,
-      advertId: {
-        syntax: '<ADVERT>',
-        help: 'the ID of the advert, or with --feed orders of the order',
-        schema: advertId,
-      },
+      advertId: { syntax: '<ADVERT>', help: 'the ID of the advert', schema: advertId },
     },
-    options: { feed: feedOption },
+    options: {},
   },
-  async ({ io, target, args, options, json, answer }) => {
-    const history = await withBridge(target, histories, (ports) =>
-      readHistory(ports, { ...args, ...options }, Date.now()),
-    );
+  async ({ io, target, args, json, answer }) => {
+    const history = await withBridge(target, histories, (ports) => readHistory(ports, args, Date.now()));
     answer(history, historyText(history));
     const next = nextText(history, target);
     if (next !== undefined && !json) say(io, next);

@@ -1,5 +1,4 @@
 import type { AdvertHistory } from '../../../operations/history/read-history.ts';
-import { feeds } from '../../../shared/contract/feeds.ts';
 import { printableLine as printable } from '../../../shared/domain/text/printable.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 
@@ -9,13 +8,12 @@ the advert's history.
 
 Examples:
   advert-bridge history main 123 --local .advert-bridge
-  advert-bridge history main 123 --json   (the deployed stack)
-  advert-bridge history main 77 --feed orders`;
+  advert-bridge history main 123 --json   (the deployed stack)`;
 
 /** The known facts about the advert, then the answer. */
 export function historyText(history: AdvertHistory): string {
-  const { partnerAccount, feed, advertId, latest, waiting, deadLetters, log = [], answer } = history;
-  const lines = [`${feeds[feed].object} ${advertId} of partner account ${partnerAccount}`];
+  const { partnerAccount, advertId, latest, waiting, deadLetters, log = [], answer } = history;
+  const lines = [`advert ${advertId} of partner account ${partnerAccount}`];
   const tell = (what: string, text: string) => lines.push(`  ${`${what}:`.padEnd(10)} ${text}`);
   if (latest) {
     const { metadata } = latest.detail;

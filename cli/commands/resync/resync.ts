@@ -2,7 +2,7 @@ import { UsageError } from '../../../operations/errors.ts';
 import { resync } from '../../../operations/resync.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
-import { feedOption, momentOption, nameArgument, option } from '../../shared/options.ts';
+import { momentOption, nameArgument, option } from '../../shared/options.ts';
 import { withProgress } from '../../shared/progress.ts';
 import { connectedAccount } from '../../targets/connected-account.ts';
 import { catchUp, withBridge } from '../../targets/open.ts';
@@ -17,7 +17,6 @@ export const addResync = defineCommand(
     more,
     args: { name: nameArgument },
     options: {
-      feed: feedOption,
       since: option('TIME', 'where reading begins, with its time zone (required)', momentOption),
     },
   },
@@ -30,16 +29,12 @@ export const addResync = defineCommand(
       await connectedAccount(accounts, name, target);
       return withProgress(io, (show) =>
         resync(poll, name, options.since, {
-          feed: options.feed,
           signal,
-          onProgress: (listed, waitsFor) => show(progressText(options.feed, listed, waitsFor)),
+          onProgress: (listed, waitsFor) => show(progressText(listed, waitsFor)),
         }),
       );
     });
-    report(
-      { partnerAccount: name, ...result },
-      ...resyncedLines(target, { name, feed: options.feed }, result),
-    );
+    report({ partnerAccount: name, ...result }, ...resyncedLines(target, name, result));
     return result.finished ? exitCodes.done : exitCodes.needsPerson;
   },
 );

@@ -13,25 +13,21 @@ Examples:
   advert-bridge resync main --since 2026-11-20T12:00:00Z --local .advert-bridge
   advert-bridge resync main --since 2026-11-20T12:00:00Z   (the deployed stack)`;
 
-export function progressText(feed: string, listed: number, waitsFor: 'feed' | 'queue' | undefined): string {
+export function progressText(listed: number, waitsFor: 'feed' | 'queue' | undefined): string {
   if (waitsFor === 'feed') return 'waiting for the bridge to finish its own reading of the feed';
-  return `${count(listed)} ${feed} listed${waitsFor ? ', waiting for the queue to empty' : ''}`;
+  return `${count(listed)} adverts listed${waitsFor ? ', waiting for the queue to empty' : ''}`;
 }
 
-export function resyncedLines(
-  target: Target,
-  { name, feed }: { readonly name: string; readonly feed: string },
-  { since, listed, finished }: Resynced,
-): string[] {
+export function resyncedLines(target: Target, name: string, { since, listed, finished }: Resynced): string[] {
   if (finished) {
     return [
-      `Read the feed of ${name} again since ${since}: ${count(listed)} ${feed} are fetched again.`,
+      `Read the feed of ${name} again since ${since}: ${count(listed)} adverts are fetched again.`,
       nextLine(target, name),
     ];
   }
   return [
     listed === 0
       ? 'Stopped before anything was changed.'
-      : `Stopped after ${count(listed)} ${feed}: the bridge continues from there.`,
+      : `Stopped after ${count(listed)} adverts: the bridge continues from there.`,
   ];
 }

@@ -21,7 +21,6 @@ const settings = bridgeSettings;
 export const runOptions = {
   pollSeconds: option('N', 'seconds between two polls of a feed, 1–60', settings.pollSeconds),
   maxRequestsPerSecond: option('N', 'rate limit of the whole bridge', settings.maxRequestsPerSecond),
-  feeds: option('FEEDS', 'which feeds are polled: adverts, or adverts,orders (assumed)', settings.feeds),
   requiredScope: option('SCOPES', 'scope that a token must have', settings.requiredScope),
   acceptLanguage: option('LANGUAGE', 'language of the partner service, such as pl', settings.acceptLanguage),
   overlapSeconds: option(
@@ -64,7 +63,6 @@ export const runOptions = {
     'how many adverts of each partner account are compared with the service a day; 0: none',
     settings.auditSample,
   ),
-  tracing: flag('add a traceparent to events (W3C Trace Context)'),
   concurrency: number('adverts fetched at the same time, 1–1000', 1, 1000, 10),
   advertTries: number('how often an advert is tried before its change is dead-lettered', 1, 100, 5),
   webhook: {

@@ -3,7 +3,6 @@ import { createDryState } from '../../../embedded/dry-state.ts';
 import { createLinePublisher } from '../../../embedded/publishers.ts';
 import { createTextObserver } from '../../../embedded/text-observer.ts';
 import type { Webhook } from '../../../embedded/webhooks/delivery.ts';
-import { feedNames } from '../../../shared/contract/feeds.ts';
 import { systemClock, toInstant } from '../../../shared/domain/clock.ts';
 import { exposureOf } from '../../../shared/sqlite/file/exposure.ts';
 import { takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
@@ -137,11 +136,7 @@ async function runLocked(
 
 async function totals({ partnerAccounts, bookKeeper }: EmbeddedState): Promise<Totals> {
   const accounts = await partnerAccounts.list(() => undefined);
-  const books = await Promise.all(
-    accounts.flatMap(({ name, generation }) =>
-      feedNames.map((feed) => bookKeeper.read(name, generation, feed)),
-    ),
-  );
+  const books = await Promise.all(accounts.map(({ name, generation }) => bookKeeper.read(name, generation)));
   const sum = (pick: (entry: (typeof books)[number]) => number) =>
     books.reduce((total, entry) => total + pick(entry), 0);
   return {

@@ -3,7 +3,7 @@ import type { Target } from '../../shared/target.ts';
 import { webhookCommand } from '../../shared/webhook-command.ts';
 import { count } from '../../shared/wording.ts';
 
-export const more = `For a subscriber that is new, or has lost its data; of adverts alone, not of orders. Each event is sent as it was recorded, with its eventId, to this subscriber
+export const more = `For a subscriber that is new, or has lost its data. Each event is sent as it was recorded, with its eventId, to this subscriber
 and no other. The partner service is not asked for anything. A snapshot may be repeated: its events are the same. A
 subscriber applies an event only when its (generation, sequence) is greater than the one it has, so live events may come
 before, in between and after: subscribe first, then take the snapshot.

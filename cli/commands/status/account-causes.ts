@@ -61,10 +61,6 @@ const sentences: Readonly<Record<string, Sentence>> = {
   'feed-missing': ({ name }, target) =>
     'its feed is not registered as it should be, so it is not polled; ' +
     `connect it again: \`${connectCommand(target, name)}\``,
-  'other-feed': ({ feeds = [] }) => {
-    const names = feeds.filter(({ needsPerson }) => needsPerson).map(({ feed }) => feed);
-    return `its feed of ${names.join(', ')} cannot be read without manual action; its adverts are not affected. To disable this feed, remove it from the setting feeds`;
-  },
   'audit-differences': ({ name, dailyAudit: { differing = [] } = {} }, target) =>
     `the published status is wrong for ${namesOf(differing)}: see docs/operate/runbook.md, AuditDifferences. To publish ` +
     `the right one: \`${commandFor(target, `audit ${name} --ids FILE --repair`)}\``,

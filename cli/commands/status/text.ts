@@ -1,4 +1,3 @@
-import type { FeedStatus } from '../../../operations/account-status.ts';
 import type { Status } from '../../../operations/status.ts';
 import { printableLine } from '../../../shared/domain/text/printable.ts';
 import { connectCommand } from '../../shared/explain.ts';
@@ -118,10 +117,6 @@ function accountLines(account: AuditedAccount, target: Target, standstill: strin
     `  feed:  ${readText(account)}`,
     `  token: ${tokenText(account)}`,
     `  books: ${booksText(account)}`,
-    ...(account.feeds ?? []).flatMap((feed) => [
-      `  ${feed.feed}: ${readText(feed)}${feed.reason === null ? '' : ` (${printableLine(feed.reason)})`}`,
-      `    books: ${booksText(feed)}`,
-    ]),
     ...(account.dailyAudit ? [`  audit: ${auditText(account.dailyAudit)}`] : []),
     ...(account.paused
       ? [`  ${pausedText(account.paused, commandFor(target, `resume ${account.name}`))}`]
@@ -130,7 +125,7 @@ function accountLines(account: AuditedAccount, target: Target, standstill: strin
   ];
 }
 
-function readText({ lastSuccess, lagSeconds, cursorResets }: AuditedAccount | FeedStatus): string {
+function readText({ lastSuccess, lagSeconds, cursorResets }: AuditedAccount): string {
   const resets = cursorResets === 0 ? '' : `, cursor rejected ${count(cursorResets)} times`;
   if (lagSeconds === null) return `none${resets}`;
   return lastSuccess === null

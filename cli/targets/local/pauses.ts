@@ -5,7 +5,6 @@ import { quietUntil } from '../../../shared/domain/rate-budget.ts';
 import type { Pauses, Polls } from '../ports/pauses.ts';
 import type { LocalBridge } from './bridge.ts';
 import { localCatchUp } from './catch-up.ts';
-import { readRunSettings } from './run-settings.ts';
 
 export const localPauses = ({ state }: LocalBridge): Pauses => ({
   accounts: state.partnerAccounts,
@@ -31,13 +30,12 @@ const pollMs = 45_000;
 export async function localPolls(bridge: LocalBridge): Promise<Polls> {
   const { state } = bridge;
   const { accounts, poll, isDelivering } = await localCatchUp(bridge);
-  const { feeds } = await readRunSettings(state);
   const drain = createDrain({
     ...poll,
     accounts,
     parked: state.parked,
     bridgePausedUntil: async () => quietUntil(await state.budgetStore.read()),
-    settings: { ...poll.settings, feeds, pollSeconds: 60, feedsAtOnce: 10 },
+    settings: { ...poll.settings, pollSeconds: 60, feedsAtOnce: 10 },
   });
   return {
     accounts,

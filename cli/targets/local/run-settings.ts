@@ -7,12 +7,12 @@ import type { EmbeddedState } from '../../../shared/sqlite/state.ts';
 const name = 'published-events';
 
 /**
- * The settings that decide what is published, which feeds are polled, and how requests are sent to the partner service.
+ * The settings that decide what is published, and how requests are sent to the partner service.
  * Other commands use the same values: for example, a refresh with another `requiredScope` would stop its partner
  * account. An earlier version stored only some of them.
  */
 const runSettings = v.pick(v.object(bridgeSettings), [
-  ...(['publishStatuses', 'publishPartnerAccounts', 'feeds'] as const),
+  ...(['publishStatuses', 'publishPartnerAccounts'] as const),
   ...(['requiredScope', 'acceptLanguage', 'overlapSeconds'] as const),
   ...(['maxRequestsPerSecond', 'circuitSeconds', 'maxPauseSeconds'] as const),
 ]);

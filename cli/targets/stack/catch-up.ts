@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { createAudits } from '../../../shared/aws/audits.ts';
 import { createBackfills } from '../../../shared/aws/backfills.ts';
@@ -10,7 +10,6 @@ import { createRefreshRequester } from '../../../shared/aws/refresh-requester.ts
 import { createTokenReader } from '../../../shared/aws/token-vault.ts';
 import { secretNamesOf } from '../../../shared/contract/names.ts';
 import { systemClock } from '../../../shared/domain/clock.ts';
-import { tracerFor } from '../../../shared/domain/trace.ts';
 import { createPartnerService } from '../../../shared/partner-api/partner-service.ts';
 import { functionConfig } from '../../../shared/runtime/config.ts';
 import { drainLimits } from '../../../shared/runtime/limits.ts';
@@ -56,7 +55,6 @@ export async function stackCatchUp(bridge: StackBridge): Promise<CatchUp> {
       observer: silentObserver,
       clock: systemClock,
       newId: randomUUID,
-      newTrace: tracerFor(config, randomBytes),
       holder: `resync ${randomUUID()}`,
       settings: {
         overlapSeconds: config.overlapSeconds,

@@ -3,13 +3,12 @@ import { Alarm, ComparisonOperator, type IMetric, Stats, TreatMissingData } from
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { defaultFeeds, feeds } from '../../../shared/contract/feeds.ts';
 import { alarms, maxLagSeconds, metrics } from '../../../shared/contract/names.ts';
 import type { BridgeFunction } from '../bridge-function.ts';
 import type { ChangedAdverts } from '../changed-adverts.ts';
 import type { BridgeConfig } from '../props/bridge-config.ts';
 import { AlarmTopic } from './alarm-topic.ts';
-import { bridgeMetric, lagOf, period } from './metrics.ts';
+import { bridgeMetric, period } from './metrics.ts';
 import { runbookUrl } from './runbook.ts';
 
 export interface AlarmsProps {
@@ -82,7 +81,6 @@ export class Alarms extends Construct {
 }
 
 function watchesOf({ settings, changedAdverts, fanOut, refreshToken, audit }: AlarmsProps): Watch[] {
-  const names = settings.feeds ?? defaultFeeds;
   const { queue, deadLetters } = changedAdverts;
   const { MAXIMUM, SUM } = Stats;
   const longestLag = Duration.seconds(maxLagSeconds);
@@ -97,19 +95,10 @@ function watchesOf({ settings, changedAdverts, fanOut, refreshToken, audit }: Al
     {
       heading: alarms.noSuccessfulDrain,
       says: `A feed has not been read to its end for ${longestLag.toHumanString()}, the partner service asked for a long pause, or the drain function does not run. Events are late.`,
-      metric: lagOf(settings, 'adverts'),
+      metric: bridgeMetric(settings, metrics.feedLagSeconds, MAXIMUM),
       above: longestLag.toSeconds(),
       missing: TreatMissingData.BREACHING,
     },
-    ...names
-      .filter((name) => feeds[name].isOptional)
-      .map((name) => ({
-        heading: alarms.noSuccessfulDrain,
-        about: name,
-        says: `A feed of ${name} has not been read to its end for ${longestLag.toHumanString()}. Its events are late; adverts have an alarm of their own.`,
-        metric: lagOf(settings, name),
-        above: longestLag.toSeconds(),
-      })),
     {
       heading: alarms.partnerAccountStopped,
       says: 'A partner account is stopped: nothing of it is published until somebody connects it again.',

@@ -11,12 +11,11 @@ import {
   Stats,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import { defaultFeeds } from '../../../shared/contract/feeds.ts';
 import { maxLagSeconds, metrics } from '../../../shared/contract/names.ts';
 import type { BridgeFunction } from '../bridge-function.ts';
 import type { ChangedAdverts } from '../changed-adverts.ts';
 import type { BridgeConfig } from '../props/bridge-config.ts';
-import { bridgeMetric, lagOf, period } from './metrics.ts';
+import { bridgeMetric, period } from './metrics.ts';
 
 export interface DashboardProps {
   readonly settings: BridgeConfig;
@@ -51,7 +50,7 @@ export class Dashboard extends Construct {
         [
           graph(
             'How far behind the feeds are, s',
-            (settings.feeds ?? defaultFeeds).map((feed) => lagOf(settings, feed).with({ label: feed })),
+            [bridgeMetric(settings, metrics.feedLagSeconds, MAXIMUM)],
             maxLagSeconds,
           ),
           graph('Changes', counts(settings, 'listed', 'events', 'unchanged', 'coalesced', 'unavailable')),

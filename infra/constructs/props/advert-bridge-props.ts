@@ -4,7 +4,6 @@ import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
-import type { FeedName } from '../../../shared/contract/feeds.ts';
 
 /** What a bridge reads, how often, and which events it publishes. */
 export interface AdvertBridgeSettings {
@@ -23,12 +22,6 @@ export interface AdvertBridgeSettings {
    * @defaultValue 10
    */
   readonly maxRequestsPerSecond?: number;
-  /**
-   * Which feeds are polled; `adverts` is always among them.
-   *
-   * @defaultValue only `adverts`
-   */
-  readonly feeds?: readonly FeedName[];
   /**
    * Scope that a partner account must grant, words separated by spaces.
    *
@@ -86,12 +79,6 @@ export interface AdvertBridgeSettings {
    * @defaultValue all partner accounts
    */
   readonly publishPartnerAccounts?: readonly string[];
-  /**
-   * Whether messages and events carry a `traceparent` (W3C Trace Context).
-   *
-   * @defaultValue false
-   */
-  readonly tracing?: boolean;
   /**
    * How many adverts of each partner account are compared with the service once a day.
    *

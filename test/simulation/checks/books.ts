@@ -1,23 +1,16 @@
 /** Checks `books-balance`, and that the books agree with what was really listed. */
 
-import { feedNames } from '../../../shared/contract/feeds.ts';
 import { secretMark } from '../model/token-desk.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 
 export async function checkBooks({ state, history, plan }: SimWorld): Promise<void> {
   const violated = (message: string) => history.violated({ invariant: 'books-balance', message });
   for (const { name, generation, stop } of await state.partnerAccounts.list()) {
-    let listed = 0;
-    for (const feed of feedNames) {
-      const books = await state.bookKeeper.read(name, generation, feed);
-      const { events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
-      const sum = events + unchanged + coalesced + unavailable + deadLettered + inFlight;
-      listed += books.listed;
-      if (sum !== books.listed) {
-        const text = `listed ${books.listed}, but ${sum} accounted for ${JSON.stringify(books)}`;
-        violated(`books of ${feed} of ${name}: ${text}`);
-      }
-    }
+    const books = await state.bookKeeper.read(name, generation);
+    const { listed, events, unchanged, coalesced, unavailable, deadLettered, inFlight } = books;
+    const sum = events + unchanged + coalesced + unavailable + deadLettered + inFlight;
+    if (sum !== listed)
+      violated(`books of ${name}: listed ${listed}, but ${sum} accounted for ${JSON.stringify(books)}`);
     const accepted = history.listed(name, generation);
     // While an account is being forgotten, its messages leave both the books and the queue.
     if (listed !== accepted && !stop?.forgetting)

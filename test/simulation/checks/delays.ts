@@ -22,18 +22,13 @@ export function checkDelays({ plan, history, service, operator }: SimWorld): voi
     !plan.revokesWhileStoring &&
     !plan.editsSecrets;
   if (!isOrdinary || plan.troubles.some(({ kind }) => ['outage', 'block', 'bus-down'].includes(kind))) return;
-  const [ofOrders, troubles] = [true, false].map((is) =>
-    plan.troubles.filter(({ kind }) => (kind === 'orders-refused') === is),
-  );
   const bad = new Set(
-    [...(troubles ?? []), ...plan.revocations, ...plan.departures, ...plan.handovers, ...plan.pauses]
+    [...plan.troubles, ...plan.revocations, ...plan.departures, ...plan.handovers, ...plan.pauses]
       .map(({ account }) => account)
       .concat(plan.lostAccount ?? [], ...history.brokenFeeds),
   );
   const isHealthy = (one: { readonly account: string; readonly advertId: string }) =>
-    !bad.has(nameOf(one.account)) &&
-    !plan.badAdverts.has(subjectOf(one).replace('/orders-', '/')) &&
-    !(ofOrders?.length && one.advertId.startsWith('orders-'));
+    !bad.has(nameOf(one.account)) && !plan.badAdverts.has(subjectOf(one));
   const violated = (subject: string, message: string) =>
     history.violated({ invariant: 'nobody-delays-another', subject, message });
 

@@ -1,9 +1,7 @@
 /** Checks `history-answers`: what the command `history` says about an advert agrees with what the model observed. */
 import type { AdvertHistory, readHistory } from '../../../operations/history/read-history.ts';
-import { feedNames } from '../../../shared/contract/feeds.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { type Listing, type Published, subjectOf } from '../model/history.ts';
-import { objectKey } from '../model/service.ts';
 import type { SimWorld } from '../world/sim-world.ts';
 import { isTold } from './listings.ts';
 
@@ -44,9 +42,7 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
     const listings = Map.groupBy(listingsOf.get(`${name}/${generation}`) ?? [], ({ advertId }) => advertId);
     let waiting = 0;
     for (const advertId of [...listings.keys(), strangerId]) {
-      const feed =
-        feedNames.find((one) => objectKey(one, '') !== '' && advertId.startsWith(`${one}-`)) ?? 'adverts';
-      const key = { partnerAccount: name, feed, advertId: advertId.slice(objectKey(feed, '').length) };
+      const key = { partnerAccount: name, advertId };
       const answer = await options.readHistory(ports, key, scheduler.now());
       waiting += answer.waiting.length;
       const subject = subjectOf({ account: name, advertId });
@@ -55,8 +51,7 @@ export async function checkHistories(world: SimWorld, options: HistoriesOptions)
       if (blind)
         checkBlind(world, { ...common, answer: await options.readHistory(blind, key, scheduler.now()) });
     }
-    const books = await Promise.all(feedNames.map((feed) => state.bookKeeper.read(name, generation, feed)));
-    const inFlight = books.reduce((sum, one) => sum + one.inFlight, 0);
+    const { inFlight } = await state.bookKeeper.read(name, generation);
     if (waiting === inFlight) continue;
     const message = `${waiting} messages of ${name} are said to wait, but ${inFlight} are in flight`;
     history.violated({ invariant: 'history-answers', subject: name, message });

@@ -16,10 +16,6 @@ export async function checkListings(world: SimWorld): Promise<void> {
     // Changes of a user who no longer stands behind the name need not be listed.
     if (account === plan.lostAccount || change.account !== users.currentOf(account)) continue;
     if (change.recordedAt <= history.startedAt(account)) continue;
-    if (change.feed !== 'adverts') {
-      const began = history.feedBegan(account, change.feed);
-      if (began !== undefined && change.recordedAt <= began) continue;
-    }
     const subject = subjectOf({ ...change, account });
     if (bySubject.get(subject)?.some(({ page }) => page && page.tick >= change.tick)) continue;
     const message = `the change of advert ${subject} to ${change.status} never came to the queue`;
@@ -33,7 +29,6 @@ export async function checkListings(world: SimWorld): Promise<void> {
     if (current?.generation !== resync.generation) continue;
     for (const change of service.changes) {
       if (change.account !== users.currentOf(resync.account) || change.recordedAt <= resync.sinceMs) continue;
-      if (change.feed !== 'adverts') continue;
       const subject = subjectOf({ ...change, account: resync.account });
       const isListedAgain = bySubject.get(subject)?.some(({ page }) => (page?.tick ?? 0) >= resync.firstTick);
       if (isListedAgain) continue;

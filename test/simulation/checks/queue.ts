@@ -2,7 +2,6 @@
  * Checks that the queue dead-letters nothing itself (`no-change-lost`), and that messages waiting for a person are
  * outside it (`nobody-delays-another`).
  */
-import { feedNames } from '../../../shared/contract/feeds.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import { movedByQueue } from '../../../shared/domain/queue/receive-limit.ts';
 import type { SimWorld } from '../world/sim-world.ts';
@@ -25,8 +24,7 @@ export async function checkQueue({ state, history, plan, coverage }: SimWorld): 
   const { lostAccount } = plan;
   const lost = lostAccount && (await state.partnerAccounts.read(lostAccount))?.value;
   if (!lost || !stopOf(lost)) return;
-  const depths = await Promise.all(feedNames.map((feed) => state.queue.depth(lost.name, feed)));
-  const waiting = depths.reduce((sum, depth) => sum + depth, 0);
+  const waiting = await state.queue.depth(lost.name);
   const parked = (await state.parkingLot.oldest(lost.name, Number.POSITIVE_INFINITY)).length;
   if (parked > 0) coverage.count('parking: waits for a person to the end');
   if (waiting <= parked) return;

@@ -9,7 +9,7 @@ const named = (prefix: string, ...names: readonly string[]) => names.map((name) 
 const expectedOccurrences: readonly string[] = [
   ...named('call', ...callIncidents),
   ...named('request', ...answerIncidents),
-  ...named('trouble', 'outage', 'block', 'account-down', 'account-hangs', 'bus-down', 'orders-refused'),
+  ...named('trouble', 'outage', 'block', 'account-down', 'account-hangs', 'bus-down'),
   ...named(
     'fan-out',
     'own mark met',

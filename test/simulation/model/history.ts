@@ -5,12 +5,11 @@
 
 import type { AdvertEvent, Envelope } from '../../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
-import type { OrderEvent } from '../../../shared/contract/order-events.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import type { FeedState } from '../../../shared/ports/feed-states.ts';
 import type { Invariant } from './invariants.ts';
 import type { Scheduler } from './scheduler.ts';
-import { objectKey, type Page } from './service.ts';
+import type { Page } from './service.ts';
 
 /** A message that the queue accepted. */
 export interface Listing {
@@ -156,11 +155,8 @@ export function createHistory(scheduler: Scheduler) {
       forgotten.has(account)
         ? (startedAt.get(`${account}/${latest.get(account)}`) ?? Number.POSITIVE_INFINITY)
         : 0,
-    /** Where reading of an optional feed began, in the account's current generation. */
-    feedBegan: (account: string, feed: string): number | undefined =>
-      startedAt.get(`${account}/${latest.get(account)}/${feed}`),
-    registered({ partnerAccount: account, generation, feed, since }: FeedState): void {
-      const key = `${account}/${generation}${feed === 'adverts' ? '' : `/${feed}`}`;
+    registered({ partnerAccount: account, generation, since }: FeedState): void {
+      const key = `${account}/${generation}`;
       if (!startedAt.has(key)) startedAt.set(key, Date.parse(since));
     },
 
@@ -181,11 +177,10 @@ export function createHistory(scheduler: Scheduler) {
     },
 
     accepted(
-      { key, partnerAccount: account, generation, feed, advertId: id }: ChangedAdvert,
+      { key, partnerAccount: account, generation, advertId }: ChangedAdvert,
       page: Page | undefined,
     ): void {
       if (listings.has(key)) return;
-      const advertId = objectKey(feed, id);
       this.counted(account, generation, 1);
       const moment = { acceptedTick: scheduler.tick(), acceptedAt: scheduler.now() };
       listings.set(key, { key, account, generation, advertId, page, ...moment });
@@ -221,9 +216,8 @@ export function createHistory(scheduler: Scheduler) {
     published(envelope: string, isKeptOff = false): void {
       const event = JSON.parse(envelope) as Envelope;
       if (!('status' in event.detail.data)) return void authorizations.push(event);
-      const { metadata, data } = (event as AdvertEvent | OrderEvent).detail;
-      const { status, previousStatus } = data;
-      const advertId = 'orderId' in data ? objectKey('orders', data.orderId) : data.advertId;
+      const { metadata, data } = (event as AdvertEvent).detail;
+      const { advertId, status, previousStatus } = data;
       const { partnerAccount: account, generation } = metadata;
       // Events of an ended generation belong to the history kept separately. Ignored: an event of a fetch that was
       // under way while the rows were deleted, which may still be published.

@@ -3,7 +3,6 @@
  * is broken.
  */
 
-import type { FeedName } from '../../../shared/contract/feeds.ts';
 import type { PublishedEvents } from '../../../shared/domain/published-events.ts';
 import { type Rates, ratesOf, ratesOfPorts, type Temper } from './incidents.ts';
 import { between, hashOf, pick, type Random, streamOf } from './random.ts';
@@ -12,8 +11,6 @@ export interface PlannedChange {
   readonly key: string;
   readonly atMs: number;
   readonly account: string;
-  /** Name of the feed that lists it; absent: adverts. */
-  readonly feed?: FeedName;
   /** undefined: the feed lists an entry that is not an ID. */
   readonly advertId: string | undefined;
   readonly status: string | null;
@@ -29,14 +26,7 @@ export type Siege = 'waits-1' | 'waits-5' | 'accounts-unreadable' | 'killer-adve
 /** Something is broken from a given time on, for a given duration. */
 export interface Trouble {
   readonly key: string;
-  readonly kind:
-    | 'outage'
-    | 'block'
-    | 'account-down'
-    | 'account-hangs'
-    | 'bus-down'
-    | 'orders-refused'
-    | Siege;
+  readonly kind: 'outage' | 'block' | 'account-down' | 'account-hangs' | 'bus-down' | Siege;
   readonly account: string;
   readonly fromMs: number;
   readonly untilMs: number;
@@ -49,12 +39,10 @@ export interface Plan {
   /** Rates of ports that have their own. */
   readonly ratesOfPorts: ReadonlyMap<string, Partial<Rates>>;
   readonly accounts: readonly string[];
-  /** Enabled feeds. Absent: only adverts. */
-  readonly feeds: readonly FeedName[] | undefined;
   readonly chaosMs: number;
   readonly changes: readonly PlannedChange[];
   readonly troubles: readonly Trouble[];
-  /** Adverts (and orders with the same ID) that always get a bad answer, by `account/ID`, with that answer. */
+  /** Adverts that always get a bad answer, by `account/ID`, with that answer. */
   readonly badAdverts: ReadonlyMap<string, 'wrong-shape' | 'status-403' | 'status-400' | 'status-500'>;
   /** When the bad answers begin: some of these adverts are published before. */
   readonly badFromMs: number;
@@ -186,12 +174,8 @@ export interface Plan {
 const advertIds = ['11', '12', '9007199254740992', '9007199254740993'];
 const statuses = ['new', 'active', 'limited'];
 
-export function planOf(seed: number): Plan {
-  const plan = planOfAdverts(seed);
-  const random = streamOf(hashOf('feeds', seed));
-  const isAdvertsOnly = plan.temper === 'overtaken' || random() < 0.7;
-  return withSettings(isAdvertsOnly ? plan : withOrders(plan, random), streamOf(hashOf('settings', seed)));
-}
+export const planOf = (seed: number): Plan =>
+  withSettings(planWithDefaults(seed), streamOf(hashOf('settings', seed)));
 
 /**
  * In a quarter of the worlds, settings far from their defaults: rates that divide a second into fractions of a
@@ -213,31 +197,7 @@ function withSettings(plan: Plan, random: Random): Plan {
   };
 }
 
-/**
- * Adds orders with the IDs of adverts, at similar times; in half of these worlds their feed is refused for a while.
- */
-function withOrders(plan: Plan, random: Random): Plan {
-  const orders = plan.changes
-    .filter(({ advertId }) => advertId !== undefined && random() < 0.5)
-    .map((change) => ({
-      ...change,
-      key: `order-${change.key}`,
-      feed: 'orders' as const,
-      atMs: Math.min(plan.chaosMs, change.atMs + between(random, 0, 3_000)),
-      status: random() < 0.15 ? null : pick(random, statuses),
-    }));
-  const fromMs = between(random, 0, plan.chaosMs / 2);
-  const untilMs = fromMs + between(random, 20_000, plan.chaosMs);
-  const refused = { key: 'orders-refused', kind: 'orders-refused', account: '', fromMs, untilMs } as const;
-  return {
-    ...plan,
-    feeds: ['adverts', 'orders'],
-    changes: [...plan.changes, ...orders],
-    troubles: [...plan.troubles, ...(random() < 0.5 ? [refused] : [])],
-  };
-}
-
-function planOfAdverts(seed: number): Plan {
+function planWithDefaults(seed: number): Plan {
   const random = streamOf(hashOf('plan', seed));
 
   const some = (most: number) => Array.from({ length: between(random, 0, most) }, (_, index) => index);
@@ -289,7 +249,6 @@ function planOfAdverts(seed: number): Plan {
       ? new Map([['vault.write', { late: 0.3 }]])
       : ratesOfPorts(temper, hashOf('ports', seed)),
     accounts,
-    feeds: undefined,
     chaosMs,
     changes,
     troubles: siege

@@ -1,13 +1,10 @@
 /** The partner service with its complete history: the facts against which the bridge is checked. */
-import { type FeedName, feedNames } from '../../../shared/contract/feeds.ts';
 import { between, type Random } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 import { createTokenDesk, type TokenDesk } from './token-desk.ts';
 
 export interface Change {
   readonly account: string;
-  readonly feed: FeedName;
-  /** ID of the advert; for an order its key, which no advert has. */
   readonly advertId: string;
   /** null: the service no longer knows the advert. */
   readonly status: string | null;
@@ -20,7 +17,6 @@ export interface Change {
 /** A page as the service returned it. */
 export interface Page {
   readonly account: string;
-  readonly feed: FeedName;
   /** The page's entries, including malformed ones. */
   readonly data: readonly unknown[];
   readonly since: string;
@@ -34,7 +30,6 @@ export interface Page {
 
 interface Bookmark {
   readonly account: string;
-  readonly feed: FeedName;
   readonly since: string;
   readonly index: number;
   readonly epoch: number;
@@ -56,9 +51,6 @@ export interface ServiceOptions {
   readonly idleMs: number;
 }
 
-/** The model's key of an object, because an order may have the same ID as an advert. */
-export const objectKey = (feed: FeedName, id: string): string => (feed === 'adverts' ? id : `${feed}-${id}`);
-
 export type Service = ReturnType<typeof createService>;
 
 export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...tokenOptions }: ServiceOptions) {
@@ -68,14 +60,14 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
   const pages = new Map<string, Page>();
   const tokens: TokenDesk = createTokenDesk({ scheduler, ...tokenOptions });
 
-  function feedOf(account: string, name: FeedName): Feed {
-    const feed = feeds.get(`${account}/${name}`) ?? { log: [], statuses: new Map(), epoch: 0 };
-    feeds.set(`${account}/${name}`, feed);
+  function feedOf(account: string): Feed {
+    const feed = feeds.get(account) ?? { log: [], statuses: new Map(), epoch: 0 };
+    feeds.set(account, feed);
     return feed;
   }
 
-  function list(account: string, feed: FeedName, entry: unknown, random: Random): number {
-    const { log } = feedOf(account, feed);
+  function list(account: string, entry: unknown, random: Random): number {
+    const { log } = feedOf(account);
     const recordedAt = scheduler.now();
     const visibleAt = Math.max(log.at(-1)?.visibleAt ?? 0, recordedAt + between(random, 0, maxVisibilityMs));
     log.push({ entry, recordedAt, visibleAt });
@@ -85,15 +77,14 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
   /** @returns the page; undefined when the cursor is rejected */
   function page(
     account: string,
-    feed: FeedName,
     since: string,
     askedWith: string | undefined,
     random: Random,
   ): Page | undefined {
-    const { log, epoch } = feedOf(account, feed);
+    const { log, epoch } = feedOf(account);
     const now = scheduler.now();
     const mark = askedWith === undefined ? undefined : bookmarks.get(askedWith);
-    const isTaken = mark?.account === account && mark.feed === feed && mark.since === since;
+    const isTaken = mark?.account === account && mark.since === since;
     if (askedWith !== undefined && !(isTaken && mark.epoch >= epoch)) return;
     const sinceMs = Date.parse(since);
     const firstAfter = log.findIndex(({ recordedAt }) => recordedAt > sinceMs);
@@ -104,11 +95,10 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
     const isSame = askedWith !== undefined && to === from;
     const cursor = isSame ? askedWith : `cursor-${bookmarks.size + 1}`;
     if (!isSame)
-      bookmarks.set(cursor, { account, feed, since, index: Math.min(from, log.length) + (to - from), epoch });
+      bookmarks.set(cursor, { account, since, index: Math.min(from, log.length) + (to - from), epoch });
     const data = log.slice(from, to).map(({ entry }) => entry);
     const given = {
       account,
-      feed,
       data,
       since,
       askedWith,
@@ -128,24 +118,21 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
     pages: pages as ReadonlyMap<string, Page>,
     page,
     /** Whether another page was returned for the same cursor before. */
-    isPageAgain: ({ account, feed, askedWith, since, cursor }: Page): boolean =>
+    isPageAgain: ({ account, askedWith, since, cursor }: Page): boolean =>
       [...pages.values()].some(
         (one) =>
           one.account === account &&
-          one.feed === feed &&
           one.askedWith === askedWith &&
           one.since === since &&
           one.cursor !== cursor,
       ),
-    status: (account: string, feed: FeedName, id: string): string | null =>
-      feedOf(account, feed).statuses.get(id) ?? null,
-    change(account: string, feed: FeedName, id: string, status: string | null, random: Random): void {
-      feedOf(account, feed).statuses.set(id, status);
-      const visibleAt = list(account, feed, id, random);
+    status: (account: string, id: string): string | null => feedOf(account).statuses.get(id) ?? null,
+    change(account: string, id: string, status: string | null, random: Random): void {
+      feedOf(account).statuses.set(id, status);
+      const visibleAt = list(account, id, random);
       changes.push({
         account,
-        feed,
-        advertId: objectKey(feed, id),
+        advertId: id,
         status,
         recordedAt: scheduler.now(),
         visibleAt,
@@ -154,15 +141,15 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
     },
     /** Makes the feed list an entry that is not an ID. */
     listMalformed: (account: string, entry: unknown, random: Random): void =>
-      void list(account, 'adverts', entry, random),
+      void list(account, entry, random),
     rejectCursors(account: string): void {
-      for (const feed of feedNames) feedOf(account, feed).epoch += 1;
+      feedOf(account).epoch += 1;
     },
     /** Whether `cursor` is at the end of the feed. */
-    isAtEnd(account: string, feed: FeedName, cursor: string | undefined): boolean {
+    isAtEnd(account: string, cursor: string | undefined): boolean {
       const mark = cursor === undefined ? undefined : bookmarks.get(cursor);
-      const isOwn = mark?.account === account && mark.feed === feed;
-      return isOwn && mark.index >= feedOf(account, feed).log.length;
+      const isOwn = mark?.account === account;
+      return isOwn && mark.index >= feedOf(account).log.length;
     },
   };
 }

@@ -21,7 +21,7 @@ const changedReadPage = (change: Change) =>
   }));
 
 const enqueue = '  await enqueuePage(deps, listing, found, { receivedAt, cause });\n';
-const afterAdvance = '  observer.count(metrics.listed, page.data.length, feed.name);\n';
+const afterAdvance = '  observer.count(metrics.listed, page.data.length);\n';
 
 export const plantedInDrain: readonly PlantedFault[] = [
   inDrain(

@@ -109,11 +109,6 @@ export const plantedInFanOut: readonly PlantedFault[] = [
     from: 'historyKeyOf(message) : id;',
     to: 'historyKeyOf(message) + id : id;',
   }),
-  inFanOut('feeds-share-histories', {
-    file: 'advert.ts',
-    from: '  feed,\n  advertId,\n});',
-    to: "  feed: 'adverts',\n  advertId,\n});",
-  }),
   plantedWiring('refused-events-ignored', {
     ports: (ports) => ({
       ...ports,

@@ -27,8 +27,6 @@ export const plantedRules: Readonly<Record<string, string>> = {
   'others-done-with-dead-letter':
     "when one message is dead-lettered, the advert's other messages go back to the queue",
   'settled-one-by-one': 'the messages of one advert are settled together',
-  'feeds-share-histories': 'an order has its own history, even if an advert has the same ID',
-  'refused-feed-stops-account': 'if an optional feed rejects a token, this affects only that feed',
   'refused-events-ignored': 'failed entries of `PutEvents` are failures',
   'standard-queue': 'the queue is FIFO, with the advert as message group',
   'only-published-counted': 'an event that is not published has a number too',

@@ -37,13 +37,6 @@ export const plantedInTokens: readonly PlantedFault[] = [
     from: 'const version = await storePair(deps, name, pair, options);',
     to: 'await changeAccount(accounts, name, (now) => withToken(now, current.version, pair));\n    const version = await storePair(deps, name, pair, options);',
   }),
-  plantedSource('refused-feed-stops-account', [
-    {
-      folder: 'shared/partner-api',
-      entry: 'readers.ts',
-      replacements: [{ file: 'readers.ts', from: ' || feed?.isOptional', to: '' }],
-    },
-  ]),
   plantedSource('disconnect-forgets-stop', [
     {
       folder: 'functions/connect',

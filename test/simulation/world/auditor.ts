@@ -115,7 +115,7 @@ export function createAuditor(world: SimWorld, stages: Stages) {
       for (const advertId of advertIds.filter((id) => !named.has(id))) {
         const key = { partnerAccount: account, generation, feed: 'adverts', advertId } as const;
         const row = await state.advertHistories.read(key);
-        const actual = service.status(account, 'adverts', advertId);
+        const actual = service.status(account, advertId);
         if (row?.status !== actual)
           violated(
             `${account}/${advertId}`,

@@ -18,7 +18,6 @@ import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts'
 import type { TokenVault } from '../../../shared/ports/token-vault.ts';
 import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
 import { type CallIncident, callIncidents } from '../model/incidents.ts';
-import { objectKey } from '../model/service.ts';
 import { checkAdvance, checkGeneration } from './check-feed.ts';
 import { type Process, RemoteError } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
@@ -67,12 +66,12 @@ export function createBridgePorts(
     (...args: A): Promise<R> =>
       process.call({ name, allowed, perform: () => perform(...args), says: () => JSON.stringify(args) });
 
-  const fetchOf = ({ partnerAccount, feed, advertId }: HistoryOwner) =>
-    seen.fetches.get(`${partnerAccount}/${objectKey(feed, advertId)}`);
+  const fetchOf = ({ partnerAccount, advertId }: HistoryOwner) =>
+    seen.fetches.get(`${partnerAccount}/${advertId}`);
 
   /** The page that listed the advert. A slow poll may send a page's IDs after the next poll has read another page. */
-  const pageWith = ({ partnerAccount, feed, advertId }: HistoryOwner) => {
-    const pages = seen.pages.get(`${partnerAccount}/${feed}`);
+  const pageWith = ({ partnerAccount, advertId }: HistoryOwner) => {
+    const pages = seen.pages.get(partnerAccount);
     return pages?.findLast(({ data }) => data.some((id) => String(id) === advertId)) ?? pages?.at(-1);
   };
 
@@ -91,12 +90,10 @@ export function createBridgePorts(
    * parked, because a process ended in between, counts as listed twice.
    */
   async function counted<T>(messages: readonly ChangedAdvert[], work: () => Promise<T>): Promise<T> {
-    const own = new Map(messages.map((one) => [`${one.partnerAccount}/${one.generation}/${one.feed}`, one]));
+    const own = new Map(messages.map((one) => [`${one.partnerAccount}/${one.generation}`, one]));
     const listed = () =>
       Promise.all(
-        [...own.values()].map(
-          async (one) => (await queue.read(one.partnerAccount, one.generation, one.feed)).listed,
-        ),
+        [...own.values()].map(async (one) => (await queue.read(one.partnerAccount, one.generation)).listed),
       );
     const before = await listed();
     const result = await work();
@@ -183,20 +180,14 @@ export function createBridgePorts(
       }),
       remove: call('feedStates.remove', writes, feedStates.remove),
       advance: call('feedStates.advance', writes, async (key, fence, progress, nowMs, leaseMs) => {
-        const before = (await feedStates.list()).find(
-          (one) => one.partnerAccount === key.partnerAccount && one.feed === key.feed,
-        );
+        const before = (await feedStates.list()).find((one) => one.partnerAccount === key.partnerAccount);
         const isWritten = await feedStates.advance(key, fence, progress, nowMs, leaseMs);
         if (isWritten) checkAdvance(world, process, { key, progress, before });
         // A `since` that changes without a rejected cursor means a resync.
         const isFromElsewhere = progress.since !== before?.since && progress.resets === before?.resets;
         if (isWritten && before && isFromElsewhere) {
           coverage.count('person: has a feed read again');
-          history.resyncBegan(
-            before,
-            progress.since,
-            seen.pages.get(`${key.partnerAccount}/${key.feed}`)?.at(-1),
-          );
+          history.resyncBegan(before, progress.since, seen.pages.get(key.partnerAccount)?.at(-1));
         }
         const isInTheMiddle = before?.resyncing && progress.resets > before.resets;
         if (!isWritten) coverage.count('drain: lease lost');
@@ -255,9 +246,7 @@ export function createBridgePorts(
         await queue.sendMalformed(letters);
         coverage.count('drain: malformed ID');
         for (const { partnerAccount, count = 1 } of letters) {
-          const state = (await feedStates.list()).find(
-            (one) => one.partnerAccount === partnerAccount && one.feed === 'adverts',
-          );
+          const state = (await feedStates.list()).find((one) => one.partnerAccount === partnerAccount);
           history.counted(partnerAccount ?? '', state?.generation ?? 0, count);
         }
       }),

@@ -3,7 +3,6 @@
 import { advertIdPattern } from '../../../shared/contract/checks.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import type { FeedKey, FeedState, Progress } from '../../../shared/ports/feed-states.ts';
-import { objectKey } from '../model/service.ts';
 import type { Process } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
 
@@ -16,15 +15,14 @@ export interface Advance {
 
 export function checkAdvance(world: SimWorld, process: Process, { key, progress, before }: Advance): void {
   const { service, history } = world;
-  const { partnerAccount: account, feed } = key;
+  const { partnerAccount: account } = key;
   const page = service.pages.get(progress.cursor);
   if (before) history.counted(account, before.generation, progress.counts.repeated);
   if (!page) return;
 
   for (const entry of page.data) {
-    const listed = String(entry);
-    const id = objectKey(feed === 'orders' ? feed : 'adverts', listed);
-    if (!advertIdPattern.test(listed) || isAccepted(world, account, id, page.tick)) continue;
+    const id = String(entry);
+    if (!advertIdPattern.test(id) || isAccepted(world, account, id, page.tick)) continue;
     history.violated({
       invariant: 'cursor-behind-queue',
       subject: `${account}/${id}`,

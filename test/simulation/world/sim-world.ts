@@ -29,13 +29,6 @@ const ofRequests: ReadonlySet<Trouble['kind']> = new Set([
   'waits-5',
 ]);
 
-const refusals: readonly SimResponse[] = [
-  { status: 401, body: '{"error":"invalid_token"}' },
-  { status: 403, body: '{"error":"insufficient_scope"}' },
-  { status: 403, body: '' },
-  { status: 404, body: '<html>no such page</html>' },
-];
-
 export interface WorldOptions {
   readonly without: ReadonlySet<string>;
   readonly isTraced: boolean;
@@ -89,16 +82,6 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     const found = plan.troubles.some((one) => one.kind === kind && one.account === account && isOn(one));
     if (found) coverage.count(`trouble: ${kind}`);
     return found;
-  }
-
-  /**
-   * The answer of the orders feed while it is refused. Whether the service refuses it to this application or to
-   * everyone is unknown.
-   */
-  function refusalOfOrders(): SimResponse | undefined {
-    const trouble = plan.troubles.find((one) => one.kind === 'orders-refused' && isOn(one));
-    if (trouble) coverage.count('trouble: orders-refused');
-    return trouble && refusals[plan.seed % refusals.length];
   }
 
   /** The answer that a current trouble gives instead of the service's own. */
@@ -157,7 +140,6 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     traffic,
     operator,
     troubleOf,
-    refusalOfOrders,
     isTroubled,
     rejectionStyle: plan.rejectionStyle,
     sendsDate: plan.sendsDate,

@@ -236,7 +236,6 @@ export function createStages(world: SimWorld, wiring: Wiring) {
         overlapSeconds: wiring.overlapSeconds ?? plan.overlapSeconds,
         leaseMs: limits.leaseMs,
         maxWaiting: 1_000,
-        feeds: plan.feeds,
       },
     };
   }

@@ -1,7 +1,6 @@
 /** Executes a plan: starts the processes, makes the changes, and plays the people around the bridge. */
 
 import { pause, resume } from '../../../operations/pause.ts';
-import type { FeedName } from '../../../shared/contract/feeds.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
@@ -160,7 +159,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   /** Starts no later than the position of reading, because a resync skips changes before its time. */
   async function readAgain(key: string, account: string, backMs: number): Promise<void> {
     const feeds = await state.feedStates.list();
-    const feed = feeds.find((one) => one.partnerAccount === account && one.feed === 'adverts');
+    const feed = feeds.find((one) => one.partnerAccount === account);
     if (!feed) return;
     const { since, lastSuccess, resyncing } = feed;
     const readTo = lastSuccess === undefined || resyncing ? Date.parse(since) : lastSuccess - 60_000;
@@ -289,15 +288,15 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   }
 
   function begin(): void {
-    for (const { key, atMs, account, feed = 'adverts', advertId, status } of plan.changes) {
+    for (const { key, atMs, account, advertId, status } of plan.changes) {
       atMoment(atMs, () => {
-        const says = () => `${account}/${feed} ${advertId ?? 'no advert'} becomes ${status ?? 'unknown'}`;
+        const says = () => `${account} ${advertId ?? 'no advert'} becomes ${status ?? 'unknown'}`;
         if (!log.allows(key, says)) return;
         log.trace('service', says);
         const count = 1 + plan.handovers.filter((handover) => handover.account === account).length;
         const whose = users.whose(account, advertId ?? '', count, streamOf(hashOf(`user-${key}`, plan.seed)));
         if (advertId === undefined) service.listMalformed(whose.user, 'no-advert', random);
-        else service.change(whose.user, feed, whose.advertId, status, streamOf(hashOf(key, plan.seed)));
+        else service.change(whose.user, whose.advertId, status, streamOf(hashOf(key, plan.seed)));
       });
     }
     for (const { key, atMs } of plan.drains) {
@@ -440,18 +439,9 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     if (waiting > (await parkedOf(plan.lostAccount))) return false;
     if ([...unconnected].some((account) => account !== plan.lostAccount)) return false;
     const feeds = await state.feedStates.list();
-    const isKnown = (name: string, feed: string) =>
-      feeds.some((one) => one.partnerAccount === name && one.feed === feed);
-    const hasBegun = plan.accounts.every(
-      (name) => name === plan.lostAccount || (plan.feeds ?? []).every((feed) => isKnown(name, feed)),
-    );
-    return (
-      hasBegun &&
-      feeds.every(
-        ({ partnerAccount, feed, cursor }) =>
-          partnerAccount === plan.lostAccount ||
-          service.isAtEnd(users.currentOf(partnerAccount), feed as FeedName, cursor),
-      )
+    return feeds.every(
+      ({ partnerAccount, cursor }) =>
+        partnerAccount === plan.lostAccount || service.isAtEnd(users.currentOf(partnerAccount), cursor),
     );
   }
 

@@ -1,6 +1,5 @@
 /** The connection between a process and the partner service, with everything that may happen to a request. */
 
-import type { FeedName } from '../../../shared/contract/feeds.ts';
 import {
   type Answer,
   NoAnswerError,
@@ -10,7 +9,7 @@ import {
 import type { Fetch } from '../model/history.ts';
 import { type AnswerIncident, answerIncidents, drawIncident } from '../model/incidents.ts';
 import { between, pick, type Random } from '../model/random.ts';
-import { objectKey, type Page } from '../model/service.ts';
+import type { Page } from '../model/service.ts';
 import type { SimResponse } from './no-answer.ts';
 import { noAnswer } from './no-answer.ts';
 import { never, type Process } from './process.ts';
@@ -20,7 +19,7 @@ import { nameOf } from './users.ts';
 
 /** What a process last received from the service: shows the checker where its writes come from. */
 export interface Seen {
-  /** By `account/feed`. */
+  /** By account. */
   readonly pages: Map<string, Page[]>;
   readonly fetches: Map<string, Fetch>;
   /** Accounts whose cursor was rejected in the last feed request. */
@@ -85,8 +84,6 @@ function wrongDate(random: Random, atMs: number): string {
   return new Date(wrongMs).toUTCString();
 }
 
-const feedOf = (pathname: string): FeedName => (pathname.includes('/orders') ? 'orders' : 'adverts');
-
 /** Whether the answer arrives completely. */
 const isGood = (incident: AnswerIncident | undefined) => incident !== 'cut-off' && incident !== 'reset';
 
@@ -113,8 +110,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     if (url.pathname.includes('/status/')) noteRestart(account, url, given.response);
     const { status, body } = given.response;
     // An answer to a request with a cursor may be only about the cursor.
-    // An answer of another feed says nothing about the address.
-    const isOfAddress = feedOf(url.pathname) === 'adverts' && !url.searchParams.has('cursor');
+    const isOfAddress = !url.searchParams.has('cursor');
     if (status === 403 && !body.includes('insufficient_scope') && isOfAddress)
       world.traffic.answeredForbidden(`${account} ${url.pathname}`);
     return given;
@@ -135,8 +131,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     url: URL,
     { incident, random, beganTick }: Circumstances,
   ): { response: SimResponse; page?: Page; fetch?: Fetch } {
-    const refused = feedOf(url.pathname) === 'orders' ? world.refusalOfOrders() : undefined;
-    const trouble = refused ?? world.troubleOf(nameOf(account), url.pathname, random);
+    const trouble = world.troubleOf(nameOf(account), url.pathname, random);
     if (trouble) return { response: trouble };
     const spoil = incident && spoiled[incident];
     if (spoil) return { response: spoil(random) };
@@ -166,7 +161,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     const asked = url.searchParams;
     const cursor = asked.get('cursor') ?? undefined;
     if (incident === 'cursor-rejected' && cursor !== undefined) service.rejectCursors(account);
-    const page = service.page(account, feedOf(url.pathname), asked.get('since') ?? '', cursor, random);
+    const page = service.page(account, asked.get('since') ?? '', cursor, random);
     if (!page) world.coverage.count('service: cursors rejected');
     else if (page.data.length > 0 && service.isPageAgain(page))
       world.coverage.count('drain: page read again');
@@ -177,14 +172,12 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
 
   function advert(user: string, pathname: string, incident: AnswerIncident | undefined, beganTick: number) {
     const account = nameOf(user);
-    const feed = feedOf(pathname);
-    const ofFeed = pathname.split('/').at(-1) ?? '';
-    const status = service.status(user, feed, ofFeed);
-    const advertId = objectKey(feed, ofFeed);
+    const advertId = pathname.split('/').at(-1) ?? '';
+    const status = service.status(user, advertId);
     const moment = { beganTick, seenTick: scheduler.tick(), seenAt: scheduler.now() };
     const fetch: Fetch = { account, user, advertId, process: process.name, status, ...moment };
     if (status === null) return { response: own(404, 'advert_not_found'), fetch };
-    const id = incident === 'wrong-id' ? '77' : ofFeed;
+    const id = incident === 'wrong-id' ? '77' : advertId;
     return {
       response: { status: 200, body: `{"data":{"id":${id},"status":${JSON.stringify(status)}}}` },
       fetch,
@@ -250,7 +243,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
           if (incident === 'cut-off') return reject(new NoAnswerError('cut-off'));
           process.trace(() => `  answered ${response.status} ${world.readable(response.body)}`);
           if (page) {
-            const key = `${nameOf(page.account)}/${page.feed}`;
+            const key = nameOf(page.account);
             const pages = seen.pages.get(key);
             if (pages) pages.push(page);
             else seen.pages.set(key, [page]);

@@ -82,7 +82,7 @@ describe('settling a batch', () => {
       aBatch([done, done, { kind: 'dead-letter', letter: aLetter() }, { kind: 'forgotten' }], 2),
     );
     expect(books.add.mock.calls).toEqual([
-      ['main', aMessage().generation, { events: 2, deadLettered: 1, redelivered: 3 }, 'adverts'],
+      ['main', aMessage().generation, { events: 2, deadLettered: 1, redelivered: 3 }],
     ]);
   });
 
@@ -102,7 +102,7 @@ describe('settling a batch', () => {
     const { settler, books } = make();
     const letter = { kind: 'dead-letter', letter: aLetter() } as const;
     expect(await settler.settle(aBatch([letter, letter, done]))).toEqual(failing('id-0'));
-    expect(books.add.mock.calls[0]?.slice(2)).toEqual([{ events: 1, deadLettered: 1 }, 'adverts']);
+    expect(books.add.mock.calls[0]?.slice(2)).toEqual([{ events: 1, deadLettered: 1 }]);
   });
 
   it('takes them all back when the dead-letter queue does not answer, and says so', async () => {
@@ -125,7 +125,7 @@ describe('settling a batch', () => {
         })),
       ],
     ]);
-    expect(books.add.mock.calls).toEqual([['main', aMessage().generation, { events: 1 }, 'adverts']]);
+    expect(books.add.mock.calls).toEqual([['main', aMessage().generation, { events: 1 }]]);
   });
 
   it('takes messages back that could not be parked, and says so', async () => {
@@ -197,9 +197,9 @@ describe('settling a batch', () => {
     }));
     await settler.settle({ records, settlements: changed, receivedAt });
     expect(books.add.mock.calls).toEqual([
-      ['main', aMessage().generation, { events: 1 }, 'adverts'],
-      ['main', 8, { events: 1 }, 'adverts'],
-      ['other', aMessage().generation, { events: 1 }, 'adverts'],
+      ['main', aMessage().generation, { events: 1 }],
+      ['main', 8, { events: 1 }],
+      ['other', aMessage().generation, { events: 1 }],
     ]);
   });
 

@@ -13,7 +13,7 @@ describe('dead letters of a stack', () => {
   let deadLetterQueue: ReturnType<typeof sqs.createQueue>;
   const books = { add: vi.fn(async () => {}) };
   const letters = () => createStoredLetters({ queue, deadLetterQueue, books });
-  const uncounted = ['main', aMessage().generation, { deadLettered: -1 }, 'adverts'];
+  const uncounted = ['main', aMessage().generation, { deadLettered: -1 }];
 
   beforeAll(async () => {
     sqs = await startSqs();
@@ -118,7 +118,7 @@ describe('dead letters of a stack', () => {
     expect(await letters().drop({ ids })).toMatchObject({ done: [] });
 
     expect((await letters().list({})).letters).toEqual([two]);
-    expect(books.add.mock.calls).toEqual([['main', aMessage().generation, { deadLettered: 0 }, 'adverts']]);
+    expect(books.add.mock.calls).toEqual([['main', aMessage().generation, { deadLettered: 0 }]]);
   });
 
   it('says of a message that SQS moved by itself what happened, and puts it back without uncounting it', async () => {
@@ -132,7 +132,7 @@ describe('dead letters of a stack', () => {
     ]);
     expect(done).toEqual(listed.letters.map(({ id }) => id));
     expect(queue.bodies().map((body) => JSON.parse(body))).toEqual([aMessage('7')]);
-    expect(books.add.mock.calls).toEqual([['main', aMessage().generation, { deadLettered: 0 }, 'adverts']]);
+    expect(books.add.mock.calls).toEqual([['main', aMessage().generation, { deadLettered: 0 }]]);
   });
 
   it('has nothing to send of a body that is neither', async () => {
@@ -188,6 +188,6 @@ describe('dead letters of a stack', () => {
     const ids = (await letters().list({})).letters.map(({ id }) => id);
     const { done } = await letters().drop({ ids });
     expect(done.toSorted()).toEqual(ids.toSorted());
-    expect(books.add.mock.calls).toEqual([['main', aMessage().generation, { deadLettered: 1 }, 'adverts']]);
+    expect(books.add.mock.calls).toEqual([['main', aMessage().generation, { deadLettered: 1 }]]);
   });
 });

@@ -11,7 +11,6 @@ import { errorOf, expectNoTrace, marker, nearlyRight, oddValue } from './nearly-
 const right: Record<string, unknown> = {
   partnerBaseUrl: 'https://partner.example',
   pollSeconds: '60',
-  feeds: 'adverts,orders',
   maxRequestsPerSecond: '10',
   requiredScope: 'v2 read write',
   acceptLanguage: 'pl',
@@ -23,7 +22,6 @@ const right: Record<string, unknown> = {
   publishStatuses: 'active,sold',
   publishPartnerAccounts: 'main',
   auditSample: '299',
-  tracing: 'true',
   busName: 'adverts',
   feedStateTable: 'restored-feed-state',
   advertStatusTable: 'restored-advert-status',

@@ -58,19 +58,4 @@ describe('the settings of the latest run', () => {
     expect(exitCode).toBe(0);
     expect(feed - token).toBeGreaterThanOrEqual(450);
   });
-
-  it('say which feeds are polled, also of a poll that somebody asks for', async () => {
-    const { application, connect, run, sandbox } = await startLocal();
-    await application();
-    await connect();
-    await run('run --until-idle --feeds adverts,orders');
-    sandbox.control.setOrder('1001', 'new');
-
-    const { polls } = JSON.parse((await run('poll main --json')).stdout);
-
-    expect(polls).toMatchObject([
-      { feed: 'adverts', end: 'up-to-date' },
-      { feed: 'orders', end: 'up-to-date', listed: 1 },
-    ]);
-  });
 });

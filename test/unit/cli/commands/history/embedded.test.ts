@@ -34,7 +34,6 @@ describe('history of an embedded bridge', () => {
     );
     expect(JSON.parse(json.stdout)).toEqual({
       partnerAccount: 'main',
-      feed: 'adverts',
       advertId: id,
       latest: JSON.parse(stdout),
       latestPublished: true,
