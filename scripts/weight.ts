@@ -16,20 +16,23 @@ interface Part {
   readonly maxLines: number | undefined;
 }
 
+/** Not every one exists yet. */
+const inShared = (...folders: readonly string[]) => folders.map((folder) => `shared/${folder}`);
+
 const product: readonly Part[] = [
   {
     name: 'shared/contract, domain, state, ports',
-    folders: ['shared/contract', 'shared/domain', 'shared/state', 'shared/ports'],
+    folders: inShared('contract', 'domain', 'state', 'ports'),
     maxLines: 3400,
   },
   {
     name: 'shared/partner-api',
-    folders: ['shared/partner-api', 'shared/http', 'shared/rate-limit', 'shared/tokens', 'shared/errors'],
+    folders: inShared('partner-api', 'http', 'rate-limit', 'tokens', 'errors'),
     maxLines: 1700,
   },
   {
     name: 'shared/aws, sqlite, runtime',
-    folders: ['shared/aws', 'shared/sqlite', 'shared/runtime'],
+    folders: inShared('aws', 'sqlite', 'runtime'),
     maxLines: 2300,
   },
   { name: 'functions', folders: ['functions'], maxLines: 3000 },
