@@ -55,7 +55,8 @@ async function runSeeds(options: Options, simulated: SimulateOptions, suffix = '
     const run = await simulate(seed, simulated);
     if (run.violations.length > 0) {
       progress('');
-      const command = `npm run simulate -- --seed ${seed}${suffix}`;
+      const inWorld = options.world === undefined ? '' : ` --world ${options.world}`;
+      const command = `npm run simulate -- --seed ${seed}${inWorld}${suffix}`;
       say(storyOf(await shrink(run, simulated), { isWhole: isTraced, command }));
       return 1;
     }
@@ -69,6 +70,7 @@ async function runSeedsInJobs(options: Options): Promise<number> {
   const total = createTotal(options);
   const parts = partsOf(options.count, options.jobs).map(({ first, size }) => [
     ...['--from', String(options.from + first), '--seeds', String(size)],
+    ...(options.world === undefined ? [] : ['--world', options.world]),
   ]);
   return (await inJobs<[string, number][]>(parts, total.add)) || total.print();
 }
@@ -127,9 +129,8 @@ function run(options: Options): Promise<number> {
   if (options.planted !== undefined) return runPlanted(options);
   // A story shows the stack of an error; otherwise, creating stacks takes a tenth of the time.
   if (!options.isSingle) Error.stackTraceLimit = 0;
-  return options.jobs > 1
-    ? runSeedsInJobs(options)
-    : runSeeds(options, { wiring: { useCases: realUseCases } });
+  if (options.jobs > 1) return runSeedsInJobs(options);
+  return runSeeds(options, { wiring: { useCases: realUseCases }, world: options.world });
 }
 
 try {

@@ -1,4 +1,5 @@
 import { UsageError, valuesOf, wholeNumber } from '../helpers/options.ts';
+import { type WorldName, worldNames, worlds } from './model/worlds.ts';
 
 export interface Options {
   readonly from: number;
@@ -12,6 +13,8 @@ export interface Options {
   readonly isTable: boolean;
   /** Names of planted faults, or `all`. */
   readonly planted: string | undefined;
+  /** The world of every seed, in place of the one that it draws. */
+  readonly world: WorldName | undefined;
   /** How many processes share the seeds, or the planted faults. */
   readonly jobs: number;
   readonly isHelp: boolean;
@@ -29,6 +32,8 @@ Runs the bridge's use cases over the in-memory ports with everything going wrong
   --planted NAMES  with planted faults, one after the other, each of which has to be found within N seeds (5000);
                    names separated by commas, or "all"
   --table          with --planted all: from five starting seeds each, and writes the table of docs/contribute/reliability.md
+  --world NAME     every seed in this world:
+${worldNames.map((name) => `                     ${name.padEnd(16)}${worlds[name].says}`).join('\n')}
   --jobs N         shares the seeds, or the planted faults, among N processes (1)
   --help           this text
 
@@ -47,6 +52,7 @@ export function optionsOf(args: readonly string[]): Options {
     coverage: { type: 'boolean' },
     planted: { type: 'string' },
     jobs: { type: 'string' },
+    world: { type: 'string' },
     help: { type: 'boolean' },
   });
   const seed = wholeNumber('seed', values.seed);
@@ -62,8 +68,13 @@ export function optionsOf(args: readonly string[]): Options {
   if (jobs > 1 && (seed !== undefined || values.table)) {
     throw new UsageError('--jobs shares seeds or planted faults: leave out --seed and --table');
   }
+  const world = worldNames.find((name) => name === values.world);
+  if (values.world !== undefined && !world) {
+    throw new UsageError(`--world: expected one of ${worldNames.join(', ')}`);
+  }
   return {
     jobs,
+    world,
     from: seed ?? from ?? 1,
     count: seed === undefined ? (seeds ?? (values.planted === undefined ? 1_000 : 5_000)) : 1,
     isSingle: seed !== undefined,

@@ -1,7 +1,10 @@
-/** Checks `nobody-delays-another`, only in runs without other faults, in which a delay can have no other reason. */
+/**
+ * Checks `nobody-delays-another`, only in runs without other faults, in which a delay can have no other reason. Where
+ * delays are compared, beside.ts checks them.
+ */
 import { subjectOf } from '../model/history.ts';
+import { shortLimits } from '../model/limits.ts';
 import type { SimWorld } from '../world/sim-world.ts';
-import { limits } from '../world/stages.ts';
 import { nameOf } from '../world/users.ts';
 
 /**
@@ -17,18 +20,29 @@ const maxSettlingMs = 75_000;
 export function checkDelays({ plan, history, service, operator }: SimWorld): void {
   const isOrdinary =
     plan.temper === 'quiet' &&
+    plan.limits === shortLimits &&
     !plan.siege &&
     plan.rejections.length === 0 &&
     !plan.revokesWhileStoring &&
     !plan.editsSecrets;
   if (!isOrdinary || plan.troubles.some(({ kind }) => ['outage', 'block', 'bus-down'].includes(kind))) return;
   const bad = new Set(
-    [...plan.troubles, ...plan.revocations, ...plan.departures, ...plan.handovers, ...plan.pauses]
+    [
+      ...plan.troubles,
+      ...plan.ills.filter(({ of }) => of !== 'adverts'),
+      ...plan.revocations,
+      ...plan.departures,
+      ...plan.handovers,
+      ...plan.pauses,
+    ]
       .map(({ account }) => account)
       .concat(plan.lostAccount ?? [], ...history.brokenFeeds),
   );
   const isHealthy = (one: { readonly account: string; readonly advertId: string }) =>
-    !bad.has(nameOf(one.account)) && !plan.badAdverts.has(subjectOf(one));
+    !bad.has(nameOf(one.account)) &&
+    !plan.ills.some(
+      ({ account, advertIds }) => account === nameOf(one.account) && advertIds.has(one.advertId),
+    );
   const violated = (subject: string, message: string) =>
     history.violated({ invariant: 'nobody-delays-another', subject, message });
 
@@ -54,7 +68,7 @@ export function checkDelays({ plan, history, service, operator }: SimWorld): voi
       violated(subject, `a change of advert ${subject} waited ${waitedMs} ms to be listed`);
   }
   // If messages expire before a batch ends, a neighbour that hangs makes them come back for as long as it hangs.
-  if (plan.visibilityMs < limits.workerMs) return;
+  if (plan.visibilityMs < plan.limits.workerMs) return;
   for (const { key, acceptedAt, ...listing } of listings) {
     const settledAt = history.settledAt.get(key) ?? Number.POSITIVE_INFINITY;
     const from = freeSince(listing.account, acceptedAt, settledAt);

@@ -9,7 +9,8 @@ const named = (prefix: string, ...names: readonly string[]) => names.map((name) 
 const expectedOccurrences: readonly string[] = [
   ...named('call', ...callIncidents),
   ...named('request', ...answerIncidents),
-  ...named('trouble', 'outage', 'block', 'account-down', 'account-hangs', 'bus-down'),
+  ...named('trouble', 'outage', 'block', 'bus-down'),
+  ...named('ill', 'account', 'feed', 'adverts'),
   ...named(
     'fan-out',
     'own mark met',

@@ -46,7 +46,7 @@ export interface Published {
   readonly previousStatus: string | null;
   /** More than one means that the same sequence number was published with different contents. */
   readonly texts: Set<string>;
-  readonly firstTick: number;
+  readonly firstAt: number;
   readonly fetch: Fetch | undefined;
   /** Recorded, but not published because of a setting. */
   readonly isKeptOff: boolean;
@@ -91,6 +91,7 @@ export function createHistory(scheduler: Scheduler) {
   const sources = new Map<string, Fetch>();
   const settledAt = new Map<string, number>();
   const brokenFeeds = new Set<string>();
+  const malformed = new Map<string, number>();
   const judged = new Map<string, Set<string>>();
   const authorizations: Envelope[] = [];
   const violations: Violation[] = [];
@@ -194,6 +195,10 @@ export function createHistory(scheduler: Scheduler) {
     brokenFeeds: brokenFeeds as ReadonlySet<string>,
     feedBroken: (partnerAccount: string): void => void brokenFeeds.add(partnerAccount),
 
+    /** By partner account: dead letters of entries that are no IDs. */
+    malformed: malformed as ReadonlyMap<string, number>,
+    sentMalformed: (account: string): void => void malformed.set(account, 1 + (malformed.get(account) ?? 0)),
+
     /** By message key: the verdicts meant to end the message's wait, in the queue or outside. */
     judged: judged as ReadonlyMap<string, ReadonlySet<string>>,
     judge(key: string, verdict: string): void {
@@ -239,7 +244,7 @@ export function createHistory(scheduler: Scheduler) {
         status,
         previousStatus,
         texts: new Set([envelope]),
-        firstTick: scheduler.tick(),
+        firstAt: scheduler.now(),
         fetch: sources.get(envelope),
         isKeptOff,
       });

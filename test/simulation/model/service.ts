@@ -78,7 +78,7 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
   function page(
     account: string,
     since: string,
-    askedWith: string | undefined,
+    { cursor: askedWith, limit }: { readonly cursor: string | undefined; readonly limit: number },
     random: Random,
   ): Page | undefined {
     const { log, epoch } = feedOf(account);
@@ -91,7 +91,7 @@ export function createService({ scheduler, maxVisibilityMs, maxPerPage, ...token
     const from = mark?.index ?? (firstAfter < 0 ? log.length : firstAfter);
     let visible = log.length;
     while (visible > 0 && (log[visible - 1]?.visibleAt ?? 0) > now) visible -= 1;
-    const to = Math.max(from, Math.min(visible, from + between(random, 1, maxPerPage)));
+    const to = Math.max(from, Math.min(visible, from + Math.min(limit, between(random, 1, maxPerPage))));
     const isSame = askedWith !== undefined && to === from;
     const cursor = isSame ? askedWith : `cursor-${bookmarks.size + 1}`;
     if (!isSame)

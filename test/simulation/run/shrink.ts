@@ -3,13 +3,15 @@
 import type { Incident } from '../model/run-log.ts';
 import { type Run, type SimulateOptions, simulate } from './simulate.ts';
 
-/** Maximum number of runs; each takes about ten milliseconds. */
+/** Maximum number of runs, most of which take about ten milliseconds, and of time: runs that measure delays are long. */
 const maxRuns = 600;
+const maxMs = 30_000;
 
 /** @returns the smallest run found that violates the same invariant, with its trace */
 export async function shrink(failing: Run, options: SimulateOptions): Promise<Run> {
   const invariant = failing.violations[0]?.invariant;
   const without = new Set(options.without);
+  const endsMs = performance.now() + maxMs;
   let runs = 0;
 
   // Keeps drains and workers: without them, their absence would be the reason of a delay.
@@ -24,10 +26,11 @@ export async function shrink(failing: Run, options: SimulateOptions): Promise<Ru
     return failsAlike(run) ? run : undefined;
   }
 
+  const isPatient = () => runs < maxRuns && performance.now() < endsMs;
   let smallest = failing;
-  for (let size = Math.ceil(smallest.incidents.length / 2); size >= 1 && runs < maxRuns; ) {
+  for (let size = Math.ceil(smallest.incidents.length / 2); size >= 1 && isPatient(); ) {
     let isSmaller = false;
-    for (let from = 0; from < smallest.incidents.length && runs < maxRuns; ) {
+    for (let from = 0; from < smallest.incidents.length && isPatient(); ) {
       const keys = smallest.incidents
         .slice(from, from + size)
         .filter(mayBeLeftOut)

@@ -1,6 +1,7 @@
 /** One run: takes a seed, and returns the violations. */
 import type { createInMemoryState } from '../../fakes/state.ts';
 import { checkAuthorizations } from '../checks/authorizations.ts';
+import { checkBacklog, checkBeside } from '../checks/beside.ts';
 import { checkBooks } from '../checks/books.ts';
 import { checkDelays } from '../checks/delays.ts';
 import { checkEvents } from '../checks/events.ts';
@@ -8,17 +9,21 @@ import { checkHistories } from '../checks/histories.ts';
 import { checkListings } from '../checks/listings.ts';
 import { checkQueue } from '../checks/queue.ts';
 import { checkTokens } from '../checks/tokens.ts';
+import { planOf } from '../model/draw-plan.ts';
 import type { Violation } from '../model/history.ts';
 import type { Invariant } from '../model/invariants.ts';
-import { planOf } from '../model/plan.ts';
+import type { Plan } from '../model/plan.ts';
 import type { Incident } from '../model/run-log.ts';
 import { epochMs } from '../model/scheduler.ts';
-import { createSimWorld } from '../world/sim-world.ts';
+import type { WorldName } from '../model/worlds.ts';
+import { createSimWorld, type SimWorld } from '../world/sim-world.ts';
 import { createStages, type Wiring } from '../world/stages.ts';
 import { createSupervisor } from '../world/supervisor.ts';
 
 export interface SimulateOptions {
   readonly wiring: Wiring;
+  /** Instead of the world that the seed draws. */
+  readonly world?: WorldName | undefined;
   readonly without?: ReadonlySet<string>;
   readonly isTraced?: boolean;
   readonly fifo?: boolean;
@@ -45,10 +50,27 @@ const maxCalmMs = 30 * minuteMs;
 const sampled = [0.4, 0.7, 1];
 
 export async function simulate(seed: number, options: SimulateOptions): Promise<Run> {
-  const { wiring, without = new Set(), isTraced = false, ...stateOptions } = options;
-  const plan = planOf(seed);
+  const plan = planOf(seed, options.world);
+  const world = await live(plan, options);
+  const { history, log, coverage } = world;
+  coverage.count(`world: ${plan.world ?? 'ordinary'}`);
+  if (plan.backlogOf !== undefined) checkBacklog(world, plan.backlogOf);
+  if (plan.healthy) checkBeside(world, await live(plan.healthy, { ...options, isTraced: false }));
+  return {
+    seed,
+    violations: history.violations,
+    incidents: log.incidents,
+    lines: log.lines,
+    events: world.scheduler.tick(),
+    coverage: coverage.counts,
+  };
+}
+
+/** Lets a world live to its end, and checks it. */
+async function live(plan: Plan, options: SimulateOptions): Promise<SimWorld> {
+  const { wiring, world: _name, without = new Set(), isTraced = false, ...stateOptions } = options;
   const world = createSimWorld(plan, { without, isTraced, ...stateOptions });
-  const { scheduler, history, log } = world;
+  const { scheduler, history } = world;
   const stages = createStages(world, wiring);
   const supervisor = createSupervisor(world, stages);
   const { readHistory } = wiring.useCases;
@@ -85,12 +107,5 @@ export async function simulate(seed: number, options: SimulateOptions): Promise<
   } catch (error) {
     violated('run-ends', error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
-  return {
-    seed,
-    violations: history.violations,
-    incidents: log.incidents,
-    lines: log.lines,
-    events: scheduler.tick(),
-    coverage: world.coverage.counts,
-  };
+  return world;
 }

@@ -246,6 +246,7 @@ export function createBridgePorts(
         await queue.sendMalformed(letters);
         coverage.count('drain: malformed ID');
         for (const { partnerAccount, count = 1 } of letters) {
+          history.sentMalformed(partnerAccount ?? '');
           const state = (await feedStates.list()).find((one) => one.partnerAccount === partnerAccount);
           history.counted(partnerAccount ?? '', state?.generation ?? 0, count);
         }

@@ -7,12 +7,12 @@ import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createCoverage } from '../model/coverage.ts';
 import { createHistory } from '../model/history.ts';
+import { type Ill, illAnswer, isAbout, type SimResponse } from '../model/ill.ts';
 import type { Plan, Trouble } from '../model/plan.ts';
 import { hashOf, type Random, streamOf } from '../model/random.ts';
 import { createRunLog } from '../model/run-log.ts';
 import { createScheduler, epochMs } from '../model/scheduler.ts';
 import { createService } from '../model/service.ts';
-import { noAnswer, type SimResponse } from './no-answer.ts';
 import type { Phase, Process } from './process.ts';
 import { createUsers } from './users.ts';
 import { createOperatorWatch } from './watch-operator.ts';
@@ -20,14 +20,7 @@ import { createTokenWatch, type EndOfRequest } from './watch-tokens.ts';
 import { createTrafficWatch } from './watch-traffic.ts';
 
 /** Troubles that show in the service's answers. */
-const ofRequests: ReadonlySet<Trouble['kind']> = new Set([
-  'outage',
-  'block',
-  'account-down',
-  'account-hangs',
-  'waits-1',
-  'waits-5',
-]);
+const ofRequests: ReadonlySet<Trouble['kind']> = new Set(['outage', 'block', 'waits-1', 'waits-5']);
 
 export interface WorldOptions {
   readonly without: ReadonlySet<string>;
@@ -71,6 +64,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
   };
   const traffic = createTrafficWatch({ plan, scheduler, history });
   const operator = createOperatorWatch({ plan, scheduler, service, history });
+  const askedOf = new Map<Ill, number>();
 
   function isOn({ key, fromMs, untilMs }: Trouble): boolean {
     const atMs = scheduler.now() - epochMs;
@@ -84,36 +78,31 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     return found;
   }
 
-  /** The answer that a current trouble gives instead of the service's own. */
-  function troubleOf(account: string, path: string, random: Random): SimResponse | undefined {
+  /** The answer that something broken gives instead of the service's own. */
+  function troubleOf(account: string, pathname: string, random: Random): SimResponse | undefined {
     for (const trouble of plan.troubles) {
-      if (!isOn(trouble)) continue;
-      const { kind, account: whose } = trouble;
-      if (!ofRequests.has(kind)) continue;
-      const isOfAll = !kind.startsWith('account-');
-      if (isOfAll || whose === account) coverage.count(`trouble: ${kind}`);
+      if (!isOn(trouble) || !ofRequests.has(trouble.kind)) continue;
+      const { kind } = trouble;
+      coverage.count(`trouble: ${kind}`);
       if (kind === 'outage') return { status: random() < 0.5 ? 500 : 502, body: '<html>' };
       if (kind === 'block') return { status: 403, body: '<html>blocked</html>' };
       // Feeds and tokens keep working, because this trouble is about messages.
-      if (kind === 'waits-1' || kind === 'waits-5') {
-        if (!/\/adverts\/\d+$/.test(path)) continue;
-        return { status: 429, body: '', headers: { 'retry-after': kind.slice(-1) } };
-      }
-      if (whose !== account) continue;
-      return kind === 'account-hangs' ? noAnswer : { status: 500, body: '' };
+      if (!/\/adverts\/\d+$/.test(pathname)) continue;
+      return { status: 429, body: '', headers: { 'retry-after': kind.slice(-1) } };
     }
-    if ((!phase.chaos && plan.mends) || scheduler.now() - epochMs < plan.badFromMs) return undefined;
-    switch (plan.badAdverts.get(`${account}/${path.split('/').at(-1)}`)) {
-      case 'wrong-shape':
-        return { status: 200, body: '{"data":{"id":1}}' };
-      case 'status-403':
-        return { status: 403, body: '' };
-      case 'status-400':
-        return { status: 400, body: '{"error":"validation_error","message":"id"}' };
-      case 'status-500':
-        return { status: 500, body: '' };
-    }
-    return undefined;
+    const atMs = scheduler.now() - epochMs;
+    const ill = plan.ills.find(
+      (one) =>
+        atMs >= one.fromMs &&
+        atMs < one.untilMs &&
+        !without.has(one.key) &&
+        isAbout(one, { account, pathname }),
+    );
+    if (!ill) return undefined;
+    coverage.count(`ill: ${ill.of}`);
+    const asked = askedOf.get(ill) ?? 0;
+    askedOf.set(ill, asked + 1);
+    return illAnswer(ill.answer, asked);
   }
 
   return {
@@ -121,12 +110,14 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
     scheduler,
     log,
     phase,
+    /** How often a part that is ill was asked. */
+    askedOf: askedOf as ReadonlyMap<Ill, number>,
     /** Called when a process is about to store a token pair. */
     storing: new Set<(process: Process, account: string) => void>(),
     /** Accounts for which a person is running a command. */
     commanded: new Set<string>(),
     /** Searching the log takes as long as the rest of the run, so only some runs keep it. */
-    isLogKept: plan.seed % 8 === 1,
+    isLogKept: plan.seed % 8 === 1 && plan.backlogOf === undefined,
     /** What the processes log, oldest first. */
     logged: [] as RawLine[],
     coverage,

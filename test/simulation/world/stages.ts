@@ -56,24 +56,13 @@ export interface Wiring {
   readonly isBudgetOwn?: boolean;
 }
 
-/** Function timeouts and related limits, shorter than in production because a run lasts a few minutes. */
-export const limits = {
-  drainMs: 25_000,
-  nextRunMs: 22_000,
-  leaseMs: 30_000,
-  workerMs: 12_000,
-  visibilityMs: 20_000,
-  refreshMs: 20_000,
-  lockMs: 30_000,
-  resyncMs: 60_000,
-} as const;
-
 export type Credential = { readonly refreshToken: Secret } | { readonly code: Secret };
 
 export type Stages = ReturnType<typeof createStages>;
 
 export function createStages(world: SimWorld, wiring: Wiring) {
   const { plan, scheduler } = world;
+  const { limits } = plan;
   const { useCases } = wiring;
   const counts = new Map<string, number>();
 
@@ -104,7 +93,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const client = useCases.createPartnerClient({
       baseUrl: 'https://service.example',
       transport: createSimTransport(world, process, seen),
-      attemptTimeoutMs: 3_000,
+      attemptTimeoutMs: limits.attemptMs,
       maxPauseSeconds: plan.maxPauseSeconds,
       rateLimiter,
       clock,
@@ -235,7 +224,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
         maxRequestsPerSecond: plan.requestsPerSecond,
         overlapSeconds: wiring.overlapSeconds ?? plan.overlapSeconds,
         leaseMs: limits.leaseMs,
-        maxWaiting: 1_000,
+        maxWaiting: limits.maxWaiting,
       },
     };
   }
@@ -352,7 +341,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
         maxReceives: plan.maxReceives,
         longestHiddenMs: plan.longestHiddenMs,
         clockSkewMs: plan.maxSkewMs + 1,
-        fetchMs: 5_000,
+        fetchMs: limits.fetchMs,
       },
     });
     const takeOne = async (): Promise<boolean> => {

@@ -387,6 +387,9 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     for (const { key, kind, account, fromMs, untilMs } of plan.troubles) {
       log.allows(key, () => `${kind} ${account} from ${fromMs / 1000} s to ${untilMs / 1000} s`);
     }
+    for (const { key, account, of, answer, fromMs, untilMs } of plan.ills) {
+      log.allows(key, () => `${of} of ${account}: ${answer} from ${fromMs / 1000} s to ${untilMs / 1000} s`);
+    }
     for (const { key, account, atMs, forMs, endsMs } of plan.pauses) {
       atMoment(atMs, () => {
         if (!log.allows(key, () => `a person pauses ${account} for ${forMs / 1000} s`)) return;

@@ -7,11 +7,10 @@ import {
   type WireRequest,
 } from '../../../shared/partner-api/http/transport.ts';
 import type { Fetch } from '../model/history.ts';
+import { closed, noAnswer, type SimResponse } from '../model/ill.ts';
 import { type AnswerIncident, answerIncidents, drawIncident } from '../model/incidents.ts';
 import { between, pick, type Random } from '../model/random.ts';
 import type { Page } from '../model/service.ts';
-import type { SimResponse } from './no-answer.ts';
-import { noAnswer } from './no-answer.ts';
 import { never, type Process } from './process.ts';
 import { mayEditSecret } from './secret-editor.ts';
 import type { SimWorld } from './sim-world.ts';
@@ -161,7 +160,8 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
     const asked = url.searchParams;
     const cursor = asked.get('cursor') ?? undefined;
     if (incident === 'cursor-rejected' && cursor !== undefined) service.rejectCursors(account);
-    const page = service.page(account, asked.get('since') ?? '', cursor, random);
+    const limit = Number(asked.get('limit') ?? 1_000);
+    const page = service.page(account, asked.get('since') ?? '', { cursor, limit }, random);
     if (!page) world.coverage.count('service: cursors rejected');
     else if (page.data.length > 0 && service.isPageAgain(page))
       world.coverage.count('drain: page read again');
@@ -240,7 +240,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
           const { response, page, fetch } = given;
           if (response === noAnswer)
             return void scheduler.after(timeoutMs, () => reject(new NoAnswerError('timeout')));
-          if (incident === 'cut-off') return reject(new NoAnswerError('cut-off'));
+          if (incident === 'cut-off' || response === closed) return reject(new NoAnswerError('cut-off'));
           process.trace(() => `  answered ${response.status} ${world.readable(response.body)}`);
           if (page) {
             const key = nameOf(page.account);
@@ -255,7 +255,9 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
           }
           const headers: Record<string, string> = { ...response.headers };
           const seconds = headers['retry-after'];
-          if (seconds !== undefined) world.traffic.askedToWait(process, Number(seconds) * 1_000);
+          // Only a 429 is about all requests.
+          if (seconds !== undefined && response.status === 429)
+            world.traffic.askedToWait(process, Number(seconds) * 1_000);
           if (incident === 'wrong-date') headers.date = wrongDate(random, givenAt);
           else if (world.sendsDate) headers.date = new Date(givenAt).toUTCString();
           resolve({ status: response.status, head: { headers }, body: response.body });

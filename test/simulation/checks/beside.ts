@@ -1,0 +1,92 @@
+/**
+ * Checks `nobody-delays-another` in worlds in which a part of the service is ill: all other changes are published with
+ * at most twice the delay that they have in the same world without it, and the ill part is asked no more often than its
+ * own backoff allows.
+ */
+import { subjectOf } from '../model/history.ts';
+import { type Ill, illAnswer } from '../model/ill.ts';
+import type { Plan } from '../model/plan.ts';
+import type { SimWorld } from '../world/sim-world.ts';
+
+const minuteMs = 60_000;
+/** One for a page of entries that are no IDs; a second one if it was read twice. */
+const mostMalformed = 2;
+/** The feed is read ahead by 30 seconds of the rate, and polled every ten seconds. */
+const besideBacklogMs = 45_000;
+/** Of the rate: what the bridge reached when it read a feed ahead without a limit, less three percent. */
+const leastShare = 0.844;
+
+export function checkBeside(world: SimWorld, healthy: SimWorld): void {
+  const { plan, history } = world;
+  const violated = (message: string) => history.violated({ invariant: 'nobody-delays-another', message });
+  const [usual, beside] = [healthy, world].map((one) => p99(delaysOf(one, isBeside(plan))));
+  if (usual === undefined || beside === undefined) throw new Error('nothing changes beside what is ill');
+  if (beside > 2 * usual)
+    violated(`beside what is ill, changes are published after ${beside} ms (p99), otherwise ${usual} ms`);
+  for (const ill of plan.ills) {
+    const malformed = history.malformed.get(ill.account) ?? 0;
+    if (malformed > mostMalformed)
+      violated(`the feed of ${ill.account} made ${malformed} dead letters of entries that are no IDs`);
+    const asked = world.askedOf.get(ill) ?? 0;
+    const most = mostRequests(ill);
+    if (asked > most)
+      violated(
+        `${ill.of} of ${ill.account} were asked ${asked} times while ill (${ill.answer}), ${most} are enough`,
+      );
+  }
+}
+
+/** One ill advert delays only itself; more than one may be the fault of the account. */
+const isBeside = (plan: Plan) => (subject: string) =>
+  !plan.ills.some(({ account, advertIds }) =>
+    advertIds.size === 1
+      ? [...advertIds].some((id) => subject === `${account}/${id}`)
+      : subject.startsWith(`${account}/`),
+  );
+
+/** From the moment when the feed lists a change until its event, or until it is settled without one, ms. */
+function delaysOf({ history, service }: SimWorld, isMeant: (subject: string) => boolean): number[] {
+  const listingsOf = Map.groupBy(history.listings.values(), subjectOf);
+  return service.changes
+    .filter((change) => isMeant(subjectOf(change)))
+    .map((change) => {
+      const subject = subjectOf(change);
+      const listing = listingsOf.get(subject)?.find(({ page }) => (page?.tick ?? 0) >= change.tick);
+      if (!listing) return Number.POSITIVE_INFINITY;
+      const { key, acceptedTick } = listing;
+      const event = [...(history.events.get(subject)?.values() ?? [])].find(
+        ({ fetch }) => (fetch?.beganTick ?? 0) >= acceptedTick,
+      );
+      const never = Number.POSITIVE_INFINITY;
+      return Math.min(event?.firstAt ?? never, history.settledAt.get(key) ?? never) - change.visibleAt;
+    });
+}
+
+const p99 = (values: readonly number[]): number | undefined =>
+  values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.99) - 1];
+
+/** Checks `nobody-delays-another` beside a backlog of one account. */
+export function checkBacklog(world: SimWorld, account: string): void {
+  const { plan, history } = world;
+  const violated = (message: string) => history.violated({ invariant: 'nobody-delays-another', message });
+  const isOfBacklog = (subject: string) => subject.startsWith(`${account}/`);
+  const longest = Math.max(...delaysOf(world, (subject) => !isOfBacklog(subject)));
+  if (longest > besideBacklogMs)
+    violated(`beside the backlog of ${account}, a change is published after ${longest} ms`);
+  const ofBacklog = delaysOf(world, isOfBacklog);
+  const perSecond = ofBacklog.length / (Math.max(...ofBacklog) / 1_000);
+  const least = leastShare * plan.requestsPerSecond;
+  if (perSecond < least)
+    violated(`${perSecond.toFixed(2)} changes of ${account} are published a second, ${least} are possible`);
+}
+
+/**
+ * How often the backoff of design §6 lets it be asked: an advert waits as long as it was asked to, or five tries of at
+ * most four attempts each and then longer and longer; an account is tried once a minute after the first few adverts.
+ */
+function mostRequests({ of, advertIds, answer, fromMs, untilMs }: Ill): number {
+  const minutes = (untilMs - fromMs) / minuteMs;
+  const waitMs = 1_000 * Number(illAnswer(answer, 0).headers?.['retry-after'] ?? 0);
+  const ofOne = waitMs > 0 ? 2 + (untilMs - fromMs) / waitMs : 20 + 3 * minutes;
+  return of === 'adverts' && advertIds.size <= 2 ? Math.ceil(advertIds.size * ofOne) : 60 + 6 * minutes;
+}

@@ -1,0 +1,376 @@
+/** Draws the plan of a seed. */
+import type { PublishedEvents } from '../../../shared/domain/published-events.ts';
+import type { Ill } from './ill.ts';
+import { ratesOf, ratesOfPorts, type Temper } from './incidents.ts';
+import { shortLimits } from './limits.ts';
+import type { Plan, PlannedChange } from './plan.ts';
+import { between, hashOf, pick, type Random, streamOf } from './random.ts';
+import { drawWorld, type WorldName, worlds } from './worlds.ts';
+
+/** The last two differ beyond 2^53: as JavaScript numbers they would be equal. */
+const advertIds = ['11', '12', '9007199254740992', '9007199254740993'];
+const statuses = ['new', 'active', 'limited'];
+
+/** @param world a world that this seed would not have drawn by itself */
+export function planOf(seed: number, world: WorldName | undefined = drawWorld(seed)): Plan {
+  const plan = ordinaryPlan(seed);
+  if (world === undefined) return plan;
+  return { ...worlds[world].change(plan, streamOf(hashOf(world, seed))), world };
+}
+
+const ordinaryPlan = (seed: number): Plan =>
+  withSettings(planWithDefaults(seed), streamOf(hashOf('settings', seed)));
+
+/**
+ * In a quarter of the worlds, settings far from their defaults: rates that divide a second into fractions of a
+ * millisecond, and the least and great values of the others. Drawn last and from their own stream, so that nothing else
+ * of a seed's plan changes.
+ */
+function withSettings(plan: Plan, random: Random): Plan {
+  // Both are about the number of receives, which the delays determine.
+  if (plan.temper === 'overtaken' || plan.siege || random() >= 0.25) return plan;
+  return {
+    ...plan,
+    requestsPerSecond: pick(random, [3.3, 7, 13, 99.9]),
+    // Must exceed the service's visibility delay, also by clocks that differ.
+    overlapSeconds: pick(random, [plan.service.maxVisibilityMs / 1000 + 10, 41, 600]),
+    confirmUnavailableSeconds: pick(random, [0, 1, 7, 41]),
+    circuitSeconds: pick(random, [1, 7, 101]),
+    maxPauseSeconds: pick(random, [1, 3, 86_400]),
+    pollSeconds: plan.pollSeconds < 60 ? pick(random, [1, 7, 11]) : pick(random, [59, 60]),
+  };
+}
+
+function planWithDefaults(seed: number): Plan {
+  const random = streamOf(hashOf('plan', seed));
+
+  const some = (most: number) => Array.from({ length: between(random, 0, most) }, (_, index) => index);
+  const moment = () => between(random, 0, chaosMs);
+  const account = () => pick(random, accounts);
+  const temper: Temper = pick(random, [
+    'quiet',
+    'late',
+    'late',
+    'overtaken',
+    'mixed',
+    'mixed',
+    'mixed',
+    'mixed',
+  ]);
+  const isOvertaken = temper === 'overtaken';
+  // Drawn from a separate stream, so that the rest of the seed's plan does not change.
+  const waits = streamOf(hashOf('waits', seed));
+  const siege =
+    temper === 'quiet' && waits() < 0.4
+      ? pick(waits, ['waits-1', 'waits-5', 'accounts-unreadable', 'killer-advert'] as const)
+      : undefined;
+  const maxReceives = siege === 'killer-advert' ? 15 : isOvertaken ? pick(waits, [6, 80]) : 40;
+  const usualMs = between(random, isOvertaken ? 200 : 90, 260) * 1000;
+  const chaosMs = siege ? siegeMs : usualMs;
+  const accounts = ['main', 'shop', 'beta'].slice(0, isOvertaken ? 1 : pick(random, [1, 2, 2, 3]));
+
+  const operating = streamOf(hashOf('operator', seed));
+  const handing = streamOf(hashOf('handover', seed));
+  const revokesWhileStoring = (temper === 'late' || temper === 'mixed') && random() < 0.15;
+  const everyMs = pick(random, [5_000, 12_000, 25_000]);
+  const rates = ratesOf(temper, hashOf('rates', seed));
+  const later = streamOf(hashOf('later', seed));
+  const isDateWrong = !isOvertaken && later() < 0.15;
+  const resyncs = isOvertaken || later() < 0.7 ? [] : resyncsOf(later, accounts, chaosMs);
+  const rejectedAtOnce = later() < 0.2 ? rejectedAtOnceOf(later, accounts, chaosMs) : [];
+
+  const changes = isOvertaken
+    ? clustersOf(random, chaosMs)
+    : changesOf(random, accounts, usualMs).map(
+        isDateWrong || resyncs.length > 0 ? ofManyAdverts : (change) => change,
+      );
+
+  return {
+    seed,
+    world: undefined,
+    limits: shortLimits,
+    temper,
+    rates: isDateWrong ? { ...rates, 'wrong-date': 0.3, 'cursor-rejected': 0.06 } : rates,
+    ratesOfPorts: revokesWhileStoring
+      ? new Map([['vault.write', { late: 0.3 }]])
+      : ratesOfPorts(temper, hashOf('ports', seed)),
+    accounts,
+    chaosMs,
+    changes,
+    troubles: siege
+      ? [{ key: 'siege', kind: siege, account: pick(waits, accounts), fromMs: 30_000, untilMs: chaosMs }]
+      : some(isOvertaken ? 0 : temper === 'late' ? 1 : 3).map((index) => {
+          const fromMs = moment();
+          const kind = pick(random, ['outage', 'block', 'bus-down', 'bus-down'] as const);
+          return {
+            key: `trouble-${index}`,
+            kind,
+            account: account(),
+            fromMs,
+            untilMs: fromMs + between(random, 5_000, 60_000),
+          };
+        }),
+    ills: isOvertaken || siege ? [] : illsOf(streamOf(hashOf('ills', seed)), accounts, chaosMs),
+    drains: drainsOf(random, chaosMs, everyMs),
+    workers: isOvertaken ? 8 : temper === 'late' ? between(random, 3, 4) : stackWorkers,
+    revocations:
+      !isOvertaken && random() < 0.4
+        ? some(4).map((index) => ({
+            key: `revocation-${index}`,
+            account: account(),
+            atMs: moment(),
+            backMs: between(random, 0, pick(random, [500, 8_000, 60_000])),
+            isOfScope: random() < 0.3,
+          }))
+        : [],
+    departures:
+      !isOvertaken && random() < 0.3
+        ? some(3).map((index) => ({
+            key: `departure-${index}`,
+            account: account(),
+            atMs: moment(),
+            // A generation is a time in seconds, and clocks differ.
+            backMs: between(random, 6_000, 40_000),
+            forgets: random() < 0.6,
+            revokedMs: pick(streamOf(hashOf(`departure-${index}`, seed)), [0, 8_000, 40_000]),
+          }))
+        : [],
+    handovers:
+      !isOvertaken && handing() < 0.3
+        ? Array.from({ length: between(handing, 1, 2) }, (_, index) => ({
+            key: `handover-${index}`,
+            account: pick(handing, accounts),
+            atMs: between(handing, Math.round(chaosMs / 4), chaosMs),
+            awayMs: pick(handing, [null, null, 500, 8_000, 30_000]) ?? undefined,
+            forgetsToSay: handing() < 0.6,
+            revokedMs: pick(handing, [null, 500, 3_000]) ?? undefined,
+          }))
+        : [],
+    twins: streamOf(hashOf('twins', seed))() < 0.2,
+    lostAccount: accounts.length > 1 && random() < 0.1 ? accounts.at(-1) : undefined,
+    redrives: some(6).map((index) => ({ key: `redrive-${index}`, atMs: moment() })),
+    rejections: [
+      ...(!isOvertaken && random() < 0.4
+        ? some(3).map((index) => ({ key: `rejection-${index}`, account: account(), atMs: moment() }))
+        : []),
+      ...resyncs.map(({ key, account, rejectedMs }) => ({
+        key: `${key}-rejected`,
+        account,
+        atMs: rejectedMs,
+      })),
+      ...rejectedAtOnce,
+    ],
+    audits: auditsOf(streamOf(hashOf('audits', seed)), accounts, changes, chaosMs),
+    resyncs,
+    maxSkewMs: pick(random, [0, 0, 500, 2_500]),
+    maxLateMs: isOvertaken ? 9_000 : pick(random, [1_500, 6_000, 20_000]),
+    visibilityMs: isOvertaken ? 800 : pick(random, [2_000, 5_000, 20_000]),
+    maxAgeMs: siege
+      ? 3 * siegeMs
+      : temper === 'quiet' || isOvertaken
+        ? 150_000
+        : pick(random, [8_000, 30_000, 150_000]),
+    advertTries: isOvertaken ? 1 : 3,
+    maxGroups: isOvertaken ? 1 : 10,
+    // Runs that poll several times continue until the next run is due.
+    pollSeconds: everyMs === 25_000 ? pick(random, [60, 5, 10]) : 60,
+    revokesWhileStoring,
+    editsSecrets: !isOvertaken && random() < 0.15,
+    // A blocked address would look the same as a rejection with 403.
+    rejectionStyle: rejectedAtOnce.length > 0 ? 1 : between(random, 0, 6),
+    sendsDate: random() < 0.7,
+    requestsPerSecond: pick(random, [4, 10, 50]),
+    pauses: siege ? [] : pausesOf(waits, accounts, chaosMs, isOvertaken),
+    operatorPauses: siege ? [] : operatorPausesOf(operating, accounts, chaosMs, isOvertaken),
+    pausesAtLast: operating() < 0.3,
+    lifts: Array.from({ length: between(waits, 0, 3) }, (_, index) => ({
+      key: `lift-${index}`,
+      atMs: between(waits, 0, chaosMs + 20_000),
+    })),
+    publishedEvents: publishedEventsOf(streamOf(hashOf('published', seed))),
+    circuitSeconds: pick(waits, [40, 40, 200]),
+    siege,
+    longestHiddenMs: isOvertaken ? 500 : 5_000,
+    maxReceives,
+    // Many deliveries expire in this temper.
+    queueMaxReceives: isOvertaken ? 240 : 3 * maxReceives,
+    confirmUnavailableSeconds: pick(random, isOvertaken ? [0] : [0, 5, 30]),
+    overlapSeconds: 30,
+    maxPauseSeconds: 3_600,
+    service: {
+      maxVisibilityMs: pick(random, [0, 3_000, 9_000]),
+      maxPerPage: pick(random, resyncs.length > 0 ? [1, 2] : [1, 2, 5, 20]),
+      // A siege is about messages, so tokens last longer than it.
+      tokenLifeMs: siege ? 3 * siegeMs : between(random, 40, 200) * 1000,
+      rotationMs: siege ? 3 * siegeMs : 600_000,
+      idleMs: siege ? 4 * siegeMs : 900_000,
+    },
+  };
+}
+
+/** Uses many adverts, so that few of them are listed again: another listing would repair what was skipped. */
+const ofManyAdverts = (change: PlannedChange, index: number): PlannedChange =>
+  change.advertId === undefined ? change : { ...change, advertId: `5${index % 20}` };
+
+/** Resyncs over a few minutes of changes, with the cursor rejected shortly after each one begins. */
+const resyncsOf = (random: Random, accounts: readonly string[], chaosMs: number) =>
+  Array.from({ length: between(random, 1, 2) }, (_, index) => {
+    const atMs = between(random, chaosMs / 3, chaosMs);
+    const rejectedMs = atMs + between(random, 50, 2_500);
+    return {
+      key: `resync-${index}`,
+      account: pick(random, accounts),
+      atMs,
+      backMs: between(random, 40_000, 200_000),
+      rejectedMs,
+    };
+  });
+
+/** In half of the worlds. Most begin just after a change, which the feed may not list yet. */
+const auditsOf = (
+  random: Random,
+  accounts: readonly string[],
+  changes: readonly PlannedChange[],
+  chaosMs: number,
+): Plan['audits'] =>
+  Array.from({ length: random() < 0.5 ? 0 : between(random, 2, 4) }, (_, index) => {
+    const { account, atMs } = pick(random, changes);
+    const moment = { key: `audit-${index}`, repair: random() < 0.3 };
+    return random() < 0.8
+      ? { ...moment, account, atMs: atMs + between(random, 0, 3_000) }
+      : { ...moment, account: pick(random, accounts), atMs: between(random, 0, chaosMs) };
+  });
+
+/** An account that is down or hangs for a minute at most, and an advert that nobody can read, perhaps to the end. */
+function illsOf(random: Random, accounts: readonly string[], chaosMs: number): Ill[] {
+  const ills: Ill[] = [];
+  if (random() < 0.3) {
+    const fromMs = between(random, 0, chaosMs);
+    const untilMs = fromMs + between(random, 5_000, 60_000);
+    const answer = pick(random, ['status-500', 'hangs', 'resets', 'status-503'] as const);
+    const part = { of: pick(random, ['account', 'account', 'feed'] as const), advertIds: new Set<string>() };
+    ills.push({ key: 'ill-account', account: pick(random, accounts), ...part, answer, fromMs, untilMs });
+  }
+  if (random() < 0.3) {
+    const answer = pick(random, ['wrong-shape', 'status-403', 'status-400', 'status-500'] as const);
+    const advertIdsOfOne = new Set([pick(random, advertIds)]);
+    // Some are published before.
+    const fromMs = random() < 0.5 ? 0 : chaosMs * 0.75;
+    const untilMs = random() < 0.5 ? chaosMs : Number.POSITIVE_INFINITY;
+    ills.push({
+      ...{ key: 'ill-advert', account: pick(random, accounts), of: 'adverts', advertIds: advertIdsOfOne },
+      ...{ answer, fromMs, untilMs },
+    });
+  }
+  return ills;
+}
+
+/** Rejects the cursors of all accounts at once, one or more times. */
+const rejectedAtOnceOf = (random: Random, accounts: readonly string[], chaosMs: number): Plan['rejections'] =>
+  Array.from({ length: between(random, 1, 3) }, () => between(random, 0, chaosMs)).flatMap((atMs, index) =>
+    accounts.map((account) => ({ key: `rejected-at-once-${index}-${account}`, account, atMs })),
+  );
+
+const siegeMs = 25 * 60_000;
+/** The number of workers of a stack at the default rate (infra/constructs/fan-out.ts). */
+const stackWorkers = 2;
+
+/** In the temper `overtaken`, many short pauses, so that messages are parked while a worker is late. */
+function pausesOf(
+  random: Random,
+  accounts: readonly string[],
+  chaosMs: number,
+  isOvertaken: boolean,
+): Plan['pauses'] {
+  const pauses: Plan['pauses'][number][] = [];
+  if (random() < 0.5) return pauses;
+  for (let atMs = between(random, 5_000, 40_000); atMs < chaosMs; ) {
+    const endsMs = isOvertaken ? between(random, 1_000, 4_000) : between(random, 2_000, 40_000);
+    const forMs = pick(random, [endsMs, 300_000]);
+    pauses.push({ key: `pause-${pauses.length}`, account: pick(random, accounts), atMs, forMs, endsMs });
+    atMs += endsMs + (isOvertaken ? between(random, 2_000, 8_000) : between(random, 10_000, 90_000));
+  }
+  return pauses;
+}
+
+/** Half of the seeds have none, because a pause could hide other faults. */
+function operatorPausesOf(
+  random: Random,
+  accounts: readonly string[],
+  chaosMs: number,
+  isOvertaken: boolean,
+): Plan['operatorPauses'] {
+  const pauses: Plan['operatorPauses'][number][] = [];
+  if (random() < 0.5) return pauses;
+  // In the temper `overtaken`, messages that accumulate during a longer pause would be received too often.
+  const [shortestMs, longestMs] = isOvertaken ? [1_000, 4_000] : [3_000, 50_000];
+  for (let atMs = between(random, 5_000, 40_000); atMs < chaosMs; ) {
+    const lastsMs = between(random, shortestMs, longestMs);
+    const endsByItself = random() < 0.3;
+    pauses.push({
+      key: `operator-pause-${pauses.length}`,
+      account: random() < 0.3 ? undefined : pick(random, accounts),
+      atMs,
+      forMs: endsByItself ? lastsMs : random() < 0.5 ? undefined : 300_000,
+      resumedMs: endsByItself ? undefined : lastsMs,
+      early: random() < 0.3,
+    });
+    atMs += lastsMs + between(random, shortestMs, isOvertaken ? 40_000 : 90_000);
+  }
+  return pauses;
+}
+
+function publishedEventsOf(random: Random): PublishedEvents {
+  if (random() < 0.85) return {};
+  return pick(random, [{ publishStatuses: ['active'] }, { publishPartnerAccounts: ['main'] }]);
+}
+
+function changesOf(random: Random, accounts: readonly string[], chaosMs: number): PlannedChange[] {
+  const count = between(random, 10, 70);
+  const ids = advertIds.slice(0, pick(random, [1, 1, 2, 4]));
+  const burstMs = pick(random, [0, 3_000, 20_000]);
+  let burstAtMs = 0;
+  return Array.from({ length: count }, (_, index) => {
+    if (burstMs === 0 || random() < 0.2) burstAtMs = between(random, 0, chaosMs);
+    const atMs = burstAtMs + between(random, 0, burstMs);
+    const account = pick(random, accounts);
+    const status = random() < 0.15 ? null : pick(random, statuses);
+    const advertId = random() < 0.03 ? undefined : pick(random, ids);
+    return { key: `change-${index}`, atMs, account, advertId, status };
+  });
+}
+
+/**
+ * Three changes of one advert within a quarter of a minute, then none, so that a late worker finds the result and
+ * nothing newer. Or frequent changes of a single advert, so that two workers that fetch it shortly after each other
+ * see different statuses.
+ */
+function clustersOf(random: Random, chaosMs: number): PlannedChange[] {
+  const ids = pick(random, [advertIds, advertIds.slice(0, 1)]);
+  return Array.from({ length: between(random, 56, 68) }, () => ({
+    fromMs: between(random, 0, chaosMs),
+    advertId: pick(random, ids),
+  })).flatMap(({ fromMs, advertId }, cluster) =>
+    [1, 2, 3].map((number) => ({
+      key: `change-${3 * cluster + number}`,
+      atMs: fromMs + between(random, 0, 15_000),
+      account: 'main',
+      advertId,
+      status: pick(random, statuses),
+    })),
+  );
+}
+
+/** About every quarter of a minute; sometimes two at once. */
+function drainsOf(random: Random, chaosMs: number, everyMs: number): Plan['drains'] {
+  const drains: Plan['drains'][number][] = [];
+  for (
+    let atMs = between(random, 0, 5_000);
+    atMs < chaosMs;
+    atMs += between(random, everyMs / 2, everyMs * 1.5)
+  ) {
+    const times = random() < 0.25 ? 2 : 1;
+    for (let twin = 0; twin < times; twin += 1) drains.push({ key: `drain-${drains.length + 1}`, atMs });
+  }
+  return drains;
+}

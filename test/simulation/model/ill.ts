@@ -1,0 +1,95 @@
+/** A part of the service that answers badly for a while, while everything beside it is well. */
+
+export interface SimResponse {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The service accepts the request and never answers. */
+export const noAnswer: SimResponse = { status: 0, body: 'no answer' };
+/** The service closes the connection. */
+export const closed: SimResponse = { status: 0, body: 'closed' };
+
+const passing = (status: number, seconds?: number): SimResponse => ({
+  status,
+  body: '',
+  ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),
+});
+
+export type IllAnswer =
+  | 'wrong-shape'
+  | 'status-400'
+  | 'status-401'
+  | 'status-403'
+  | 'status-500'
+  | 'status-503'
+  | 'wait-50'
+  | 'wait-600'
+  | 'hangs'
+  | 'resets'
+  | StuckAnswer;
+
+/** Answers of a feed that says nothing new, and never that it is at its end. */
+export type StuckAnswer = 'no-id' | 'cycles' | 'empty';
+
+const pageOf = (data: readonly unknown[], nextCursor: string): SimResponse => ({
+  status: 200,
+  body: JSON.stringify({ data, hasMore: true, nextCursor }),
+});
+
+/** @param turn how often it was asked before */
+export function illAnswer(answer: IllAnswer, turn: number): SimResponse {
+  switch (answer) {
+    case 'no-id':
+      return pageOf([`no-id-${turn}`], `stuck-${turn}`);
+    case 'cycles':
+      return pageOf(['1000'], `stuck-${turn % 3}`);
+    case 'empty':
+      return pageOf([], `stuck-${turn}`);
+    default:
+      return illAnswers[answer];
+  }
+}
+
+const illAnswers: Readonly<Record<Exclude<IllAnswer, StuckAnswer>, SimResponse>> = {
+  'wrong-shape': { status: 200, body: '{"data":{"id":1}}' },
+  'status-400': { status: 400, body: '{"error":"validation_error","message":"id"}' },
+  /** Although the token is good. */
+  'status-401': { status: 401, body: '{"error":"invalid_token"}' },
+  'status-403': { status: 403, body: '' },
+  'status-500': passing(500),
+  'status-503': passing(503),
+  'wait-50': passing(503, 50),
+  'wait-600': passing(503, 600),
+  hangs: noAnswer,
+  resets: closed,
+};
+
+export interface Ill {
+  readonly key: string;
+  readonly account: string;
+  /** Adverts of the account, its feed, or every request of it. */
+  readonly of: 'adverts' | 'feed' | 'account';
+  /** With `of: 'adverts'`: which ones. */
+  readonly advertIds: ReadonlySet<string>;
+  readonly answer: IllAnswer;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** @param pathname of a request for `account` */
+export function isAbout(
+  { account, of, advertIds }: Ill,
+  asked: { account: string; pathname: string },
+): boolean {
+  if (account !== asked.account) return false;
+  switch (of) {
+    case 'account':
+      return true;
+    case 'feed':
+      return asked.pathname.includes('/status/');
+    case 'adverts':
+      return advertIds.has(asked.pathname.split('/').at(-1) ?? '');
+  }
+}
