@@ -30,7 +30,7 @@ export function createLocalPartner({ state, events, newId, ...options }: LocalPa
   });
   const refreshToken = createRefreshToken({
     ...{ events, observer, clock, random, newId },
-    accounts: partner.accounts,
+    accounts: state.partnerAccounts,
     vault: state.vault,
     application: state.applicationSecret,
     endpoint: partner.client,

@@ -1,7 +1,7 @@
 import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
-import { viewMaxAgeMs } from '../../shared/partner-api/tokens/account-views.ts';
+import { rowMaxAgeMs } from '../../shared/partner-api/tokens/cached-accounts.ts';
 import type { FeedStates } from '../../shared/ports/feed-states.ts';
 import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
@@ -24,7 +24,7 @@ const waitMs = 15_000;
  * How long after a stop was written a worker may still begin work on the account: the lifetime of a cached view of the
  * account, plus the time to read the advert's row.
  */
-const stillAtWorkMs = viewMaxAgeMs + 1_000;
+const stillAtWorkMs = rowMaxAgeMs + 1_000;
 
 /** Removes a partner account's credentials and, on request, all its data. */
 export function createDisconnect(deps: DisconnectDeps) {

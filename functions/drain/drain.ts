@@ -9,11 +9,13 @@ import { metrics } from '../../shared/contract/names.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
 import type { FeedState } from '../../shared/ports/feed-states.ts';
+import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import { type DueFeed, type SortedFeeds, sortFeeds } from './due-feeds.ts';
 import { type PollDeps, type PollReport, pollFeed } from './poll-feed.ts';
 import { type ReleaseDeps, releaseParked } from './release.ts';
 
-export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings'> {
+export interface DrainDeps extends PollDeps, Omit<ReleaseDeps, 'settings' | 'accounts'> {
+  readonly accounts: Pick<PartnerAccounts, 'list' | 'read'>;
   readonly settings: PollDeps['settings'] & {
     /** Seconds between two polls of a feed. */
     readonly pollSeconds: number;

@@ -7,7 +7,7 @@ import type { ParkedMessages } from '../../shared/ports/parked-messages.ts';
 import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 
 export interface ReleaseDeps {
-  readonly accounts: PartnerAccounts;
+  readonly accounts: Pick<PartnerAccounts, 'read'>;
   readonly parked: ParkedMessages;
   /** `quietUntil` of the shared rate budget as it is now. */
   readonly bridgePausedUntil: () => Promise<number>;

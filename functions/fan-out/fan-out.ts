@@ -9,7 +9,7 @@ import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
 import { objectKeyOf } from '../../shared/domain/history-key.ts';
 import { operatorPauseOf } from '../../shared/domain/operator-pause.ts';
 import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
-import type { ViewedAccounts } from '../../shared/partner-api/tokens/account-views.ts';
+import type { CachedAccounts } from '../../shared/partner-api/tokens/cached-accounts.ts';
 import type { Delivery, Outcome, Settlement } from '../../shared/ports/deliveries.ts';
 import type { AdvertDeps, Group } from './advert.ts';
 import { afterFault } from './after-fault.ts';
@@ -22,7 +22,7 @@ import { defaultLongestHiddenMs, defaultMaxReceives, sendBack } from './redelive
 import { settleAdvert } from './settle-advert.ts';
 
 export interface FanOutDeps extends AdvertDeps {
-  readonly accounts: Pick<ViewedAccounts, 'read' | 'seen'>;
+  readonly accounts: Pick<CachedAccounts, 'read' | 'peek'>;
   /** `quietUntil` of the shared rate budget as it is now. */
   readonly bridgePausedUntil: () => Promise<number>;
   readonly settings: AdvertDeps['settings'] & {
@@ -77,8 +77,8 @@ export function createFanOut(given: FanOutDeps) {
   function accountOf(group: Group, ofBatch: BatchAccounts): Promise<PartnerAccount | undefined> {
     const { partnerAccount: name, generation } = group[0].message;
     const sentAt = Math.max(...group.map((delivery) => delivery.sentAt));
-    const seen = accounts.seen(name);
-    if (seen && seen.askedAt - clockSkewMs > sentAt && seen.account?.generation === generation)
+    const seen = accounts.peek(name);
+    if (seen && seen.readAt - clockSkewMs > sentAt && seen.account?.generation === generation)
       return Promise.resolve(seen.account);
     const account = ofBatch.get(name) ?? accounts.read(name).then((read) => read?.value);
     ofBatch.set(name, account);

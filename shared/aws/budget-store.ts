@@ -82,10 +82,11 @@ export function createBudgetStore(
 function knownOf(item: Item | undefined): Known {
   if (!item) return { state: freshBudget, version: 0 };
   const stored = checked(ofKnownForm, fromItem(item, 'rate budget'), 'rate budget');
-  const { nextSlotMs, pausedUntilMs, pauseReason, suspect, operatorPause } = stored;
+  const { nextSlotMs, clockMs, pausedUntilMs, pauseReason, suspect, operatorPause } = stored;
   const state = {
     nextSlotMs: Number(nextSlotMs ?? 0),
     pausedUntilMs: Number(pausedUntilMs ?? 0),
+    ...(clockMs === undefined ? {} : { clockMs }),
     ...(pauseReason === undefined ? {} : { pauseReason }),
     ...(suspect === undefined ? {} : { suspect }),
     ...(operatorPause === undefined ? {} : { operatorPause }),

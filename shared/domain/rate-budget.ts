@@ -7,12 +7,18 @@ import { endOfPause, type OperatorPause } from './operator-pause.ts';
 /** The initial state: nothing reserved, no pause. */
 export const freshBudget: BudgetState = { nextSlotMs: 0, pausedUntilMs: 0 };
 
-/** No request waits this long for a slot, because its deadline is earlier. */
-export const maxAheadMs = 3_600_000;
+/** Clocks of processes differ by less than this, unless one of them is wrong. */
+const clockToleranceMs = 1_000;
 
-/** The first free slot. A slot further ahead than {@link maxAheadMs} was reserved before a clock was set back. */
-export const freeSlotMs = ({ nextSlotMs }: Pick<BudgetState, 'nextSlotMs'>, nowMs: number): number =>
-  nextSlotMs - nowMs > maxAheadMs ? nowMs : Math.max(nextSlotMs, nowMs);
+/**
+ * The first free slot. Slots are given by the clock of the process that reserved last. If that clock is ahead, the slots
+ * count from this process's time instead: a process with a wrong clock takes nobody's slots, and a clock that is set back
+ * stops nobody.
+ */
+export function freeSlotMs({ nextSlotMs, clockMs = 0 }: BudgetState, nowMs: number): number {
+  const aheadMs = clockMs - nowMs;
+  return Math.max(aheadMs > clockToleranceMs ? nextSlotMs - aheadMs : nextSlotMs, nowMs);
+}
 
 /**
  * Reserves the next `count` slots, `intervalMs` apart, the first one not before `nowMs`. A slot is never given twice,
@@ -23,18 +29,22 @@ export const freeSlotMs = ({ nextSlotMs }: Pick<BudgetState, 'nextSlotMs'>, nowM
  * follows the trial
  */
 export function reserveSlots(state: BudgetState, request: SlotRequest): Reservation {
-  const { count, intervalMs, nowMs, trialMs, followsTrial = false } = request;
-  const belongsToTrial = followsTrial && state.pauseReason === 'circuit';
-  if (state.pausedUntilMs > nowMs && !belongsToTrial)
-    return { granted: 0, firstSlotMs: state.pausedUntilMs, state };
-  const firstSlotMs = freeSlotMs(state, nowMs);
-  if (state.pauseReason !== 'circuit') {
-    const nextSlotMs = firstSlotMs + count * intervalMs;
-    return { granted: count, firstSlotMs, state: { ...state, nextSlotMs } };
-  }
+  const { count, intervalMs, nowMs, trialMs, followsTrial = false, lastClockMs = 0 } = request;
+  const { offsetMs: offset = 0 } = request;
+  const { clockMs = 0 } = state;
+  // Another process has reserved since then, by an earlier clock: so all go by that one, and follow it.
+  const isAhead = lastClockMs - clockMs > clockToleranceMs;
+  const isBehind = offset < 0 && clockMs > nowMs + offset;
+  const offsetMs = isAhead || isBehind ? clockMs - nowMs : offset;
+  const isTrial = state.pauseReason === 'circuit';
+  if (state.pausedUntilMs > nowMs && !(isTrial && followsTrial))
+    return { granted: 0, isTrial: false, firstSlotMs: state.pausedUntilMs, offsetMs, state };
+  const firstSlotMs = freeSlotMs(state, nowMs + offsetMs);
+  const granted = isTrial ? 1 : count;
+  const reserved = { ...state, nextSlotMs: firstSlotMs + granted * intervalMs, clockMs: nowMs + offsetMs };
   // The process that makes the trial may crash, so this pause ends automatically and another process tries.
-  const trial = { ...state, nextSlotMs: firstSlotMs + intervalMs, pausedUntilMs: firstSlotMs + trialMs };
-  return { granted: 1, firstSlotMs, state: trial };
+  const next = isTrial ? { ...reserved, pausedUntilMs: firstSlotMs - offsetMs + trialMs } : reserved;
+  return { granted, isTrial, firstSlotMs, offsetMs, state: next };
 }
 
 /**
@@ -64,8 +74,9 @@ export function recovered(state: BudgetState): BudgetState {
 }
 
 /** Ends a pause that the service asked for, and an open circuit. An operator's pause stays in force. */
-export function endedEarly({ nextSlotMs, operatorPause }: BudgetState): BudgetState {
-  return { nextSlotMs, pausedUntilMs: 0, ...(operatorPause && { operatorPause }) };
+export function endedEarly(state: BudgetState): BudgetState {
+  const { pauseReason: _reason, suspect: _suspect, ...rest } = state;
+  return { ...rest, pausedUntilMs: 0 };
 }
 
 export function withOperatorPause(state: BudgetState, operatorPause: OperatorPause | undefined): BudgetState {
@@ -86,6 +97,8 @@ export type PauseReason = 'rate-limited' | 'circuit';
 export interface BudgetState {
   /** The next instant at which a request may start, ms since 1970. */
   readonly nextSlotMs: number;
+  /** The time of the last reservation, by the clock of the process that made it. */
+  readonly clockMs?: number;
   /** No request is sent before this moment; 0 when there is no pause. */
   readonly pausedUntilMs: number;
   /** `circuit`: after the pause, only one request at a time is sent as a trial, until one succeeds. */
@@ -103,6 +116,10 @@ export interface SlotRequest {
   readonly count: number;
   readonly intervalMs: number;
   readonly nowMs: number;
+  /** How far the clock by which this process takes its slots is from its own. Default 0. */
+  readonly offsetMs?: number;
+  /** `clockMs` of the state that this process knew last. */
+  readonly lastClockMs?: number | undefined;
   /** How long all other requests wait for the result of a trial. */
   readonly trialMs: number;
   /** The second request of a trial. It gets a slot although the trial's pause is in force, and restarts that pause. */
@@ -112,7 +129,11 @@ export interface SlotRequest {
 export interface Reservation {
   /** `count`; 1 for the trial after a circuit pause; 0 while paused. */
   readonly granted: number;
+  /** The slot is for one request only. */
+  readonly isTrial: boolean;
   readonly firstSlotMs: number;
+  /** Slots are given by the process's clock plus this; not 0 if that clock is ahead of another process's. */
+  readonly offsetMs: number;
   /** The state after the reservation. */
   readonly state: BudgetState;
 }

@@ -1,10 +1,11 @@
 /**
- * One call: repeats attempts until the deadline. Each attempt takes a connection and a slot of the rate budget, and has
- * a time limit.
+ * One call: repeats attempts until the deadline. Each attempt takes a connection, then a slot of the rate budget, then its
+ * token, and has a time limit.
  */
 import { type BackoffOptions, backoffMs } from '../domain/backoff.ts';
 import type { Clock } from '../domain/clock.ts';
 import { PartnerError } from '../domain/faults.ts';
+import { Secret } from '../domain/secret.ts';
 import { type Asked, faultOfAnswer, faultOfSilence } from './errors/classify.ts';
 import { createConnections } from './http/connections.ts';
 import type { RetryPolicy } from './http/retry-policy.ts';
@@ -22,8 +23,12 @@ export interface CallerDeps {
   readonly maxPauseMs: number;
 }
 
-export interface CallRequest extends Asked {
-  readonly wire: WireRequest;
+export interface CallRequest extends Omit<Asked, 'secrets'> {
+  readonly wire: (token: Secret) => WireRequest;
+  /** Absent for a token request, which has its secrets in the body. */
+  readonly token?: () => Secret | Promise<Secret>;
+  /** Secrets besides the token. Default: none. */
+  readonly secrets?: readonly Secret[];
   /** Name of the requested resource for the rate limiter. */
   readonly resource: string;
   readonly deadlineMs: number;
@@ -32,8 +37,6 @@ export interface CallRequest extends Asked {
    * which has no cursor.
    */
   readonly isUndecided?: (fault: PartnerError) => boolean;
-  /** Called when an attempt has its slot; see the client's options. */
-  readonly beforeSend?: (() => Promise<unknown> | undefined) | undefined;
 }
 
 export interface Times {
@@ -42,6 +45,16 @@ export interface Times {
   readonly receivedAt: number;
 }
 
+interface Exchange extends Times {
+  readonly answer: Answer;
+  readonly token: Secret;
+}
+
+type Read<T> = (answer: Answer, times: Times) => T;
+
+/** For requests that need no token. */
+const noToken = new Secret('');
+
 export function createCaller(deps: CallerDeps) {
   const { transport, rateLimiter, clock, random, concurrency, attemptTimeoutMs, maxPauseMs } = deps;
   const connections = createConnections(concurrency);
@@ -49,55 +62,63 @@ export function createCaller(deps: CallerDeps) {
   const outOfTime = ({ what }: CallRequest) =>
     new PartnerError('transient', `${what}: no time left, not sent`);
 
-  /** A slot that cannot be used is lost, so that the rate is never exceeded. */
-  async function turnOf({ resource, deadlineMs, endpoint, beforeSend }: CallRequest): Promise<void> {
+  /**
+   * Waits for a slot, and only then takes the token, so that nothing can happen to the token while the request waits. If
+   * that takes long, the slot is lost, so that the rate is never exceeded.
+   */
+  async function turnOf({ resource, deadlineMs, token }: CallRequest): Promise<Secret> {
     for (;;) {
-      await rateLimiter.enter(resource, deadlineMs, endpoint === 'token');
-      const wait = beforeSend?.();
-      if (!wait) return;
-      await wait;
+      await rateLimiter.enter(resource, deadlineMs, token === undefined);
+      const slotMs = clock.now();
+      const taken = token?.() ?? noToken;
+      if (!(taken instanceof Promise)) return taken;
+      const secret = await taken;
+      if (clock.now() - slotMs <= rateLimiter.lateMs) return secret;
     }
   }
 
   /**
-   * Waits for a slot and sends. If the service had closed an idle socket, a GET takes another slot; this does not count
-   * as an attempt.
+   * Waits for its turn and sends. If the service had closed an idle socket, a GET takes another slot; this does not
+   * count as an attempt.
    */
-  async function exchange(request: CallRequest): Promise<{ answer: Answer; sentAt: number }> {
+  async function exchange(request: CallRequest): Promise<Exchange | PartnerError> {
     for (let secondSocket = false; ; secondSocket = true) {
-      await turnOf(request);
+      const token = await turnOf(request);
       const sentAt = clock.now();
       const leftMs = request.deadlineMs - sentAt;
       if (leftMs <= 0) throw outOfTime(request);
       try {
-        const answer = await transport.send(request.wire, Math.min(leftMs, attemptTimeoutMs));
-        return { answer, sentAt };
+        const answer = await transport.send(request.wire(token), Math.min(leftMs, attemptTimeoutMs));
+        return { answer, token, sentAt, receivedAt: clock.now() };
       } catch (error) {
         if (!(error instanceof NoAnswerError)) throw error;
-        if (!error.wasStale || secondSocket) throw faultOfSilence(error, request);
+        if (!error.wasStale || secondSocket) return faultOfSilence(error, request.what);
       }
     }
   }
 
-  async function attempt<T>(request: CallRequest, read: (answer: Answer, times: Times) => T): Promise<T> {
+  /** @returns the fault of a request that was sent; throws if none was sent */
+  async function attempt<T>(request: CallRequest, read: Read<T>): Promise<T | PartnerError> {
     const leftMs = request.deadlineMs - clock.now();
     if (leftMs <= 0) throw outOfTime(request);
-    if (!connections.take() && !(await connections.wait(leftMs))) throw outOfTime(request);
-    let exchanged: { answer: Answer; sentAt: number };
+    // A renewal must not occupy a connection. Nor does a token request take one, for which the others may wait.
+    const ready = request.token?.();
+    if (ready instanceof Promise) await ready;
+    const isPooled = request.token !== undefined;
+    if (isPooled && !connections.take() && !(await connections.wait(leftMs))) throw outOfTime(request);
+    let exchanged: Exchange | PartnerError;
     try {
       exchanged = await exchange(request);
     } finally {
-      connections.release();
+      if (isPooled) connections.release();
     }
-    const { answer, sentAt } = exchanged;
-    const receivedAt = clock.now();
-    const outcome = judge(answer, request, { sentAt, receivedAt }, read, maxPauseMs);
+    if (exchanged instanceof PartnerError) return exchanged;
+    const outcome = judge(exchanged, request, read, maxPauseMs);
     const fault = outcome instanceof PartnerError ? outcome : undefined;
     const isUndecided = fault !== undefined && request.isUndecided?.(fault) === true;
-    const noted = rateLimiter.answered(request.resource, fault, sentAt, isUndecided);
+    const noted = rateLimiter.answered(request.resource, fault, exchanged.sentAt, isUndecided);
     // This is done before the caller gets the answer, because the Lambda function may be frozen right after that.
     if (noted) await noted;
-    if (outcome instanceof PartnerError) throw outcome;
     return outcome;
   }
 
@@ -106,36 +127,29 @@ export function createCaller(deps: CallerDeps) {
    *
    * @throws {PartnerError} the fault of the last attempt
    */
-  return async function call<T>(
-    request: CallRequest,
-    policy: RetryPolicy,
-    read: (answer: Answer, times: Times) => T,
-  ): Promise<T> {
+  return async function call<T>(request: CallRequest, policy: RetryPolicy, read: Read<T>): Promise<T> {
     for (let made = 1; ; made += 1) {
-      try {
-        return await attempt(request, read);
-      } catch (error) {
-        if (!(error instanceof PartnerError) || made >= policy.maxAttempts || !policy.covers(error))
-          throw error;
-        const waitMs = waitBefore(error, made, { ...policy, random });
-        if (clock.now() + waitMs >= request.deadlineMs) throw error;
-        await clock.sleep(waitMs);
-      }
+      const outcome = await attempt(request, read);
+      if (!(outcome instanceof PartnerError)) return outcome;
+      if (made >= policy.maxAttempts || !policy.covers(outcome)) throw outcome;
+      const waitMs = waitBefore(outcome, made, { ...policy, random });
+      if (clock.now() + waitMs >= request.deadlineMs) throw outcome;
+      await clock.sleep(waitMs);
     }
   };
 }
 
 function judge<T>(
-  answer: Answer,
-  request: CallRequest,
-  times: Times,
-  read: (answer: Answer, times: Times) => T,
+  exchange: Exchange,
+  { what, endpoint, secrets = [] }: CallRequest,
+  read: Read<T>,
   maxPauseMs: number,
 ): T | PartnerError {
+  const { answer, token, receivedAt } = exchange;
   if (answer.status < 200 || answer.status > 299)
-    return faultOfAnswer(answer, request, times.receivedAt, maxPauseMs);
+    return faultOfAnswer(answer, { what, endpoint, secrets: [token, ...secrets] }, receivedAt, maxPauseMs);
   try {
-    return read(answer, times);
+    return read(answer, exchange);
   } catch (error) {
     if (error instanceof PartnerError) return error;
     throw error;

@@ -1,6 +1,6 @@
 /**
  * The client of the partner service. Each call has a deadline, and each of its attempts a time limit. Every attempt
- * takes a connection, then a slot of the rate budget, and reports its result to the rate limiter.
+ * takes a connection, then a slot of the rate budget, then its token, and reports its result to the rate limiter.
  */
 
 import { checked } from '../contract/checks.ts';
@@ -47,12 +47,13 @@ export interface CallOptions {
   readonly deadlineMs: number;
   /** Owner of the token. It distinguishes the resources of partner accounts when an address block is suspected. */
   readonly partnerAccount?: string;
-  /**
-   * Called when an attempt has its slot and is about to be sent. If it returns a promise, the attempt waits for the
-   * promise and then for another slot. If it throws, nothing is sent and the call is not retried.
-   */
-  readonly beforeSend?: () => Promise<unknown> | undefined;
 }
+
+/**
+ * An access token, or what returns it. It is asked before a request waits for its connection and its slot, so that a
+ * token is renewed before that, and again when the request is about to be sent. If it throws, nothing is sent.
+ */
+export type AccessTokenOf = Secret | (() => Secret | Promise<Secret>);
 
 /** Paging of the advert list. Assumed, because §4.2 does not show it. */
 export interface ListQuery {
@@ -68,11 +69,11 @@ export interface ListQuery {
 /** The calls that the bridge makes to the service. All methods throw {PartnerError}; none depends on `this`. */
 export interface PartnerClient extends TokenEndpoint, ConsentPage {
   /** Reads one page of a feed. @see partner-api.md §4.1 */
-  feedPage(token: Secret, query: FeedQuery, options: CallOptions): Promise<ReceivedPage>;
+  feedPage(token: AccessTokenOf, query: FeedQuery, options: CallOptions): Promise<ReceivedPage>;
   /** Reads the status of one object of a feed. @see partner-api.md §4.3 */
-  advert(token: Secret, feed: Feed, id: string, options: CallOptions): Promise<ObservedAdvert>;
+  advert(token: AccessTokenOf, feed: Feed, id: string, options: CallOptions): Promise<ObservedAdvert>;
   /** Reads adverts of the user. Paging and shape are assumed. @see partner-api.md §4.2 */
-  adverts(token: Secret, query: ListQuery, options: CallOptions): Promise<AdvertList>;
+  adverts(token: AccessTokenOf, query: ListQuery, options: CallOptions): Promise<AdvertList>;
   /** Closes idle connections. */
   close(): void;
 }
@@ -100,12 +101,17 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
   const serviceTimeOf = createServiceClock(options.observer);
 
   /** A GET under /api/partner. Faults and the rate limiter use `path` without the query as its name. */
-  function get(token: Secret, path: string, query: string, options: CallOptions) {
-    const { partnerAccount, deadlineMs, beforeSend } = options;
-    const wire = { method: 'GET', path: prefix + path + query, headers: headers.of(token) } as const;
-    const resource = partnerAccount === undefined ? path : `${partnerAccount} ${path}`;
-    const what = `GET ${path}`;
-    return { wire, resource, what, endpoint: 'api', secrets: [token], deadlineMs, beforeSend } as const;
+  function get(token: AccessTokenOf, path: string, query: string, options: CallOptions) {
+    const { partnerAccount, deadlineMs } = options;
+    const wirePath = prefix + path + query;
+    return {
+      wire: (secret: Secret) => ({ method: 'GET', path: wirePath, headers: headers.of(secret) }) as const,
+      token: typeof token === 'function' ? token : () => token,
+      resource: partnerAccount === undefined ? path : `${partnerAccount} ${path}`,
+      what: `GET ${path}`,
+      endpoint: 'api',
+      deadlineMs,
+    } as const;
   }
 
   return {
@@ -140,7 +146,7 @@ export function createPartnerClient(options: PartnerClientOptions): PartnerClien
       const body = tokenBody(application, grant);
       const what = `POST ${paths.token}`;
       const path = prefix + paths.token;
-      const wire = { method: 'POST', path, headers: headers.withBody(body), body } as const;
+      const wire = () => ({ method: 'POST', path, headers: headers.withBody(body), body }) as const;
       const secrets = [application.clientSecret, application.clientId, ...secretsOf(grant)];
       const request = { wire, resource: paths.token, what, endpoint: 'token', secrets, deadlineMs } as const;
       return call(request, tokenPolicy, (answer, { sentAt, receivedAt }) => {

@@ -10,7 +10,7 @@ import type { TokenReader } from '../ports/token-vault.ts';
 import { createPartnerClient, type PartnerClient } from './client.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from './readers.ts';
-import { ViewedAccounts } from './tokens/account-views.ts';
+import { CachedAccounts } from './tokens/cached-accounts.ts';
 import { createTokenSource } from './tokens/token-source.ts';
 
 export interface LimitedClientOptions {
@@ -31,7 +31,7 @@ export interface LimitedClientOptions {
 }
 
 export interface PartnerServiceOptions extends LimitedClientOptions {
-  readonly accounts: PartnerAccounts;
+  readonly accounts: Pick<PartnerAccounts, 'list' | 'read'>;
   readonly tokenReader: TokenReader;
   readonly requester: RefreshRequester;
 }
@@ -66,13 +66,14 @@ export function createLimitedClient(options: LimitedClientOptions): PartnerClien
 export function createPartnerService(options: PartnerServiceOptions) {
   const { tokenReader: reader, requester, clock = systemClock } = options;
   const client = createLimitedClient(options);
-  const accounts = new ViewedAccounts(options.accounts, clock);
+  const accounts = new CachedAccounts(options.accounts, clock);
   const tokens = createTokenSource({ reader, requester, accounts, clock });
   return { client, accounts, ...createPartnerReaders({ client, tokens }) };
 }
 
 /** Makes no further attempts after a stop, so that a hanging service does not delay the end of the bridge. */
 const untilStopped = (rateLimiter: RateLimiter, stopped: AbortSignal): RateLimiter => ({
+  lateMs: rateLimiter.lateMs,
   answered: (...answer) => rateLimiter.answered(...answer),
   enter: (resource, ...rest) =>
     stopped.aborted

@@ -2,12 +2,11 @@
 
 import { feeds } from '../contract/feeds.ts';
 import { PartnerError } from '../domain/faults.ts';
-import type { Secret } from '../domain/secret.ts';
 import type { AdvertReader } from '../ports/advert-reader.ts';
 import type { FeedReader } from '../ports/feed-reader.ts';
-import type { TokenSource } from '../ports/token-source.ts';
+import type { AccessToken, TokenSource } from '../ports/token-source.ts';
 import type { AdvertList } from './answers.ts';
-import type { CallOptions, ListQuery, PartnerClient } from './client.ts';
+import type { AccessTokenOf, CallOptions, ListQuery, PartnerClient } from './client.ts';
 
 export interface ReaderOptions {
   readonly client: Pick<PartnerClient, 'feedPage' | 'advert' | 'adverts'>;
@@ -37,7 +36,7 @@ interface Whose {
   readonly deadlineMs: number;
 }
 
-type Send<T> = (token: Secret, options: CallOptions) => Promise<T>;
+type Send<T> = (token: AccessTokenOf, options: CallOptions) => Promise<T>;
 type WithToken = <T>(whose: Whose, send: Send<T>) => Promise<T>;
 
 /**
@@ -47,29 +46,28 @@ type WithToken = <T>(whose: Whose, send: Send<T>) => Promise<T>;
  */
 function sendWith(tokens: TokenSource): WithToken {
   return async ({ partnerAccount, generation, deadlineMs }, send) => {
-    let { token, version } = await tokens.current(partnerAccount, generation, deadlineMs);
-    for (let renewed = false; ; renewed = true) {
-      const { beforeSend, release } = tokens.guard(partnerAccount, generation, version);
+    const current = () => tokens.current(partnerAccount, generation, deadlineMs);
+    let version = '';
+    const taken = (found: AccessToken) => {
+      version = found.version;
+      return found.token;
+    };
+    const token = () => {
+      const found = current();
+      return found instanceof Promise ? found.then(taken) : taken(found);
+    };
+    for (let isRepeated = false; ; isRepeated = true) {
       try {
-        return await send(token, { partnerAccount, deadlineMs, beforeSend });
+        return await send(token, { partnerAccount, deadlineMs });
       } catch (fault) {
         if (!(fault instanceof PartnerError)) throw fault;
         if (fault.code === 'scope-insufficient') {
+          tokens.reject(partnerAccount, version, fault.code);
           // The request has failed, whatever the result of reporting the token.
-          await tokens
-            .renewed(partnerAccount, generation, version, fault.code, deadlineMs)
-            .catch(() => undefined);
+          await (async () => current())().catch(() => undefined);
         }
-        if (fault.code !== 'token-rejected' || renewed) throw fault;
-        ({ token, version } = await tokens.renewed(
-          partnerAccount,
-          generation,
-          version,
-          fault.code,
-          deadlineMs,
-        ));
-      } finally {
-        release();
+        if (fault.code !== 'token-rejected' || isRepeated) throw fault;
+        tokens.reject(partnerAccount, version, fault.code);
       }
     }
   };

@@ -8,37 +8,18 @@ export interface AccessToken {
 }
 
 /**
- * Access tokens of partner accounts, refreshed after they have expired. A token belongs to one generation of its
- * account.
+ * Access tokens of partner accounts, renewed after they have expired. A token belongs to one generation of its account.
  */
 export interface TokenSource {
   /**
+   * The token to send now, nearly always without waiting. Call it when the request is about to be sent: the account's
+   * row, which says whether the token may be used, is at most five seconds old at that moment.
+   *
    * @param generation generation of the cursor or message for which the token is needed
    * @throws {PartnerError} `generation-over`, `account-stopped`, `account-paused`, `operator-paused`, `paused`, or a
    * transient fault
    */
-  current(partnerAccount: string, generation: number, deadlineMs: number): Promise<AccessToken>;
-  /** Returns a token of another version than `rejected`. Concurrent callers share one refresh. @throws as above */
-  renewed(
-    partnerAccount: string,
-    generation: number,
-    rejected: string,
-    because: Rejection,
-    deadlineMs: number,
-  ): Promise<AccessToken>;
-  /** For a request with the token of `version` that may wait long for its turn. Release it when the request has ended. */
-  guard(partnerAccount: string, generation: number, version: string): TokenGuard;
-}
-
-export interface TokenGuard {
-  /**
-   * Call this immediately before the request is sent.
-   *
-   * @returns undefined if the request may be sent now; otherwise a promise for which the request must wait before it
-   * asks again in its next turn
-   * @throws {PartnerError} when the token must not be used any more: `token-rejected` if it was replaced,
-   * `generation-over`, `account-stopped`, `operator-paused`
-   */
-  beforeSend(): Promise<unknown> | undefined;
-  release(): void;
+  current(partnerAccount: string, generation: number, deadlineMs: number): AccessToken | Promise<AccessToken>;
+  /** The service has rejected the token of this version: the next `current` renews it. */
+  reject(partnerAccount: string, version: string, because: Rejection): void;
 }

@@ -5,7 +5,7 @@ import { createRefreshToken } from '../../functions/refresh-token/refresh-token.
 import type { AdvertEvent, Envelope } from '../../shared/contract/events.ts';
 import { quietUntil } from '../../shared/domain/rate-budget.ts';
 import { Secret } from '../../shared/domain/secret.ts';
-import { ViewedAccounts } from '../../shared/partner-api/tokens/account-views.ts';
+import { CachedAccounts } from '../../shared/partner-api/tokens/cached-accounts.ts';
 import { createInMemoryEvents } from '../fakes/event-publisher.ts';
 import { createInMemoryState } from '../fakes/state.ts';
 import { createFakeService } from './fake-service.ts';
@@ -50,7 +50,7 @@ export async function createWorld() {
     settings,
   };
   const fanOutDeps = {
-    accounts: new ViewedAccounts(accounts, clock),
+    accounts: new CachedAccounts(accounts, clock),
     histories: state.advertHistories,
     adverts: service,
     events,

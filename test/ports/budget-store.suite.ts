@@ -86,6 +86,7 @@ export function budgetStoreSuite(name: string, make: () => Promise<BudgetStoreSu
       expect((await budgetStore.reserve(request())).granted).toBe(1);
       expect(await budgetStore.read()).toEqual({
         nextSlotMs: nowMs + 100,
+        clockMs: nowMs,
         pausedUntilMs: 0,
         operatorPause,
       });
@@ -101,7 +102,11 @@ export function budgetStoreSuite(name: string, make: () => Promise<BudgetStoreSu
       await budgetStore.suspect('a');
       await budgetStore.pause(nowMs + 60_000, 'circuit');
       await budgetStore.endPause();
-      expect(await budgetStore.read()).toEqual({ nextSlotMs: nowMs + 500, pausedUntilMs: 0 });
+      expect(await budgetStore.read()).toEqual({
+        nextSlotMs: nowMs + 500,
+        clockMs: nowMs,
+        pausedUntilMs: 0,
+      });
       expect(await budgetStore.reserve(request({ count: 2 }))).toMatchObject({
         granted: 2,
         firstSlotMs: nowMs + 500,

@@ -11,7 +11,7 @@ export const concurrency = 10;
 
 /** What `backfill`, `resync` and `audit` need from a bridge of any kind. */
 export interface CatchUp {
-  readonly accounts: PartnerAccounts;
+  readonly accounts: Pick<PartnerAccounts, 'list' | 'read'>;
   readonly backfills: Backfills;
   /** For reading the feed as the drain does; the messages of a backfill go to its `queue` too. */
   readonly poll: PollDeps;

@@ -56,7 +56,7 @@ const harmless = (code: string | undefined, secrets: readonly Secret[]): string 
   code !== undefined && cleanText(code, secrets) === code ? code : undefined;
 
 /** Returns the fault for a request without an answer, which is always transient. */
-export function faultOfSilence(error: NoAnswerError, { what }: Asked): PartnerError {
+export function faultOfSilence(error: NoAnswerError, what: string): PartnerError {
   const code = (error.cause as NodeJS.ErrnoException | undefined)?.code;
   return new PartnerError('transient', `${what}: ${error.message}${code ? ` (${code})` : ''}`, {
     cause: error,

@@ -2,14 +2,18 @@ import { metrics } from '../../contract/names.ts';
 import { backoffMs } from '../../domain/backoff.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { FaultKind, PartnerError } from '../../domain/faults.ts';
-import type { PauseReason } from '../../domain/rate-budget.ts';
+import {
+  type BudgetState,
+  freshBudget,
+  type PauseReason,
+  paused,
+  recovered,
+} from '../../domain/rate-budget.ts';
 import type { BudgetStore } from '../../ports/budget-store.ts';
 import type { Observer } from '../../ports/observer.ts';
-import type { BudgetView } from './budget-view.ts';
 
 export interface FeedbackDeps {
   readonly store: BudgetStore;
-  readonly view: BudgetView;
   readonly clock: Clock;
   readonly random: () => number;
   readonly circuitSeconds: number;
@@ -40,13 +44,44 @@ const judgedByService: ReadonlySet<FaultKind> = new Set<FaultKind>([
  */
 export class Feedback {
   readonly #deps: FeedbackDeps;
+  #state: BudgetState = freshBudget;
+  /** When this process learned that the circuit is open, and of the suspected resource. */
+  #openedAtMs = 0;
+  #suspectedAtMs = 0;
   /** Number of consecutive 429 answers without a time. */
   #rateLimitedInARow = 0;
+  /** When this process last met a pause. */
   #pausedAtMs = 0;
   #lastSuspicion: Promise<void> = Promise.resolve();
 
   constructor(deps: FeedbackDeps) {
     this.#deps = deps;
+  }
+
+  /** The shared budget at its last read or write by this process, with the pauses that this process has met since. */
+  get state(): BudgetState {
+    return this.#state;
+  }
+
+  /**
+   * Takes over the stored state, including an early end of a pause.
+   *
+   * @param askedAtMs when it was read: it does not contain a pause that this process has met since
+   */
+  update(stored: BudgetState, askedAtMs: number): void {
+    const { pausedUntilMs, pauseReason } = this.#state;
+    // Planted fault: pause-unseen-by-warm-process
+    const state =
+      askedAtMs <= this.#pausedAtMs && pauseReason ? paused(stored, pausedUntilMs, pauseReason) : stored;
+    const now = this.#deps.clock.now();
+    if (state.pauseReason === 'circuit' && pauseReason !== 'circuit') this.#openedAtMs = now;
+    if (state.suspect !== this.#state.suspect) this.#suspectedAtMs = now;
+    this.#state = state;
+  }
+
+  /** Whether the circuit is open, and a request was sent after it had opened: as a trial. */
+  isTrial(startedAtMs: number): boolean {
+    return this.#state.pauseReason === 'circuit' && startedAtMs >= this.#openedAtMs;
   }
 
   /**
@@ -69,15 +104,13 @@ export class Feedback {
   }
 
   #letIn(startedAtMs: number): Promise<void> | undefined {
-    const { view, store } = this.#deps;
+    const { pauseReason, suspect } = this.#state;
     if (startedAtMs >= this.#pausedAtMs) this.#rateLimitedInARow = 0;
-    const endsCircuit = view.circuit && startedAtMs >= view.circuitSinceMs;
-    const endsSuspicion = view.suspect !== undefined && startedAtMs >= view.suspectSinceMs;
-    if (!endsCircuit && (view.circuit || !endsSuspicion)) return undefined;
-    if (endsCircuit) view.pausedUntilMs = 0;
-    view.circuit = false;
-    view.suspect = undefined;
-    return this.#told(store.recover());
+    const isOpen = pauseReason === 'circuit';
+    const isCleared = isOpen ? this.isTrial(startedAtMs) : startedAtMs >= this.#suspectedAtMs;
+    if (!isCleared || (!isOpen && suspect === undefined)) return undefined;
+    this.#state = recovered(this.#state);
+    return this.#stored(this.#deps.store.recover());
   }
 
   #rateLimited(resource: string, fault: PartnerError, startedAtMs: number): Promise<void> | undefined {
@@ -105,30 +138,33 @@ export class Feedback {
   }
 
   #forbidden(resource: string, startedAtMs: number): Promise<void> | undefined {
-    const { view, store } = this.#deps;
     // Either the trial failed, or the request was in flight when the circuit breaker opened and gives no new
     // information.
-    if (view.circuit) return startedAtMs >= view.circuitSinceMs ? this.#openCircuit(resource) : undefined;
-    if (view.suspect === resource) return undefined;
+    if (this.#state.pauseReason === 'circuit')
+      return this.isTrial(startedAtMs) ? this.#openCircuit(resource) : undefined;
+    if (this.#state.suspect === resource) return undefined;
     // In sequence, so that the second of two simultaneous answers sees the first.
-    this.#lastSuspicion = this.#lastSuspicion.then(async () => {
-      if (view.circuit || view.suspect === resource) return;
-      await this.#told(
-        store.suspect(resource).then((before) => {
-          view.update({ ...before, suspect: resource });
-          // Planted fault: one-403-opens-circuit
-          const differs = before.suspect !== undefined && before.suspect !== resource;
-          return differs && before.pauseReason !== 'circuit' ? this.#openCircuit(resource) : undefined;
-        }),
-      );
-    });
+    this.#lastSuspicion = this.#lastSuspicion.then(() => this.#suspect(resource));
     return this.#lastSuspicion;
   }
 
+  #suspect(resource: string): Promise<void> | undefined {
+    const { store, clock } = this.#deps;
+    if (this.#state.pauseReason === 'circuit' || this.#state.suspect === resource) return undefined;
+    const askedAtMs = clock.now();
+    return this.#stored(
+      store.suspect(resource).then((before) => {
+        this.update({ ...before, suspect: resource }, askedAtMs);
+        // Planted fault: one-403-opens-circuit
+        const differs = before.suspect !== undefined && before.suspect !== resource;
+        return differs && before.pauseReason !== 'circuit' ? this.#openCircuit(resource) : undefined;
+      }),
+    );
+  }
+
   #openCircuit(resource: string): Promise<void> | undefined {
-    const { view, clock, circuitSeconds, observer } = this.#deps;
-    view.circuit = true;
-    view.circuitSinceMs = clock.now();
+    const { clock, circuitSeconds, observer } = this.#deps;
+    this.#openedAtMs = clock.now();
     observer?.count(metrics.circuitOpened, 1);
     observer?.error('the service answers 403 to different requests: nothing is sent for circuitSeconds', {
       resource,
@@ -137,25 +173,21 @@ export class Feedback {
     return this.#pause(clock.now() + circuitSeconds * 1000, 'circuit');
   }
 
+  /** A pause applies in this process at once, and in the others when it is stored. */
   #pause(untilMs: number, reason: PauseReason): Promise<void> | undefined {
-    const { view, store, clock } = this.#deps;
+    const { store, clock } = this.#deps;
     this.#pausedAtMs = clock.now();
-    const untoldMs = view.untoldUntilMs();
-    if (untilMs <= view.pausedUntilMs && reason === 'rate-limited' && untoldMs <= clock.now())
-      return undefined;
-    // An earlier pause may not have been stored.
-    const longestMs = Math.max(untilMs, untoldMs);
-    const note = view.noteOwnPause(longestMs);
+    const state = paused(this.#state, untilMs, reason);
+    if (state === this.#state && reason === 'rate-limited') return undefined;
+    this.#state = state;
     // Planted fault: pause-not-shared
-    return this.#told(store.pause(longestMs, reason), note);
+    return this.#stored(store.pause(untilMs, reason));
   }
 
-  /** If a pause cannot be stored, it still applies in this process. */
-  #told(telling: Promise<unknown>, note?: (isTold: boolean) => void): Promise<void> {
-    return telling.then(
-      () => note?.(true),
+  #stored(writing: Promise<unknown>): Promise<void> {
+    return writing.then(
+      () => undefined,
       (error: unknown) => {
-        note?.(false);
         this.#deps.observer?.warn(
           'the shared rate budget could not be updated: other functions may go on sending',
           { error },

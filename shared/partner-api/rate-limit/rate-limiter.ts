@@ -1,14 +1,16 @@
-/** Lets each request wait for its slot of the shared rate budget; slot-supply.ts explains how the rate is kept. */
-import { type Clock, systemClock } from '../../domain/clock.ts';
-import type { PartnerError } from '../../domain/faults.ts';
+/**
+ * Lets each request wait for its slot of the shared rate budget. Slots are reserved in one conditional write for all
+ * requests that wait. A slot is used within `lateMs` of its time, or lost. Slots are 5 % further apart than the rate
+ * requires, so that no window of one second contains more requests than the rate, from whichever functions they come.
+ * This requires `1000 + lateMs + earlyMs < 1000 * spread`.
+ */
+import { type Clock, isYoung, systemClock } from '../../domain/clock.ts';
+import { asPartnerError, PartnerError } from '../../domain/faults.ts';
 import { operatorPausedFault, operatorPauseOf } from '../../domain/operator-pause.ts';
+import { type BudgetState, freeSlotMs } from '../../domain/rate-budget.ts';
 import type { BudgetStore } from '../../ports/budget-store.ts';
 import type { Observer } from '../../ports/observer.ts';
-import { BudgetView } from './budget-view.ts';
 import { Feedback } from './feedback.ts';
-import { noSlotFault, pausedByServiceFault, unreachableFault } from './limiter-faults.ts';
-import { SlotSupply } from './slot-supply.ts';
-import { SlotTimer } from './slot-timer.ts';
 
 export interface RateLimiterOptions {
   readonly store: BudgetStore;
@@ -24,6 +26,8 @@ export interface RateLimiterOptions {
 }
 
 export interface RateLimiter {
+  /** A request that is sent later than this after its slot needs another one, ms. */
+  readonly lateMs: number;
   /**
    * Resolves when the request may start; the caller must then send it at once.
    *
@@ -50,13 +54,31 @@ export interface RateLimiter {
   ): Promise<void> | undefined;
 }
 
-interface Waiter {
+interface Asking {
   readonly resource: string;
   readonly deadlineMs: number;
   readonly isForTokens: boolean;
+}
+
+interface Waiter extends Asking {
   readonly start: () => void;
   readonly refuse: (fault: PartnerError) => void;
 }
+
+const spread = 1.05;
+/** Leaves about 9 ms for network delays that bring requests closer together. */
+const lateMs = 40;
+/** The resolution of timers. */
+const earlyMs = 1;
+/** A longer delay of the store or of a timer means that the process was stalled, which does not predict the next delay. */
+const maxDelayMs = 500;
+/**
+ * Maximum time until this process learns of a pause that another function has met, even while it has reserved slots. If
+ * requests wait longer than this for their slots, it costs a read of the store.
+ */
+const stateMaxAgeMs = 1_000;
+
+const delayOf = (ms: number): number => Math.min(maxDelayMs, Math.max(0, ms));
 
 /** Creates the rate limiter; one per process and budget. */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
@@ -64,96 +86,106 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
 }
 
 class SharedRateLimiter implements RateLimiter {
+  readonly lateMs: number;
   readonly #store: BudgetStore;
   readonly #clock: Clock;
-  readonly #view: BudgetView;
-  readonly #slots: SlotSupply;
-  readonly #timer: SlotTimer;
   readonly #feedback: Feedback;
+  readonly #trialMs: number;
+  readonly #intervalMs: number;
   readonly #waiters: Waiter[] = [];
   /** Shared by all requests that start immediately, which is nearly every request. */
   readonly #started = Promise.resolve();
   #isServing = false;
-  #isAsking = false;
-  /** Resource of a trial whose answer was undecided: the next request for it decides. */
-  #undecidedTrial: string | undefined;
+  #stateAtMs = Number.NEGATIVE_INFINITY;
+  /** Reserved slots that are not used yet: the first one and their number. */
+  #firstSlotMs = 0;
+  #slots = 0;
+  #usedSinceReserving = 0;
+  /** Duration of the last reservation. Slots are reserved from that much later on; otherwise they would already be late. */
+  #storeMs = 0;
+  /** Delay of the last timer. On a busy machine every timer is late; set earlier by this, it does not miss each slot. */
+  #timerMs = 0;
+  /** How far this process's clock is from the one by which slots are given. */
+  #offsetMs = 0;
+  /** The request that is sent although the circuit is open, to try the service. */
+  #trial: string | undefined;
 
-  constructor(options: RateLimiterOptions) {
-    const { store, maxRequestsPerSecond, circuitSeconds, observer, trialMs = 30_000 } = options;
-    const { clock = systemClock, random = Math.random } = options;
-    const view = new BudgetView(clock);
+  constructor({ store, maxRequestsPerSecond, trialMs = 30_000, ...options }: RateLimiterOptions) {
+    const { clock = systemClock, random = Math.random, circuitSeconds, observer } = options;
     this.#store = store;
     this.#clock = clock;
-    this.#view = view;
-    this.#slots = new SlotSupply({ store, view, clock, maxRequestsPerSecond, trialMs });
-    this.#timer = new SlotTimer(clock, () => this.#serve());
-    this.#feedback = new Feedback({ store, view, clock, random, circuitSeconds, observer });
+    this.#trialMs = trialMs;
+    this.#intervalMs = (1000 / maxRequestsPerSecond) * spread;
+    // At low rates the slots are further apart.
+    this.lateMs = lateMs * Math.max(1, 1 / maxRequestsPerSecond);
+    this.#feedback = new Feedback({ store, clock, random, circuitSeconds, observer });
   }
 
   enter(resource: string, deadlineMs: number, isForTokens = false): Promise<void> {
-    const now = this.#clock.now();
-    if (this.#undecidedTrial === resource) return this.#followTrial(resource, deadlineMs);
-    const isPaused = this.#view.pausedUntilMs > now;
-    const isHeldBack = !isForTokens && operatorPauseOf(this.#view, now) !== undefined;
-    if (isPaused && !isHeldBack && this.#view.isFresh(now))
-      return Promise.reject(this.#pausedByService(resource, now));
-    if (!isPaused && !isHeldBack && this.#waiters.length === 0 && this.#startsAtOnce(now)) {
-      if (this.#slots.isLow(now)) this.#reserve();
-      return this.#started;
+    const now = this.#now();
+    const waiter = { resource, deadlineMs, isForTokens };
+    if (this.#isFresh() && this.#trial !== resource) {
+      const fault = this.#refusal(waiter, this.#waiters.length, now);
+      if (fault) return Promise.reject(fault);
+      if (this.#waiters.length === 0 && this.#takeSlot(now)) return this.#started;
     }
     return new Promise((start, refuse) => {
-      this.#waiters.push({ resource, deadlineMs, isForTokens, start, refuse });
+      this.#waiters.push({ ...waiter, start, refuse });
       if (this.#isServing) return;
       this.#isServing = true;
       // Deferred, so that all requests of this turn of the event loop share one reservation.
-      queueMicrotask(() => this.#serve());
+      queueMicrotask(() => void this.#serve());
     });
   }
 
   answered(...[resource, fault, startedAtMs, isUndecided]: Parameters<RateLimiter['answered']>) {
     // Planted fault: cursor-403-counted
     if (!isUndecided) return this.#feedback.answered(resource, fault, startedAtMs);
-    if (this.#view.circuit && startedAtMs >= this.#view.circuitSinceMs) this.#undecidedTrial = resource;
+    // The trial goes on with the next request for this resource.
+    if (this.#feedback.isTrial(startedAtMs)) this.#trial = resource;
     return undefined;
   }
 
-  #startsAtOnce(now: number): boolean {
-    return this.#view.isFresh(now) && this.#slots.takeNow(now);
+  /** The shared budget at its last read or write by this process, with the pauses that this process has met since. */
+  get #state(): BudgetState {
+    return this.#feedback.state;
   }
 
-  /** Starts requests whose slot has come, refuses requests whose deadline is too near, and reserves slots for the others. */
-  #serve(): void {
-    const now = this.#clock.now();
-    this.#isServing = false;
-    const isFresh = this.#view.isFresh(now);
-    const isPaused = this.#view.pausedUntilMs > now;
-    const holdsBack =
-      operatorPauseOf(this.#view, now) && this.#waiters.some(({ isForTokens }) => !isForTokens);
-    // An operator may have ended the pause early.
-    if ((isPaused || holdsBack) && this.#waiters.length > 0 && !isFresh) {
-      this.#look();
-      return;
+  /** The time of the clock by which slots are given. */
+  #now(): number {
+    return this.#clock.now() + this.#offsetMs;
+  }
+
+  /** Whether what this process knows of the budget is recent enough. */
+  #isFresh(): boolean {
+    return isYoung(this.#stateAtMs, this.#clock.now(), stateMaxAgeMs);
+  }
+
+  /** Starts requests when their slots have come, until none waits. If the store cannot be reached, all are refused. */
+  async #serve(): Promise<void> {
+    try {
+      while (this.#waiters.length > 0) await this.#serveNext();
+    } catch (error) {
+      const message = `the rate budget cannot be reached: ${asPartnerError(error).message}`;
+      const fault = new PartnerError('transient', message, { cause: error });
+      for (const { refuse } of this.#waiters.splice(0)) refuse(fault);
+    } finally {
+      this.#isServing = false;
     }
-    this.#refuseHeldBack(now);
-    if (isPaused) {
-      this.#refuse(({ resource }) => this.#pausedByService(resource, now));
-      return;
-    }
-    this.#slots.dropLate(now);
-    // A request that cannot get a slot before its deadline must not take one from the others.
-    this.#refuse(({ resource, deadlineMs }, place) => {
-      const slotMs = this.#slots.at(place, now);
-      return slotMs > deadlineMs ? noSlotFault(resource, slotMs - now) : undefined;
-    });
+  }
+
+  async #serveNext(): Promise<void> {
+    this.#dropLate(this.#now());
+    // During a pause that may have ended early, and before a slot that was reserved long ago.
+    if (!this.#isFresh() && (this.#slots > 0 || this.#isPaused())) await this.#look();
+    const now = this.#now();
+    this.#refuse((waiter, place) => this.#refusal(waiter, place, now));
+    while (this.#waiters.length > 0 && this.#takeSlot(now)) this.#waiters.shift()?.start();
     if (this.#waiters.length === 0) return;
-    if (this.#slots.count > 0 && !isFresh) {
-      this.#look();
-      return;
-    }
-    while (this.#waiters.length > 0 && this.#startsAtOnce(now)) this.#waiters.shift()?.start();
-    if (this.#slots.count < this.#waiters.length) this.#reserve();
-    const { next } = this.#slots;
-    if (this.#waiters.length > 0 && next !== undefined) this.#timer.set(next, now);
+    if (this.#slots === 0) return this.#reserve();
+    const sleepMs = Math.max(earlyMs, this.#firstSlotMs - now - this.#timerMs);
+    await this.#clock.sleep(sleepMs);
+    this.#timerMs = delayOf(this.#now() - now - sleepMs - earlyMs);
   }
 
   /** Refuses requests that wait in vain; the others keep their order. */
@@ -165,68 +197,114 @@ class SharedRateLimiter implements RateLimiter {
     }
   }
 
-  /** During an operator's pause, only token requests continue to wait for their slots. */
-  #refuseHeldBack(now: number): void {
-    const pause = operatorPauseOf(this.#view, now);
-    if (!pause) return;
-    this.#refuse(({ isForTokens }) => {
-      // Planted fault: tokens-held-back
-      return isForTokens ? undefined : operatorPausedFault(undefined, pause, now);
-    });
+  #isPaused(): boolean {
+    return this.#state.pausedUntilMs > this.#clock.now() || this.#state.operatorPause !== undefined;
   }
 
-  #look(): void {
-    void this.#ask(async (now) => this.#view.update(await this.#store.read(), now));
-  }
-
-  #reserve(): void {
-    void this.#ask(async (now) => {
-      const { isTrial, firstSlotMs } = await this.#slots.reserve(this.#waiters.length, now);
-      if (isTrial) this.#startTrial(firstSlotMs);
-    });
-  }
-
-  /** Calls the store, one call at a time. If a call fails, all waiting requests are refused. */
-  async #ask(question: (now: number) => Promise<void>): Promise<void> {
-    if (this.#isAsking) return;
-    this.#isAsking = true;
-    try {
-      await question(this.#clock.now());
-    } catch (error) {
-      const fault = unreachableFault(error);
-      this.#refuse(() => fault);
-    } finally {
-      this.#isAsking = false;
-    }
-    this.#serve();
-  }
-
-  /** After the circuit breaker's pause, the store gives a slot to one request as a trial; all others wait for its result. */
-  #startTrial(slotMs: number): void {
-    this.#refuseHeldBack(this.#clock.now());
-    const trial = this.#waiters.shift();
-    if (trial) void this.#sleepUntil(slotMs).then(trial.start);
-  }
-
-  /** The second request of a trial gets a slot like the first one, while all others continue to wait. */
-  async #followTrial(resource: string, deadlineMs: number): Promise<void> {
-    this.#undecidedTrial = undefined;
-    const { granted, firstSlotMs } = await this.#slots
-      .followTrial()
-      .catch((error: unknown) => Promise.reject(unreachableFault(error)));
+  /** During an operator's pause, only token requests are sent. */
+  #heldBack({ isForTokens }: Asking): PartnerError | undefined {
     const now = this.#clock.now();
-    const pause = operatorPauseOf(this.#view, now);
-    if (pause) throw operatorPausedFault(undefined, pause, now);
-    if (granted === 0) throw this.#pausedByService(resource, now);
-    if (firstSlotMs > deadlineMs) throw noSlotFault(resource, firstSlotMs - now);
-    await this.#sleepUntil(firstSlotMs);
+    const pause = operatorPauseOf(this.#state, now);
+    // Planted fault: tokens-held-back
+    return pause && !isForTokens ? operatorPausedFault(undefined, pause, now) : undefined;
   }
 
-  #sleepUntil(ms: number): Promise<unknown> {
-    return this.#clock.sleep(Math.max(0, ms - this.#clock.now()));
+  /**
+   * Why a request cannot be sent now, or in time; undefined if it can.
+   *
+   * @param place number of requests that wait before it
+   */
+  #refusal(waiter: Asking, place: number, now: number): PartnerError | undefined {
+    const { resource, deadlineMs } = waiter;
+    const clockMs = this.#clock.now();
+    const heldBack = this.#heldBack(waiter);
+    if (heldBack) return heldBack;
+    const { pausedUntilMs } = this.#state;
+    if (pausedUntilMs > clockMs && this.#trial !== resource)
+      return notSent(resource, 'the service asked for a pause', pausedUntilMs - clockMs);
+    const firstMs = place < this.#slots ? this.#firstSlotMs : freeSlotMs(this.#state, now);
+    const before = place < this.#slots ? place : place - this.#slots;
+    const waitMs = firstMs + before * this.#intervalMs - now;
+    if (clockMs + waitMs <= deadlineMs) return undefined;
+    return notSent(resource, 'the rate budget has no slot before the deadline', waitMs);
   }
 
-  #pausedByService(resource: string, now: number): PartnerError {
-    return pausedByServiceFault(resource, this.#view.pausedUntilMs - now);
+  /** Uses a slot whose time has come. @returns whether there was one */
+  #takeSlot(now: number): boolean {
+    this.#dropLate(now);
+    if (this.#slots === 0 || this.#firstSlotMs > now + earlyMs) return false;
+    this.#useSlots(1);
+    this.#usedSinceReserving += 1;
+    return true;
+  }
+
+  #dropLate(now: number): void {
+    const late = Math.ceil((now - lateMs - this.#firstSlotMs) / this.#intervalMs);
+    if (late > 0) this.#useSlots(Math.min(late, this.#slots));
+  }
+
+  #useSlots(count: number): void {
+    this.#firstSlotMs += count * this.#intervalMs;
+    this.#slots -= count;
+  }
+
+  async #look(): Promise<void> {
+    const askedAtMs = this.#clock.now();
+    this.#update(await this.#store.read(), askedAtMs);
+  }
+
+  /** Takes over the stored state, including an early end of a pause, unless this process has met a pause meanwhile. */
+  #update(state: BudgetState, askedAtMs: number): void {
+    this.#feedback.update(state, askedAtMs);
+    this.#stateAtMs = this.#clock.now();
+  }
+
+  async #reserve(): Promise<void> {
+    const askedAtMs = this.#clock.now();
+    const follower = this.#waiters.find(({ resource }) => resource === this.#trial);
+    if (follower) this.#trial = undefined;
+    const { granted, firstSlotMs, state, isTrial, offsetMs } = await this.#store.reserve({
+      count: follower ? 1 : this.#batch(),
+      intervalMs: this.#intervalMs,
+      nowMs: askedAtMs + this.#storeMs,
+      offsetMs: this.#offsetMs,
+      lastClockMs: this.#state.clockMs,
+      trialMs: this.#trialMs,
+      followsTrial: follower !== undefined,
+    });
+    this.#usedSinceReserving = 0;
+    this.#offsetMs = offsetMs;
+    this.#storeMs = delayOf(this.#clock.now() - askedAtMs);
+    this.#update(state, askedAtMs);
+    if (isTrial) return this.#startTrial(follower, firstSlotMs);
+    this.#firstSlotMs = firstSlotMs;
+    this.#slots = granted;
+  }
+
+  /**
+   * For all that wait, but for at most a second, so that a pause is noticed. At high rates also for requests to come, so
+   * that they need not wait for the store; where slots are scarce none, because an unused slot is lost.
+   */
+  #batch(): number {
+    const most = Math.max(1, Math.ceil(1000 / this.#intervalMs));
+    const isScarce = freeSlotMs(this.#state, this.#now()) > this.#now() + earlyMs;
+    const ahead = isScarce
+      ? 0
+      : Math.min(2 * this.#usedSinceReserving, Math.floor(lateMs / this.#intervalMs));
+    return Math.min(most, this.#waiters.length + ahead);
+  }
+
+  /** The slot is for one request only; all others wait for its result. */
+  #startTrial(follower: Waiter | undefined, slotMs: number): void {
+    this.#refuse((waiter) => this.#heldBack(waiter));
+    const trial = follower ?? this.#waiters[0];
+    if (!trial || !this.#waiters.includes(trial)) return;
+    this.#waiters.splice(this.#waiters.indexOf(trial), 1);
+    void this.#clock.sleep(Math.max(0, slotMs - this.#now())).then(trial.start);
   }
 }
+
+const notSent = (resource: string, why: string, waitMs: number) =>
+  new PartnerError('paused', `not sent (${resource}): ${why}`, {
+    retryAfterMs: Math.max(1, Math.ceil(waitMs)),
+  });

@@ -1,21 +1,36 @@
+import type { RefreshOutcome, Rejection } from '../../contract/refresh-token.ts';
 import { type Clock, systemClock } from '../../domain/clock.ts';
-import { asPartnerError, PartnerError } from '../../domain/faults.ts';
-import type { PartnerAccount } from '../../domain/partner-account.ts';
+import { asPartnerError, faultKinds, faultPolicies, PartnerError } from '../../domain/faults.ts';
+import { operatorPausedFault, operatorPauseOf } from '../../domain/operator-pause.ts';
+import { type PartnerAccount, pauseOf, stopOf } from '../../domain/partner-account.ts';
 import type { RefreshRequester } from '../../ports/refresh-requester.ts';
-import type { AccessToken, TokenGuard, TokenSource } from '../../ports/token-source.ts';
+import type { AccessToken, TokenSource } from '../../ports/token-source.ts';
 import type { TokenReader } from '../../ports/token-vault.ts';
-import type { ViewedAccounts } from './account-views.ts';
-import { type CachedToken, TokenCache } from './token-cache.ts';
-import { type Rejected, TokenRenewals } from './token-renewals.ts';
-import { refusePaused, usableAccount } from './usable-account.ts';
+import type { CachedAccounts } from './cached-accounts.ts';
 
 export interface TokenSourceOptions {
   readonly reader: TokenReader;
   readonly requester: RefreshRequester;
   /** The rows of partner accounts: they name the valid token version and generation, and contain stops and pauses. */
-  readonly accounts: Pick<ViewedAccounts, 'view' | 'read' | 'seen' | 'keepInView'>;
+  readonly accounts: Pick<CachedAccounts, 'peek' | 'get'>;
   readonly clock?: Clock;
 }
+
+interface CachedToken extends AccessToken {
+  readonly expiresAt: number;
+}
+
+interface Renewal {
+  readonly outcome: Promise<RefreshOutcome>;
+  readonly deadlineMs: number;
+}
+
+/** Interval between two reads of a row that another process is about to write. */
+const lookMs = 500;
+/** Long enough for the row of the next generation to become visible. */
+const generationMs = 5_000;
+/** A caller joins a renewal that ends this much before its own deadline. */
+const nearlyMs = 1_000;
 
 /** Creates the source; one per process, so that all callers share reads and refreshes. */
 export const createTokenSource = (options: TokenSourceOptions): TokenSource => new SharedTokenSource(options);
@@ -23,80 +38,184 @@ export const createTokenSource = (options: TokenSourceOptions): TokenSource => n
 /**
  * Access tokens of partner accounts. A token is used only while the account's row names its version, and only for the
  * generation of that row. So after `disconnect`, another `connect` or a change of the user, no process uses the old
- * token any more (account-views.ts says how old the row may be). The secret is read once for each version. To replace
- * an expired token, the source asks the refresh-token stage, the only writer of tokens, and then reads the secret
- * again; the stage never passes tokens on.
+ * token any more. The secret is read once for each version. To replace an expired token, the source asks the
+ * refresh-token stage, the only writer of tokens, and then reads the secret again; the stage never passes tokens on.
  *
  * @see partner-api.md §5.3
  */
 class SharedTokenSource implements TokenSource {
-  readonly #tokens: TokenCache;
-  readonly #renewals: TokenRenewals;
-  readonly #accounts: TokenSourceOptions['accounts'];
+  readonly #options: TokenSourceOptions;
   readonly #clock: Clock;
-  /** The last rejected version and the reason; it is not tried again. */
-  readonly #rejections = new Map<string, Rejected>();
+  readonly #tokens = new Map<string, CachedToken>();
+  readonly #reading = new Map<string, Promise<CachedToken>>();
+  readonly #renewals = new Map<string, Renewal>();
+  /** The last rejected version of each account and the reason; it is not sent again. */
+  readonly #rejected = new Map<string, { readonly version: string; readonly because: Rejection }>();
 
-  constructor({ reader, requester, accounts, clock = systemClock }: TokenSourceOptions) {
-    this.#tokens = new TokenCache(reader);
-    this.#renewals = new TokenRenewals({ tokens: this.#tokens, requester, accounts, clock });
-    this.#accounts = accounts;
-    this.#clock = clock;
+  constructor(options: TokenSourceOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
   }
 
-  async current(name: string, generation: number, deadlineMs: number): Promise<AccessToken> {
-    const { token } = await this.#viewed(name, generation);
-    const found = await this.#tokens.read(name, token?.version);
-    if (found && this.#isUsable(name, found)) return found;
-    // A token that has expired, or was rejected before, would only waste a request.
-    const rejection = this.#rejections.get(name);
-    const because = found && rejection?.version === found.version ? rejection.because : 'expired';
-    return this.#replaced({ name, generation, version: found?.version, because }, deadlineMs);
-  }
-
-  renewed(...[name, generation, version, because, deadlineMs]: Parameters<TokenSource['renewed']>) {
-    return this.#replaced({ name, generation, version, because }, deadlineMs);
-  }
-
-  guard(name: string, generation: number, version: string): TokenGuard {
-    const usable = (account: PartnerAccount | undefined) =>
-      usableAccount(name, generation, account, this.#clock.now());
-    return {
-      beforeSend: () => {
-        const seen = this.#accounts.seen(name);
-        if (!seen) return this.#viewed(name, generation);
-        // Planted fault: version-not-compared
-        if (usable(seen.account).token?.version === version) return undefined;
-        throw new PartnerError(
-          'token-rejected',
-          `not sent: the token of partner account ${name} was replaced`,
-        );
-      },
-      release: this.#accounts.keepInView(name),
-    };
-  }
-
-  /** Returns a token other than the rejected one: the current one if it is newer, otherwise a renewed one. */
-  async #replaced(rejected: Rejected, deadlineMs: number): Promise<AccessToken> {
-    const { name, generation, version } = rejected;
-    const account = await this.#viewed(name, generation);
-    const known = account.token?.version === version ? undefined : this.#tokens.known(name);
-    if (known && known.version === account.token?.version && this.#isUsable(name, known)) return known;
-    if (version !== undefined) this.#rejections.set(name, rejected);
-    refusePaused(account, this.#clock.now());
-    return this.#renewals.renewed(rejected, deadlineMs).catch((error: unknown) => {
+  current(name: string, generation: number, deadlineMs: number): AccessToken | Promise<AccessToken> {
+    const cached = this.#options.accounts.peek(name);
+    // A row of another generation may be older than the caller's data.
+    if (cached?.account?.generation === generation) {
+      const { token } = this.#usable(name, generation, cached.account);
+      const known = this.#tokens.get(name);
+      // Planted fault: version-not-compared
+      if (known && known.version === token?.version && this.#isGood(name, known)) return known;
+    }
+    return this.#fetched(name, generation, deadlineMs).catch((error: unknown) => {
       throw asPartnerError(error);
     });
   }
 
-  async #viewed(name: string, generation: number): Promise<PartnerAccount> {
-    const account = await this.#accounts.view(name, generation).catch((error: unknown) => {
-      throw asPartnerError(error);
-    });
-    return usableAccount(name, generation, account, this.#clock.now());
+  reject(name: string, version: string, because: Rejection): void {
+    this.#rejected.set(name, { version, because });
   }
 
-  #isUsable(name: string, { version, expiresAt }: CachedToken): boolean {
-    return expiresAt > this.#clock.now() && this.#rejections.get(name)?.version !== version;
+  #isGood(name: string, { version, expiresAt }: CachedToken): boolean {
+    return expiresAt > this.#clock.now() && this.#rejected.get(name)?.version !== version;
   }
+
+  /** @throws {PartnerError} if the account may not be used now */
+  #usable(name: string, generation: number, account: PartnerAccount | undefined): PartnerAccount {
+    // Planted fault: generation-not-compared
+    if (account?.generation !== generation) throw generationOver(name, generation);
+    const now = this.#clock.now();
+    const stop = stopOf(account);
+    if (stop) throw stopped(name, stop.reason);
+    const pause = operatorPauseOf(account, now);
+    // Planted fault: pause-not-asked-for
+    if (pause) throw operatorPausedFault(name, pause, now);
+    return account;
+  }
+
+  /** Reads the row and the secret, and has the token renewed until there is a good one or a fault explains why not. */
+  async #fetched(name: string, generation: number, deadlineMs: number): Promise<AccessToken> {
+    const { accounts } = this.#options;
+    let row = accounts.peek(name)?.account;
+    let isCached = row?.generation === generation;
+    for (let wasRenewed = false; ; isCached = false) {
+      if (!isCached) row = await accounts.get(name);
+      const { token, ...account } = this.#usable(name, generation, row);
+      const found = await this.#tokenOf(name, token?.version);
+      if (found && this.#isGood(name, found)) return found;
+      const pause = pauseOf(account, this.#clock.now());
+      if (pause) throw paused(name, pause.reason, pause.until - this.#clock.now());
+      // Another process may have renewed the token since the row was cached.
+      if (isCached) continue;
+      let waitMs = lookMs;
+      // Not twice in a row, because a renewed token may become visible only after a moment.
+      if (!wasRenewed) {
+        const outcome = await this.#renewed(name, token?.version ?? '', deadlineMs);
+        wasRenewed = outcome.kind === 'renewed';
+        if (wasRenewed) continue;
+        waitMs = Math.max(this.#waitAfter(name, outcome), lookMs);
+      }
+      wasRenewed = false;
+      if (this.#clock.now() + waitMs >= deadlineMs) throw notRenewed(name, waitMs);
+      await this.#clock.sleep(waitMs);
+    }
+  }
+
+  /**
+   * The token of `version`; concurrent callers share one read of the secret.
+   *
+   * @returns undefined if the secret has another version: another process is about to write the row or the secret, or
+   * has crashed before it could
+   */
+  async #tokenOf(name: string, version: string | undefined): Promise<CachedToken | undefined> {
+    const known = this.#tokens.get(name);
+    // Planted fault: version-not-compared
+    if (known && known.version === version) return known;
+    const reading =
+      this.#reading.get(name) ?? this.#readSecret(name).finally(() => this.#reading.delete(name));
+    this.#reading.set(name, reading);
+    const found = await reading;
+    return found.version === version ? found : undefined;
+  }
+
+  async #readSecret(name: string): Promise<CachedToken> {
+    const found = await this.#options.reader.read(name);
+    const known = this.#tokens.get(name);
+    this.#tokens.delete(name);
+    if (!found) throw stopped(name, 'it has no credentials');
+    const { pair, version } = found;
+    // If it is the same token, the same object, because headers are cached by it.
+    const token = known?.version === version ? known.token : pair.accessToken;
+    const fresh = { token, version, expiresAt: pair.expiresAt };
+    this.#tokens.set(name, fresh);
+    return fresh;
+  }
+
+  /** Asks the refresh-token stage, once for all who wait; waits until the caller's own deadline. */
+  async #renewed(name: string, version: string, deadlineMs: number): Promise<RefreshOutcome> {
+    const rejection = this.#rejected.get(name);
+    const because = rejection?.version === version ? rejection.because : 'expired';
+    const key = `${name} ${version} ${because}`;
+    let renewal = this.#renewals.get(key);
+    if (!renewal || renewal.deadlineMs < deadlineMs - nearlyMs) {
+      const request = { partnerAccount: name, rejectedVersion: version, because };
+      const outcome = this.#options.requester.refresh(request, { deadlineMs }).catch(asFailed);
+      const begun = { outcome, deadlineMs };
+      renewal = begun;
+      this.#renewals.set(key, begun);
+      void outcome.then(() => this.#renewals.get(key) === begun && this.#renewals.delete(key));
+    }
+    if (renewal.deadlineMs <= deadlineMs) return renewal.outcome;
+    const done = new AbortController();
+    const late = this.#clock.sleep(deadlineMs - this.#clock.now(), done.signal);
+    const outcome = await Promise.race([renewal.outcome, late]).finally(() => done.abort('done'));
+    if (!outcome) throw notRenewed(name, lookMs);
+    return outcome;
+  }
+
+  /** @returns how long to wait while another process refreshes the token; throws in every other case */
+  #waitAfter(name: string, outcome: RefreshOutcome): number {
+    switch (outcome.kind) {
+      case 'renewed':
+        return 0;
+      case 'busy':
+        return outcome.retryAfterMs;
+      case 'paused':
+        throw paused(name, outcome.reason, outcome.untilMs - this.#clock.now());
+      case 'stopped':
+        throw stopped(name, outcome.reason);
+      case 'failed':
+        throw refreshFailed(name, outcome.fault, outcome.reason);
+    }
+  }
+}
+
+function asFailed(error: unknown): RefreshOutcome {
+  const { code, message } = asPartnerError(error);
+  return { kind: 'failed', fault: code, reason: message };
+}
+
+const stopped = (name: string, reason: string) =>
+  new PartnerError('account-stopped', `partner account ${name} is stopped: ${reason}`);
+
+const paused = (name: string, reason: string, waitMs: number) =>
+  new PartnerError('account-paused', `partner account ${name} waits: ${reason}`, {
+    retryAfterMs: Math.max(1, waitMs),
+  });
+
+/** The message or poll that needed the token is retried; by then its account has another generation, or is forgotten. */
+const generationOver = (name: string, generation: number) =>
+  new PartnerError('generation-over', `generation ${generation} of partner account ${name} is over`, {
+    retryAfterMs: generationMs,
+  });
+
+const notRenewed = (name: string, retryAfterMs: number) =>
+  new PartnerError('transient', `the token of partner account ${name} was not renewed in time`, {
+    retryAfterMs,
+  });
+
+/** A failed refresh is never the fault of the advert, so the advert's message must not be dead-lettered by tries. */
+function refreshFailed(name: string, kind: string, reason: string): PartnerError {
+  const known = faultKinds.find((candidate) => candidate === kind) ?? 'transient';
+  const blamesAdvert = faultPolicies[known].deadLettered !== 'by-age';
+  return new PartnerError(blamesAdvert ? 'transient' : known, `token of partner account ${name}: ${reason}`);
 }

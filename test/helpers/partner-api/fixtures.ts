@@ -18,6 +18,7 @@ export function createOpenRateLimiter() {
   const entered: string[] = [];
   const told: { resource: string; fault: PartnerError | undefined }[] = [];
   const rateLimiter: RateLimiter = {
+    lateMs: 40,
     async enter(resource) {
       entered.push(resource);
     },

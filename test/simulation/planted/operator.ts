@@ -10,9 +10,9 @@ export const plantedByOperator: readonly PlantedFault[] = [
       ...limiter,
       replacements: [
         {
-          file: 'budget-view.ts',
-          from: 'this.operatorPause = operatorPause;',
-          to: 'if (this.seenAtMs === 0) this.operatorPause = operatorPause;',
+          file: 'feedback.ts',
+          from: 'paused(stored, pausedUntilMs, pauseReason) : stored;',
+          to: '{ ...stored } : { ...stored };\n    if (this.#state !== freshBudget) Object.assign(state, { operatorPause: this.#state.operatorPause });',
         },
       ],
     },
@@ -23,7 +23,7 @@ export const plantedByOperator: readonly PlantedFault[] = [
       entry: 'token-source.ts',
       replacements: [
         {
-          file: 'usable-account.ts',
+          file: 'token-source.ts',
           from: 'if (pause) throw operatorPausedFault(name, pause, now);',
           to: 'if (pause && now < 0) throw operatorPausedFault(name, pause, now);',
         },
@@ -63,8 +63,8 @@ export const plantedByOperator: readonly PlantedFault[] = [
       replacements: [
         {
           file: limiter.entry,
-          from: 'return isForTokens ? undefined :',
-          to: 'return isForTokens && now < 0 ? undefined :',
+          from: 'return pause && !isForTokens ?',
+          to: 'return pause ?',
         },
       ],
     },

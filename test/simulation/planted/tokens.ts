@@ -79,14 +79,14 @@ export const plantedInTokens: readonly PlantedFault[] = [
       entry: 'token-source.ts',
       replacements: [
         {
-          file: 'token-cache.ts',
+          file: 'token-source.ts',
           from: 'if (known && known.version === version) return known;',
           to: 'if (known) return known;',
         },
         {
           file: 'token-source.ts',
-          from: 'if (usable(seen.account).token?.version === version) return undefined;',
-          to: 'if (usable(seen.account)) return undefined;',
+          from: 'if (known && known.version === token?.version && this.#isGood',
+          to: 'if (known && (token || true) && this.#isGood',
         },
       ],
     },
@@ -97,7 +97,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
       entry: 'token-source.ts',
       replacements: [
         {
-          file: 'usable-account.ts',
+          file: 'token-source.ts',
           from: 'if (account?.generation !== generation) throw',
           to: 'if (!account) throw',
         },
@@ -134,8 +134,8 @@ export const plantedInTokens: readonly PlantedFault[] = [
   plantedWiring('budget-per-process', { isBudgetOwn: true }),
   inRateLimiter(
     'pause-not-shared',
-    'this.#told(store.pause(longestMs, reason), note)',
-    'this.#told(Promise.resolve(), note)',
+    'this.#stored(store.pause(untilMs, reason))',
+    'this.#stored(Promise.resolve())',
   ),
   plantedSource('cursor-403-counted', [
     {

@@ -19,7 +19,7 @@ import type { Secret } from '../../../shared/domain/secret.ts';
 import type { createPartnerClient } from '../../../shared/partner-api/client.ts';
 import type { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import type { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
-import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import type { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import type { Settler } from '../../../shared/ports/deliveries.ts';
 import { neverUnreadable } from '../../fakes/parking-lot.ts';
@@ -134,7 +134,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     };
   }
 
-  function readersOf({ process, ports, clock, client }: Started, accounts: ViewedAccounts) {
+  function readersOf({ process, ports, clock, client }: Started, accounts: CachedAccounts) {
     const tokens = useCases.createTokenSource({
       reader: ports.vault,
       accounts,
@@ -207,7 +207,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   function pollDepsOf(started: Started) {
     const { process, ports, clock, observer } = started;
     const { feedStates, queue, deadLetters } = ports;
-    const accounts = new ViewedAccounts(ports.accounts, clock);
+    const accounts = new CachedAccounts(ports.accounts, clock);
     return {
       accounts,
       feedStates,
@@ -319,7 +319,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const started = start(name);
     const { process, ports, clock, random, observer } = started;
     const { histories, events, inbox, bridgePausedUntil } = ports;
-    const accounts = new ViewedAccounts(ports.accounts, clock);
+    const accounts = new CachedAccounts(ports.accounts, clock);
     const settler = settlerOf(started);
     const { handle } = useCases.createFanOut({
       accounts,

@@ -11,8 +11,9 @@ import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
 import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
+import type { AccessTokenOf } from '../../../shared/partner-api/client.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
-import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { drainLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
@@ -66,7 +67,8 @@ describe('the calls of a run over 25 partner accounts', () => {
     const clock = createManualClock();
     const service = createFakeService(clock);
     const observer = createRecordingObserver();
-    const accounts = new ViewedAccounts(createPartnerAccounts(table), clock);
+    const stored = createPartnerAccounts(table);
+    const accounts = new CachedAccounts(stored, clock);
     const feedStates = createFeedStates(table);
     const vault = createTokenVault(secrets, secretNames, aReadersPolicy);
     const dayMs = 86_400_000;
@@ -75,7 +77,7 @@ describe('the calls of a run over 25 partner accounts', () => {
       all.map(async (name) => {
         const version = await vault.write(name, pair);
         const token = { version, expiresAt: pair.expiresAt, usedAt: clock.now() };
-        await accounts.write(partnerAccount({ name, token }), 0);
+        await stored.write(partnerAccount({ name, token }), 0);
         await feedStates.register(feedState({ partnerAccount: name }));
       }),
     );
@@ -87,7 +89,10 @@ describe('the calls of a run over 25 partner accounts', () => {
       clock,
     });
     const client = {
-      feedPage: () => service.readPage('', { since: '' } as never, { deadlineMs: 0, generation: 0 }),
+      async feedPage(token: AccessTokenOf) {
+        if (typeof token === 'function') await token();
+        return service.readPage('', { since: '' } as never, { deadlineMs: 0, generation: 0 });
+      },
       advert: () => Promise.reject(new Error('nothing changed')),
       adverts: () => Promise.reject(new Error('nothing is listed')),
     };
@@ -112,7 +117,7 @@ describe('the calls of a run over 25 partner accounts', () => {
       settings: { ...drainLimits, overlapSeconds: 300, pollSeconds: 60 },
     });
     const refreshToken = createRefreshToken({
-      ...{ accounts, vault: createTokenUpdater(secrets, secretNames), observer, ...edges, newId },
+      ...{ accounts: stored, vault: createTokenUpdater(secrets, secretNames), observer, ...edges, newId },
       application: createApplicationSecret(secrets, secretNames),
       endpoint: service,
       events: { publish: async () => undefined },

@@ -32,11 +32,10 @@ async function readFrom(body: string) {
     maxPauseMs: 1_000,
   });
   const request = {
-    wire: { method: 'GET', path: '/feed', headers: [] },
+    wire: () => ({ method: 'GET', path: '/feed', headers: [] }) as const,
     resource: 'feed',
     what,
     endpoint: 'api',
-    secrets: [],
     deadlineMs: 60_000,
   } as const;
   const page = await call(request, getPolicy, (answer) => pageIn(answer, what, 1_000)).catch(

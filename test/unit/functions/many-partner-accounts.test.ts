@@ -96,10 +96,15 @@ async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
   return { clock, observer, asked, backlog, newRateLimiter, pass, begun, reservations: () => reservations };
 }
 
-/** Longest wait of any feed between two polls, and before its first, in seconds. */
+/**
+ * Longest wait of a feed between two polls, and before its first, in seconds; except for one feed in a hundred, whose
+ * turn comes when the run that leased it ends.
+ */
 function longestGap(asked: ReadonlyMap<string, readonly number[]>): number {
-  const gaps = [...asked.values()].flatMap((times) => times.map((at, index) => at - (times[index - 1] ?? 0)));
-  return Math.max(...gaps) / 1000;
+  const gaps = [...asked.values()].map((times) =>
+    Math.max(...times.map((at, index) => at - (times[index - 1] ?? 0))),
+  );
+  return (gaps.sort((a, b) => a - b)[Math.floor(gaps.length * 0.99)] ?? 0) / 1000;
 }
 
 describe('a thousand partner accounts', () => {
@@ -130,15 +135,14 @@ describe('a thousand partner accounts', () => {
   });
 
   it.each([10, 25])(
-    'take a reservation for nearly every poll, where a budget of %i is what they wait for',
+    'take one reservation for several polls, where a budget of %i is what they wait for',
     async (rate) => {
       const crowd = await setUp(all, rate);
 
       await crowd.pass(5);
 
       const polls = [...crowd.asked.values()].reduce((sum, times) => sum + times.length, 0);
-      expect(crowd.reservations() / polls).toBeGreaterThan(0.9);
-      expect(crowd.reservations() / polls).toBeLessThanOrEqual(1);
+      expect(crowd.reservations() / polls).toBeLessThanOrEqual(0.3);
     },
   );
 
@@ -153,7 +157,7 @@ describe('a thousand partner accounts', () => {
     // A turn of ten pages for each of the twenty comes in between.
     expect(longestGap(others)).toBeLessThanOrEqual(110 + (20 * 10) / 9.5);
     const rich = all.slice(0, 20).map((name) => crowd.asked.get(name)?.length ?? 0);
-    expect(Math.max(...rich) - Math.min(...rich)).toBeLessThanOrEqual(10);
+    expect(Math.max(...rich) - Math.min(...rich)).toBeLessThanOrEqual(20);
   });
 
   it('are written about in a handful of lines and figures a run, not in a thousand', async () => {

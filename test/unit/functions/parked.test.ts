@@ -5,7 +5,7 @@ import { pause, resume } from '../../../operations/pause.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import type { Delivery } from '../../../shared/ports/deliveries.ts';
 import { changeAccount } from '../../../shared/ports/partner-accounts.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
@@ -294,7 +294,7 @@ describe('what is believed of a partner account', () => {
     };
     const fanOut = createFanOut({
       ...world.fanOutDeps,
-      accounts: new ViewedAccounts(accounts, world.clock),
+      accounts: new CachedAccounts(accounts, world.clock),
     });
     await world.connect.disconnect('main');
     await world.state.queue.send([message('1', world)]);
@@ -347,7 +347,7 @@ describe('what is believed of a partner account', () => {
     for (const id of ['1', '2', '3']) world.service.change(id, 'active');
     await world.round();
     const batch = await world.state.queue.receive(many);
-    await createFanOut({ ...world.fanOutDeps, accounts: new ViewedAccounts(accounts, world.clock) }).handle(
+    await createFanOut({ ...world.fanOutDeps, accounts: new CachedAccounts(accounts, world.clock) }).handle(
       batch,
       world.options(),
     );

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
-import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import type { AdvertReader } from '../../../shared/ports/advert-reader.ts';
 import type { FeedReader } from '../../../shared/ports/feed-reader.ts';
 import { createInMemoryEvents } from '../../fakes/event-publisher.ts';
@@ -87,7 +87,7 @@ async function createCrowd(accounts: readonly string[], pages = 3) {
   };
   const drain = createDrain(drainDeps);
   const fanOut = createFanOut({
-    accounts: new ViewedAccounts(state.partnerAccounts, clock),
+    accounts: new CachedAccounts(state.partnerAccounts, clock),
     histories: state.advertHistories,
     adverts: reader,
     events,

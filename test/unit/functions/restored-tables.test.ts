@@ -4,7 +4,7 @@ import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import type { AdvertEvent } from '../../../shared/contract/events.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
@@ -39,7 +39,7 @@ function over(world: World, { feedState, advertStatus, queue = world.state.queue
   const drain = createDrain({ ...world.drainDeps, accounts, feedStates, queue, deadLetters: queue, parked });
   const fanOut = createFanOut({
     ...world.fanOutDeps,
-    accounts: new ViewedAccounts(accounts, world.clock),
+    accounts: new CachedAccounts(accounts, world.clock),
     histories: advertStatus.advertHistories,
   });
   return async () => {

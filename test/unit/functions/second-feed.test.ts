@@ -60,8 +60,7 @@ async function setUp() {
     client,
     tokens: {
       current: async () => token,
-      renewed: async () => token,
-      guard: () => ({ beforeSend: () => undefined, release: () => undefined }),
+      reject: () => undefined,
     },
   });
   const drain = createDrain({ ...world.drainDeps, reader: readers });

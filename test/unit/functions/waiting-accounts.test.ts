@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
 import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
@@ -27,7 +27,7 @@ async function latenciesBeside(
   const sentAt = new Map<string, number>();
   let received = 0;
   const fanOut = createFanOut({
-    accounts: new ViewedAccounts(
+    accounts: new CachedAccounts(
       {
         ...state.partnerAccounts,
         async read(name) {

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { createDrain } from '../../../functions/drain/drain.ts';
 import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
-import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
@@ -28,7 +28,7 @@ it('rows, messages and events of adverts are what they were', async () => {
   });
   const fanOut = createFanOut({
     ...{ ...fanOutDeps, histories: state.advertHistories },
-    accounts: new ViewedAccounts(accounts, clock),
+    accounts: new CachedAccounts(accounts, clock),
   });
   const round = async () => {
     clock.advance(60_000);

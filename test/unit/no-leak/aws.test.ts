@@ -24,7 +24,7 @@ import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-
 import { secretNames } from '../../../shared/contract/names.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
-import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { drainLimits, fanOutLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
 import { createTelemetry } from '../../../shared/runtime/observer.ts';
@@ -108,7 +108,7 @@ async function startBridge() {
     requester: {
       refresh: async (request) => (await askRefresh({ action: 'refresh', ...request })) as never,
     },
-    accounts: new ViewedAccounts(accounts, clock),
+    accounts: new CachedAccounts(accounts, clock),
     clock,
   });
   const reader = createPartnerReaders({ client, tokens });
@@ -124,7 +124,7 @@ async function startBridge() {
   });
   const fanOut = createFanOut({
     ...{ ...edges, histories, adverts: reader, events, observer, bridgePausedUntil },
-    accounts: new ViewedAccounts(accounts, clock),
+    accounts: new CachedAccounts(accounts, clock),
     settings: { bridge: 'AdvertBridge', ...fanOutLimits, advertTries: 1, confirmUnavailableSeconds: 0 },
   });
   const inbox = sqsInbox(queue, new BatchSettler({ queue, deadLetterQueue, books, observer, parking }));

@@ -6,7 +6,7 @@ import type { TokenPair } from '../../../shared/domain/token-pair.ts';
 import { createPartnerClient, type PartnerClient } from '../../../shared/partner-api/client.ts';
 import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
-import { ViewedAccounts } from '../../../shared/partner-api/tokens/account-views.ts';
+import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
 import { faultOf, query, soon } from '../../helpers/partner-api/fixtures.ts';
@@ -44,11 +44,9 @@ function tokensOf() {
     value: partnerAccount({ generation: 1, token: { version: String(version), expiresAt: 0, usedAt: 0 } }),
     version,
   });
-  const accounts = new ViewedAccounts({
+  const accounts = new CachedAccounts({
     read: async () => row(),
     list: async () => [row().value],
-    write: async () => false,
-    remove: async () => undefined,
   });
   return createTokenSource({
     accounts,

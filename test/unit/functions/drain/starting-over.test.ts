@@ -54,8 +54,7 @@ async function setUp(cursor: string | null = 'old') {
   const token = { token: new Secret('access'), version: '1' };
   const tokens = {
     current: async () => token,
-    renewed: async () => token,
-    guard: () => ({ beforeSend: () => undefined, release: () => undefined }),
+    reject: () => undefined,
   };
   let ids = 0;
   const drain = createDrain({

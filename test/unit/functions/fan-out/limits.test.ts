@@ -6,7 +6,7 @@ import { metrics } from '../../../../shared/contract/names.ts';
 import { type FaultKind, PartnerError } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { positionOf } from '../../../../shared/domain/queue/position.ts';
-import { ViewedAccounts } from '../../../../shared/partner-api/tokens/account-views.ts';
+import { CachedAccounts } from '../../../../shared/partner-api/tokens/cached-accounts.ts';
 import type { AdvertRow } from '../../../../shared/ports/advert-histories.ts';
 import type { Delivery } from '../../../../shared/ports/deliveries.ts';
 import type { PartnerAccounts } from '../../../../shared/ports/partner-accounts.ts';
@@ -46,7 +46,7 @@ function setUp(change: Partial<FanOutDeps> = {}) {
     remove: async () => undefined,
   };
   const deps: FanOutDeps = {
-    accounts: new ViewedAccounts(accounts, clock),
+    accounts: new CachedAccounts(accounts, clock),
     histories: {
       async read() {
         state.reads += 1;
@@ -518,7 +518,7 @@ describe('a partner account', () => {
       if (failures-- > 0) throw new Error('throttled');
       return state.account && { value: state.account, version: 1 };
     };
-    const accounts = new ViewedAccounts({ ...world.accounts, read }, clock);
+    const accounts = new CachedAccounts({ ...world.accounts, read }, clock);
     const fanOut = createFanOut({ ...world.deps, accounts });
     const one = async () =>
       (await fanOut.handle([old()], { deadlineMs: clock.now() + minuteMs })).map(

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
-import { ViewedAccounts } from '../../../../shared/partner-api/tokens/account-views.ts';
+import { CachedAccounts } from '../../../../shared/partner-api/tokens/cached-accounts.ts';
 import { changedAdvert } from '../../../helpers/records.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
@@ -23,10 +23,10 @@ const faults: Record<string, (world: World) => Partial<FanOutDeps>> = {
   'a token that is not renewed': (world) => failing(world, 'token-rejected'),
   'a wrong path': (world) => failing(world, 'wrong-path'),
   'an account that cannot be read': ({ accounts, clock }) => ({
-    accounts: new ViewedAccounts({ ...accounts, read: () => Promise.reject(new Error('throttled')) }, clock),
+    accounts: new CachedAccounts({ ...accounts, read: () => Promise.reject(new Error('throttled')) }, clock),
   }),
   'an account of an older generation than the message': ({ accounts, clock }) => ({
-    accounts: new ViewedAccounts(
+    accounts: new CachedAccounts(
       {
         ...accounts,
         async read(name) {
@@ -159,7 +159,7 @@ describe('a message that was received 300 times', () => {
   it('is dead-lettered at the next, with a reason, before anything else is done with it', async () => {
     await crash(300);
     const read = () => Promise.reject(new Error('crashes'));
-    const accounts = new ViewedAccounts({ ...world.accounts, read }, world.clock);
+    const accounts = new CachedAccounts({ ...world.accounts, read }, world.clock);
     const batch = await world.state.queue.receive(many);
 
     const settlements = await createFanOut({ ...world.fanOutDeps, accounts }).handle(batch, world.options());

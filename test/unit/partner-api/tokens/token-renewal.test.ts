@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RefreshOutcome } from '../../../../shared/contract/refresh-token.ts';
+import type { RefreshOutcome, Rejection } from '../../../../shared/contract/refresh-token.ts';
 import { faultPolicies, PartnerError } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
@@ -28,16 +28,14 @@ function setUp() {
       generation: 1,
       token: { version: state.row ?? state.version, expiresAt: 0, usedAt: 0 },
     });
-  const source = createTokenSource({
+  const tokens = createTokenSource({
     clock,
     accounts: {
-      async view() {
+      async get() {
         if (state.viewFails) throw new Error('throttled');
         return account();
       },
-      read: async () => ({ value: account(), version: 1 }),
-      seen: () => undefined,
-      keepInView: () => () => undefined,
+      peek: () => undefined,
     },
     reader: {
       read: async () =>
@@ -62,8 +60,15 @@ function setUp() {
     state.version = version;
     return { kind: 'renewed' };
   };
+  const source = {
+    current: async (deadlineMs: number) => tokens.current('main', 1, deadlineMs),
+    renewed(version: string, because: Rejection, deadlineMs: number) {
+      tokens.reject('main', version, because);
+      return this.current(deadlineMs);
+    },
+  };
   const renewed = (deadlineMs: number) =>
-    source.renewed('main', 1, 'a', 'token-rejected', deadlineMs).then(({ version }) => version);
+    source.renewed('a', 'token-rejected', deadlineMs).then(({ version }) => version);
   return { clock, state, source, renew, renewed };
 }
 
@@ -106,22 +111,6 @@ describe('a renewal that others share', () => {
     expect(clock.now()).toBe(startMs);
   });
 
-  it.each([
-    [{ kind: 'stopped', reason: 'revoked' }, 'account-stopped'],
-    [{ kind: 'failed', fault: 'client-rejected', reason: 'x' }, 'client-rejected'],
-  ] as const)('that ends with %j ends so for a caller with more time, too', async (outcome, code) => {
-    const { clock, state, renewed } = setUp();
-    state.refresh = async () => {
-      await clock.sleep(900);
-      return outcome;
-    };
-    const both = [faultOf(renewed(startMs + 1_000)), faultOf(renewed(farMs))];
-    await clock.run();
-
-    expect((await Promise.all(both)).map((fault) => fault.code)).toEqual([code, code]);
-    expect(state.asked).toHaveLength(1);
-  });
-
   it('is let go at the very deadline of a caller with less time, and leaves no timer behind otherwise', async () => {
     const { clock, state, renew, renewed } = setUp();
     state.refresh = async () => {
@@ -150,11 +139,11 @@ describe('a token that has run out', () => {
       state.lifetimeMs = 3_600_000;
       return renew('b');
     };
-    expect((await source.current('main', 1, farMs)).version).toBe('b');
+    expect((await source.current(farMs)).version).toBe('b');
 
     state.refresh = async () => ({ kind: 'failed', fault: 'transient', reason: 'down' });
-    await faultOf(source.renewed('main', 1, 'b', 'scope-insufficient', farMs));
-    await faultOf(source.current('main', 1, farMs));
+    await faultOf(source.renewed('b', 'scope-insufficient', farMs));
+    await faultOf(source.current(farMs));
     clock.advance(1);
     expect(state.asked).toMatchObject([
       { version: 'a', because: 'expired', deadlineMs: farMs },
@@ -166,7 +155,7 @@ describe('a token that has run out', () => {
   it('of a secret that the row does not name is asked for half a second later, until the two agree', async () => {
     const { clock, state, source } = setUp();
     state.row = 'old';
-    const found = source.current('main', 1, farMs);
+    const found = source.current(farMs);
     await clock.run(startMs + 700);
     state.row = undefined;
     await clock.run();
@@ -181,11 +170,11 @@ describe('a token that has run out', () => {
   it('is not to be had where there are no credentials, nor where the row cannot be read', async () => {
     const { state, source } = setUp();
     state.secret = false;
-    const fault = await faultOf(source.current('main', 1, farMs));
+    const fault = await faultOf(source.current(farMs));
     expect(fault).toMatchObject({ code: 'account-stopped' });
     expect(fault.message).toContain('it has no credentials');
     state.viewFails = true;
-    expect(await faultOf(source.current('main', 1, farMs))).toMatchObject({ code: 'transient' });
+    expect(await faultOf(source.current(farMs))).toMatchObject({ code: 'transient' });
   });
 
   it('is a fault of the stage where that cannot be reached, and dead-letters no advert', async () => {

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { ShapeError } from '../../../../shared/contract/checks.ts';
-import type { RefreshOutcome } from '../../../../shared/contract/refresh-token.ts';
+import type { RefreshOutcome, Rejection } from '../../../../shared/contract/refresh-token.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
 import type { TokenPair } from '../../../../shared/domain/token-pair.ts';
-import { ViewedAccounts } from '../../../../shared/partner-api/tokens/account-views.ts';
+import { CachedAccounts } from '../../../../shared/partner-api/tokens/cached-accounts.ts';
 import {
   createTokenSource,
   type TokenSourceOptions,
 } from '../../../../shared/partner-api/tokens/token-source.ts';
+import type { TokenSource } from '../../../../shared/ports/token-source.ts';
 import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
 import { createVirtualClock, startMs } from '../../../helpers/partner-api/virtual-clock.ts';
 
@@ -35,15 +36,13 @@ function setUp(options: Partial<TokenSourceOptions> = {}) {
     token: { version: String(state.version), expiresAt: 0, usedAt: 0 },
     ...state.row,
   });
-  const accounts = new ViewedAccounts(
+  const accounts = new CachedAccounts(
     {
       async read(name) {
         state.looks += 1;
         return { value: rowOf(name), version: 1 };
       },
       list: async () => [rowOf('main')],
-      write: () => Promise.reject(new Error('nothing is to be written')),
-      remove: () => Promise.reject(new Error('nothing is to be removed')),
     },
     clock,
   );
@@ -59,7 +58,7 @@ function setUp(options: Partial<TokenSourceOptions> = {}) {
     state.lifetimeMs += 3_600_000;
     return { kind: 'renewed' };
   };
-  const source = createTokenSource({
+  const tokens = createTokenSource({
     reader: {
       async read() {
         state.reads += 1;
@@ -77,8 +76,18 @@ function setUp(options: Partial<TokenSourceOptions> = {}) {
     clock,
     ...options,
   });
+  const current = async (...[name, generation, untilMs]: Parameters<TokenSource['current']>) =>
+    tokens.current(name, generation, untilMs);
+  const source = {
+    current,
+    /** What a request does whose token was rejected. */
+    renewed(name: string, generation: number, version: string, because: Rejection, untilMs: number) {
+      tokens.reject(name, version, because);
+      return current(name, generation, untilMs);
+    },
+  };
   const revealed = async (found: Promise<{ token: Secret; version: string }>) => (await found).token.reveal();
-  return { clock, asked, outcomes, state, accounts, source, renew, revealed };
+  return { clock, asked, outcomes, state, accounts, tokens, source, renew, revealed };
 }
 
 describe('the current token', () => {
@@ -217,24 +226,8 @@ describe('the current token', () => {
   });
 });
 
-describe('a request that waits for its turn', () => {
-  it('is sent with the token that it took as long as the row still names it', async () => {
-    const { source, state, clock } = setUp();
-    const { version } = await source.current('main', 1, deadlineMs);
-    const guard = source.guard('main', 1, version);
-
-    await clock.run(startMs + 60_000);
-
-    expect(guard.beforeSend()).toBeUndefined();
-    // Looked at again before five seconds are over, not for every request.
-    expect(state.looks).toBe(1 + 60 / 4);
-    guard.release();
-    await clock.run(startMs + 120_000);
-    expect(state.looks).toBe(1 + 60 / 4);
-  });
-
+describe('a token at the moment of sending', () => {
   it.each<[string, { version?: number; row?: Partial<PartnerAccount> }, string]>([
-    ['another version took its place', { version: 2 }, 'token-rejected'],
     ['the account was given to another user', { row: { generation: 2 } }, 'generation-over'],
     [
       'it was disconnected',
@@ -242,30 +235,38 @@ describe('a request that waits for its turn', () => {
       'account-stopped',
     ],
     ['an operator paused it', { row: { operatorPause: { who: 'ann', since: startMs } } }, 'operator-paused'],
-  ])('is not sent when %s meanwhile', async (_case, change, code) => {
-    const { source, state, clock } = setUp();
-    const { version } = await source.current('main', 1, deadlineMs);
-    const guard = source.guard('main', 1, version);
-    Object.assign(state, change);
-
-    await clock.run(startMs + 5_000);
-
-    expect(guard.beforeSend).toThrow(expect.objectContaining({ code }));
-    guard.release();
-  });
-
-  it('waits once more where the row was not read for so long', async () => {
+  ])('is refused when %s more than five seconds ago', async (_case, change, code) => {
     const { source, state, clock } = setUp();
     await source.current('main', 1, deadlineMs);
-    const guard = source.guard('main', 1, '1');
-    guard.release();
+    Object.assign(state, change);
     clock.advance(5_001);
 
-    const wait = guard.beforeSend();
-    expect(wait).toBeInstanceOf(Promise);
-    await wait;
+    expect((await faultOf(source.current('main', 1, deadlineMs))).code).toBe(code);
+  });
 
-    expect(guard.beforeSend()).toBeUndefined();
+  it('is given without waiting while the row is young', async () => {
+    const { tokens, source } = setUp();
+    await source.current('main', 1, deadlineMs);
+
+    expect(tokens.current('main', 1, deadlineMs)).toMatchObject({ version: '1' });
+  });
+
+  it('is refused when reading the row takes longer than it may be old', async () => {
+    const { accounts, source, clock } = setUp();
+    accounts.read = async () => {
+      clock.advance(5_001);
+      return undefined;
+    };
+
+    expect((await faultOf(source.current('main', 1, deadlineMs))).code).toBe('transient');
+  });
+
+  it('comes from a row that is read again after the clock was set back', async () => {
+    const { source, state, clock } = setUp();
+    await source.current('main', 1, deadlineMs);
+    clock.advance(-3_600_000);
+    await source.current('main', 1, deadlineMs);
+
     expect(state.looks).toBe(2);
   });
 });
@@ -360,7 +361,7 @@ describe('a rejected token', () => {
 
   it('is renewed by a caller with more time when the first one ran out of it', async () => {
     const { source, clock, outcomes, asked, revealed } = setUp();
-    outcomes.push({ kind: 'busy', retryAfterMs: 900 }, { kind: 'busy', retryAfterMs: 900 });
+    outcomes.push({ kind: 'busy', retryAfterMs: 1_200 }, { kind: 'busy', retryAfterMs: 1_200 });
 
     const hurried = faultOf(source.renewed('main', 1, '1', 'token-rejected', startMs + 1_000));
     const patient = revealed(source.renewed('main', 1, '1', 'token-rejected', deadlineMs));
