@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { AdvertEvent, AuthorizationEvent } from '../shared/contract/events.ts';
 import { RefusedEventError } from './errors.ts';
-import { type BridgeEvent, parseEvent, parseSqsRecord, partsOf, type SqsRecord } from './parse.ts';
+import { type BridgeEvent, parseBody, parseEvent } from './parse.ts';
 import { advertKeyOf } from './position.ts';
 
 /** An event, and the message that contained it. */
@@ -30,7 +30,7 @@ export interface Arrivals {
 }
 
 const batch = v.object({
-  Records: v.array(v.custom<SqsRecord>((record) => typeof record === 'object' && record !== null)),
+  Records: v.array(v.looseObject({ body: v.fallback(v.string(), ''), messageId: v.optional(v.string()) })),
 });
 
 /**
@@ -38,25 +38,27 @@ const batch = v.object({
  * an event does not affect the others.
  */
 export function arrivalsIn(input: unknown): Arrivals {
-  const records = v.is(batch, input) ? input.Records : undefined;
+  const records = v.safeParse(batch, input);
+  const messages = records.success
+    ? records.output.Records.map(({ body, messageId }) => ({ body, messageId, read: () => parseBody(body) }))
+    : [{ body: JSON.stringify(input) ?? '', messageId: undefined, read: () => parseEvent(input) }];
   const refusals: Refusal[] = [];
   const adverts = new Map<string, Arrival<AdvertEvent>[]>();
   const authorizations: Arrival<AuthorizationEvent>[] = [];
 
-  for (const record of records ?? [undefined]) {
-    const { messageId, body } = record ? partsOf(record) : {};
+  for (const { body, messageId, read } of messages) {
     try {
-      const event = record ? parseSqsRecord(record) : parseEvent(input);
+      const event = read();
       if (isOfAdvert(event)) {
         const key = advertKeyOf(event);
         adverts.set(key, [...(adverts.get(key) ?? []), { event, messageId }]);
       } else authorizations.push({ event, messageId });
     } catch (error) {
       if (!(error instanceof RefusedEventError)) throw error;
-      refusals.push({ error, body: body ?? JSON.stringify(input) ?? '', messageId });
+      refusals.push({ error, body, messageId });
     }
   }
-  return { count: records?.length ?? 1, refusals, adverts: [...adverts.values()], authorizations };
+  return { count: messages.length, refusals, adverts: [...adverts.values()], authorizations };
 }
 
 const isOfAdvert = (event: BridgeEvent): event is AdvertEvent => 'sequence' in event.detail.metadata;

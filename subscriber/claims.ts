@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AdvertEvent } from '../shared/contract/events.ts';
+import { AdvertBusyError, ClaimLostError } from './errors.ts';
+import { checkOptions, optionalFunction, optionalNumberFrom } from './options.ts';
 import {
   advertKeyOf,
   type Comparison,
@@ -8,37 +10,7 @@ import {
   type Position,
   positionOf,
 } from './position.ts';
-import { type Positions, storeOf } from './position-store.ts';
-
-/**
- * Another worker is applying events of this advert, or died while it did so. Leave the message in the queue: it is
- * delivered again.
- */
-export class AdvertBusyError extends Error {
-  override readonly name = 'AdvertBusyError';
-  readonly code = 'advert-busy';
-  readonly retryable = true;
-
-  constructor(key: string, until: number) {
-    super(
-      `another worker is applying events of advert ${key}, until ${new Date(until).toISOString()} at the latest`,
-    );
-  }
-}
-
-/**
- * The claim expired before the events were applied, and another worker took over. Set `leaseMs` to more than the time
- * that applying can take.
- */
-export class ClaimLostError extends Error {
-  override readonly name = 'ClaimLostError';
-  readonly code = 'claim-lost';
-  readonly retryable = true;
-
-  constructor(key: string) {
-    super(`the claim on advert ${key} ran out before its events were applied`);
-  }
-}
+import { type Positions, positionsExpected, storeOf } from './position-store.ts';
 
 export interface ClaimOptions {
   readonly positions: Positions;
@@ -59,6 +31,8 @@ const defaultLeaseMs = 15 * 60_000;
 export interface HeldAdvert<A> {
   /** The comparison of each given event, in order of position. */
   readonly compared: readonly (A & Comparison)[];
+  /** @throws {ClaimLostError} if the claim has expired; then nothing more may be applied */
+  checkLease(): void;
   /**
    * Records that the events up to this one were applied, and ends the claim.
    *
@@ -80,11 +54,14 @@ export async function claimAdvert<A extends { readonly event: AdvertEvent }>(
   const key = advertKeyOf(newest.event);
   const owner = randomUUID();
   const claimedAt = now();
-  const claim = { position: positionOf(newest.event), owner, until: claimedAt + leaseMs };
-  const answer = await store.claim(key, claim, claimedAt);
+  const until = claimedAt + leaseMs;
+  const answer = await store.claim(key, { position: positionOf(newest.event), owner, until }, claimedAt);
   if (answer.kind === 'busy') throw new AdvertBusyError(key, answer.until);
   return {
     compared: compareAll(sorted, answer.applied),
+    checkLease() {
+      if (now() >= until) throw new ClaimLostError(key);
+    },
     async confirm(lastApplied) {
       if (!(await store.confirm(key, owner, positionOf(lastApplied)))) throw new ClaimLostError(key);
     },
@@ -115,6 +92,7 @@ export const isToApply = ({ outcome }: Comparison): boolean => outcome === 'appl
  * redelivered. So `apply` runs at least once, and never for an event that is older than the stored position.
  *
  * @returns the outcome; `apply` was called only for the outcomes `apply` and `gap`
+ * @throws {TypeError} for wrong options
  * @throws {AdvertBusyError} another worker has claimed the advert: leave the message in the queue
  * @throws {ClaimLostError} the claim expired in the meantime: leave the message in the queue
  * @throws the error of `apply`; the claim is released before
@@ -124,6 +102,11 @@ export async function applyIfNewer<E extends AdvertEvent>(
   options: ClaimOptions,
   apply: (event: E, comparison: Comparison) => unknown,
 ): Promise<Comparison> {
+  checkOptions('applyIfNewer', options, {
+    positions: positionsExpected,
+    leaseMs: optionalNumberFrom(1),
+    now: optionalFunction,
+  });
   const held = await claimAdvert([{ event }], options);
   const { outcome, missing } = held.compared[0] as Comparison;
   if (isToApply({ outcome, missing })) {

@@ -28,7 +28,7 @@ export function sendToDeadLetters(options: {
       (value) => hasFunctions(value, 'sendMessage'),
       'expected a client with sendMessage, such as new SQS()',
     ),
-    queueUrl: text('the URL of your dead-letter queue'),
+    queueUrl: text('the URL of your dead-letter queue; is its environment variable set?'),
   });
   const { sqs, queueUrl = '' } = options;
   const attribute = (value: string) => ({ DataType: 'String' as const, StringValue: value.slice(0, 1024) });

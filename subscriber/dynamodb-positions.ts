@@ -14,23 +14,16 @@ interface UpdateItemInput {
   ExpressionAttributeNames: Record<string, string>;
   ExpressionAttributeValues: AttributeValues;
   ReturnValues: 'ALL_NEW';
-}
-
-interface GetItemInput {
-  TableName: string;
-  Key: Record<string, { S: string }>;
-  ConsistentRead: true;
+  ReturnValuesOnConditionCheckFailure: 'ALL_OLD';
 }
 
 /**
  * The part of a DynamoDB client that the store uses: `new DynamoDB()` of `@aws-sdk/client-dynamodb` has it. To keep a
- * bundle small, wrap a `DynamoDBClient`: `{ updateItem: (input) => client.send(new UpdateItemCommand(input)), getItem:
- * … }`.
+ * bundle small, wrap a `DynamoDBClient`: `{ updateItem: (input) => client.send(new UpdateItemCommand(input)) }`.
  */
 export interface DynamoDbLike {
-  // Methods, not properties: TypeScript compares the parameters of methods less strictly, which the SDK's types need.
+  // A method, not a property: TypeScript compares the parameters of methods less strictly, which the SDK's types need.
   updateItem(input: UpdateItemInput): Promise<{ Attributes?: object | undefined }>;
-  getItem(input: GetItemInput): Promise<{ Item?: object | undefined }>;
 }
 
 export interface DynamoDbPositionsOptions {
@@ -60,7 +53,7 @@ const isFree = '(attribute_not_exists(#owner) OR #until <= :now OR #owner = :own
 /**
  * A position store in DynamoDB. It has one item for each advert: `generation` and `sequence` are the position of the
  * last applied event; `claimOwner` and `claimUntil` (ms since 1970) exist while a worker applies events of the advert.
- * Each event takes two writes. The function needs `dynamodb:UpdateItem` and `dynamodb:GetItem` on the table.
+ * Each event takes two writes. The function needs `dynamodb:UpdateItem` on the table.
  *
  * Do not set a time to live on the items: after an item is deleted, any replayed event of the advert counts as new.
  *
@@ -69,23 +62,23 @@ const isFree = '(attribute_not_exists(#owner) OR #until <= :now OR #owner = :own
 export function createDynamoDbPositions(options: DynamoDbPositionsOptions): PositionStore {
   checkOptions('createDynamoDbPositions', options, {
     dynamodb: v.custom(
-      (value) => hasFunctions(value, 'updateItem', 'getItem'),
-      'expected a client with updateItem and getItem, such as new DynamoDB()',
+      (value) => hasFunctions(value, 'updateItem'),
+      'expected a client with updateItem, such as new DynamoDB()',
     ),
-    tableName: text('the name of a table'),
+    tableName: text('the name of a table; is its environment variable set?'),
     partitionKey: v.optional(text('a text')),
     keyPrefix: v.optional(v.string('expected a text')),
   });
   const { dynamodb, tableName = '', partitionKey = 'pk', keyPrefix = '' } = options;
   const keyOf = (key: string) => ({ [partitionKey]: { S: `${keyPrefix}${key}` } });
 
-  /** @returns the item after the write; `undefined` if the condition was not met */
+  /** @returns the item after the write, or, if the condition was not met, as it is */
   async function update(
     key: string,
     UpdateExpression: string,
     ConditionExpression: string,
     values: AttributeValues,
-  ): Promise<Item | undefined> {
+  ): Promise<{ readonly isWritten: boolean; readonly item: Item }> {
     const used = `${UpdateExpression} ${ConditionExpression}`;
     try {
       const { Attributes } = await dynamodb.updateItem({
@@ -98,50 +91,45 @@ export function createDynamoDbPositions(options: DynamoDbPositionsOptions): Posi
         ),
         ExpressionAttributeValues: values,
         ReturnValues: 'ALL_NEW',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       });
-      return (Attributes ?? {}) as Item;
+      return { isWritten: true, item: (Attributes ?? {}) as Item };
     } catch (error) {
-      if (error instanceof Error && error.name === 'ConditionalCheckFailedException') return undefined;
-      throw error;
+      if (!(error instanceof Error) || error.name !== 'ConditionalCheckFailedException') throw error;
+      return { isWritten: false, item: (error as { Item?: Item }).Item ?? {} };
     }
-  }
-
-  async function read(key: string): Promise<Item> {
-    const { Item: item } = await dynamodb.getItem({
-      TableName: tableName,
-      Key: keyOf(key),
-      ConsistentRead: true,
-    });
-    return (item ?? {}) as Item;
   }
 
   return {
     async claim(key, { position, owner, until }, now) {
-      const granted = await update(key, 'SET #owner = :owner, #until = :until', `${isNewer} AND ${isFree}`, {
-        ...positionValues(position),
-        ...ownerValue(owner),
-        ':until': number(until),
-        ':now': number(now),
-      });
-      if (granted) return { kind: 'granted', applied: positionIn(granted) };
-      const item = await read(key);
+      const { isWritten, item } = await update(
+        key,
+        'SET #owner = :owner, #until = :until',
+        `${isNewer} AND ${isFree}`,
+        {
+          ...positionValues(position),
+          ...ownerValue(owner),
+          ':until': number(until),
+          ':now': number(now),
+        },
+      );
       const applied = positionIn(item);
+      if (isWritten) return { kind: 'granted', applied };
       if (applied && comparePositions(position, applied) <= 0) return { kind: 'superseded', applied };
-      // This is also the answer if the other claim ended between the write and this read: the message is delivered
-      // again anyway.
       return { kind: 'busy', until: Number(item.claimUntil?.N ?? now) };
     },
     async confirm(key, owner, position) {
-      const confirmed = await update(
+      const { isWritten, item } = await update(
         key,
         'SET #generation = :generation, #sequence = :sequence REMOVE #owner, #until',
         `${isOurs} AND ${isNewer}`,
         { ...positionValues(position), ...ownerValue(owner) },
       );
-      if (confirmed) return true;
       // The SDK may have sent our own write twice: then the first attempt has succeeded.
-      const applied = positionIn(await read(key));
-      return applied?.generation === position.generation && applied.sequence === position.sequence;
+      const applied = positionIn(item);
+      return (
+        isWritten || (applied?.generation === position.generation && applied.sequence === position.sequence)
+      );
     },
     async release(key, owner) {
       await update(key, 'REMOVE #owner, #until', isOurs, ownerValue(owner));

@@ -1,5 +1,5 @@
 import type { Arrival } from './arrivals.ts';
-import { ClaimLostError } from './claims.ts';
+import { AdvertBusyError, BatchFailedError, ClaimLostError, inShort, line } from './errors.ts';
 import type { BridgeEvent } from './parse.ts';
 
 /** A failure. Its messages go back to the queue. */
@@ -7,10 +7,11 @@ export interface Failure {
   /**
    * - `refused`: a record is not an event, and there is no `onRefused`.
    * - `dead-letter`: a record is not an event, and `onRefused` failed.
+   * - `busy`: another worker has claimed the advert for longer than `busyWaitMs`.
    * - `positions`: the position store failed.
    * - `handler`: your function threw.
    */
-  readonly stage: 'refused' | 'dead-letter' | 'positions' | 'handler';
+  readonly stage: 'refused' | 'dead-letter' | 'busy' | 'positions' | 'handler';
   readonly error: unknown;
   /**
    * The event that failed, and the later events of its advert, which wait for it. Empty if the record is not an event.
@@ -25,41 +26,15 @@ export interface BatchAnswer {
   batchItemFailures: { itemIdentifier: string }[];
 }
 
-/** The position store failed for every record of a batch, so the invocation must count as failed. */
-export class PositionStoreError extends Error {
-  override readonly name = 'PositionStoreError';
-  readonly code = 'position-store';
-  readonly retryable = true;
-
-  constructor(records: number, cause: unknown) {
-    const all = records === 1 ? 'the record' : `all ${records} records`;
-    super(`the position store failed for ${all}: ${inShort(cause)}. ${storeAdvice}`, { cause });
-  }
-}
-
-const storeAdvice =
-  'With DynamoDB, check that the table exists and that the function may dynamodb:UpdateItem and dynamodb:GetItem on it.';
-
 /** The failures of one invocation: reports each when it happens, and creates the answer at the end. */
 export class Failures {
   readonly #ids = new Set<string>();
   readonly #onError: (failure: Failure) => unknown;
   readonly #withoutId: unknown[] = [];
-  readonly #storeErrors: unknown[] = [];
+  readonly #faults: unknown[] = [];
 
   constructor(onError: (failure: Failure) => unknown = printFailure) {
     this.#onError = onError;
-  }
-
-  /**
-   * Returns messages to the queue without reporting a failure: the handler asked for it, or another worker has claimed
-   * the advert.
-   */
-  giveBack(messageIds: readonly (string | undefined)[], error: unknown): void {
-    for (const messageId of messageIds) {
-      if (messageId === undefined) this.#withoutId.push(error);
-      else this.#ids.add(messageId);
-    }
   }
 
   async add(
@@ -67,33 +42,30 @@ export class Failures {
     error: unknown,
     arrivals: readonly (Pick<Arrival, 'messageId'> & Partial<Arrival>)[],
   ): Promise<void> {
-    const messageIds = arrivals.map(({ messageId }) => messageId);
-    this.giveBack(messageIds, error);
-    if (stage === 'positions' && !(error instanceof ClaimLostError))
-      this.#storeErrors.push(...arrivals.map(() => error));
+    const messageIds = arrivals.flatMap(({ messageId }) => messageId ?? []);
+    for (const messageId of messageIds) this.#ids.add(messageId);
+    if (messageIds.length < arrivals.length) this.#withoutId.push(error);
+    if (stage !== 'busy') this.#faults.push(error);
     const failure: Failure = {
       stage,
       error,
       events: arrivals.flatMap(({ event }) => event ?? []),
-      messageIds: messageIds.filter((messageId) => messageId !== undefined),
+      messageIds,
     };
     await callSafely('onError', () => this.#onError(failure));
   }
 
-  has(messageId: string | undefined): boolean {
-    return messageId !== undefined && this.#ids.has(messageId);
-  }
-
   /**
-   * @throws {PositionStoreError} if the store failed for every record
+   * @throws {BatchFailedError} if every record failed, so that Lambda counts an error; records of adverts that another
+   * worker has claimed alone are no error
    * @throws the first error if the function itself is the target of a rule, because there is no list of failed messages
    * then
    */
   answer(records: number): BatchAnswer {
-    if (records > 0 && this.#storeErrors.length >= records) {
-      throw new PositionStoreError(records, this.#storeErrors[0]);
-    }
     if (this.#withoutId.length > 0) throw this.#withoutId[0];
+    if (this.#faults.length > 0 && this.#ids.size >= records) {
+      throw new BatchFailedError(records, this.#faults[0]);
+    }
     return { batchItemFailures: [...this.#ids].map((itemIdentifier) => ({ itemIdentifier })) };
   }
 }
@@ -103,9 +75,12 @@ export async function callSafely(name: string, call: () => unknown): Promise<voi
   try {
     await call();
   } catch (error) {
-    console.error(`advert-bridge: ${name} threw ${inShort(error)}. The batch goes on.`);
+    console.error(line(`${name} threw ${inShort(error)}. The batch goes on.`));
   }
 }
+
+const storeAdvice =
+  ' With DynamoDB, check that the table exists and that the function may dynamodb:UpdateItem on it.';
 
 /** The default `onError`: prints one line with the message ID and what to do. */
 function printFailure({ stage, error, events: [event, ...waiting], messageIds }: Failure): void {
@@ -117,15 +92,15 @@ function printFailure({ stage, error, events: [event, ...waiting], messageIds }:
   const also = others.length > 0 ? `, with it ${others.join(', ')}` : '';
   const goesBack = `It goes back${messageId === undefined ? ' to Lambda' : ` to the queue${also}`}`;
   const cause = inShort(error);
-  const line = {
+  const isOfStore = !(error instanceof ClaimLostError);
+  const text = {
     refused: `${what} is refused: ${cause}. ${goesBack} until its last delivery. Check that the rule sends the whole event to its target, without an input transformer. With onRefused, such records go to your dead-letter queue immediately.`,
     'dead-letter': `${what} is refused and could not be sent to the dead-letter queue: ${cause}. ${goesBack}. Check queueUrl, and that the function may sqs:SendMessage to it.`,
-    positions: `the position store failed for ${what}: ${cause}. ${goesBack}.${error instanceof ClaimLostError ? '' : ` ${storeAdvice}`}`,
+    busy: `${what} has to wait: ${cause}. ${goesBack}.`,
+    positions: `the position store failed for ${what}: ${cause}. ${goesBack}.${isOfStore ? storeAdvice : ''}`,
     handler: `your handler failed for ${what}: ${cause}. ${goesBack}${waiting.length > 0 ? ': later events of an advert wait for the one that failed' : ''}.`,
   }[stage];
+  const print = error instanceof AdvertBusyError ? console.warn : console.error;
   // For a fault in your own code, the stack trace is needed too.
-  console.error(`advert-bridge: ${line}`, ...(stage === 'handler' ? [error] : []));
+  print(line(text), ...(stage === 'handler' ? [error] : []));
 }
-
-const inShort = (error: unknown): string =>
-  error instanceof Error ? `${error.name}: ${error.message}` : String(error);

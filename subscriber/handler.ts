@@ -1,19 +1,16 @@
 import * as v from 'valibot';
 import type { AdvertEvent } from '../shared/contract/events.ts';
 import { detailTypes } from '../shared/contract/names.ts';
-import type { Arrival } from './arrivals.ts';
-import type { BatchAnswer } from './failures.ts';
-import {
-  beginInvocation,
-  type HandlerOptions,
-  handlerExpectations,
-  type Invocation,
-  type LambdaContext,
-} from './invocation.ts';
-import { checkOptions, hasFunctions, optionalNumberFrom } from './options.ts';
+import { didYouMean } from '../shared/contract/near-miss.ts';
+import { type Arrival, arrivalsIn, type Refusal } from './arrivals.ts';
+import { claimAdvert, type HeldAdvert, isToApply } from './claims.ts';
+import { AdvertBusyError } from './errors.ts';
+import { type BatchAnswer, callSafely, type Failure, Failures } from './failures.ts';
+import { createNotices, type Notices } from './notices.ts';
+import { checkOptions, optionalFunction, optionalNumberFrom } from './options.ts';
 import type { BridgeEvent } from './parse.ts';
 import type { Comparison } from './position.ts';
-import { type Tracing, withSpan } from './tracing.ts';
+import { type Positions, positionsExpected } from './position-store.ts';
 
 /**
  * Second argument of the functions in `on`. An authorization event has no history, so its outcome is always `apply`.
@@ -25,41 +22,83 @@ export type EventFunctions = {
   readonly [E in BridgeEvent as E['detail-type']]?: (event: E, delivery: Delivery<E>) => unknown;
 };
 
-export interface EventHandlerOptions extends HandlerOptions {
-  /** An event without a function here counts as applied, and is reported to `onSkipped` as `no-handler`. */
+/**
+ * Why an event was skipped: `duplicate` and `stale` as in `Outcome`; `no-handler`: there is no function for its detail
+ * type.
+ */
+export type SkipReason = 'duplicate' | 'stale' | 'no-handler';
+
+export interface EventHandlerOptions {
+  /** The store of each advert's last applied position. */
+  readonly positions: Positions;
+  /** An event without a function here counts as applied. Its detail type is printed once. */
   readonly on: EventFunctions;
+  /**
+   * Called for a record that is not an event: it should send the record to your dead-letter queue, with the reason.
+   * `sendToDeadLetters` creates such a function. Without `onRefused`, the record counts as failed: SQS delivers it
+   * until `maxReceiveCount` is reached, and then moves it without a reason.
+   */
+  readonly onRefused?: (refusal: Refusal) => Promise<unknown>;
+  /** Called for each failure. Default: prints one line to the console, with the message ID and what to do. */
+  readonly onError?: (failure: Failure) => unknown;
+  /** Called for each event that is skipped, for your log. */
+  readonly onSkipped?: (event: BridgeEvent, reason: SkipReason) => unknown;
   /**
    * How many adverts are handled at the same time. Events of the same advert are handled one after the other. Default
    * 10.
    */
   readonly maxConcurrentAdverts?: number;
   /**
-   * Calls each function within an OpenTelemetry consumer span that links to the bridge's message. Default: no spans.
+   * How long to wait for an advert that another worker has claimed, in ms. After that, its messages go back to the
+   * queue, where they stay hidden for the visibility timeout. Default 2000.
    */
-  readonly tracing?: Tracing;
+  readonly busyWaitMs?: number;
+  /** ms since 1970; default `Date.now`. */
+  readonly now?: () => number;
 }
 
-const known: readonly string[] = Object.values(detailTypes);
+/** The part of Lambda's context that is used here. */
+export interface LambdaContext {
+  getRemainingTimeInMillis?(): number;
+}
+
+const known = Object.values(detailTypes);
+const isKnown = (type: string): boolean => known.some((each) => each === type);
+
+function isFunctions(value: unknown): boolean {
+  const entries = Object.entries(value ?? {});
+  const isRight = entries.every(
+    ([type, apply]) => isKnown(type) && (apply === undefined || typeof apply === 'function'),
+  );
+  return isRight && entries.some(([, apply]) => apply);
+}
+
+function functionsExpected({ input }: { readonly input: unknown }): string {
+  const unknown = Object.keys(input ?? {}).find((type) => !isKnown(type));
+  const hint = unknown === undefined ? '' : `, not ${unknown}${didYouMean(unknown, known)}`;
+  return `expected functions for ${known.join(', ')}${hint}`;
+}
+
 const expectations = {
-  ...handlerExpectations,
-  on: v.custom(
-    (value) => {
-      const entries = Object.entries(value ?? {});
-      const isRight = entries.every(
-        ([type, apply]) => known.includes(type) && (apply === undefined || typeof apply === 'function'),
-      );
-      return isRight && entries.some(([, apply]) => apply);
-    },
-    `expected functions for ${known.join(', ')}`,
-  ),
+  positions: positionsExpected,
+  onRefused: optionalFunction,
+  onError: optionalFunction,
+  onSkipped: optionalFunction,
+  busyWaitMs: optionalNumberFrom(0),
+  now: optionalFunction,
+  on: v.custom(isFunctions, functionsExpected),
   maxConcurrentAdverts: optionalNumberFrom(1),
-  tracing: v.optional(
-    v.custom(
-      (value) => hasFunctions((value as Tracing | null)?.api?.trace, 'getTracer'),
-      'expected { api } with what `@opentelemetry/api` exports',
-    ),
-  ),
 };
+
+/** Lambda freezes or kills a process that has run out of time within this margin. It also covers clock differences. */
+const marginMs = 5_000;
+
+/** What the steps of one invocation share. */
+interface Invocation extends EventHandlerOptions {
+  readonly failures: Failures;
+  readonly notices: Notices;
+  readonly leaseMs: number | undefined;
+}
 
 /**
  * A handler for a Lambda function that is called by SQS or directly by a rule. It parses the input, skips stale events
@@ -68,7 +107,8 @@ const expectations = {
  *     export const handler = advertEventHandler({ positions, on: { AdvertStatusChanged: async (event) => … } })
  *
  * If a function throws, its event and later events of the same advert are delivered again; other adverts are not
- * affected. For SQS, set `ReportBatchItemFailures` on the event source mapping.
+ * affected. If every record failed, the handler throws. For SQS, set `ReportBatchItemFailures` on the event source
+ * mapping.
  *
  * @throws {TypeError} for wrong options, when the handler is created
  */
@@ -77,20 +117,19 @@ export function advertEventHandler(
 ): (event: unknown, context?: LambdaContext) => Promise<BatchAnswer> {
   checkOptions('advertEventHandler', options, expectations);
   const { maxConcurrentAdverts = 10 } = options;
+  const notices = createNotices();
   return async (input, context) => {
-    const invocation = await beginInvocation(input, options, context);
-    const { adverts, authorizations, count, failures } = invocation;
-    const groups: readonly (() => Promise<void>)[] = [
-      ...adverts.map((arrivals) => () => applyAdvert(invocation, arrivals, options)),
-      ...authorizations.map((arrival) => async () => {
-        try {
-          await apply(invocation, { ...arrival, outcome: 'apply', missing: 0 }, options);
-        } catch (error) {
-          await failures.add('handler', error, [arrival]);
-        }
-      }),
-    ];
-    const waiting = groups.values();
+    const failures = new Failures(options.onError);
+    const remainingMs = context?.getRemainingTimeInMillis?.();
+    const leaseMs = remainingMs === undefined ? undefined : remainingMs + marginMs;
+    const invocation: Invocation = { ...options, failures, notices, leaseMs };
+    const { refusals, adverts, authorizations, count } = arrivalsIn(input);
+    for (const refusal of refusals) await refuse(invocation, refusal);
+
+    const waiting = [
+      ...adverts.map((arrivals) => () => applyAdvert(invocation, arrivals)),
+      ...authorizations.map((arrival) => () => applyAuthorization(invocation, arrival)),
+    ].values();
     const worker = async () => {
       for (const next of waiting) await next();
     };
@@ -99,33 +138,91 @@ export function advertEventHandler(
   };
 }
 
-async function applyAdvert(
-  invocation: Invocation,
-  arrivals: readonly Arrival<AdvertEvent>[],
-  options: EventHandlerOptions,
-): Promise<void> {
-  const claimed = await invocation.claim(arrivals);
-  if (!claimed) return;
-  let count = 0;
+async function refuse({ onRefused, failures }: Invocation, refusal: Refusal): Promise<void> {
+  if (!onRefused) return await failures.add('refused', refusal.error, [refusal]);
   try {
-    for (const delivery of claimed.toApply) {
-      await apply(invocation, delivery, options);
+    await onRefused(refusal);
+  } catch (error) {
+    await failures.add('dead-letter', error, [refusal]);
+  }
+}
+
+/** Claims an advert, applies its new events in order, and stores how far it got. */
+async function applyAdvert(invocation: Invocation, arrivals: readonly Arrival<AdvertEvent>[]): Promise<void> {
+  const { failures } = invocation;
+  let held: HeldAdvert<Arrival<AdvertEvent>>;
+  try {
+    held = await claimWhenFree(invocation, arrivals);
+  } catch (error) {
+    return await failures.add(error instanceof AdvertBusyError ? 'busy' : 'positions', error, arrivals);
+  }
+  for (const { event, outcome } of held.compared) {
+    if (outcome === 'duplicate' || outcome === 'stale') await skip(invocation, event, outcome);
+  }
+  const toApply = held.compared.filter(isToApply);
+  if (toApply.length === 0) return;
+
+  let count = 0;
+  let stage: Failure['stage'] = 'positions';
+  try {
+    for (const delivery of toApply) {
+      // A process that was frozen may continue long after its invocation.
+      held.checkLease();
+      stage = 'handler';
+      await apply(invocation, delivery);
+      stage = 'positions';
       count += 1;
     }
   } catch (error) {
-    await invocation.failures.add('handler', error, claimed.toApply.slice(count));
+    await failures.add(stage, error, toApply.slice(count));
   }
-  await claimed.settle(count);
+  const last = toApply[count - 1];
+  try {
+    if (last) await held.confirm(last.event);
+    else await held.release();
+  } catch (error) {
+    // Events whose position could not be stored are delivered again, like events that were not applied. A remaining
+    // claim expires by itself.
+    await failures.add('positions', error, last ? toApply.slice(0, count) : toApply);
+  }
 }
 
-async function apply(
-  invocation: Invocation,
-  delivery: Delivery,
-  { on, tracing }: EventHandlerOptions,
-): Promise<void> {
+async function applyAuthorization(invocation: Invocation, arrival: Arrival): Promise<void> {
+  try {
+    await apply(invocation, { ...arrival, outcome: 'apply', missing: 0 });
+  } catch (error) {
+    await invocation.failures.add('handler', error, [arrival]);
+  }
+}
+
+async function apply(invocation: Invocation, delivery: Delivery): Promise<void> {
   const { event } = delivery;
+  const { on, notices } = invocation;
+  notices.origin(event);
   // The detail type selects the function and also determines the event's type.
   const call = on[event['detail-type']] as ((event: BridgeEvent, delivery: Delivery) => unknown) | undefined;
-  if (call) await withSpan(tracing, event, async () => call(event, delivery));
-  else await invocation.skip(event, 'no-handler');
+  if (call) return void (await call(event, delivery));
+  notices.noFunction(event);
+  await skip(invocation, event, 'no-handler');
+}
+
+const skip = ({ onSkipped }: Invocation, event: BridgeEvent, reason: SkipReason): Promise<void> =>
+  callSafely('onSkipped', () => onSkipped?.(event, reason));
+
+/** Tries again at growing intervals while another worker has claimed the advert: it usually needs only a moment. */
+async function claimWhenFree(
+  { busyWaitMs = 2_000, ...options }: Invocation,
+  arrivals: readonly Arrival<AdvertEvent>[],
+): Promise<HeldAdvert<Arrival<AdvertEvent>>> {
+  let waited = 0;
+  for (let pause = 50; ; pause *= 2) {
+    try {
+      return await claimAdvert(arrivals, options);
+    } catch (error) {
+      if (!(error instanceof AdvertBusyError) || waited >= busyWaitMs) throw error;
+    }
+    const pauseMs = Math.min(pause, busyWaitMs - waited);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    waited += pauseMs;
+  }
 }

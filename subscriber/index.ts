@@ -1,45 +1,38 @@
+// biome-ignore-all assist/source/organizeImports: the entry points come first, then the types.
 /**
  * The consumer kit, for teams that handle the bridge's events: docs/subscribe/guide.md. For tests:
  * `advert-bridge-kit/testing`.
  */
+export { advertEventHandler } from './handler.ts';
+export { createDynamoDbPositions } from './dynamodb-positions.ts';
+export { sendToDeadLetters } from './dead-letters.ts';
+export { newerCondition } from './newer-condition.ts';
+export { applyIfNewer } from './claims.ts';
+
+// For handlers without the entry points above.
+export { parseBody, parseEvent } from './parse.ts';
+export { advertKeyOf, compareToApplied, positionOf } from './position.ts';
+export { AdvertBusyError, BatchFailedError, ClaimLostError, RefusedEventError } from './errors.ts';
+
 export type {
   AdvertEvent,
+  AdvertStatusChanged,
+  AdvertUnavailable,
   AuthorizationEvent,
-  StatusChanged,
-  Unavailable,
 } from '../shared/contract/events.ts';
-export type { Refusal } from './arrivals.ts';
-export { type AdvertBatch, advertBatchHandler, advertBatchMiddleware } from './batch.ts';
-export { AdvertBusyError, applyIfNewer, ClaimLostError, type ClaimOptions } from './claims.ts';
-export { type SqsLike, sendToDeadLetters } from './dead-letters.ts';
-export {
-  createDynamoDbPositions,
-  type DynamoDbLike,
-  type DynamoDbPositionsOptions,
-} from './dynamodb-positions.ts';
-export {
-  NotAnEventError,
-  RefusedEventError,
-  UnknownDetailTypeError,
-  UnsupportedVersionError,
-} from './errors.ts';
-export { type BatchAnswer, type Failure, PositionStoreError } from './failures.ts';
-export {
-  advertEventHandler,
-  type Delivery,
-  type EventFunctions,
-  type EventHandlerOptions,
+export type { Arrival, Refusal } from './arrivals.ts';
+export type { ClaimOptions } from './claims.ts';
+export type { SqsLike } from './dead-letters.ts';
+export type { DynamoDbLike, DynamoDbPositionsOptions } from './dynamodb-positions.ts';
+export type { BatchAnswer, Failure } from './failures.ts';
+export type {
+  Delivery,
+  EventFunctions,
+  EventHandlerOptions,
+  LambdaContext,
+  SkipReason,
 } from './handler.ts';
-export type { HandlerOptions, SkipReason } from './invocation.ts';
-export { type NewerCondition, type NewerConditionOptions, newerCondition } from './newer-condition.ts';
-export { type BridgeEvent, parseBody, parseEvent, parseSqsRecord, type SqsRecord } from './parse.ts';
-export {
-  advertKeyOf,
-  type Comparison,
-  compareToApplied,
-  type Outcome,
-  type Position,
-  positionOf,
-} from './position.ts';
+export type { NewerCondition, NewerConditionOptions } from './newer-condition.ts';
+export type { BridgeEvent } from './parse.ts';
+export type { Comparison, Outcome, Position } from './position.ts';
 export type { Claim, ClaimAnswer, PositionStore, Positions } from './position-store.ts';
-export { type SpanLink, spanLinksOf, type Tracing, type TracingApi } from './tracing.ts';

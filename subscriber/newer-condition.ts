@@ -1,4 +1,6 @@
+import * as v from 'valibot';
 import type { AdvertEvent } from '../shared/contract/events.ts';
+import { checkOptions, text } from './options.ts';
 import { positionOf } from './position.ts';
 
 export interface NewerConditionOptions<Marshalled extends boolean = boolean> {
@@ -26,11 +28,18 @@ export interface NewerCondition<Value> {
  * write then stores both your data and the position, so no crash can happen between them, and you need no second table.
  *
  * For a stale event or a duplicate, the write fails with `ConditionalCheckFailedException`: treat the event as done.
+ *
+ * @throws {TypeError} for wrong options
  */
 export function newerCondition<const Marshalled extends boolean = false>(
   event: AdvertEvent,
   options: NewerConditionOptions<Marshalled> = {},
 ): NewerCondition<Marshalled extends true ? { N: string } : number> {
+  checkOptions('newerCondition', options, {
+    generation: v.optional(text('the name of an attribute')),
+    sequence: v.optional(text('the name of an attribute')),
+    marshalled: v.optional(v.boolean('expected true or false')),
+  });
   const { generation = 'advertGeneration', sequence = 'advertSequence', marshalled } = options;
   const position = positionOf(event);
   const value = (number: number) =>

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { flawsOf } from '../shared/contract/checks.ts';
+import { didYouMean } from '../shared/contract/near-miss.ts';
 
 export const hasFunctions = (value: unknown, ...names: readonly string[]): boolean =>
   names.every((name) => typeof (value as Record<string, unknown> | null | undefined)?.[name] === 'function');
@@ -20,10 +21,21 @@ export function optionalNumberFrom(least: number) {
  */
 export function checkOptions(name: string, options: unknown, expected: v.ObjectEntries): void {
   const given = (options ?? {}) as Readonly<Record<string, unknown>>;
+  const known = Object.keys(expected);
+  const unknown = Object.keys(given).filter((key) => !known.includes(key));
+  const schema = v.object({
+    ...expected,
+    ...Object.fromEntries(
+      unknown.map((key) => [key, v.never(`expected no such option${didYouMean(key, known)}`)]),
+    ),
+  });
   // A missing option is reported like a wrong one, with the expected value.
-  const known = Object.fromEntries(Object.keys(expected).map((key) => [key, given[key]]));
-  const schema = v.objectWithRest(expected, v.never('expected no such option'));
-  const { issues = [] } = v.safeParse(schema, { ...given, ...known });
+  const complete = { ...Object.fromEntries(known.map((key) => [key, undefined])), ...given };
+  const { issues = [] } = v.safeParse(schema, complete);
   const faults = flawsOf(issues).map((flaw) => `${flaw.path}: ${flaw.expected}`);
   if (faults.length > 0) throw new TypeError(`${name} was given wrong options.\n  ${faults.join('\n  ')}`);
 }
+
+/** Like {@link checkOptions}, for options of which only the names are checked. */
+export const checkNames = (name: string, options: object, known: readonly string[]): void =>
+  checkOptions(name, options, Object.fromEntries(known.map((key) => [key, v.any()])));

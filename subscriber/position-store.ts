@@ -1,3 +1,5 @@
+import * as v from 'valibot';
+import { hasFunctions } from './options.ts';
 import type { Position } from './position.ts';
 
 /** The exclusive right of one worker to apply events of an advert. */
@@ -40,6 +42,11 @@ export interface PositionStore {
  * and stores nothing, and calls your function for stale events and duplicates too.
  */
 export type Positions = PositionStore | 'own-write';
+
+export const positionsExpected = v.custom(
+  (value) => value === 'own-write' || hasFunctions(value, 'claim', 'confirm', 'release'),
+  "expected 'own-write' or a position store: createDynamoDbPositions makes one",
+);
 
 const ownWrite: PositionStore = {
   claim: async () => ({ kind: 'granted', applied: undefined }),

@@ -133,9 +133,9 @@ type Variants = [
   (typeof envelopes)['PartnerAuthorizationRestored'],
 ];
 
-export type StatusChanged = v.InferOutput<(typeof envelopes)['AdvertStatusChanged']>;
-export type Unavailable = v.InferOutput<(typeof envelopes)['AdvertUnavailable']>;
-export type AdvertEvent = StatusChanged | Unavailable;
+export type AdvertStatusChanged = v.InferOutput<(typeof envelopes)['AdvertStatusChanged']>;
+export type AdvertUnavailable = v.InferOutput<(typeof envelopes)['AdvertUnavailable']>;
+export type AdvertEvent = AdvertStatusChanged | AdvertUnavailable;
 export type AuthorizationEvent = v.InferOutput<
   (typeof envelopes)['PartnerAuthorizationRequired'] | (typeof envelopes)['PartnerAuthorizationRestored']
 >;

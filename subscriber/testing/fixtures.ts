@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import type {
   AdvertEvent,
+  AdvertStatusChanged,
+  AdvertUnavailable,
   AuthorizationEvent,
-  StatusChanged,
-  Unavailable,
 } from '../../shared/contract/events.ts';
 import { detailTypes, eventSource, schemaVersion, stackName } from '../../shared/contract/names.ts';
+import { checkNames } from '../options.ts';
 
 export interface AdvertFields {
   /** Default `AdvertBridge`; `undefined` for an event of schema version 1.0. */
@@ -41,7 +42,7 @@ export interface StatusFields extends AdvertFields {
  * An `AdvertStatusChanged` as a target receives it. It is valid whichever fields you omit, and its IDs are made from
  * the fields.
  */
-export function anAdvertStatusChanged(fields: StatusFields = {}): StatusChanged {
+export function anAdvertStatusChanged(fields: StatusFields = {}): AdvertStatusChanged {
   const { sequence = 1, status = 'active', previousStatus = sequence === 1 ? null : 'new' } = fields;
   const { advertId, resource, metadata } = advertParts(fields);
   const data = { advertId, status, previousStatus };
@@ -49,7 +50,7 @@ export function anAdvertStatusChanged(fields: StatusFields = {}): StatusChanged 
 }
 
 /** An `AdvertUnavailable`: the service no longer knows the advert. */
-export function anAdvertUnavailable(fields: AdvertFields = {}): Unavailable {
+export function anAdvertUnavailable(fields: AdvertFields = {}): AdvertUnavailable {
   const { previousStatus = 'active' } = fields;
   const { advertId, resource, metadata } = advertParts(fields);
   const data = { advertId, status: null, previousStatus };
@@ -108,6 +109,14 @@ export function anSqsRecord(event: unknown, messageId = 'message-1') {
   };
 }
 
+const advertFields = [
+  ...['bridge', 'partnerAccount', 'advertId', 'generation', 'sequence', 'observedAt', 'listedAt', 'cause'],
+  ...['correlationId', 'schemaVersion', 'previousStatus', 'status'],
+];
+const authorizationFields = [
+  ...['bridge', 'partnerAccount', 'generation', 'observedAt', 'schemaVersion', 'reason'],
+];
+
 const begin = Date.parse('2026-11-20T12:00:00.000Z');
 const account = '111122223333';
 const region = 'eu-central-1';
@@ -144,6 +153,7 @@ function bridgeOf(fields: AdvertFields | AuthorizationFields): { bridge?: string
 }
 
 function advertParts(fields: AdvertFields) {
+  checkNames('anAdvertStatusChanged or anAdvertUnavailable', fields, advertFields);
   const { partnerAccount = 'main', advertId = '123', generation = defaultGeneration, sequence = 1 } = fields;
   const observedAt = fields.observedAt ?? new Date(begin + sequence * 1000).toISOString();
   const metadata: AdvertEvent['detail']['metadata'] = {
@@ -165,6 +175,7 @@ function authorization(
   kind: 'required' | 'restored',
   fields: AuthorizationFields & { readonly reason: string },
 ): AuthorizationEvent {
+  checkNames('aPartnerAuthorizationRequired or …Restored', fields, authorizationFields);
   const { partnerAccount = 'main', generation = defaultGeneration, reason } = fields;
   const metadata = {
     eventId: `${partnerAccount}/${generation}/authorization-${kind}/1`,

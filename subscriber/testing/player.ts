@@ -1,4 +1,6 @@
+import * as v from 'valibot';
 import type { AdvertEvent } from '../../shared/contract/events.ts';
+import { checkOptions, optionalNumberFrom } from '../options.ts';
 import { advertKeyOf, comparePositions, positionOf } from '../position.ts';
 import { type AdvertFields, anAdvertStatusChanged, anAdvertUnavailable } from './fixtures.ts';
 
@@ -32,6 +34,15 @@ export interface PlayerOptions {
  * correct subscriber ends with {@link latestStatuses}, whatever the seed.
  */
 export function playEvents<E extends AdvertEvent>(events: readonly E[], options: PlayerOptions): E[][] {
+  const share = 'expected a number from 0 to 1';
+  checkOptions('playEvents', options, {
+    seed: v.pipe(v.number('expected a whole number'), v.safeInteger('expected a whole number')),
+    duplicates: v.optional(v.pipe(v.number(share), v.minValue(0, share), v.maxValue(1, share))),
+    disorder: v.optional(
+      v.pipe(v.number('expected a number from 0'), v.minValue(0, 'expected a number from 0')),
+    ),
+    batchSize: optionalNumberFrom(1),
+  });
   const { seed, duplicates = 0.2, disorder = Number.POSITIVE_INFINITY, batchSize = 10 } = options;
   const random = seededRandom(seed);
   const copies = events.flatMap((event) => (random() < duplicates ? [event, event] : [event]));

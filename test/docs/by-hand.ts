@@ -1,15 +1,9 @@
-import {
-  applyIfNewer,
-  NotAnEventError,
-  type PositionStore,
-  parseSqsRecord,
-  type SqsRecord,
-} from 'advert-bridge-kit/subscriber';
+import { applyIfNewer, type PositionStore, parseBody, RefusedEventError } from 'advert-bridge-kit/subscriber';
 
 /** @returns whether the message is done with; otherwise leave it in the queue */
-export async function handleMessage(message: SqsRecord, positions: PositionStore): Promise<boolean> {
+export async function handleMessage(body: string, positions: PositionStore): Promise<boolean> {
   try {
-    const event = parseSqsRecord(message);
+    const event = parseBody(body);
     if (event['detail-type'] !== 'AdvertStatusChanged') return true;
     const { outcome, missing } = await applyIfNewer(event, { positions, leaseMs: 60_000 }, ({ detail }) =>
       console.log(detail.data.status),
@@ -17,7 +11,7 @@ export async function handleMessage(message: SqsRecord, positions: PositionStore
     if (outcome === 'gap') console.warn(`${missing} events of advert ${event.detail.data.advertId} skipped`);
     return true;
   } catch (error) {
-    if (error instanceof NotAnEventError) console.error(error.reason);
+    if (error instanceof RefusedEventError) console.error(error.message);
     return false;
   }
 }

@@ -3,21 +3,17 @@ import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { dereferenced } from '../../scripts/contract/schemas.ts';
 import { envelopes } from '../../shared/contract/events.ts';
-import { type AdvertBatch, parseBody } from '../../subscriber/index.ts';
+import { parseBody } from '../../subscriber/index.ts';
 import {
-  aLambdaEvent,
   anAdvertHistory,
   anAdvertStatusChanged,
-  anSqsRecord,
   createInMemoryPositions,
   latestStatuses,
   playEvents,
 } from '../../subscriber/testing/index.ts';
 import { startDynamo } from '../helpers/aws/emulators.ts';
-import { createHandler as createBatchHandler } from './batch.ts';
 import { handleMessage } from './by-hand.ts';
 import { keepStatus } from './one-write.ts';
-import { createHandler } from './with-middy.ts';
 
 const pages = ['README.md', ...globSync('docs/**/*.md')];
 const shownIn = (page: string) =>
@@ -119,32 +115,17 @@ describe('the snippets of docs/subscribe, run', () => {
       vi.spyOn(console, method).mockImplementation((...words) => void said.push(words.join(' ')));
     }
     const positions = createInMemoryPositions();
-    const message = anSqsRecord(anAdvertStatusChanged({ status: 'active' }));
+    const message = JSON.stringify(anAdvertStatusChanged({ status: 'active' }));
 
     expect(await handleMessage(message, positions)).toBe(true);
     expect(await handleMessage(message, positions)).toBe(true);
-    expect(await handleMessage(anSqsRecord(anAdvertStatusChanged({ sequence: 4 })), positions)).toBe(true);
-    expect(await handleMessage(anSqsRecord('nonsense'), positions)).toBe(false);
-    expect(said).toEqual(['active', 'active', '2 events of advert 123 skipped', 'expected JSON']);
-  });
-
-  it('a batch at once', async () => {
-    const written: object[] = [];
-    const handler = createBatchHandler(createInMemoryPositions(), async (all) => void written.push(...all));
-
-    await handler(aLambdaEvent([anAdvertStatusChanged({ sequence: 2 }), anAdvertStatusChanged()]));
-
-    expect(written).toMatchObject([{ previousStatus: null }, { previousStatus: 'new' }]);
-  });
-
-  it('with middy', async () => {
-    vi.spyOn(console, 'error').mockImplementation(() => {});
-
-    const handler = createHandler(createInMemoryPositions());
-    const lambdaEvent: unknown = aLambdaEvent([anAdvertStatusChanged(), 'nonsense']);
-
-    expect(await handler(lambdaEvent as AdvertBatch, {} as Parameters<typeof handler>[1])).toEqual({
-      batchItemFailures: [{ itemIdentifier: 'message-2' }],
-    });
+    expect(await handleMessage(JSON.stringify(anAdvertStatusChanged({ sequence: 4 })), positions)).toBe(true);
+    expect(await handleMessage('nonsense', positions)).toBe(false);
+    expect(said).toEqual([
+      'active',
+      'active',
+      '2 events of advert 123 skipped',
+      expect.stringContaining('expected JSON'),
+    ]);
   });
 });

@@ -420,7 +420,7 @@ describe('a subscription with a consumer', () => {
         [Action].flat().sort(),
       ]),
     );
-    expect(byResource['${Adverts2Positions.Arn}']).toEqual(['dynamodb:GetItem', 'dynamodb:UpdateItem']);
+    expect(byResource['${Adverts2Positions.Arn}']).toEqual(['dynamodb:UpdateItem']);
     expect(byResource['${Adverts2DeadLetters.Arn}']).toContain('sqs:SendMessage');
     expect(byResource['${Adverts2Queue.Arn}']).toContain('sqs:ReceiveMessage');
     expect(Object.keys(byResource)).toHaveLength(3);

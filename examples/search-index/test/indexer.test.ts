@@ -99,7 +99,7 @@ it('returns an event that it could not write to the queue', async () => {
   vi.spyOn(DynamoDB.prototype, 'updateItem').mockImplementation(() => Promise.reject(new Error('throttled')));
   const said = vi.spyOn(console, 'error').mockImplementation(() => {});
 
-  expect(await handle(aLambdaEvent([anAdvertStatusChanged()]))).toEqual(['message-1']);
+  expect(await handle(aLambdaEvent([anAdvertStatusChanged(), 'no event']))).toEqual(['message-1']);
 
   expect(said.mock.calls[0]?.[0]).toContain('throttled');
 });

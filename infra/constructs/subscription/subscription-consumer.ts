@@ -22,7 +22,7 @@ export function connectConsumer(
   if (positions === 'own-write') return undefined;
   const table = positions ?? positionsTable(scope);
   consumer.addEnvironment('POSITIONS_TABLE_NAME', table.tableName);
-  table.grant(consumer, 'dynamodb:GetItem', 'dynamodb:UpdateItem');
+  table.grant(consumer, 'dynamodb:UpdateItem');
   // `grant` with single actions covers only the table, not its key.
   table.encryptionKey?.grantEncryptDecrypt(consumer);
   return table;

@@ -2,10 +2,23 @@ import type { AddressInfo } from 'node:net';
 import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import dynalite from 'dynalite';
+import conditions from 'dynalite/db/index.js';
+import updateItem from 'dynalite/validations/updateItem.js';
 import { startFauxqs } from 'fauxqs';
 import { advertStatusTable, feedStateTable } from '../../../shared/contract/tables.ts';
 
 const credentials = { accessKeyId: '000000000000', secretAccessKey: 'test' };
+
+/** dynalite drops the fields of a request that it does not know. */
+updateItem.types.ReturnValuesOnConditionCheckFailure = { type: 'String', enum: ['ALL_OLD', 'NONE'] };
+const { checkConditional } = conditions;
+/** Like AWS, sends the item that did not meet a condition, if the request asks for it; dynalite alone does not. */
+conditions.checkConditional = (data, item) => {
+  const refused = checkConditional(data, item);
+  const isAsked = data.ReturnValuesOnConditionCheckFailure === 'ALL_OLD';
+  if (refused && item && isAsked) refused.body = { ...refused.body, Item: item };
+  return refused;
+};
 
 /** DynamoDB in this process, on dynalite; tables are made as they are asked for. */
 export async function startDynamo() {

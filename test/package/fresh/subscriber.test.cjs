@@ -2,7 +2,7 @@
 // A subscriber's test in a project with Jest as it comes: CommonJS, nothing configured.
 const { envelopes } = require('advert-bridge-kit/contract');
 const { AdvertSubscription } = require('advert-bridge-kit/cdk');
-const { advertEventHandler, PositionStoreError } = require('advert-bridge-kit/subscriber');
+const { advertEventHandler, BatchFailedError } = require('advert-bridge-kit/subscriber');
 const {
   aLambdaEvent,
   anAdvertHistory,
@@ -28,7 +28,7 @@ test('a handler applies each event once', async () => {
 
 test('the other entry points load', () => {
   expect(Object.keys(envelopes)).toContain('AdvertStatusChanged');
-  expect(new PositionStoreError('x')).toBeInstanceOf(Error);
+  expect(new BatchFailedError(1)).toBeInstanceOf(Error);
   const stack = new Stack(new App(), 'Search', { env: { account: '222222222222', region: 'eu-central-1' } });
   const busArn = 'arn:aws:events:eu-central-1:222222222222:event-bus/adverts';
   expect(new AdvertSubscription(stack, 'Adverts', { busArn }).queue).toBeDefined();

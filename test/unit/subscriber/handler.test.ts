@@ -3,22 +3,20 @@ import type { Context } from 'aws-lambda';
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
-  type AdvertBatch,
   AdvertBusyError,
   type AdvertEvent,
-  advertBatchHandler,
-  advertBatchMiddleware,
   advertEventHandler,
+  applyIfNewer,
   type BatchAnswer,
+  BatchFailedError,
   createDynamoDbPositions,
   type Delivery,
   type EventHandlerOptions,
   type Failure,
-  type HandlerOptions,
-  NotAnEventError,
+  newerCondition,
   type PositionStore,
-  PositionStoreError,
   type Refusal,
+  RefusedEventError,
   sendToDeadLetters,
 } from '../../../subscriber/index.ts';
 import {
@@ -32,29 +30,9 @@ import {
   playEvents,
 } from '../../../subscriber/testing/index.ts';
 
-type Handle = (batch: AdvertBatch) => Promise<BatchAnswer | undefined>;
-type Lambda = (event: unknown) => Promise<unknown>;
-
 const context = { getRemainingTimeInMillis: () => 30_000 } as Context;
-const batchKinds: [string, (options: HandlerOptions, handle: Handle) => Lambda][] = [
-  [
-    'advertBatchHandler',
-    (options, handle) => {
-      const lambda = advertBatchHandler(options, handle);
-      return (event) => lambda(event, context);
-    },
-  ],
-  [
-    'advertBatchMiddleware',
-    (options, handle) => {
-      const lambda = middy()
-        .use(advertBatchMiddleware(options))
-        .handler((batch: AdvertBatch) => handle(batch));
-      return (event) => lambda(event as AdvertBatch, context);
-    },
-  ],
-];
-const eventHandler = (options: HandlerOptions, apply: (delivery: Delivery) => unknown): Lambda => {
+/** A handler with one function for every detail type. */
+const lambdaOf = (options: Omit<EventHandlerOptions, 'on'>, apply: (delivery: Delivery) => unknown) => {
   const each = (_event: unknown, delivery: Delivery) => apply(delivery);
   const on: EventHandlerOptions['on'] = {
     AdvertStatusChanged: each,
@@ -63,20 +41,8 @@ const eventHandler = (options: HandlerOptions, apply: (delivery: Delivery) => un
     PartnerAuthorizationRestored: each,
   };
   const lambda = advertEventHandler({ ...options, on });
-  return (event) => lambda(event, context);
+  return (event: unknown) => lambda(event, context);
 };
-/** The three forms, with a function for one event. */
-const kinds: [string, typeof eventHandler][] = [
-  ['advertEventHandler', eventHandler],
-  ...batchKinds.map(([name, lambdaOf]): [string, typeof eventHandler] => [
-    name,
-    (options, apply) =>
-      lambdaOf(options, async ({ deliveries }) => {
-        for (const delivery of deliveries) await apply(delivery);
-        return undefined;
-      }),
-  ]),
-];
 
 const failed = (...ids: string[]) => ({
   batchItemFailures: ids.map((itemIdentifier) => ({ itemIdentifier })),
@@ -91,12 +57,14 @@ const denied = () =>
 let printed: unknown[][];
 beforeEach(() => {
   printed = [];
-  vi.spyOn(console, 'error').mockImplementation((...line) => void printed.push(line));
+  for (const method of ['error', 'warn'] as const) {
+    vi.spyOn(console, method).mockImplementation((...line) => void printed.push(line));
+  }
 });
 
-describe.each(kinds)('%s', (_name, lambdaOf) => {
+describe('advertEventHandler', () => {
   /** A subscriber that notes what it applied. */
-  function subscriber(options: Partial<HandlerOptions> = {}) {
+  function subscriber(options: Partial<EventHandlerOptions> = {}) {
     const positions = options.positions ?? createInMemoryPositions();
     const seen: string[] = [];
     const lambda = lambdaOf({ positions, ...options }, (delivery) => seen.push(noted(delivery)));
@@ -170,7 +138,11 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
 
     expect(seen).toEqual(['1 apply']);
     expect(refused).toMatchObject([
-      { body: 'nonsense', messageId: 'message-1', error: { code: 'not-an-event', reason: 'expected JSON' } },
+      {
+        body: 'nonsense',
+        messageId: 'message-1',
+        error: { code: 'not-an-event', message: expect.stringContaining('expected JSON') },
+      },
       { messageId: 'message-2', error: { code: 'unsupported-version' } },
     ]);
   });
@@ -178,7 +150,7 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
   it('gives it back when it cannot be handed over', async () => {
     const { lambda } = subscriber({ onRefused: () => Promise.reject(new Error('no such queue')) });
 
-    expect(await lambda(aLambdaEvent(['nonsense']))).toEqual(failed('message-1'));
+    expect(await lambda(aLambdaEvent(['nonsense', nth(1)]))).toEqual(failed('message-1'));
   });
 
   it('takes an empty batch', async () => {
@@ -192,7 +164,7 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
     async (input) => {
       const { lambda } = subscriber();
 
-      await expect(lambda(input)).rejects.toThrow(NotAnEventError);
+      await expect(lambda(input)).rejects.toThrow(RefusedEventError);
     },
   );
 
@@ -215,6 +187,92 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
     expect(seen).toHaveLength(2);
   });
 
+  it('reports an advert that stays busy, and throws nothing', async () => {
+    const positions = createInMemoryPositions();
+    const claim = { position: { generation: 1, sequence: 1 }, owner: 'other', until: Date.now() + 60_000 };
+    await positions.claim('main/123', claim, Date.now());
+    const { lambda } = subscriber({ positions, busyWaitMs: 0 });
+
+    expect(await lambda(aLambdaEvent([nth(1)]))).toEqual(failed('message-1'));
+
+    expect(printed).toEqual([
+      [
+        expect.stringMatching(
+          /^advert-bridge: message message-1 .+123\/1\) has to wait: AdvertBusyError: another worker .+ goes back/,
+        ),
+      ],
+    ]);
+  });
+
+  it('applies nothing more when its claim has expired', async () => {
+    let now = 1_000;
+    const positions = createInMemoryPositions();
+    const seen: string[] = [];
+    const lambda = lambdaOf({ positions, now: () => now, maxConcurrentAdverts: 1 }, (delivery) => {
+      seen.push(noted(delivery));
+      // The process was frozen in the middle of the first event, and continues after its claim has expired.
+      now += 36_000;
+    });
+
+    await expect(lambda(aLambdaEvent([nth(1), nth(2), nth(1, { advertId: '9' })]))).resolves.toEqual(
+      failed('message-2'),
+    );
+
+    expect(seen).toEqual(['1 apply', '1 apply']);
+    expect(printed).toEqual([[expect.stringContaining('ClaimLostError')]]);
+  });
+
+  it('keeps its claim under an early timeout of middy, while the function may still write', async () => {
+    const positions = createInMemoryPositions();
+    const writing = Promise.withResolvers<void>();
+    const lambda = middy({ timeoutEarlyInMillis: 1, timeoutEarlyResponse: () => 'early' }).handler(
+      advertEventHandler({ positions, busyWaitMs: 0, on: { AdvertStatusChanged: () => writing.promise } }),
+    );
+    const ending = { getRemainingTimeInMillis: () => 20 } as Context;
+
+    expect(await lambda(aLambdaEvent([nth(1)]), ending)).toBe('early');
+    expect(await subscriber({ positions, busyWaitMs: 0 }).lambda(aLambdaEvent([nth(2)]))).toEqual(
+      failed('message-1'),
+    );
+    writing.resolve();
+  });
+
+  it('prints IDs without characters that a terminal obeys', async () => {
+    const event = anAdvertStatusChanged();
+    const eventId = 'main/1\u001b[2J\u202e\nforged';
+    const hostile = {
+      ...event,
+      detail: { ...event.detail, metadata: { ...event.detail.metadata, eventId } },
+    };
+    const lambda = lambdaOf({ positions: createInMemoryPositions() }, denied);
+
+    await lambda(aLambdaEvent([hostile, aPartnerAuthorizationRequired()])).catch(() => {});
+
+    const [line] = printed
+      .flat()
+      .map(String)
+      .filter((text) => text.includes('forged'));
+    expect(line).toContain('main/1\\u{1b}[2J\\u{202e}\\u{a}forged');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not be there.
+    expect(line).not.toMatch(/[\u0000-\u001f\u202e]/);
+  });
+
+  it('warns once when two bridges with one name send events', async () => {
+    const { lambda } = subscriber();
+    const from = (account: string, sequence: number, bridge?: string) => ({
+      ...nth(sequence, { bridge: bridge ?? 'AdvertBridge' }),
+      account,
+    });
+
+    await lambda(aLambdaEvent([from('111111111111', 1), from('222222222222', 1, 'Shop')]));
+    expect(printed).toEqual([]);
+    await lambda(aLambdaEvent([from('222222222222', 2), from('222222222222', 3)]));
+
+    expect(printed).toEqual([
+      [expect.stringMatching(/two bridges named AdvertBridge .+ 111111111111\/.+ 222222222222\//)],
+    ]);
+  });
+
   it('waits a moment for an advert that another worker has, and gives nothing back', async () => {
     const positions = createInMemoryPositions();
     const claim = { position: { generation: 1, sequence: 1 }, owner: 'other', until: Date.now() + 60_000 };
@@ -232,19 +290,25 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
     const positions: PositionStore = { ...inner, confirm: () => Promise.reject(new Error('throttled')) };
     const { lambda } = subscriber({ positions });
 
-    expect(await lambda(aLambdaEvent(['nonsense', nth(1)]))).toEqual(failed('message-1', 'message-2'));
+    await expect(lambda(aLambdaEvent(['nonsense', nth(1)]))).rejects.toThrow(BatchFailedError);
     await expect(lambda(nth(1, { advertId: '9' }))).rejects.toThrow('throttled');
   });
 
-  it('fails as a whole when the position store fails for every record', async () => {
-    const positions: PositionStore = { ...createInMemoryPositions(), claim: denied };
-    const { lambda, seen } = subscriber({ positions });
+  it.each<[string, Partial<EventHandlerOptions>, unknown[]]>([
+    [
+      'the position store fails',
+      { positions: { ...createInMemoryPositions(), claim: denied } },
+      [nth(1), nth(2), nth(1, { advertId: '9' })],
+    ],
+    ['no record is an event', {}, ['one', 'two', 'three']],
+    ['the function throws', { positions: 'own-write', onSkipped: denied }, [nth(7), nth(8), nth(9)]],
+  ])('throws when every record fails: %s', async (_why, options, events) => {
+    const lambda = lambdaOf({ positions: createInMemoryPositions(), ...options }, denied);
 
-    const call = lambda(aLambdaEvent([nth(1), nth(2), nth(1, { advertId: '9' })]));
+    const call = lambda(aLambdaEvent(events));
 
-    await expect(call).rejects.toThrow(PositionStoreError);
-    await expect(call).rejects.toThrow(/all 3 records: AccessDeniedException: not authorized.+GetItem/);
-    expect(seen).toEqual([]);
+    await expect(call).rejects.toThrow(BatchFailedError);
+    await expect(call).rejects.toThrow(/^all 3 records of the batch failed: \w+: not a/);
   });
 
   it('says with the message ID what the position store failed at, and goes on with other adverts', async () => {
@@ -260,14 +324,14 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
     expect(seen).toEqual(['1 apply']);
     expect(printed).toEqual([
       [
-        'advert-bridge: the position store failed for message message-1 (AdvertStatusChanged main/1763640000/123/1): AccessDeniedException: not authorized. It goes back to the queue. With DynamoDB, check that the table exists and that the function may dynamodb:UpdateItem and dynamodb:GetItem on it.',
+        'advert-bridge: the position store failed for message message-1 (AdvertStatusChanged main/1763640000/123/1): AccessDeniedException: not authorized. It goes back to the queue. With DynamoDB, check that the table exists and that the function may dynamodb:UpdateItem on it.',
       ],
     ]);
   });
 
   it('says what is refused, and what could not be sent to the dead-letter queue', async () => {
-    await subscriber().lambda(aLambdaEvent(['nonsense']));
-    await subscriber({ onRefused: denied }).lambda(aLambdaEvent(['nonsense']));
+    await subscriber().lambda(aLambdaEvent(['nonsense', nth(1)]));
+    await subscriber({ onRefused: denied }).lambda(aLambdaEvent(['nonsense', nth(1)]));
 
     expect(printed).toEqual([
       [
@@ -293,7 +357,7 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
       },
     });
 
-    expect(await lambda(aLambdaEvent(['nonsense']))).toEqual(failed('message-1'));
+    expect(await lambda(aLambdaEvent(['nonsense', nth(1)]))).toEqual(failed('message-1'));
 
     expect(failures).toEqual([
       { stage: 'dead-letter', error: expect.any(Error), events: [], messageIds: ['message-1'] },
@@ -363,7 +427,7 @@ describe.each(kinds)('%s', (_name, lambdaOf) => {
   });
 });
 
-describe('advertEventHandler', () => {
+describe('advertEventHandler, per advert', () => {
   const poisoned = (options: Partial<EventHandlerOptions> = {}) => {
     const seen: string[] = [];
     const broken = new Set(['123/2']);
@@ -429,11 +493,17 @@ describe('advertEventHandler', () => {
     await lambda(aLambdaEvent([anAdvertUnavailable({ sequence: 5 })]));
     await lambda(aLambdaEvent([nth(4), nth(6)]));
 
+    await lambda(aLambdaEvent([anAdvertUnavailable({ sequence: 7 })]));
+
     expect(skipped).toEqual([
       ['AdvertUnavailable', 'no-handler'],
       ['AdvertStatusChanged', 'stale'],
+      ['AdvertUnavailable', 'no-handler'],
     ]);
     expect(seen).toEqual(['123/6']);
+    expect(printed).toEqual([
+      [expect.stringMatching(/^advert-bridge: AdvertUnavailable events arrive, and there is no/)],
+    ]);
   });
 
   it('applies the events of so many adverts side by side, and those of one in order', async () => {
@@ -502,14 +572,38 @@ describe('options', () => {
       `advertEventHandler was given wrong options.
   positions: expected 'own-write' or a position store: createDynamoDbPositions makes one
   onError: expected a function
-  on: expected functions for AdvertStatusChanged, AdvertUnavailable, PartnerAuthorizationRequired, PartnerAuthorizationRestored
+  on: expected functions for AdvertStatusChanged, AdvertUnavailable, PartnerAuthorizationRequired, PartnerAuthorizationRestored, not AdvertSold
   store: expected no such option`,
     );
     expect(made(() => advertEventHandler({ positions: 'own-write', on: {} }))).toContain(
       'on: expected functions',
     );
-    expect(made(() => advertBatchHandler(anything({}), async () => {}))).toContain('positions: expected');
-    expect(made(() => advertBatchMiddleware(anything(undefined)))).toContain('positions: expected');
+    expect(made(() => advertEventHandler(anything(undefined)))).toContain('positions: expected');
+  });
+
+  it('name the option that was probably meant', () => {
+    const misspelt = { positions: 'own-write', onEror: () => {}, on: { AdvertStatusChange: () => {} } };
+
+    expect(made(() => advertEventHandler(anything(misspelt)))).toMatch(
+      /not AdvertStatusChange: did you mean AdvertStatusChanged\?\n {2}onEror: expected no such option: did you mean onError\?/,
+    );
+    expect(made(() => newerCondition(nth(1), anything({ marshaled: true })))).toContain(
+      'did you mean marshalled?',
+    );
+    expect(made(() => playEvents([], anything({ seed: '1', batchSize: 0 })))).toBe(
+      'playEvents was given wrong options.\n  seed: expected a whole number\n  batchSize: expected a whole number from 1',
+    );
+    expect(made(() => anAdvertStatusChanged(anything({ advertID: '7' })))).toContain(
+      'did you mean advertId?',
+    );
+  });
+
+  it.each([-1, 0, Number.NaN, 1.5])('refuse a claim of %s ms, which protects nothing', async (leaseMs) => {
+    const options = { positions: createInMemoryPositions(), leaseMs };
+
+    await expect(applyIfNewer(nth(1), options, () => {})).rejects.toThrow(
+      'leaseMs: expected a whole number from 1',
+    );
   });
 
   it('are checked where an environment variable may be missing', () => {
@@ -522,76 +616,6 @@ describe('options', () => {
   });
 });
 
-describe.each(batchKinds)('%s, a batch at once', (_name, lambdaOf) => {
-  function subscriber() {
-    const seen: string[] = [];
-    let answer: () => BatchAnswer | undefined = () => undefined;
-    const lambda = lambdaOf({ positions: createInMemoryPositions() }, async ({ deliveries }) => {
-      const result = answer();
-      seen.push(...deliveries.map(noted));
-      return result;
-    });
-    return {
-      lambda,
-      seen,
-      answers(next: () => BatchAnswer | undefined) {
-        answer = next;
-      },
-    };
-  }
-
-  it('gives all back when the handler throws, and does them again', async () => {
-    const { lambda, seen, answers } = subscriber();
-    answers(() => {
-      throw new Error('index is down');
-    });
-    await expect(lambda(aLambdaEvent([nth(1)]))).rejects.toThrow('index is down');
-    answers(() => undefined);
-
-    expect(await lambda(aLambdaEvent([nth(1)]))).toEqual(failed());
-
-    expect(seen).toEqual(['1 apply']);
-  });
-
-  it('gives back what the handler failed at, and what comes after it of the same advert', async () => {
-    const { lambda, seen, answers } = subscriber();
-    const batch = aLambdaEvent([nth(1), nth(2), nth(3), nth(1, { advertId: '9' })]);
-    answers(() => failed('message-2'));
-
-    expect(await lambda(batch)).toEqual(failed('message-2', 'message-3'));
-
-    answers(() => undefined);
-    expect(await lambda(batch)).toEqual(failed());
-    expect(seen.slice(4)).toEqual(['2 apply', '3 apply']);
-  });
-
-  it.each([
-    ['of another batch', aLambdaEvent([nth(1)]), failed('message-9')],
-    ['without its ID', aLambdaEvent([nth(1)]), { batchItemFailures: [{ messageId: 'message-1' }] }],
-    ['in another form', aLambdaEvent([nth(1)]), { batchItemFailures: 'message-1' }],
-    ['where there are no messages', nth(1), { batchItemFailures: [{ itemIdentifier: undefined }] }],
-  ])('counts nothing as applied when the handler names a failed message %s', async (_what, batch, answer) => {
-    const { lambda, seen, answers } = subscriber();
-    answers(() => answer as BatchAnswer);
-
-    await expect(lambda(batch)).rejects.toThrow('the messageId of a delivery');
-
-    answers(() => undefined);
-    expect(await lambda(batch)).toEqual(failed());
-    expect(seen).toEqual(['1 apply', '1 apply']);
-  });
-
-  it('takes an answer without failures', async () => {
-    const { lambda, seen, answers } = subscriber();
-    answers(() => ({ batchItemFailures: null }) as unknown as BatchAnswer);
-
-    expect(await lambda(aLambdaEvent([nth(1)]))).toEqual(failed());
-    expect(await lambda(aLambdaEvent([nth(1)]))).toEqual(failed());
-
-    expect(seen).toEqual(['1 apply']);
-  });
-});
-
 describe('sendToDeadLetters', () => {
   it('sends the body as it came, with the reason', async () => {
     const sent: unknown[] = [];
@@ -600,7 +624,11 @@ describe('sendToDeadLetters', () => {
       queueUrl: 'https://queue',
     });
 
-    await send({ error: new NotAnEventError('expected JSON'), body: 'nonsense', messageId: 'm' });
+    await send({
+      error: new RefusedEventError('not-an-event', 'not an event of the advert bridge: expected JSON'),
+      body: 'nonsense',
+      messageId: 'm',
+    });
 
     expect(sent).toEqual([
       {
