@@ -44,7 +44,7 @@ async function run({ rounds, isShort, progress }: BenchOptions): Promise<Report>
       const poll = [...runArguments(dir, { concurrency }), '--until-idle'];
       const programs: Readonly<Record<string, Program>> = {
         bare: ['-e', '0'],
-        barePoll: ['-e', barePoll, `${service.url}/_sandbox/clock`, dir],
+        barePoll: ['-e', barePoll, `${service.url}/_sandbox/`, dir],
         builtVersion: [built, '--version'],
         built: [built, ...poll],
         sourceVersion: [commandLine, '--version'],

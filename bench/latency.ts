@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { AdvertTruth } from '../sandbox/control/control.ts';
 import type { JournalEntry } from '../sandbox/state/journal.ts';
 import { type Bench, type BenchOptions, median, quantile, type Report } from './report/report.ts';
 import { runArguments, runUntilIdle, setUpBridge, withFolder } from './runs/bridge-run.ts';
@@ -154,7 +155,7 @@ async function makeChanges(service: Service, rate: number, seconds: number): Pro
   const end = now() + seconds * 1_000;
   for (let next = now(); next < end; next += (-Math.log(1 - Math.random()) / rate) * 1_000) {
     if (next > now()) await sleep(next - now());
-    made.push(service.control('/adverts', { count: 1, status: 'active' }));
+    made.push(service.control('createAdverts', 1, { status: 'active' }));
   }
   await Promise.all(made);
   return made.length;
@@ -162,9 +163,7 @@ async function makeChanges(service: Service, rate: number, seconds: number): Pro
 
 /** The creation time of each advert, by its ID, ms since 1970. */
 async function changeTimes(service: Service): Promise<ReadonlyMap<string, number>> {
-  const { adverts } = (await service.control('/truth')) as {
-    adverts: { id: string; history: { atMs: number }[] }[];
-  };
+  const adverts = (await service.control('truth')) as readonly AdvertTruth[];
   return new Map(adverts.map(({ id, history }) => [id, history[0]?.atMs ?? Number.NaN]));
 }
 
@@ -192,7 +191,7 @@ function firstOfBacklog(): Promise<number> {
     const service = await startService({ latencyMs, journalLimit: 100_000 });
     try {
       const since = new Date(Date.now() - 60_000).toISOString();
-      await service.control('/adverts', { count: backlogPages * pageSize, status: 'active' });
+      await service.control('createAdverts', backlogPages * pageSize, { status: 'active' });
       await setUpBridge(service, dir, since);
       const before = (await polls(service)).length;
       let first = Number.POSITIVE_INFINITY;

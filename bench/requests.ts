@@ -50,9 +50,9 @@ async function countRequests(wanted: {
   const service = await startService({ latencyMs, journalLimit: 10 * wanted.changes + 1_000 });
   try {
     const since = new Date(Date.now() - 60_000).toISOString();
-    await service.control('/adverts', { count: wanted.adverts, status: 'active' });
+    await service.control('createAdverts', wanted.adverts, { status: 'active' });
     for (let made = wanted.adverts; made < wanted.changes; made += wanted.adverts) {
-      await service.control('/random-changes', { count: wanted.adverts });
+      await service.control('changeRandomly', wanted.adverts);
     }
     const { settled } = await runBridge(service, { concurrency, since });
     if (settled !== wanted.changes)

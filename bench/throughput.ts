@@ -62,7 +62,7 @@ async function measureRound({ latencyMs, concurrency }: Setting, changes: number
   const service = await startService({ latencyMs });
   try {
     const since = new Date(Date.now() - 60_000).toISOString();
-    await service.control('/adverts', { count: changes, status: 'active' });
+    await service.control('createAdverts', changes, { status: 'active' });
     const bare = await measure('bench/bare.ts', [service.url, String(concurrency), since]);
     const durable = await runDurable(service, concurrency, since);
     const bridge = await runBridge(service, { concurrency, since });

@@ -1,13 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createControl, type SandboxControl } from './control/control.ts';
-import { createControlListener } from './control/control-listener.ts';
-import { createAnswerWriter } from './http/wire.ts';
+import { SandboxControl } from './control/control.ts';
+import { controlPath, createControlListener } from './control/control-route.ts';
 import { createServiceListener } from './listener.ts';
-import { type AssumptionOverrides, defaultAssumptions } from './state/assumptions.ts';
-import { type Clock, createSandboxClock } from './state/clock.ts';
-import { type Random, systemRandom } from './state/random.ts';
-import { type Application, createWorld } from './state/world.ts';
+import { type Application, createWorld, type WorldOptions } from './state/world.ts';
 
 export interface SandboxUser {
   readonly name: string;
@@ -19,40 +15,13 @@ export interface SandboxUser {
   readonly adverts?: number;
 }
 
-export interface SandboxOptions {
+export interface SandboxOptions extends WorldOptions {
   /** Default 0: any free port. */
   readonly port?: number;
-  /** Source of time. Default: the system clock. */
-  readonly clock?: Clock;
-  /** Default: unpredictable. With `seededRandom(n)`, all tokens, statuses and random changes are reproducible. */
-  readonly random?: Random;
   /** Default: one user, `main`. */
   readonly users?: readonly SandboxUser[];
-  /** Default `sandbox-client`. */
-  readonly clientId?: string;
-  /** Default `sandbox-client-secret`. */
-  readonly clientSecret?: string;
-  /** Name on the consent page. Default `Advert Bridge`. */
-  readonly applicationName?: string;
-  /** Default `http://127.0.0.1:8765/callback`; see the assumption `loopbackPortMayDiffer`. */
-  readonly callbackUrls?: readonly string[];
-  /** Default `v2 read write`. */
-  readonly allowedScope?: string;
   /** Number of adverts of each user before the feed begins; the feed lists them only once they change. Default 20. */
   readonly adverts?: number;
-  /** First advert ID; the IDs of all users count up from here. Default 1001; may exceed 2^53. */
-  readonly firstAdvertId?: number | bigint | string;
-  /** Delay between recording a change and showing it in the feed, ms. Default 3000. */
-  readonly visibilityDelayMs?: number;
-  /** Delay of every answer, ms. Default 0. */
-  readonly latencyMs?: number;
-  /** Default 86400. */
-  readonly accessTokenLifetimeSeconds?: number;
-  /** How far back the feed reaches. Default null: to the beginning. */
-  readonly retentionSeconds?: number | null;
-  readonly assumptions?: AssumptionOverrides;
-  /** Maximum number of journal entries. Default 100,000. */
-  readonly journalLimit?: number;
   /** Called with errors of the sandbox itself, which it answers with 500. Default: writes them to standard error. */
   readonly onFault?: (error: unknown) => void;
 }
@@ -73,47 +42,22 @@ export interface Sandbox {
  * Starts the sandbox partner service on 127.0.0.1.
  * @throws the listening error of `node:net`, for example EADDRINUSE
  * @throws {RangeError} for impossible options, such as a scope beyond the allowed one
- * @see docs/partner-api.md, and assumptions.ts for what is unknown about the service
+ * @see docs/partner-api.md, and state/settings.ts for what is unknown about the service
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const world = createWorld(
-    {
-      application: {
-        clientId: options.clientId ?? 'sandbox-client',
-        clientSecret: options.clientSecret ?? 'sandbox-client-secret',
-        name: options.applicationName ?? 'Advert Bridge',
-        callbackUrls: options.callbackUrls ?? ['http://127.0.0.1:8765/callback'],
-        allowedScope: options.allowedScope ?? 'v2 read write',
-      },
-      settings: {
-        visibilityDelayMs: options.visibilityDelayMs ?? 3000,
-        latencyMs: options.latencyMs ?? 0,
-        accessTokenLifetimeSeconds: options.accessTokenLifetimeSeconds ?? 86_400,
-        retentionSeconds: options.retentionSeconds ?? null,
-      },
-      assumptions: options.assumptions ?? {},
-      clock: createSandboxClock(options.clock),
-      random: options.random ?? systemRandom,
-      firstAdvertId: BigInt(options.firstAdvertId ?? 1001),
-      journalLimit: options.journalLimit ?? 100_000,
-    },
-    defaultAssumptions,
-  );
-  const control = createControl(world);
-  const users = (options.users ?? [{ name: 'main' }]).map((user) => {
-    const refreshToken = user.refreshToken ?? `sandbox-refresh-token-${user.name}`;
-    const { scope } = user;
-    const adverts = user.adverts ?? options.adverts ?? 20;
-    control.addUser(user.name, { refreshToken, adverts, ...(scope === undefined ? {} : { scope }) });
-    return { name: user.name, refreshToken };
+  const world = createWorld(options);
+  const control = new SandboxControl(world);
+  const users = (options.users ?? [{ name: 'main' }]).map((user: SandboxUser) => {
+    const { name, refreshToken = `sandbox-refresh-token-${name}`, scope } = user;
+    control.addUser(name, { refreshToken, scope, adverts: user.adverts ?? options.adverts ?? 20 });
+    return { name, refreshToken };
   });
 
   const onFault = options.onFault ?? ((error) => process.stderr.write(`sandbox: ${String(error)}\n`));
-  const writer = createAnswerWriter(world.clock);
-  const serve = createServiceListener(world, writer, onFault);
-  const serveControl = createControlListener(control, writer);
+  const serve = createServiceListener(world, onFault);
+  const serveControl = createControlListener(control);
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
-    if (request.url?.startsWith('/_sandbox')) serveControl(request, response);
+    if (request.url?.startsWith(controlPath)) serveControl(request, response);
     else serve(request, response);
   });
   await new Promise<void>((resolve, reject) => {

@@ -42,7 +42,7 @@ const rules: Readonly<Record<string, Rule>> = {
     inside: ['shared/contract', 'package.json'],
     packages: /^node:|^aws-cdk-lib|^constructs$|^cdk-nag$|^valibot$/,
   },
-  sandbox: { inside: [], packages: /^node:/ },
+  sandbox: { inside: [], packages: /^node:|^valibot$/ },
 };
 
 /** A handler puts its use case together with the adapters, so it may import all of shared; nothing imports a handler. */

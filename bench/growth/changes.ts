@@ -8,7 +8,7 @@ export function ofChanges(changes: number): Promise<Sample> {
     const service = await startService({});
     try {
       const since = new Date(Date.now() - 60_000).toISOString();
-      await service.control('/adverts', { count: changes, status: 'active' });
+      await service.control('createAdverts', changes, { status: 'active' });
       await setUpBridge(service, dir, since);
       return await sampleOf(service, dir, { size: changes, changes });
     } finally {

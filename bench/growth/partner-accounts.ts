@@ -18,7 +18,7 @@ export function ofPartnerAccounts(count: number, changes: number): Promise<Sampl
       await storeApplication(service, dir);
       await connectAll(service, dir, names);
       for (const user of names) {
-        await service.control('/adverts', { user, count: changes / count, status: 'active' });
+        await service.control('createAdverts', changes / count, { user, status: 'active' });
       }
       return await sampleOf(service, dir, { size: count, changes });
     } finally {

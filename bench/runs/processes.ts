@@ -102,8 +102,8 @@ function cpuOfEnded(): number {
 
 export interface Service {
   readonly url: string;
-  /** Calls a control endpoint of the sandbox, with POST if there is a body. @returns its answer */
-  control(path: string, body?: unknown): Promise<unknown>;
+  /** Calls a method of the sandbox's control. @returns what it returns */
+  control(method: string, ...args: unknown[]): Promise<unknown>;
   /** The stored requests, in the order of their arrival. */
   journal(): Promise<readonly JournalEntry[]>;
   /** Number of requests received since the start, without those to the control endpoints. */
@@ -120,17 +120,17 @@ export async function startService(options: SandboxOptions): Promise<Service> {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const [{ url }] = (await once(child, 'message')) as [{ url: string }];
-  async function control(path: string, body?: unknown): Promise<unknown> {
-    const request = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-    const answer = await fetch(`${url}/_sandbox${path}`, request);
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  async function control(method: string, ...args: unknown[]): Promise<unknown> {
+    const body = JSON.stringify({ method, args });
+    const answer = await fetch(`${url}/_sandbox/`, { method: 'POST', body });
+    if (!answer.ok) throw new Error(`${method}: ${answer.status} ${await answer.text()}`);
     return answer.json();
   }
   return {
     url,
     control,
-    journal: async () => ((await control('/journal')) as { entries: JournalEntry[] }).entries,
-    requests: async () => ((await control('/journal?limit=0')) as { nextIndex: number }).nextIndex,
+    journal: async () => (await control('journal.list')) as JournalEntry[],
+    requests: async () => (await control('journal.nextIndex')) as number,
     async connections() {
       child.send('connections');
       const [answer] = (await once(child, 'message')) as [{ connections: number }];

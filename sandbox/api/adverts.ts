@@ -1,6 +1,5 @@
-import { errorAnswer } from '../http/errors.ts';
-import { isJson, jsonObject, type ServiceRequest, single } from '../http/request.ts';
-import { type Answer, json } from '../state/answer.ts';
+import { jsonFields, parameter, type ServiceRequest } from '../http/request.ts';
+import { type Answer, invalid, json, RefusedError } from '../state/answer.ts';
 import type { Advert, PartnerAccount } from '../state/partner-account.ts';
 import { addAdvert, type World } from '../state/world.ts';
 
@@ -8,17 +7,12 @@ import { addAdvert, type World } from '../state/world.ts';
  * GET /api/partner/adverts/{id}. Unknown and foreign adverts: 404; removed ones 404 or 410 (all assumed).
  * @see partner-api.md §2.2, §4.3
  */
-export function serveAdvert(world: World, account: PartnerAccount, request: ServiceRequest): Answer {
-  const advert = account.adverts.get(request.advertId ?? '');
+export function serveAdvert(world: World, account: PartnerAccount, { advertId }: ServiceRequest): Answer {
+  const advert = account.adverts.get(advertId ?? '');
   if (advert !== undefined && advert.status !== null)
     return { status: 200, body: `{"data":${advertJson(advert)}}` };
-  const { errorShapes, removedAdvertStatus } = world.settings.assumptions;
-  const status = advert === undefined ? 404 : removedAdvertStatus;
-  return errorAnswer(errorShapes.notFound, {
-    status,
-    code: 'not_found',
-    message: 'There is no such advert.',
-  });
+  const status = advert === undefined ? 404 : world.settings.assumptions.removedAdvertStatus;
+  throw new RefusedError('notFound', { status, code: 'not_found', message: 'There is no such advert.' });
 }
 
 /**
@@ -27,21 +21,14 @@ export function serveAdvert(world: World, account: PartnerAccount, request: Serv
  */
 export function serveAdverts(world: World, account: PartnerAccount, request: ServiceRequest): Answer {
   const paging = world.settings.assumptions.listPaging;
-  const byPage = paging.style === 'page';
+  const firstPosition = paging.style === 'page' ? 1 : 0;
   const limit = wholeNumber(request, paging.limitParameter, paging.defaultLimit, 1);
-  if (limit === undefined) return invalid(world, paging.limitParameter);
-  const position = wholeNumber(request, paging.positionParameter, byPage ? 1 : 0, byPage ? 1 : 0);
-  if (position === undefined) return invalid(world, paging.positionParameter);
+  const position = wholeNumber(request, paging.positionParameter, firstPosition, firstPosition);
 
   const size = Math.min(limit, paging.maximumLimit);
-  const start = byPage ? (position - 1) * size : position;
-  const known =
-    account.removedCount === 0 ? account.inOrder : account.inOrder.filter((advert) => advert.status !== null);
-  const data = known
-    .slice(start, start + size)
-    .map(advertJson)
-    .join(',');
-  return { status: 200, body: `{"data":[${data}]}` };
+  const start = paging.style === 'page' ? (position - 1) * size : position;
+  const listed = account.inOrder.filter((advert) => advert.status !== null).slice(start, start + size);
+  return { status: 200, body: `{"data":[${listed.map(advertJson).join(',')}]}` };
 }
 
 /**
@@ -50,26 +37,17 @@ export function serveAdverts(world: World, account: PartnerAccount, request: Ser
  * @see partner-api.md §4.4
  */
 export function createAdvert(world: World, account: PartnerAccount, request: ServiceRequest): Answer {
-  if (!isJson(request.headers)) return invalid(world, 'Content-Type');
-  const fields = jsonObject(request.body);
-  if (fields === undefined) return invalid(world, 'body');
+  const fields = jsonFields(request);
+  if (fields === undefined) throw invalid('body', 'is not a JSON object');
   const { title, price } = fields;
-  if (title !== undefined && typeof title !== 'string') return invalid(world, 'title');
-  if (price !== undefined && typeof price !== 'number') return invalid(world, 'price');
+  if (title !== undefined && typeof title !== 'string') throw invalid('title');
+  if (price !== undefined && typeof price !== 'number') throw invalid('price');
   const { status, answerStatus } = world.settings.assumptions.createdAdvert;
-  const advert = addAdvert(world, account, {
-    status,
-    ...(title === undefined ? {} : { title }),
-    ...(price === undefined ? {} : { price }),
-  });
+  const advert = addAdvert(world, account, { status, title, price });
   return { status: answerStatus, body: `{"data":${advertJson(advert)}}` };
 }
 
-/**
- * GET /api/partner/threads: always empty, because nobody writes to the sandbox's users. Shape assumed.
- *
- * @see partner-api.md §4.5
- */
+/** GET /api/partner/threads: always empty, because nobody writes to the sandbox's users. Shape assumed. @see §4.5 */
 export function serveThreads(): Answer {
   return json(200, { data: [] });
 }
@@ -79,19 +57,8 @@ function advertJson({ id, status, title, price }: Advert): string {
   return `{"id":${id},"status":${JSON.stringify(status)},"title":${JSON.stringify(title)},"price":${price}}`;
 }
 
-function wholeNumber(
-  request: ServiceRequest,
-  name: string,
-  defaultValue: number,
-  minimum: number,
-): number | undefined {
-  const text = single(request.query, name);
-  if (text === undefined) return defaultValue;
-  return text !== null && /^\d{1,9}$/.test(text) && Number(text) >= minimum ? Number(text) : undefined;
-}
-
-function invalid(world: World, field: string): Answer {
-  const message = `The parameter ${field} is not valid.`;
-  const shape = world.settings.assumptions.errorShapes.validation;
-  return errorAnswer(shape, { status: 400, code: 'validation_error', message, field });
+function wholeNumber(request: ServiceRequest, name: string, fallback: number, minimum: number): number {
+  const text = parameter(request, name) ?? String(fallback);
+  if (!/^\d{1,9}$/.test(text) || Number(text) < minimum) throw invalid(name);
+  return Number(text);
 }

@@ -1,88 +1,79 @@
 import type { ServerResponse } from 'node:http';
-import type { AnswerWriter } from '../http/wire.ts';
+import { Readable } from 'node:stream';
+import { headersOf } from '../http/wire.ts';
 import type { Answer } from '../state/answer.ts';
-import type { FaultAction } from '../state/faults.ts';
+import type { Clock } from '../state/clock.ts';
+import type { Fault } from '../state/faults.ts';
 
 const defaultHugeBytes = 64 * 1024 * 1024;
-const chunk = Buffer.alloc(64 * 1024, 'a');
 
 /** The answer that a fault sends instead of the real one; undefined for faults that send no complete answer. */
-export function standInFor(fault: FaultAction): Answer | undefined {
-  switch (fault.kind) {
+export function standInFor({ kind, status = 200, body, headers }: Fault): Answer | undefined {
+  switch (kind) {
     case 'status': {
-      const { status, body = '', headers } = fault;
-      const answer = { status, body: typeof body === 'string' ? body : JSON.stringify(body) };
-      return headers === undefined ? answer : { ...answer, headers: lowerCased(headers) };
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      return { status, body: text ?? '', headers };
     }
-    case 'html':
-      return {
-        status: fault.status ?? 200,
-        body: '<html><body><h1>We will be back soon</h1></body></html>',
-        headers: { 'content-type': 'text/html' },
-      };
+    case 'html': {
+      const page = '<html><body><h1>We will be back soon</h1></body></html>';
+      return { status, body: page, headers: { 'content-type': 'text/html' } };
+    }
     case 'invalid-json':
-      return { status: 200, body: '{"data":[' };
+      return { status, body: '{"data":[' };
     case 'wrong-shape':
-      return { status: 200, body: JSON.stringify(fault.body ?? { data: { unexpected: true } }) };
+      return { status, body: JSON.stringify(body ?? { data: { unexpected: true } }) };
     default:
       return undefined;
   }
 }
 
 /** Whether the request is processed although its answer does not arrive completely or on time. */
-export function isCarriedOut(fault: FaultAction): boolean {
-  return fault.kind === 'lost-answer' || fault.kind === 'cut-off' || fault.kind === 'delay';
+export function isCarriedOut({ kind }: Fault): boolean {
+  return kind === 'lost-answer' || kind === 'cut-off' || kind === 'delay';
 }
 
-/** Plays a fault that sends no complete answer. @param answer answer to a request that was processed */
+/**
+ * Plays a fault that sends no complete answer.
+ * @param answer the answer to a request that was processed
+ * @returns false for a fault that sends a complete answer
+ */
 export function playOnWire(
-  fault: FaultAction,
+  fault: Fault,
   response: ServerResponse,
-  writer: AnswerWriter,
-  answer: Answer | undefined,
-): void {
+  clock: Clock,
+  answer: Answer = { status: 200, body: '' },
+): boolean {
   switch (fault.kind) {
     case 'reset':
     case 'lost-answer':
       response.socket?.resetAndDestroy();
-      return;
-    case 'cut-off':
-      if (answer !== undefined) sendHalf(response, writer, answer);
-      return;
-    case 'huge':
-      sendHuge(response, writer, fault.bytes ?? defaultHugeBytes);
-      return;
-    default: // hang: the connection stays open and silent until either side closes it
+      return true;
+    case 'cut-off': {
+      const body = Buffer.from(answer.body);
+      response.writeHead(answer.status, headersOf(clock, answer, body.length));
+      // Destroyed in the callback: otherwise this half of the answer would be lost together with the connection.
+      response.write(body.subarray(0, body.length >> 1), () => response.destroy());
+      return true;
+    }
+    case 'huge': {
+      const bytes = fault.bytes ?? defaultHugeBytes;
+      response.writeHead(answer.status, headersOf(clock, answer, bytes));
+      Readable.from(hugeBody(bytes)).pipe(response);
+      return true;
+    }
+    case 'hang': // The connection stays open and silent until either side closes it.
+      return true;
+    default:
+      return false;
   }
 }
 
-function sendHalf(response: ServerResponse, writer: AnswerWriter, answer: Answer): void {
-  const body = Buffer.from(answer.body);
-  response.writeHead(answer.status, writer.head(answer, body.length));
-  // Destroyed in the callback: otherwise this half of the answer would be lost together with the connection.
-  response.write(body.subarray(0, body.length >> 1), () => response.destroy());
-}
-
-function sendHuge(response: ServerResponse, writer: AnswerWriter, bytes: number): void {
-  const opening = '{"data":"';
-  const closing = '"}';
-  let left = Math.max(0, bytes - opening.length - closing.length);
-  response.writeHead(200, writer.head({ status: 200, body: '' }, opening.length + left + closing.length));
-  response.write(opening);
-  const pump = (): void => {
-    while (left > 0) {
-      const piece = left < chunk.length ? chunk.subarray(0, left) : chunk;
-      left -= piece.length;
-      if (!response.write(piece)) {
-        response.once('drain', pump);
-        return;
-      }
-    }
-    response.end(closing);
-  };
-  pump();
-}
-
-function lowerCased(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+/** Valid JSON of this many bytes, in pieces. */
+function* hugeBody(bytes: number): Generator<string> {
+  const [opening, closing] = ['{"data":"', '"}'];
+  const chunk = 'a'.repeat(64 * 1024);
+  yield opening;
+  for (let left = bytes - opening.length - closing.length; left > 0; left -= chunk.length)
+    yield chunk.slice(0, left);
+  yield closing;
 }

@@ -1,38 +1,44 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { invalid } from '../state/answer.ts';
 import type { EndpointName } from '../state/faults.ts';
 import type { AccessToken } from '../state/tokens.ts';
 
 /** A request as the handlers see it. */
 export interface ServiceRequest {
   readonly method: string;
-  readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-  readonly body: string;
+  /** Undefined: longer than the service reads. */
+  readonly body: string | undefined;
   readonly endpoint: EndpointName | null;
   /** The ID in the path of an advert, as sent. */
   readonly advertId: string | null;
   /** The token that was sent, if the service ever issued it. */
   readonly accessToken: AccessToken | undefined;
+  /** The supported methods of the path; none for an unknown path. */
+  readonly methods: readonly string[];
 }
 
-/** @returns the parameter's only value; undefined when it is missing, null when it was sent more than once */
-export function single(query: URLSearchParams, name: string): string | undefined | null {
+/** The value of a query parameter. @throws {RefusedError} when it was sent more than once */
+export function parameter({ query }: ServiceRequest, name: string): string | undefined {
   const values = query.getAll(name);
-  return values.length > 1 ? null : values[0];
+  if (values.length > 1) throw invalid(name, 'was sent more than once');
+  return values[0];
 }
 
 /** @returns the object in a JSON body, or undefined if the body is not an object */
-export function jsonObject(body: string): Record<string, unknown> | undefined {
+export function jsonObject(body = ''): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(body);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-    return value as Record<string, unknown>;
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }
 }
 
-export function isJson(headers: IncomingHttpHeaders): boolean {
-  return /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '');
+/** The fields of a request whose body is JSON and says so; undefined for any other. */
+export function jsonFields({ headers, body }: ServiceRequest): Record<string, unknown> | undefined {
+  const isJson = /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '');
+  return isJson ? jsonObject(body) : undefined;
 }

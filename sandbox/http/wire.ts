@@ -4,52 +4,28 @@ import type { Clock } from '../state/clock.ts';
 
 const maxBodyBytes = 1_000_000;
 
-/** Writes answers with a Date header from the service's own clock. */
-export interface AnswerWriter {
-  head(answer: Answer, bodyBytes: number): Record<string, string | number>;
-  send(response: ServerResponse, answer: Answer): void;
+/** The headers of an answer, with a Date from the service's own clock. */
+export function headersOf(
+  clock: Clock,
+  { headers }: Answer,
+  bodyBytes: number,
+): Record<string, string | number> {
+  const date = new Date(clock.now()).toUTCString();
+  return { date, 'content-type': 'application/json', 'content-length': bodyBytes, ...headers };
 }
 
-export function createAnswerWriter(clock: Clock): AnswerWriter {
-  let second = Number.NaN;
-  let date = '';
-  const dateHeader = (): string => {
-    const now = Math.floor(clock.now() / 1000);
-    if (now !== second) {
-      second = now;
-      date = new Date(now * 1000).toUTCString();
-    }
-    return date;
-  };
-  const head = (answer: Answer, bodyBytes: number): Record<string, string | number> => ({
-    date: dateHeader(),
-    'content-type': 'application/json',
-    'content-length': bodyBytes,
-    ...answer.headers,
-  });
-  return {
-    head,
-    send: (response, answer) => {
-      response.writeHead(answer.status, head(answer, Buffer.byteLength(answer.body)));
-      response.end(answer.body);
-    },
-  };
+export function send(response: ServerResponse, clock: Clock, answer: Answer): void {
+  response.writeHead(answer.status, headersOf(clock, answer, Buffer.byteLength(answer.body)));
+  response.end(answer.body);
 }
 
-/** @param done receives the body, or undefined when it is longer than the service reads (1 MB) or incomplete */
-export function readBody(request: IncomingMessage, done: (body: string | undefined) => void): void {
+/** @returns undefined for a body that is longer than the service reads (1 MB). @throws when it is incomplete */
+export async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  let finished = false;
-  const finish = (body: string | undefined): void => {
-    if (finished) return;
-    finished = true;
-    done(body);
-  };
-  request.on('data', (chunk: Buffer) => {
+  for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     if (bytes <= maxBodyBytes) chunks.push(chunk);
-  });
-  request.on('end', () => finish(bytes > maxBodyBytes ? undefined : Buffer.concat(chunks).toString('utf8')));
-  request.on('error', () => finish(undefined));
+  }
+  return bytes > maxBodyBytes ? undefined : Buffer.concat(chunks).toString('utf8');
 }

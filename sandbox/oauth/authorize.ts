@@ -1,8 +1,8 @@
-import { type ServiceRequest, single } from '../http/request.ts';
+import type { ServiceRequest } from '../http/request.ts';
 import { type Answer, html, json } from '../state/answer.ts';
-import type { PendingConsent } from '../state/consent.ts';
+import { randomToken } from '../state/random.ts';
 import { covers, scopeNames } from '../state/scope.ts';
-import type { World } from '../state/world.ts';
+import { issueCode, type PendingConsent, take, type World } from '../state/world.ts';
 import { consentPage, errorPage } from './consent-page.ts';
 import { isBasedOnCallback, withParameters } from './redirect-uri.ts';
 
@@ -12,81 +12,62 @@ import { isBasedOnCallback, withParameters } from './redirect-uri.ts';
  * wherever the author of the link wants.
  * @see partner-api.md §4.7, §5.3
  */
-export function serveAuthorize(world: World, request: ServiceRequest): Answer {
-  if (request.method === 'POST') return decide(world, request);
-  const pending = readRequest(world, request.query);
+export function serveAuthorize(world: World, { method, query, body }: ServiceRequest): Answer {
+  if (method === 'POST') return decide(world, new URLSearchParams(body));
+  const pending = readRequest(world, query);
   if (typeof pending === 'string') return html(400, errorPage(pending));
-  const refused = refuse(world, request.query, pending);
-  if (refused !== undefined) return refused;
+  // Errors for the application go to it by redirect (assumed, as in RFC 6749 §4.1.2.1).
+  if (query.get('response_type') !== 'code') return sendBack(pending, { error: 'unsupported_response_type' });
+  if (!covers(world.application.allowedScope, pending.scope))
+    return sendBack(pending, { error: 'invalid_scope' });
 
-  const { consent, application, accounts } = world;
-  if (consent.mode.mode === 'deny') return deny(pending);
-  if (consent.mode.mode === 'allow') {
-    const user = consent.mode.user ?? accounts.keys().next().value;
-    return user === undefined
-      ? html(500, errorPage('There is no user to log in as.'))
-      : allow(world, pending, user);
-  }
+  const { consentMode, application, accounts, pendingConsents } = world;
   const users = [...accounts.keys()];
-  const asked = { scopes: scopeNames(pending.scope), users, redirectUri: pending.redirectUri };
-  return html(200, consentPage(application, consent.open(pending), asked));
+  switch (consentMode.mode) {
+    case 'deny':
+      return sendBack(pending, { error: 'access_denied' });
+    case 'allow':
+      return allow(world, pending, consentMode.user ?? users[0] ?? '');
+    case 'ask': {
+      const requestId = randomToken(world.random);
+      pendingConsents.set(requestId, pending);
+      return html(200, consentPage(application, requestId, pending, users));
+    }
+  }
 }
 
 /** @returns an error text for the person if the address to redirect to cannot be trusted */
-function readRequest(world: World, query: URLSearchParams): PendingConsent | string {
-  const { application, settings } = world;
+function readRequest({ application, settings }: World, query: URLSearchParams): PendingConsent | string {
   const repeated = [...new Set(query.keys())].find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined) return `The parameter ${repeated} was sent more than once.`;
   if (query.get('client_id') !== application.clientId) return 'The client_id is missing or not known.';
 
-  const sent = single(query, 'redirect_uri') || undefined;
-  const [only, ...others] = application.callbackUrls;
-  if (sent === undefined && (only === undefined || others.length > 0)) {
+  const sent = query.get('redirect_uri') || undefined;
+  const [only = '', ...others] = application.callbackUrls;
+  if (sent === undefined && (only === '' || others.length > 0)) {
     return 'The parameter redirect_uri is required, because the application has not exactly one Callback URL.';
   }
-  const redirectUri = sent ?? only ?? '';
-  if (!isBasedOnCallback(application, redirectUri, settings.assumptions.loopbackPortMayDiffer)) {
+  const redirectUri = sent ?? only;
+  if (!isBasedOnCallback(application.callbackUrls, redirectUri, settings.assumptions.loopbackPortMayDiffer)) {
     return 'The redirect_uri is not based on a Callback URL of the application.';
   }
-  return {
-    scope: scopeNames(query.get('scope') || application.allowedScope).join(' '),
-    redirectUri,
-    redirectUriWasSent: sent !== undefined,
-    state: query.get('state') ?? undefined,
-  };
+  const scope = scopeNames(query.get('scope') || application.allowedScope).join(' ');
+  const state = query.get('state') ?? undefined;
+  return { scope, redirectUri, redirectUriWasSent: sent !== undefined, state };
 }
 
-/** Errors that are sent to the application by redirect (assumed, as in RFC 6749 §4.1.2.1). */
-function refuse(world: World, query: URLSearchParams, pending: PendingConsent): Answer | undefined {
-  if (query.get('response_type') !== 'code') return sendBack(pending, { error: 'unsupported_response_type' });
-  if (!covers(world.application.allowedScope, pending.scope))
-    return sendBack(pending, { error: 'invalid_scope' });
-  return undefined;
-}
-
-function decide(world: World, request: ServiceRequest): Answer {
-  const form = new URLSearchParams(request.body);
-  const pending = world.consent.take(form.get('request') ?? '');
+function decide(world: World, form: URLSearchParams): Answer {
+  const pending = take(world.pendingConsents, form.get('request') ?? '');
   if (pending === undefined)
     return html(400, errorPage('This page has already been answered, or is too old.'));
-  if (form.get('decision') !== 'allow') return deny(pending);
-  const user = form.get('user') ?? '';
-  return world.accounts.has(user)
-    ? allow(world, pending, user)
-    : html(400, errorPage('There is no such user to log in as.'));
+  if (form.get('decision') !== 'allow') return sendBack(pending, { error: 'access_denied' });
+  return allow(world, pending, form.get('user') ?? '');
 }
 
 function allow(world: World, pending: PendingConsent, user: string): Answer {
-  const code = world.consent.issueCode(
-    user,
-    pending.scope,
-    pending.redirectUriWasSent ? pending.redirectUri : undefined,
-  );
-  return sendBack(pending, { code });
-}
-
-function deny(pending: PendingConsent): Answer {
-  return sendBack(pending, { error: 'access_denied' });
+  if (!world.accounts.has(user)) return html(400, errorPage('There is no such user to log in as.'));
+  const redirectUri = pending.redirectUriWasSent ? pending.redirectUri : undefined;
+  return sendBack(pending, { code: issueCode(world, { user, scope: pending.scope, redirectUri }) });
 }
 
 function sendBack(pending: PendingConsent, parameters: Record<string, string>): Answer {

@@ -1,73 +1,61 @@
-import { errorAnswer } from '../http/errors.ts';
-import { isJson, jsonObject, type ServiceRequest } from '../http/request.ts';
-import { type Answer, json } from '../state/answer.ts';
+import { checkVersion } from '../api/access.ts';
+import { jsonFields, type ServiceRequest } from '../http/request.ts';
+import { type Answer, json, RefusedError } from '../state/answer.ts';
 import { covers, scopeNames } from '../state/scope.ts';
 import type { Grant } from '../state/tokens.ts';
-import type { World } from '../state/world.ts';
+import { take, type World } from '../state/world.ts';
 
-/** Thrown and caught only in this module; the answer contains its status and code. */
-class RefusedError extends Error {
-  readonly status: number;
-  readonly code: string;
-
-  constructor(code: string, message: string, status = 400) {
-    super(message);
-    this.code = code;
-    this.status = status;
-  }
-}
+type Fields = ReadonlyMap<string, string>;
 
 /**
  * POST /api/open/oauth/token: the three grants.
- * @returns 200 with the token response, or an error (assumed, as in RFC 6749 §5.2): 400 `invalid_request`,
- * `invalid_grant`, `invalid_scope` or `unsupported_grant_type`; 401 `invalid_client`
+ * @returns 200 with the token response
+ * @throws {RefusedError} assumed, as in RFC 6749 §5.2: 400 `invalid_request`, `invalid_grant`, `invalid_scope` or
+ * `unsupported_grant_type`; 401 `invalid_client`
  * @see partner-api.md §2.3, §4.6, §5.3
  */
 export function serveToken(world: World, request: ServiceRequest): Answer {
-  try {
-    if (!isJson(request.headers))
-      throw new RefusedError('invalid_request', 'The body must be application/json.');
-    const fields = jsonObject(request.body);
-    if (fields === undefined) throw new RefusedError('invalid_request', 'The body is not a JSON object.');
-    checkClient(world, fields);
-    const grantType = required(fields, 'grant_type');
-    return tokenAnswer(world, grantFor(world, grantType, fields), grantType === 'refresh_token');
-  } catch (error) {
-    if (!(error instanceof RefusedError)) throw error;
-    const { status, code, message } = error;
-    return errorAnswer(world.settings.assumptions.errorShapes.token, { status, code, message });
-  }
+  if (world.settings.assumptions.tokenEndpointNeedsVersion) checkVersion(world, request);
+  const body = jsonFields(request);
+  if (body === undefined)
+    throw refused('invalid_request', 'The body must be a JSON object, as application/json.');
+  const fields = fieldsOf(body);
+  const { clientId, clientSecret } = world.application;
+  const sent = [required(fields, 'client_id'), required(fields, 'client_secret')];
+  if (sent[0] !== clientId || sent[1] !== clientSecret)
+    throw refused('invalid_client', 'The client credentials are not valid.', 401);
+  const grantType = required(fields, 'grant_type');
+  return tokenAnswer(world, grantFor(world, grantType, fields), grantType === 'refresh_token');
 }
 
-function grantFor(world: World, grantType: string, fields: Record<string, unknown>): Grant {
+function grantFor(world: World, grantType: string, fields: Fields): Grant {
   switch (grantType) {
     case 'refresh_token': {
       const grant = world.tokens.useRefreshToken(required(fields, 'refresh_token'));
-      if (grant === undefined) throw new RefusedError('invalid_grant', 'The refresh token is not valid.');
+      if (grant === undefined) throw refused('invalid_grant', 'The refresh token is not valid.');
       return grant;
     }
     case 'authorization_code':
       return exchangeCode(world, fields);
     case 'client_credentials':
-      return world.tokens.openGrant(null, askedScope(fields, world.application.allowedScope));
+      return world.tokens.openGrant(null, requestedScope(fields, world.application.allowedScope));
     default:
-      throw new RefusedError('unsupported_grant_type', 'The grant type is not known.');
+      throw refused('unsupported_grant_type', 'The grant type is not known.');
   }
 }
 
-function exchangeCode(world: World, fields: Record<string, unknown>): Grant {
+function exchangeCode(world: World, fields: Fields): Grant {
   // Checks the scope first, so that a typing error in it does not use up the one-time code.
-  const scope = optional(fields, 'scope');
-  if (scope !== undefined) askedScope(fields, world.application.allowedScope);
-  const issued = world.consent.takeCode(required(fields, 'code'));
+  requestedScope(fields, world.application.allowedScope);
+  const issued = take(world.codes, required(fields, 'code'));
   const ageMs = world.clock.now() - (issued?.issuedAtMs ?? 0);
   if (issued === undefined || ageMs >= world.settings.assumptions.authorizationCodeLifetimeSeconds * 1000) {
-    throw new RefusedError('invalid_grant', 'The code is not known, was used or has expired.');
+    throw refused('invalid_grant', 'The code is not known, was used or has expired.');
   }
   if (issued.redirectUri !== undefined && required(fields, 'redirect_uri') !== issued.redirectUri) {
-    throw new RefusedError('invalid_grant', 'The redirect_uri is not the one the code was issued for.');
+    throw refused('invalid_grant', 'The redirect_uri is not the one the code was issued for.');
   }
-  return world.tokens.openGrant(issued.user, askedScope(fields, issued.scope));
+  return world.tokens.openGrant(issued.user, requestedScope(fields, issued.scope));
 }
 
 function tokenAnswer(world: World, grant: Grant, isRefresh: boolean): Answer {
@@ -86,35 +74,28 @@ function tokenAnswer(world: World, grant: Grant, isRefresh: boolean): Answer {
   return json(200, body, { 'cache-control': 'no-store' });
 }
 
-function checkClient(world: World, fields: Record<string, unknown>): void {
-  const { clientId, clientSecret } = world.application;
-  const sent = [required(fields, 'client_id'), required(fields, 'client_secret')];
-  if (sent[0] !== clientId || sent[1] !== clientSecret) {
-    throw new RefusedError('invalid_client', 'The client credentials are not valid.', 401);
-  }
-}
-
 /** The requested scope; by default the whole allowed scope. */
-function askedScope(fields: Record<string, unknown>, allowed: string): string {
-  const scope = optional(fields, 'scope');
-  if (scope === undefined) return allowed;
+function requestedScope(fields: Fields, allowed: string): string {
+  const scope = fields.get('scope') ?? allowed;
   const names = scopeNames(scope);
   if (names.length === 0 || !covers(allowed, scope))
-    throw new RefusedError('invalid_scope', 'The scope is not allowed.');
+    throw refused('invalid_scope', 'The scope is not allowed.');
   return names.join(' ');
 }
 
-function required(fields: Record<string, unknown>, name: string): string {
-  const value = optional(fields, name);
-  if (value === undefined) throw new RefusedError('invalid_request', `The field ${name} is required.`);
+function required(fields: Fields, name: string): string {
+  const value = fields.get(name);
+  if (value === undefined) throw refused('invalid_request', `The field ${name} is required.`);
   return value;
 }
 
-function optional(fields: Record<string, unknown>, name: string): string | undefined {
-  const value = fields[name];
-  if (value === undefined || value === null || value === '') return undefined;
-  if (typeof value === 'number') return String(value);
-  if (typeof value !== 'string')
-    throw new RefusedError('invalid_request', `The field ${name} is not a string.`);
-  return value;
+/** The fields that have a value; a number counts as its digits. */
+function fieldsOf(body: Record<string, unknown>): Fields {
+  const given = Object.entries(body).filter(([, value]) => value !== null && value !== '');
+  const stray = given.find(([, value]) => typeof value !== 'string' && typeof value !== 'number')?.[0];
+  if (stray !== undefined) throw refused('invalid_request', `The field ${stray} is not a string.`);
+  return new Map(given.map(([name, value]) => [name, String(value)]));
 }
+
+const refused = (code: string, message: string, status = 400) =>
+  new RefusedError('token', { status, code, message });

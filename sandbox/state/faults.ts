@@ -1,69 +1,65 @@
+import * as v from 'valibot';
 import type { Random } from './random.ts';
+import { parseStrictly } from './settings.ts';
 
-export const endpointNames = [
+const endpointNames = [
   'feed',
   'advert',
   'adverts',
   'create-advert',
   'threads',
-  'order-feed',
-  'order',
   'token',
   'authorize',
 ] as const;
-
 export type EndpointName = (typeof endpointNames)[number];
 
-/** The action that replaces or changes the real answer. */
-export type FaultAction =
+const kinds = [
   /** Any status, with any body (a string unchanged, anything else as JSON) and headers. */
-  | { kind: 'status'; status: number; body?: unknown; headers?: Record<string, string> }
-  | { kind: 'html'; status?: number }
-  | { kind: 'invalid-json' }
-  /** A 200 whose JSON differs from the document. Default body: `{"data":{"unexpected":true}}`. */
-  | { kind: 'wrong-shape'; body?: unknown }
-  /** A 200 with a body of this size. Default: 64 MiB. */
-  | { kind: 'huge'; bytes?: number }
-  /** The request is neither processed nor answered. */
-  | { kind: 'hang' }
-  /** The request is not processed, and the connection is reset. */
-  | { kind: 'reset' }
-  /** The request is processed, then the connection is reset: the answer is lost. */
-  | { kind: 'lost-answer' }
-  /** The request is processed; half of its answer arrives. */
-  | { kind: 'cut-off' }
-  /** The request is processed; its answer arrives this many milliseconds later. */
-  | { kind: 'delay'; delayMs: number };
-
-export const faultKinds = [
   'status',
   'html',
   'invalid-json',
+  /** A 200 whose JSON differs from the document. Default body: `{"data":{"unexpected":true}}`. */
   'wrong-shape',
+  /** A 200 with a body of this many `bytes`. Default: 64 MiB. */
   'huge',
+  /** The request is neither processed nor answered. */
   'hang',
+  /** The request is not processed, and the connection is reset. */
   'reset',
+  /** The request is processed, then the connection is reset: the answer is lost. */
   'lost-answer',
+  /** The request is processed; half of its answer arrives. */
   'cut-off',
+  /** The request is processed; its answer arrives `delayMs` later. */
   'delay',
-] as const satisfies readonly FaultAction['kind'][];
+] as const;
 
-/** The requests that a fault applies to; an absent field means all. */
-export interface FaultFilter {
-  readonly endpoint?: EndpointName;
-  readonly user?: string;
-  readonly advertId?: string;
-  /** Feed requests with (true) or without (false) a cursor. */
-  readonly hasCursor?: boolean;
-  /** Played from the nth matching request on, counted from 1. Default 1. */
-  readonly nth?: number;
-  /** How often it is played. Default: once with `nth`, otherwise until it is removed. */
-  readonly count?: number;
-  /** Probability that it is played for a matching request. Default 1. */
-  readonly probability?: number;
-}
-
-export type Fault = FaultFilter & FaultAction;
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+export const faultSchema = v.pipe(
+  v.strictObject({
+    kind: v.picklist(kinds),
+    status: v.optional(v.pipe(count, v.minValue(200), v.maxValue(599))),
+    body: v.optional(v.unknown()),
+    headers: v.optional(v.record(v.string(), v.string())),
+    bytes: v.optional(count),
+    delayMs: v.optional(count),
+    // The requests that the fault applies to; an absent field means all.
+    endpoint: v.optional(v.picklist(endpointNames)),
+    user: v.optional(v.string()),
+    advertId: v.optional(v.string()),
+    /** Feed requests with (true) or without (false) a cursor. */
+    hasCursor: v.optional(v.boolean()),
+    /** Played from the nth matching request on, counted from 1. Default 1. */
+    nth: v.optional(count),
+    /** How often it is played. Default: once with `nth`, otherwise until it is removed. */
+    count: v.optional(count),
+    /** Probability that it is played for a matching request. Default 1. */
+    probability: v.optional(v.number()),
+  }),
+  v.check(({ kind, status }) => kind !== 'status' || status !== undefined, 'status is required'),
+  v.check(({ kind, delayMs }) => (kind === 'delay') === (delayMs !== undefined), 'delayMs is for kind delay'),
+);
+export type Fault = v.InferOutput<typeof faultSchema>;
 
 export type StandingFault = Fault & {
   readonly id: number;
@@ -72,58 +68,56 @@ export type StandingFault = Fault & {
   struck: number;
 };
 
-export interface FaultedRequest {
-  readonly endpoint: EndpointName | null;
-  readonly user: string | null;
-  readonly advertId: string | null;
-  readonly hasCursor: boolean;
-}
-
-export interface FaultBook {
-  /** @returns the fault's ID */
-  add(fault: Fault): number;
-  list(): StandingFault[];
-  /** @returns whether there was such a fault */
-  remove(id: number): boolean;
-  clear(): void;
-  /** The fault to play for this request: of the matching faults, the one added first. */
-  strike(request: FaultedRequest): StandingFault | undefined;
-}
+type FaultedRequest = { readonly [K in 'endpoint' | 'user' | 'advertId' | 'hasCursor']: Fault[K] | null };
 
 /** The faults that the sandbox plays. @see partner-api.md §7 */
-export function createFaultBook(random: Random): FaultBook {
-  const standing = new Map<number, StandingFault>();
-  let lastId = 0;
-  return {
-    add: (fault) => {
-      lastId += 1;
-      standing.set(lastId, { ...fault, id: lastId, matched: 0, struck: 0 });
-      return lastId;
-    },
-    list: () => [...standing.values()].map((fault) => ({ ...fault })),
-    remove: (id) => standing.delete(id),
-    clear: () => standing.clear(),
-    strike: (request) => {
-      if (standing.size === 0) return undefined;
-      for (const fault of standing.values()) {
-        if (!matches(fault, request)) continue;
-        fault.matched += 1;
-        const count = fault.count ?? (fault.nth === undefined ? Number.POSITIVE_INFINITY : 1);
-        if (fault.matched < (fault.nth ?? 1) || fault.struck >= count) continue;
-        if (fault.probability !== undefined && random() >= fault.probability) continue;
-        fault.struck += 1;
-        return fault;
-      }
-      return undefined;
-    },
-  };
+export class FaultBook {
+  readonly #random: Random;
+  readonly #standing = new Map<number, StandingFault>();
+  #lastId = 0;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** @returns the fault's ID. @throws {RangeError} naming the field that does not fit */
+  add(fault: Fault): number {
+    this.#lastId += 1;
+    const standing = { ...parseStrictly(faultSchema, fault), id: this.#lastId, matched: 0, struck: 0 };
+    this.#standing.set(this.#lastId, standing);
+    return this.#lastId;
+  }
+
+  list(): StandingFault[] {
+    return [...this.#standing.values()].map((fault) => ({ ...fault }));
+  }
+
+  /** @returns whether there was such a fault */
+  remove(id: number): boolean {
+    return this.#standing.delete(id);
+  }
+
+  clear(): void {
+    this.#standing.clear();
+  }
+
+  /** The fault to play for this request: of the matching faults, the one added first. */
+  strike(request: FaultedRequest): StandingFault | undefined {
+    for (const fault of this.#standing.values()) {
+      if (!matches(fault, request)) continue;
+      fault.matched += 1;
+      const maxCount = fault.count ?? (fault.nth === undefined ? Number.POSITIVE_INFINITY : 1);
+      if (fault.matched < (fault.nth ?? 1) || fault.struck >= maxCount) continue;
+      if (fault.probability !== undefined && this.#random() >= fault.probability) continue;
+      fault.struck += 1;
+      return fault;
+    }
+    return undefined;
+  }
 }
 
-function matches(fault: FaultFilter, request: FaultedRequest): boolean {
-  return (
-    (fault.endpoint === undefined || fault.endpoint === request.endpoint) &&
-    (fault.user === undefined || fault.user === request.user) &&
-    (fault.advertId === undefined || fault.advertId === request.advertId) &&
-    (fault.hasCursor === undefined || fault.hasCursor === request.hasCursor)
-  );
-}
+const matches = (fault: Fault, request: FaultedRequest): boolean =>
+  (fault.endpoint ?? request.endpoint) === request.endpoint &&
+  (fault.user ?? request.user) === request.user &&
+  (fault.advertId ?? request.advertId) === request.advertId &&
+  (fault.hasCursor ?? request.hasCursor) === request.hasCursor;

@@ -24,57 +24,47 @@ export interface JournalEntry {
   fault: string | null;
 }
 
-export interface Journal {
-  /** Records a request. @returns its entry, whose open fields are filled as the request proceeds */
-  add(entry: Omit<JournalEntry, 'index'>): JournalEntry;
-  /** @param since index of the first entry to return, default 0. @param limit default: no limit */
-  list(since?: number, limit?: number): JournalEntry[];
-  clear(): void;
+/** The requests that arrived. Beyond the limit, the oldest entries are deleted. */
+export class Journal {
+  readonly #limit: number;
+  readonly #entries = new Map<number, JournalEntry>();
+  #nextIndex = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
   /** Number of requests recorded since the start, which is the index of the next one. */
-  readonly nextIndex: number;
-}
+  get nextIndex(): number {
+    return this.#nextIndex;
+  }
 
-/** Beyond the limit, the oldest entries are deleted. */
-export function createJournal(limit: number): Journal {
-  const entries = new Map<number, JournalEntry>();
-  let nextIndex = 0;
-  let firstIndex = 0;
-  return {
-    get nextIndex() {
-      return nextIndex;
-    },
-    add: (fields) => {
-      const entry: JournalEntry = { index: nextIndex, ...fields };
-      nextIndex += 1;
-      if (limit > 0) entries.set(entry.index, entry);
-      while (nextIndex - firstIndex > limit) {
-        entries.delete(firstIndex);
-        firstIndex += 1;
-      }
-      return entry;
-    },
-    list: (since = 0, maximum = Number.POSITIVE_INFINITY) => {
-      const listed: JournalEntry[] = [];
-      for (
-        let index = Math.max(since, firstIndex);
-        index < nextIndex && listed.length < maximum;
-        index += 1
-      ) {
-        const entry = entries.get(index);
-        if (entry !== undefined) listed.push(entry);
-      }
-      return listed;
-    },
-    clear: () => {
-      entries.clear();
-      firstIndex = nextIndex;
-    },
-  };
-}
+  /** Records a request. @returns its entry, whose open fields are filled as the request proceeds */
+  add(fields: Omit<JournalEntry, 'index'>): JournalEntry {
+    const entry = { index: this.#nextIndex, ...fields };
+    this.#nextIndex += 1;
+    this.#entries.set(entry.index, entry);
+    this.#entries.delete(entry.index - this.#limit);
+    return entry;
+  }
 
-const hidden = /(^|&)([^=&]*(?:token|secret|code)[^=&]*)=[^&]*/gi;
+  /** @param since index of the first entry to return. @param limit default: no limit */
+  list(since = 0, limit = Number.POSITIVE_INFINITY): JournalEntry[] {
+    const listed: JournalEntry[] = [];
+    const firstIndex = Math.max(since, this.#nextIndex - this.#entries.size);
+    for (let index = firstIndex; index < this.#nextIndex && listed.length < limit; index += 1) {
+      const entry = this.#entries.get(index);
+      if (entry !== undefined) listed.push(entry);
+    }
+    return listed;
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+}
 
 /** Replaces the values of parameters whose names contain token, code or secret. */
 export function withoutSecrets(query: string): string {
-  return query.replace(hidden, '$1$2=hidden');
+  return query.replace(/(^|&)([^=&]*(?:token|secret|code)[^=&]*)=[^&]*/gi, '$1$2=hidden');
 }

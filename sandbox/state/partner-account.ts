@@ -4,7 +4,6 @@ export interface HistoryEntry {
   readonly atMs: number;
 }
 
-/** An advert, or an order. */
 export interface Advert {
   readonly id: string;
   /** Null: removed. */
@@ -15,77 +14,55 @@ export interface Advert {
 }
 
 /**
- * One user of the service, with their adverts and the change log that the feed shows page by page. The log is two
- * parallel arrays, sorted by time, so that a page costs only a binary search and a slice, however long the log is.
+ * One user of the service, with their adverts and the change log that the feed shows page by page. The log is sorted
+ * by time, so that a page costs only a binary search and a slice, however long the log is.
  */
 export class PartnerAccount {
   readonly name: string;
+  /** By ID, in the order of creation, including removed ones. */
   readonly adverts = new Map<string, Advert>();
-  /** In the order of creation, including removed ones. */
   readonly inOrder: Advert[] = [];
-  removedCount = 0;
-  /** Incremented to invalidate every cursor issued before. */
-  cursorEpoch = 0;
-  readonly #changedAtMs: number[] = [];
-  readonly #changedIds: string[] = [];
-
-  /** The user's orders, which are assumed to work like adverts. */
-  #orders: PartnerAccount | undefined;
+  /** The position of every valid cursor, by `since` and cursor. */
+  readonly cursors = new Map<string, number>();
+  readonly #changes: { readonly id: string; readonly atMs: number }[] = [];
 
   constructor(name: string) {
     this.name = name;
   }
 
-  /** @see partner-api.md §4.8 */
-  get orders(): PartnerAccount {
-    this.#orders ??= new PartnerAccount(`orders of ${this.name}`);
-    return this.#orders;
-  }
-
   get changeCount(): number {
-    return this.#changedIds.length;
+    return this.#changes.length;
   }
 
   /** @param listed false for adverts older than the feed, whose creation the feed does not show */
-  add(
-    id: string,
-    fields: { status: string; title: string; price: number },
-    atMs: number,
-    listed = true,
-  ): Advert {
-    const advert: Advert = { id, ...fields, history: [{ status: fields.status, atMs }] };
-    this.adverts.set(id, advert);
+  add(advert: Advert, atMs: number, listed = true): void {
+    this.adverts.set(advert.id, advert);
     this.inOrder.push(advert);
-    if (listed) this.list(id, atMs);
-    return advert;
+    advert.history.push({ status: advert.status, atMs: listed ? this.list(advert.id, atMs) : atMs });
   }
 
   /** Sets a status, even the current one: every call is one change and one feed entry. */
   change(advert: Advert, status: string | null, atMs: number): void {
-    this.removedCount += Number(status === null) - Number(advert.status === null);
     advert.status = status;
     advert.history.push({ status, atMs: this.list(advert.id, atMs) });
   }
 
   /**
    * Appends an entry to the feed.
-   *
    * @returns its time, never before that of the last entry, even if the clock was set back
    */
   list(id: string, atMs: number): number {
-    const recordedAtMs = Math.max(atMs, this.#changedAtMs.at(-1) ?? atMs);
-    this.#changedAtMs.push(recordedAtMs);
-    this.#changedIds.push(id);
+    const recordedAtMs = Math.max(atMs, this.#changes.at(-1)?.atMs ?? atMs);
+    this.#changes.push({ id, atMs: recordedAtMs });
     return recordedAtMs;
   }
 
   /** Position of the first change recorded after this time. */
   positionAfter(atMs: number): number {
-    let low = 0;
-    let high = this.#changedAtMs.length;
+    let [low, high] = [0, this.#changes.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.#changedAtMs[middle] ?? 0) <= atMs) low = middle + 1;
+      if ((this.changedAtMs(middle) ?? 0) <= atMs) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -93,10 +70,10 @@ export class PartnerAccount {
 
   /** When the change at a position was recorded; undefined past the end. */
   changedAtMs(position: number): number | undefined {
-    return this.#changedAtMs[position];
+    return this.#changes[position]?.atMs;
   }
 
   idsBetween(start: number, end: number): string[] {
-    return this.#changedIds.slice(start, end);
+    return this.#changes.slice(start, end).map(({ id }) => id);
   }
 }

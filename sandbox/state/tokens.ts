@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Assumptions } from './assumptions.ts';
 import type { Clock } from './clock.ts';
 import { type Random, randomToken } from './random.ts';
+import type { Settings } from './settings.ts';
 
 const dayMs = 86_400_000;
 
@@ -14,7 +14,8 @@ export interface Grant {
   readonly user: string | null;
   readonly scope: string;
   access: AccessToken | undefined;
-  refresh: RefreshToken;
+  refreshToken: string;
+  refreshTokenIssuedAtMs: number;
   lastUsedAtMs: number;
   revoked: boolean;
 }
@@ -27,34 +28,26 @@ export interface AccessToken {
   readonly fingerprint: string;
 }
 
-interface RefreshToken {
-  readonly value: string;
-  readonly grant: Grant;
-  readonly issuedAtMs: number;
-  supersededAtMs: number | undefined;
-}
-
-export interface TokenStoreOptions {
-  readonly clock: Clock;
-  readonly random: Random;
-  assumptions(): Assumptions;
-  accessTokenLifetimeSeconds(): number;
-}
-
 /** Access and refresh tokens by the rules of partner-api.md §5.3. */
 export class TokenStore {
-  readonly #options: TokenStoreOptions;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #settings: Settings;
   readonly #access = new Map<string, AccessToken>();
-  readonly #refresh = new Map<string, RefreshToken>();
+  /** Every refresh token ever issued; the current one of a grant was never superseded. */
+  readonly #refresh = new Map<string, { readonly grant: Grant; supersededAtMs?: number }>();
 
-  constructor(options: TokenStoreOptions) {
-    this.#options = options;
+  constructor(clock: Clock, random: Random, settings: Settings) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#settings = settings;
   }
 
-  /** @param refreshToken default: random */
-  openGrant(user: string | null, scope: string, refreshToken?: string): Grant {
-    const grant = { user, scope, lastUsedAtMs: this.#options.clock.now(), revoked: false } as Grant;
-    this.#issueRefreshToken(grant, refreshToken);
+  openGrant(user: string | null, scope: string, refreshToken = randomToken(this.#random)): Grant {
+    const [nowMs, access] = [this.#clock.now(), undefined];
+    const times = { refreshTokenIssuedAtMs: nowMs, lastUsedAtMs: nowMs };
+    const grant = { user, scope, access, refreshToken, ...times, revoked: false };
+    this.#refresh.set(refreshToken, { grant });
     return grant;
   }
 
@@ -74,18 +67,18 @@ export class TokenStore {
   }
 
   isValid(token: AccessToken): boolean {
-    return !token.grant.revoked && token.expiresAtMs > this.#options.clock.now();
+    return !token.grant.revoked && token.expiresAtMs > this.#clock.now();
   }
 
   /** @returns the grant to answer with, or undefined: invalid_grant */
   useRefreshToken(value: string): Grant | undefined {
-    const token = this.#refresh.get(value);
-    const nowMs = this.#options.clock.now();
-    if (token === undefined || token.grant.revoked) return undefined;
-    if (nowMs - token.grant.lastUsedAtMs >= refreshTokenIdleMs) return undefined;
-    if (token.supersededAtMs !== undefined && !this.#isStillValid(token.supersededAtMs, nowMs))
-      return undefined;
-    return token.grant;
+    const { grant, supersededAtMs } = this.#refresh.get(value) ?? {};
+    const nowMs = this.#clock.now();
+    if (!grant || grant.revoked || nowMs - grant.lastUsedAtMs >= refreshTokenIdleMs) return undefined;
+    if (supersededAtMs === undefined) return grant;
+    const rule = this.#settings.assumptions.supersededRefreshToken;
+    const isUsable = rule === 'always' || (rule === 'same-day' && this.#isSameDay(supersededAtMs, nowMs));
+    return isUsable ? grant : undefined;
   }
 
   /**
@@ -93,59 +86,43 @@ export class TokenStore {
    * the day it was issued, otherwise a new one.
    */
   pair(grant: Grant): { access: AccessToken; refreshToken: string; refreshTokenIsNew: boolean } {
-    const nowMs = this.#options.clock.now();
+    const nowMs = this.#clock.now();
     grant.lastUsedAtMs = nowMs;
-    const before = grant.refresh;
-    if (!this.#isSameDay(before.issuedAtMs, nowMs)) {
-      before.supersededAtMs = nowMs;
-      this.#issueRefreshToken(grant);
+    const refreshTokenIsNew = !this.#isSameDay(grant.refreshTokenIssuedAtMs, nowMs);
+    if (refreshTokenIsNew) {
+      this.#refresh.set(grant.refreshToken, { grant, supersededAtMs: nowMs });
+      grant.refreshToken = randomToken(this.#random);
+      grant.refreshTokenIssuedAtMs = nowMs;
+      this.#refresh.set(grant.refreshToken, { grant });
     }
-    const access =
-      grant.access !== undefined && this.isValid(grant.access) ? grant.access : this.#issueAccessToken(grant);
-    return { access, refreshToken: grant.refresh.value, refreshTokenIsNew: grant.refresh !== before };
+    if (grant.access === undefined || !this.isValid(grant.access)) {
+      const value = randomToken(this.#random);
+      const expiresAtMs = nowMs + this.#settings.accessTokenLifetimeSeconds * 1000;
+      grant.access = { value, grant, expiresAtMs, fingerprint: fingerprint(value) };
+      this.#access.set(value, grant.access);
+    }
+    return { access: grant.access, refreshToken: grant.refreshToken, refreshTokenIsNew };
   }
 
   /** Lets access tokens expire now. @param user default: all users. @returns how many were still valid */
   expireAccessTokens(user?: string): number {
-    let expired = 0;
-    for (const token of this.#access.values()) {
-      if ((user !== undefined && token.grant.user !== user) || !this.isValid(token)) continue;
-      token.expiresAtMs = this.#options.clock.now();
-      expired += 1;
-    }
-    return expired;
+    const valid = [...this.#access.values()].filter(
+      (token) => (user === undefined || token.grant.user === user) && this.isValid(token),
+    );
+    for (const token of valid) token.expiresAtMs = this.#clock.now();
+    return valid.length;
   }
 
   /** Revokes all grants of a user. @returns how many */
   revoke(user: string): number {
-    const grants = new Set<Grant>();
-    for (const { grant } of this.#refresh.values())
-      if (grant.user === user && !grant.revoked) grants.add(grant);
-    for (const grant of grants) grant.revoked = true;
-    return grants.size;
-  }
-
-  #issueAccessToken(grant: Grant): AccessToken {
-    const value = randomToken(this.#options.random);
-    const expiresAtMs = this.#options.clock.now() + this.#options.accessTokenLifetimeSeconds() * 1000;
-    const access = { value, grant, expiresAtMs, fingerprint: fingerprint(value) };
-    grant.access = access;
-    this.#access.set(value, access);
-    return access;
-  }
-
-  #issueRefreshToken(grant: Grant, value = randomToken(this.#options.random)): void {
-    grant.refresh = { value, grant, issuedAtMs: this.#options.clock.now(), supersededAtMs: undefined };
-    this.#refresh.set(value, grant.refresh);
-  }
-
-  #isStillValid(supersededAtMs: number, nowMs: number): boolean {
-    const rule = this.#options.assumptions().supersededRefreshToken;
-    return rule === 'always' || (rule === 'same-day' && this.#isSameDay(supersededAtMs, nowMs));
+    const grants = new Set([...this.#refresh.values()].map(({ grant }) => grant));
+    const revoked = [...grants].filter((grant) => grant.user === user && !grant.revoked);
+    for (const grant of revoked) grant.revoked = true;
+    return revoked.length;
   }
 
   #isSameDay(earlierMs: number, laterMs: number): boolean {
-    if (this.#options.assumptions().refreshTokenDay === 'rolling') return laterMs - earlierMs < dayMs;
+    if (this.#settings.assumptions.refreshTokenDay === 'rolling') return laterMs - earlierMs < dayMs;
     return Math.floor(earlierMs / dayMs) === Math.floor(laterMs / dayMs);
   }
 }

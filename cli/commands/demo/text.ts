@@ -9,8 +9,8 @@ Examples:
   advert-bridge demo --changes 200     (200 changes, delivered and accounted for; exit code 0 only if the books balance)`;
 
 export const startText = (url: string, advertId: string | undefined, withinSeconds: number): string =>
-  `Sandbox partner service: ${url}/_sandbox/ (lists what you can do with it)
-Change an advert yourself:  curl -d '{"status":"sold"}' ${url}/_sandbox/adverts/${advertId}/status
+  `Sandbox partner service: ${url}/_sandbox/ (lists the calls)
+Change an advert yourself:  curl -d '{"method":"setStatus","args":["${advertId}","sold"]}' ${url}/_sandbox/
 Events appear below within ${withinSeconds} seconds of a change. Ctrl-C ends the demo.\n`;
 
 export const stoppedText = '\nThe demo was stopped before everything was delivered.';

@@ -26,7 +26,7 @@ export function sandboxText({
   client ID      ${clientId}
   client secret  ${clientSecret}
 ${users.map(({ name, refreshToken }) => `  refresh token  ${refreshToken} (of ${name})`).join('\n')}
-  control        ${url}/_sandbox/ (lists what you can do with it)
+  control        ${url}/_sandbox/ (lists the calls)
 
 In another terminal:
 
@@ -34,7 +34,7 @@ In another terminal:
     --client-id ${clientId} --client-secret-stdin
 ${connects.join('\n')}
   ${bridge} connect NAME --local ${folder} --open       (as a user: on the consent page, in a browser)
-  curl -s -d '{"count":5}' ${url}/_sandbox/adverts       (makes 5 new adverts; the feed shows them after some seconds)
+  curl -s -d '{"method":"createAdverts","args":[5]}' ${url}/_sandbox/       (the feed shows them after some seconds)
   ${bridge} run --local ${folder} --until-idle
   ${bridge} status --local ${folder}`;
 }

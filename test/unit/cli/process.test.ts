@@ -95,7 +95,7 @@ describe('the process', () => {
       stderr: expect.stringContaining(`port ${port} is in use`),
     });
     expect(users).toEqual([{ name: 'main', refreshToken: 'sandbox-refresh-token-main' }]);
-    expect((await fetch(`${url}/_sandbox/users`)).ok).toBe(true);
+    expect((await fetch(`${url}/_sandbox/`)).ok).toBe(true);
     child.kill('SIGTERM');
     expect(await ended).toMatchObject({ code: 0, signal: null });
   });

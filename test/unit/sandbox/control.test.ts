@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../../sandbox/server.ts';
-import { defaultAssumptions, overrideAssumptions } from '../../../sandbox/state/assumptions.ts';
-import { createSandboxClock } from '../../../sandbox/state/clock.ts';
+import { SandboxClock } from '../../../sandbox/state/clock.ts';
 import { seededRandom } from '../../../sandbox/state/random.ts';
+import { changeSettings } from '../../../sandbox/state/settings.ts';
 import { longAgo, noonMs, start } from './start.ts';
 
 describe('the truth', () => {
@@ -95,35 +95,41 @@ describe('the control object', () => {
 });
 
 describe('the clock', () => {
-  it('runs with its base, jumps, stands still and runs on', () => {
+  it('runs with its base, and jumps', () => {
     let baseMs = 1000;
-    const clock = createSandboxClock({ now: () => baseMs });
-    const seen = [clock.now()];
+    const clock = new SandboxClock({ now: () => baseMs });
+    const times = [clock.now()];
     clock.advance(500);
     baseMs += 10;
-    seen.push(clock.now());
-    clock.freeze();
-    baseMs += 1000;
-    seen.push(clock.now());
-    clock.advance(5);
-    clock.run();
-    baseMs += 1;
-    seen.push(clock.now());
+    times.push(clock.now());
     clock.set(7);
-    seen.push(clock.now());
+    baseMs += 1;
+    times.push(clock.now());
 
-    expect(seen).toEqual([1000, 1510, 1510, 1516, 7]);
+    expect(times).toEqual([1000, 1510, 8]);
   });
 });
 
-describe('assumptions', () => {
-  it('are overridden one level deep, and not under a name that does not exist', () => {
-    const merged = overrideAssumptions(defaultAssumptions, { errorShapes: { token: 'typed' } });
+describe('settings', () => {
+  it('change one by one, and objects among the assumptions field by field', () => {
+    const before = changeSettings({}, { latencyMs: 5 });
 
-    expect(merged.errorShapes).toEqual({ ...defaultAssumptions.errorShapes, token: 'typed' });
-    expect(() => overrideAssumptions(defaultAssumptions, { badlimit: 'default' } as never)).toThrow(
-      /badlimit/,
-    );
+    const after = changeSettings(before, { assumptions: { errorShapes: { token: 'typed' } } });
+
+    const errorShapes = { ...before.assumptions.errorShapes, token: 'typed' };
+    expect(after).toEqual({ ...before, assumptions: { ...before.assumptions, errorShapes } });
+  });
+
+  it.each([
+    [{ latencyMs: -5 }, /latencyMs/],
+    [{ latency: 5 }, /latency/],
+    [{ retentionSeconds: 'long' }, /retentionSeconds/],
+    [{ assumptions: { badlimit: 'default' } }, /badlimit/],
+    [{ assumptions: { badLimit: 'perhaps' } }, /badLimit/],
+    [{ assumptions: { errorShapes: { tokn: 'oauth' } } }, /tokn/],
+    [{ assumptions: 5 }, /assumptions/],
+  ])('refuses %j and names it', (patch, name) => {
+    expect(() => changeSettings({}, patch as never)).toThrow(name);
   });
 });
 

@@ -29,7 +29,10 @@ describe('a cursor', () => {
     ['lengthened', (cursor: string) => `${cursor}A`],
     ['made up', () => 'abc'],
     ['empty', () => ''],
-    ['changed in its position', (cursor: string) => cursor.replace(/^A/, 'B')],
+    [
+      'changed in one character',
+      (cursor: string) => cursor.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')),
+    ],
   ])('is rejected when it is %s', async (_, spoil) => {
     const { feed } = await start();
     const { nextCursor } = (await feed({ since: longAgo })).body;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../sandbox/state/random.ts';
-import { createRateLimiter } from '../../../sandbox/state/rate-limiter.ts';
+import { RateLimiter } from '../../../sandbox/state/rate-limiter.ts';
 import { longAgo, start } from './start.ts';
 
 const advert = '/api/partner/adverts/1001';
@@ -171,6 +171,20 @@ describe('a fault', () => {
   });
 });
 
+describe('a fault that cannot be', () => {
+  it.each([
+    [{ kind: 'explode' }, /kind/],
+    [{ kind: 'status' }, /status/],
+    [{ kind: 'delay' }, /delayMs/],
+    [{ kind: 'hang', endpoint: 'moon' }, /endpoint/],
+    [{ kind: 'hang', cuont: 3 }, /cuont/],
+  ])('is refused: %j', async (fault, reason) => {
+    const { sandbox } = await start();
+
+    expect(() => sandbox.control.faults.add(fault as never)).toThrow(reason);
+  });
+});
+
 describe('latency', () => {
   it('holds every answer back', async () => {
     const { sandbox, get, bearer } = await start();
@@ -189,7 +203,7 @@ describe('a rate limit', () => {
 
   it('refuses what is over it and all that follows until the block ends', () => {
     let nowMs = 0;
-    const limiter = createRateLimiter(() => nowMs);
+    const limiter = new RateLimiter(() => nowMs);
     const at = (ms: number) => {
       nowMs = ms;
       return limiter.check(limit)?.status;
@@ -200,7 +214,7 @@ describe('a rate limit', () => {
 
   it('counts over a window that slides', () => {
     let nowMs = 0;
-    const limiter = createRateLimiter(() => nowMs);
+    const limiter = new RateLimiter(() => nowMs);
     const at = (ms: number) => {
       nowMs = ms;
       return limiter.check(limit)?.status;

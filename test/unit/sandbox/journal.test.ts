@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createJournal, withoutSecrets } from '../../../sandbox/state/journal.ts';
+import { Journal, withoutSecrets } from '../../../sandbox/state/journal.ts';
 import { longAgo, noonMs, start } from './start.ts';
 
 describe('the journal', () => {
@@ -58,7 +58,7 @@ describe('the journal', () => {
   });
 
   it('keeps the newest entries up to its limit, and its indexes over a clear', () => {
-    const journal = createJournal(3);
+    const journal = new Journal(3);
     const fields = { method: 'GET', query: '', endpoint: null, user: null, grantType: null };
     const add = (path: string) =>
       journal.add({
