@@ -113,7 +113,6 @@ const assumptions = v.strictObject({
   rateLimit: v.optional(v.nullable(rateLimit), null),
 });
 export type Assumptions = v.InferOutput<typeof assumptions>;
-export type AssumptionOverrides = v.InferInput<typeof assumptions>;
 
 const settings = v.strictObject({
   /** Delay between recording a change and showing it in the feed. */
