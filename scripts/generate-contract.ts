@@ -1,7 +1,8 @@
 /**
  * Writes the published contract from the valibot schemas: `docs/schemas/<DetailType>.schema.json`,
  * `AdvertBridgeEvent.schema.json` for all of them, `docs/asyncapi.json` and the test vectors
- * `docs/subscribe/vectors.json`.
+ * `docs/subscribe/vectors.json`. Also writes what is derived from the settings: the properties of `AdvertBridge` and the
+ * table in docs/operate/deploy.md.
  *
  *     npm run generate                  writes the files
  *     npm run generate -- --check       writes nothing; fails when a committed file is out of date, or when the contract
@@ -15,6 +16,7 @@ import { schemaVersion } from '../shared/contract/names.ts';
 import { asyncApiDocument } from './contract/asyncapi.ts';
 import { type Contract, incompatibilities } from './contract/compatibility.ts';
 import { anyEvent, anyEventSchema, eventDetailTypes, type JsonSchema, schemaOf } from './contract/schemas.ts';
+import { settingsInterface, withSettingsTable } from './contract/settings.ts';
 import { vectorsText } from './contract/vectors.ts';
 
 const { values: options } = parseArgs({
@@ -76,7 +78,9 @@ function fail(heading: string, lines: readonly string[], advice: string): void {
 const files = filesIn(schemas)
   .set(join(schemas, fileName(anyEvent)), textOf(anyEventSchema()))
   .set(join(docs, 'asyncapi.json'), textOf(asyncApiDocument()))
-  .set(join(docs, 'subscribe/vectors.json'), vectorsText());
+  .set(join(docs, 'subscribe/vectors.json'), vectorsText())
+  .set(join(docs, '../infra/constructs/props/settings.generated.ts'), settingsInterface())
+  .set(join(docs, 'operate/deploy.md'), withSettingsTable(read(join(docs, 'operate/deploy.md')) ?? ''));
 if (options.check) {
   const stale = [...files].filter(([file, text]) => read(file) !== text).map(([file]) => relative('', file));
   const orphans = globSync(join(schemas, '*.schema.json')).filter((file) => !files.has(file));

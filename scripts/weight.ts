@@ -52,7 +52,7 @@ const maxReached = { files: 75, lines: 5500 };
 const maxWords = 30_000;
 
 const tracked = execFileSync('git', ['ls-files'], { encoding: 'utf8' }).trim().split('\n');
-const code = tracked.filter((file) => /\.(ts|tsx|js|mjs|cjs|py|css|html)$/.test(file));
+const code = tracked.filter((file) => /(?<!\.generated)\.(ts|tsx|js|mjs|cjs|py|css|html)$/.test(file));
 const pages = tracked.filter((file) => file.endsWith('.md') && !file.startsWith('etc/'));
 
 const linesIn = (files: readonly string[]): number =>

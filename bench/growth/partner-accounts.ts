@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { createLocalConnect } from '../../embedded/connect.ts';
 import { createTextObserver } from '../../embedded/text-observer.ts';
-import { bridgeSettings } from '../../shared/contract/settings.ts';
+import { bridgeSettingsSchema } from '../../shared/contract/settings.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { Secret } from '../../shared/domain/secret.ts';
 import { openEmbeddedState } from '../../shared/sqlite/state.ts';
@@ -32,7 +32,7 @@ export function ofPartnerAccounts(count: number, changes: number): Promise<Sampl
  * measurement.
  */
 async function connectAll({ url }: Service, dir: string, names: readonly string[]): Promise<void> {
-  const settings = v.parse(v.object(bridgeSettings), { maxRequestsPerSecond: 100_000 });
+  const settings = v.parse(bridgeSettingsSchema, { maxRequestsPerSecond: 100_000 });
   const observer = createTextObserver(process.stderr, 'warn');
   const state = openEmbeddedState(dir);
   const local = createLocalConnect({ state, baseUrl: url, settings, observer, concurrency: 10 });

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import * as v from 'valibot';
 import { UsageError } from '../../operations/errors.ts';
 import { flawsOf, partnerAccountName } from '../../shared/contract/checks.ts';
+import { fromText, type Setting } from '../../shared/contract/settings.ts';
 
 /** One option. Its key in {@link OptionSpecs} is its name in camel case: `pageSize` is `--page-size`. */
 export interface OptionSpec<S extends v.GenericSchema = v.GenericSchema> {
@@ -29,6 +30,36 @@ export const option = <const S extends v.GenericSchema>(value: string, help: str
   help,
   schema,
 });
+
+type Settings = Readonly<Record<string, Setting>>;
+type SettingOptions<S extends Settings> = {
+  readonly [K in keyof S]: OptionSpec<v.GenericSchema<unknown, v.InferOutput<S[K]['schema']>>>;
+};
+
+/** An option for each setting, with its sentence, range and default. */
+export const settingOptions = <const S extends Settings>(settings: S): SettingOptions<S> =>
+  Object.fromEntries(
+    Object.entries(settings).map(([name, setting]) => [name, settingOption(setting)]),
+  ) as SettingOptions<S>;
+
+function settingOption(setting: Setting): OptionSpec {
+  const { says, range, type } = setting;
+  const help = (type === 'number' ? `${says}; ${range}` : says).replaceAll('`', '');
+  const { default: standard } = setting.schema as { readonly default?: unknown };
+  const schema = v.optional(settingSchema(setting), standard);
+  if (type === 'boolean') return { help, schema };
+  return { help, schema, value: { number: 'N', list: 'LIST', string: 'TEXT', target: 'TEXT' }[type] };
+}
+
+/** The schema of a setting that is given as text; missing: undefined. */
+export const settingSchema = <S extends v.GenericSchema>(setting: Setting<S>) =>
+  v.optional(
+    v.pipe(
+      v.unknown(),
+      v.transform((given) => fromText(setting, given)),
+      setting.schema,
+    ) as v.GenericSchema<unknown, v.InferOutput<S>>,
+  );
 
 /** An option with any text as its value. */
 export const text = (value: string, help: string) => option(value, help, v.optional(v.string()));

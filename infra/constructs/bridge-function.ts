@@ -9,11 +9,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import {
-  type EnvironmentName,
-  environmentKeys,
-  type FunctionName,
-} from '../../shared/contract/environment.ts';
+import { type FunctionName, type ResourceName, resourceKeys } from '../../shared/contract/environment.ts';
 import { Grantee } from './grantee.ts';
 import { handlerCode, stageOf } from './handler-code.ts';
 import { grantNetwork } from './network.ts';
@@ -77,7 +73,7 @@ export class BridgeFunction extends Grantee {
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
-      environment: { NODE_OPTIONS: '--enable-source-maps', ...environmentOf(name, settings) },
+      environment: { NODE_OPTIONS: '--enable-source-maps', ...environmentOf(settings) },
       reservedConcurrentExecutions: reservedConcurrency[name],
       ...(vpc && { vpc, vpcSubnets, securityGroups }),
     });
@@ -86,8 +82,8 @@ export class BridgeFunction extends Grantee {
   }
 
   /** Sets an environment variable to the name of a resource. */
-  addEnvironment(key: EnvironmentName, value: string): this {
-    this.lambda.addEnvironment(environmentKeys[key], value);
+  addEnvironment(key: ResourceName, value: string): this {
+    this.lambda.addEnvironment(resourceKeys[key], value);
     return this;
   }
 }

@@ -1,7 +1,7 @@
 import { Stack, Validations } from 'aws-cdk-lib';
 import { type IRole, PolicyStatement, type PolicyStatementProps } from 'aws-cdk-lib/aws-iam';
 import { Construct, type IConstruct } from 'constructs';
-import type { EnvironmentName } from '../../shared/contract/environment.ts';
+import type { ResourceName } from '../../shared/contract/environment.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
 
 /** The receiver of grants: a function, or a role for people. */
@@ -11,7 +11,7 @@ export abstract class Grantee extends Construct {
   abstract readonly settings: BridgeConfig;
 
   /** Receives the name of a resource. */
-  abstract addEnvironment(key: EnvironmentName, value: string): this;
+  abstract addEnvironment(key: ResourceName, value: string): this;
 
   /** Adds a statement to the role's policy; `sid` says for what. */
   addStatement(sid: string, statement: Omit<PolicyStatementProps, 'sid'>): this {

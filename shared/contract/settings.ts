@@ -1,25 +1,94 @@
 /**
- * The settings of docs/operate/deploy.md, given as CDK context (`-c key=value` or cdk.json; then everything is a string) or as
- * options of `advert-bridge run`. All of them are checked together, so that one attempt shows every fault.
+ * Every setting, described once. From here come the properties of `AdvertBridge`
+ * (infra/constructs/props/settings.generated.ts) and the table of docs/operate/deploy.md (both written by
+ * `npm run generate`), the options of `advert-bridge run`, and the settings in the environment of the functions.
  */
 import * as v from 'valibot';
 import { partnerAccountName } from './checks.ts';
 import { stackName } from './names.ts';
 
+type SettingType = 'number' | 'string' | 'boolean' | 'list' | 'target';
+
+export interface Setting<S extends v.GenericSchema = v.GenericSchema> {
+  readonly type: SettingType;
+  /** What it is, without a full stop. */
+  readonly says: string;
+  /** Checks a value of the type, and contains the default. */
+  readonly schema: S;
+  /** Which values it can have, where its sentence does not say so. */
+  readonly range?: string;
+}
+
+interface NumberRange {
+  readonly from: number;
+  readonly to: number;
+  readonly unit: string;
+  readonly standard: number;
+}
+
+const number = (says: string, { from, to, unit, standard }: NumberRange) => {
+  const expected = `expected ${unit} from ${from} to ${to}`;
+  const schema = v.pipe(
+    v.number(({ input }) => (typeof input === 'string' ? `${expected}, as a number, not text` : expected)),
+    v.minValue(from, expected),
+    v.maxValue(to, expected),
+  );
+  return { type: 'number', says, schema: v.optional(schema, standard), range: `${from} to ${to}` } as const;
+};
+
+const whole = (says: string, given: NumberRange) => {
+  const { schema, ...described } = number(says, { ...given, unit: `whole ${given.unit}` });
+  const integer = v.integer(`expected whole ${given.unit} from ${given.from} to ${given.to}`);
+  return { ...described, schema: v.optional(v.pipe(schema.wrapped, integer), given.standard) } as const;
+};
+
+const text = <const S extends v.GenericSchema>(says: string, schema: S) =>
+  ({ type: 'string', says, schema }) as const;
+
+const flag = (says: string) => {
+  const schema = v.optional(v.boolean('expected true or false'), false);
+  return { type: 'boolean', says, schema, range: '`true` or `false`' } as const;
+};
+
+const list = <const S extends v.GenericSchema>(says: string, schema: S) =>
+  ({ type: 'list', says, schema }) as const;
+
+/** @param example entries as JavaScript has them, for a text or another wrong value instead of a list */
+const entries = <const S extends v.GenericSchema<string, string>>(item: S, example: string) =>
+  v.pipe(
+    v.array(item, `expected a list such as [${example}]`),
+    v.minLength(1, `expected a list such as [${example}]`),
+  );
+
+const matching = (pattern: RegExp, expected: string) =>
+  v.pipe(v.string(expected), v.regex(pattern, expected));
+
+const exampleUrl = 'https://partner.example';
 /** An absolute https URL without credentials, query or fragment, no slash at its end; plain http for loopback. */
 export const partnerBaseUrl = v.pipe(
-  v.string('expected the https URL of the partner service, such as https://partner.example'),
-  v.check(isBaseUrl, 'expected an https URL such as https://partner.example (plain http only for loopback)'),
+  v.string(`expected the https URL of the partner service, such as ${exampleUrl}`),
+  v.rawCheck(({ dataset, addIssue }) => {
+    const expected = dataset.typed ? expectedOfUrl(dataset.value) : undefined;
+    if (expected) addIssue({ message: `expected ${expected}` });
+  }),
   v.transform((url) => url.replace(/\/+$/, '')),
 );
 
-function isBaseUrl(text: string): boolean {
+/** What is expected instead of `given`; undefined for a right URL. */
+function expectedOfUrl(given: string): string | undefined {
+  if (/\$\{Token\[/.test(given)) return 'a URL that is known at synth, not a token of the CDK';
   // A URL parser accepts some malformed URLs, and the malformed text would be in every request.
-  if (/[?#\s]/.test(text)) return false;
-  const url = URL.parse(text);
-  if (!url || url.username || url.password || url.search || url.hash) return false;
-  if (url.protocol === 'https:') return true;
-  return url.protocol === 'http:' && isLoopback(url.hostname);
+  const url = /\s/.test(given) ? null : URL.parse(given);
+  if (!url) return `an https URL such as ${exampleUrl}`;
+  if (url.username || url.password) return 'a URL without user and password';
+  if (/[?#]/.test(given)) return `a URL without a query or fragment, such as ${exampleUrl}`;
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
+    return `an https URL such as ${exampleUrl} (plain http only for loopback)`;
+  }
+  if (/\/(api|oauth)(\/|$)/.test(url.pathname)) {
+    return `a URL without the path of an endpoint, which the bridge adds: ${exampleUrl}`;
+  }
+  return undefined;
 }
 
 /** Whether the host name of a URL is this machine. */
@@ -27,169 +96,163 @@ export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
-/** A number in [least, most], given as a number or a string. An empty string is a fault, not a zero. */
-const numberBetween = (least: number, most: number, what: string) => {
-  const expected = `expected ${what} from ${least} to ${most}`;
-  return v.pipe(
-    v.union([v.number(), v.pipe(v.string(), v.regex(/^\d+(\.\d+)?$/), v.transform(Number))], expected),
-    v.minValue(least, expected),
-    v.maxValue(most, expected),
-  );
-};
-const wholeBetween = (least: number, most: number, what: string) =>
-  v.pipe(numberBetween(least, most, what), v.integer(`expected ${what} from ${least} to ${most}`));
-
-const scope = v.pipe(
-  v.string('expected scopes separated by spaces, such as v2 read write'),
-  v.regex(
-    /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/,
-    'expected scopes separated by single spaces',
-  ),
+const scope = matching(
+  /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/,
+  'expected scopes separated by single spaces, such as v2 read write',
 );
-const language = v.pipe(
-  v.string(),
-  v.regex(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/, 'expected a language such as pl or pt-BR'),
+const language = matching(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/, 'expected a language such as pl or pt-BR');
+const status = matching(/^[^,\s]([^,]*[^,\s])?$/, 'expected statuses, without a comma in one');
+const fieldPath = matching(
+  /^[\w-]{1,64}(\.[\w-]{1,64}){0,7}$/,
+  'expected paths such as title or price.value',
 );
-
-const expectedBoolean = 'expected true or false';
-/** Given as a boolean or a string. */
-const trueOrFalse = v.pipe(
-  v.union([v.boolean(), v.picklist(['true', 'false'])], expectedBoolean),
-  v.transform((given) => given === true || given === 'true'),
-);
-
-const list = <S extends v.GenericSchema<string, string>>(item: S, expected: string) =>
-  v.pipe(
-    v.union(
-      [
-        v.pipe(
-          v.string(),
-          v.transform((text) => text.split(',').map((part) => part.trim())),
-        ),
-        v.array(v.string()),
-      ],
-      expected,
-    ),
-    v.array(item),
-  );
-
-/**
- * A list that a function receives as a string in its environment; it must not be empty, because an empty variable
- * counts as missing.
- */
-const filledList = (item: v.GenericSchema<string, string>, expected: string) =>
-  v.pipe(list(item, expected), v.minLength(1, expected));
-
-const expectedStatuses = 'expected statuses separated by commas';
-const statuses = filledList(
-  v.pipe(v.string(), v.regex(/^[^,\s]([^,]*[^,\s])?$/, expectedStatuses)),
-  expectedStatuses,
-);
-const expectedPaths = 'expected paths such as title or price.value, separated by commas';
-const fieldPaths = v.pipe(
-  filledList(v.pipe(v.string(), v.regex(/^[\w-]{1,64}(\.[\w-]{1,64}){0,7}$/, expectedPaths)), expectedPaths),
-  v.maxLength(50, 'expected at most 50 paths'),
-);
+const tableName = matching(/^[\w.-]{3,255}$/, 'expected the name of a DynamoDB table');
+const awsAccount = matching(/^\d{12}$/, 'expected 12-digit AWS account IDs');
 
 /** Settings that every kind of bridge has. */
 export const bridgeSettings = {
-  /** Seconds between two polls of a feed. Below 60, one scheduled run polls several times. */
-  pollSeconds: v.optional(wholeBetween(1, 60, 'whole seconds'), 60),
-  /** Request rate of the whole bridge, all functions together. */
-  maxRequestsPerSecond: v.optional(numberBetween(0.1, 100_000, 'requests a second'), 10),
-  requiredScope: v.optional(scope, 'v2 read write'),
-  acceptLanguage: v.optional(language),
-  /**
-   * How far a new `since` lies before the moment from which it is computed; must exceed the delay after which a change
-   * is visible in the feed (docs/partner-api.md).
-   */
-  overlapSeconds: v.optional(wholeBetween(10, 86_400, 'whole seconds'), 300),
-  /**
-   * After a "not found", how long to wait before fetching the advert again and publishing it as unavailable; 0: publish
-   * at once.
-   */
-  confirmUnavailableSeconds: v.optional(wholeBetween(0, 900, 'whole seconds'), 30),
-  /** How long the bridge sends nothing after the service has blocked its address; then one trial request follows. */
-  circuitSeconds: v.optional(wholeBetween(1, 86_400, 'whole seconds'), 1800),
-  /**
-   * The longest pause that the bridge accepts from the service (429 or 503 with Retry-After); after it, one request
-   * follows.
-   */
-  maxPauseSeconds: v.optional(wholeBetween(1, 86_400, 'whole seconds'), 3600),
-  /** Paths in an advert whose values are copied into its events. */
-  eventFields: v.optional(fieldPaths),
-  /** Events are published only if an advert enters or leaves one of these statuses. */
-  publishStatuses: v.optional(statuses),
-  /** Events about adverts are published only for these partner accounts. */
-  publishPartnerAccounts: v.optional(
-    filledList(partnerAccountName, 'expected names of partner accounts separated by commas'),
+  pollSeconds: whole(
+    'seconds between two polls of a feed; below 60, one scheduled run polls several times, which costs more Lambda time',
+    { from: 1, to: 60, unit: 'seconds', standard: 60 },
   ),
-  /** How many adverts of each partner account are compared with the service per day; 0: none. */
-  auditSample: v.optional(wholeBetween(0, 100_000, 'a whole number'), 0),
-} as const;
+  maxRequestsPerSecond: number('request rate of the whole bridge, all functions together', {
+    ...{ from: 0.1, to: 100_000, unit: 'requests a second', standard: 10 },
+  }),
+  requiredScope: text('scope that a partner account must grant', v.optional(scope, 'v2 read write')),
+  acceptLanguage: text("language of the service's answers, such as `pl`", v.optional(language)),
+  overlapSeconds: whole(
+    'how many seconds before the last success the drain starts over after a rejected cursor; must exceed the delay after which a change is visible in the feed',
+    { from: 10, to: 86_400, unit: 'seconds', standard: 300 },
+  ),
+  confirmUnavailableSeconds: whole(
+    'seconds after a "not found" until the bridge fetches the advert again, before it publishes it as unavailable; `0`: no second fetch',
+    { from: 0, to: 900, unit: 'seconds', standard: 30 },
+  ),
+  circuitSeconds: whole(
+    'seconds without requests after the service has blocked the address of the bridge, until one request tries again',
+    { from: 1, to: 86_400, unit: 'seconds', standard: 1800 },
+  ),
+  maxPauseSeconds: whole(
+    'the longest pause in seconds that the bridge accepts from `Retry-After`; a longer one raises an alarm',
+    { from: 1, to: 86_400, unit: 'seconds', standard: 3600 },
+  ),
+  eventFields: list(
+    'paths in an advert, such as `title,price.value`, whose values its events contain in `data.fields`; at most 50',
+    v.optional(
+      v.pipe(entries(fieldPath, "'title', 'price.value'"), v.maxLength(50, 'expected at most 50 paths')),
+    ),
+  ),
+  publishStatuses: list(
+    'to publish less: an event is published only if an advert enters or leaves one of these statuses',
+    v.optional(entries(status, "'active', 'sold'")),
+  ),
+  publishPartnerAccounts: list(
+    'to publish less: only events about adverts of these partner accounts are published',
+    v.optional(entries(partnerAccountName, "'main', 'second'")),
+  ),
+  auditSample: whole(
+    'how many adverts of each partner account are compared with the service a day, with at most half of the request rate; `0`: none',
+    { from: 0, to: 100_000, unit: 'adverts', standard: 0 },
+  ),
+} as const satisfies Record<string, Setting>;
 
-const tableName = v.pipe(v.string(), v.regex(/^[\w.-]{3,255}$/, 'expected the name of a DynamoDB table'));
-
-/** Settings of a stack. */
-export const stackSettings = v.object({
-  partnerBaseUrl,
-  /** A second bridge in the same AWS account and region needs a different one, and a different `busName`. */
-  stackName: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(
+/** The settings of a stack, in the order of the table. */
+export const stackSettings = {
+  partnerBaseUrl: text('https URL of the partner service (plain http only for loopback)', partnerBaseUrl),
+  stackName: text(
+    'name of the stack, and part of every fixed name in it; a second bridge in the same AWS account and region needs a different one, and a different `busName`',
+    v.optional(
+      matching(
         /^(?!advert-bridge$)[A-Za-z][A-Za-z0-9-]{0,63}$/,
         'expected a name of 1 to 64 letters, digits and hyphens, beginning with a letter, other than advert-bridge',
       ),
+      stackName,
     ),
-    stackName,
   ),
   ...bridgeSettings,
-  busName: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(
+  busName: text(
+    'name of the event bus that the bridge creates',
+    v.optional(
+      matching(
         /^(?!default$|aws\.)[A-Za-z0-9._-]{1,256}$/,
         'expected the name of a bus of its own: letters, digits, ".", "_", "-"',
       ),
+      'adverts',
     ),
-    'adverts',
   ),
-  /** AWS accounts whose teams may put their own rules on the bus. */
-  subscriberAccounts: v.optional(
-    v.pipe(
-      list(
-        v.pipe(v.string(), v.regex(/^\d{12}$/, 'expected 12-digit AWS account IDs')),
-        'expected AWS account IDs separated by commas',
+  subscriberAccounts: list(
+    'AWS accounts whose teams may put rules on the bus that the bridge creates; at most 100',
+    v.optional(
+      v.pipe(
+        v.array(awsAccount, "expected a list such as ['111111111111', '222222222222']"),
+        // The policy of a bus may have 10 KB, and it contains each account twice.
+        v.maxLength(100, 'expected at most 100 AWS account IDs; organizationId is for more'),
       ),
-      // The policy of a bus may have 10 KB, and it contains each account twice.
-      v.maxLength(100, 'expected at most 100 AWS account IDs; organizationId is for more'),
+      [],
     ),
-    [],
   ),
-  organizationId: v.optional(
-    v.pipe(v.string(), v.regex(/^o-[a-z0-9]{10,32}$/, 'expected an organization ID such as o-a1b2c3d4e5')),
+  organizationId: text(
+    'ID of an AWS organization, such as `o-a1b2c3d4e5`: teams in all of its accounts may put rules on that bus',
+    v.optional(matching(/^o-[a-z0-9]{10,32}$/, 'expected an organization ID such as o-a1b2c3d4e5')),
   ),
-  /** Names of restored tables that replace the stack's own tables. */
-  feedStateTable: v.optional(tableName),
-  advertStatusTable: v.optional(tableName),
-  alarmEmail: v.optional(v.pipe(v.string(), v.email('expected an email address'))),
-  /** An existing topic, such as a pager's, that receives every alarm and its end. */
-  alarmTopicArn: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(
+  feedStateTable: text('a restored table to use instead of the feed-state table', v.optional(tableName)),
+  advertStatusTable: text(
+    'a restored table to use instead of the advert-status table',
+    v.optional(tableName),
+  ),
+  alarmEmail: text(
+    'email address that receives the alarms, through a topic that the bridge creates, with a KMS key for $1 a month',
+    v.optional(v.pipe(v.string(), v.email('expected an email address'))),
+  ),
+  alarmTopicArn: text(
+    "an existing SNS topic, such as a pager's, that receives every alarm and its end; its policy, and its key if it is encrypted, must allow CloudWatch to publish",
+    v.optional(
+      matching(
         /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}$/,
         'expected the ARN of an SNS topic, such as arn:aws:sns:eu-central-1:111111111111:pager',
       ),
     ),
   ),
-  /** Whether the stack has a CloudWatch dashboard, for $3 a month. */
-  dashboard: v.optional(trueOrFalse, false),
-  /** `emulator` omits resource types that an emulator does not support. */
-  target: v.optional(v.picklist(['aws', 'emulator'], 'expected aws or emulator'), 'aws'),
-});
-export type StackSettings = v.InferOutput<typeof stackSettings>;
+  dashboard: flag('whether there is a CloudWatch dashboard, for $3 a month'),
+  target: {
+    type: 'target',
+    says: '`emulator` omits resource types that a local emulator does not support',
+    schema: v.optional(v.picklist(['aws', 'emulator'], 'expected aws or emulator'), 'aws'),
+    range: '`aws` or `emulator`',
+  },
+} as const satisfies Record<string, Setting>;
 
+type Schemas<S extends Readonly<Record<string, Setting>>> = { readonly [K in keyof S]: S[K]['schema'] };
+type Values<S extends Readonly<Record<string, Setting>>> = v.InferOutput<
+  v.ObjectSchema<Schemas<S>, undefined>
+>;
+
+/** The schemas of settings, for values of their types. */
+export const schemasOf = <const S extends Readonly<Record<string, Setting>>>(settings: S): Schemas<S> =>
+  Object.fromEntries(Object.entries(settings).map(([name, { schema }]) => [name, schema])) as Schemas<S>;
+
+/** The value of a setting that may be given as text, as on the command line and in CDK context. */
+export function fromText({ type }: Setting, given: unknown): unknown {
+  if (typeof given !== 'string') return given;
+  switch (type) {
+    case 'number':
+      // An empty text is a fault, not a zero.
+      return /^\d+(\.\d+)?$/.test(given) ? Number(given) : Number.NaN;
+    case 'boolean':
+      return given === 'true' || (given === 'false' ? false : given);
+    case 'list':
+      return given.split(',').map((part) => part.trim());
+    case 'string':
+    case 'target':
+      return given;
+  }
+}
+
+export const bridgeSettingsSchema = v.object(schemasOf(bridgeSettings));
+/** The settings of a function: those of every bridge, and where the partner service is. */
+export const functionSettings = v.object({ partnerBaseUrl, ...bridgeSettingsSchema.entries });
+
+export type FunctionSettings = v.InferOutput<typeof functionSettings>;
+export type StackSettings = Values<typeof stackSettings>;
 /** The settings that the use cases need, in every kind of bridge. */
-export type BridgeSettings = v.InferOutput<v.ObjectSchema<typeof bridgeSettings, undefined>>;
+export type BridgeSettings = Values<typeof bridgeSettings>;

@@ -1,37 +1,46 @@
 import * as v from 'valibot';
-import { flawsOf, ShapeError } from '../contract/checks.ts';
+import { checkedJson, type Flaw, flawsOf, ShapeError } from '../contract/checks.ts';
 import {
-  environmentKeys,
-  type FunctionEnvironment,
+  type FunctionConfig,
   type FunctionName,
-  functionEnvironments,
+  functionResources,
+  resourceKeys,
+  settingsKey,
 } from '../contract/environment.ts';
 import { eventSource } from '../contract/names.ts';
+import { functionSettings } from '../contract/settings.ts';
 
 /**
- * The value of `service` in the bridge's metrics and log lines. It is read before the other settings are checked,
- * because their faults are logged with it.
+ * The value of `service` in the bridge's metrics and log lines. It is read before the settings are checked, because
+ * their faults are logged with it.
  */
 export const serviceName = (environment: NodeJS.ProcessEnv = process.env): string =>
-  environment[environmentKeys.namePrefix] || eventSource;
+  environment[resourceKeys.namePrefix] || eventSource;
 
 /**
- * Reads the settings of a function once from its environment. No other code reads the environment.
+ * Reads the settings of a function and the names of its resources once from its environment. No other code reads the
+ * environment.
  *
  * @throws {ShapeError} with all missing or invalid environment variables
  */
 export function functionConfig<N extends FunctionName>(
   name: N,
   environment: NodeJS.ProcessEnv = process.env,
-): Readonly<FunctionEnvironment<N>> {
-  const given = Object.fromEntries(
-    Object.entries(environmentKeys).map(([setting, key]) => [setting, environment[key]]),
-  );
-  const result = v.safeParse(functionEnvironments[name], given);
-  if (result.success) return result.output as FunctionEnvironment<N>;
-  const flaws = flawsOf(result.issues).map(({ path, expected }) => ({
-    path: environmentKeys[path as keyof typeof environmentKeys] ?? path,
+): Readonly<FunctionConfig<N>> {
+  const given = Object.entries(resourceKeys).map(([resource, key]) => [resource, environment[key]]);
+  const resources = v.safeParse(functionResources[name], Object.fromEntries(given));
+  const flaws: Flaw[] = flawsOf(resources.issues ?? []).map(({ path, expected }) => ({
+    path: resourceKeys[path as keyof typeof resourceKeys],
     expected,
   }));
+  try {
+    const settings = checkedJson(functionSettings, environment[settingsKey] ?? '', settingsKey);
+    if (resources.success) return { ...settings, ...(resources.output as object) } as FunctionConfig<N>;
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    for (const { path, expected } of error.flaws) {
+      flaws.push({ path: path ? `${settingsKey}.${path}` : settingsKey, expected });
+    }
+  }
   throw new ShapeError(`environment of ${name}`, flaws);
 }

@@ -4,13 +4,13 @@ import type { Table } from '../aws/dynamodb/conditional-write.ts';
 import { createPartnerAccounts } from '../aws/partner-accounts.ts';
 import { createRefreshRequester } from '../aws/refresh-requester.ts';
 import { createTokenReader } from '../aws/token-vault.ts';
-import type { FunctionEnvironment, FunctionName } from '../contract/environment.ts';
+import type { FunctionConfig, FunctionName } from '../contract/environment.ts';
 import { secretNamesOf } from '../contract/names.ts';
 import { createLimitedClient, createPartnerService } from '../partner-api/partner-service.ts';
 import { partnerConnections } from './limits.ts';
 import { observer } from './observer.ts';
 
-const clientOptions = (config: FunctionEnvironment<FunctionName>, table: Table) => ({
+const clientOptions = (config: FunctionConfig<FunctionName>, table: Table) => ({
   baseUrl: config.partnerBaseUrl,
   settings: config,
   budgetStore: createBudgetStore(table),
@@ -19,11 +19,11 @@ const clientOptions = (config: FunctionEnvironment<FunctionName>, table: Table) 
 });
 
 /** For a function that has its own tokens. */
-export const partnerClient = (config: FunctionEnvironment<'refreshToken' | 'connect'>, table: Table) =>
+export const partnerClient = (config: FunctionConfig<'refreshToken' | 'connect'>, table: Table) =>
   createLimitedClient(clientOptions(config, table));
 
 /** For drain, fan-out and audit, which request new tokens from the refresh-token function. */
-export const partnerService = (config: FunctionEnvironment<'drain' | 'fanOut' | 'audit'>, table: Table) =>
+export const partnerService = (config: FunctionConfig<'drain' | 'fanOut' | 'audit'>, table: Table) =>
   createPartnerService({
     ...clientOptions(config, table),
     accounts: createPartnerAccounts(table),

@@ -1,16 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { checkedJson } from '../../shared/contract/checks.ts';
 import { envelope } from '../../shared/contract/events.ts';
 import { metrics } from '../../shared/contract/names.ts';
-import { stackSettings } from '../../shared/contract/settings.ts';
 import { SearchStack } from './subscribe.ts';
 
 const readme = readFileSync('README.md', 'utf8');
-const deploying = readFileSync('docs/operate/deploy.md', 'utf8');
 
 describe('the README', () => {
   it('shows a subscription that makes a rule on the bus with a queue behind it', () => {
@@ -40,27 +37,5 @@ describe('docs/decisions/0004-books.md', () => {
     const names = listed.flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
 
     expect(names.sort()).toEqual(Object.values(metrics).sort());
-  });
-});
-
-describe('docs/operate/deploy.md', () => {
-  it('lists every setting with its default', () => {
-    const defaults = v.getDefaults(stackSettings) as Record<string, unknown>;
-    const listed = new Map(
-      [...deploying.matchAll(/^\| `(\w+)` \| (`([^`]*)`|\w+) \|/gm)].map(([, name, shown, value]) => [
-        name,
-        value ?? shown,
-      ]),
-    );
-
-    const expected = Object.entries(defaults).map(([name, value]) => {
-      if (name === 'partnerBaseUrl') return [name, 'required'];
-      return [
-        name,
-        value === undefined || (Array.isArray(value) && value.length === 0) ? 'none' : String(value),
-      ];
-    });
-
-    expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(expected));
   });
 });

@@ -17,7 +17,7 @@ const keyArn = 'arn:aws:kms:eu-central-1:111122223333:key/1234';
 
 function faultsOf(props: Partial<AdvertBridgeProps>): readonly string[] {
   try {
-    new AdvertBridge(new Stack(bareApp(), 'Shop'), 'Bridge', { partnerBaseUrl, ...props });
+    new AdvertBridge(new Stack(bareApp(), 'Shop', { env }), 'Bridge', { partnerBaseUrl, ...props });
   } catch (error) {
     if (error instanceof AdvertBridgeError) return error.faults;
     throw error;
@@ -154,23 +154,6 @@ it('subscribe makes a subscription to its bus, in another stack too', () => {
   const [rule] = templateOf(search).ofType('AWS::Events::Rule');
   expect(rule?.Properties.EventPattern.source).toEqual(['advert-bridge']);
   expect(JSON.stringify(rule?.Properties.EventBusName)).toMatch(/BridgeEventsBus/);
-});
-
-it('the settings reach the functions', () => {
-  const { ofType } = bridgeWith(() => ({
-    ...{ pollSeconds: 20, maxRequestsPerSecond: 0.5, circuitSeconds: 60 },
-    ...{ eventFields: ['title', 'price.value'], publishStatuses: ['sold'] },
-  }));
-
-  const variables = Object.assign(
-    {},
-    ...ofType('AWS::Lambda::Function').map(({ Properties }) => Properties.Environment.Variables),
-  );
-  expect(variables).toMatchObject({
-    ...{ POLL_SECONDS: '20', MAX_REQUESTS_PER_SECOND: '0.5', CIRCUIT_SECONDS: '60' },
-    ...{ EVENT_FIELDS: 'title,price.value', PUBLISH_STATUSES: 'sold' },
-    NAME_PREFIX: 'Shop',
-  });
 });
 
 it('a name is in all that has a fixed name', () => {
@@ -338,8 +321,52 @@ describe('faults of the properties', () => {
       'reservedConcurrency.fanOut: expected a whole number of executions from 2',
     ],
     ['no key', { encryptionKey: 'alias/x' as never }, 'encryptionKey: expected a KMS key'],
+    [
+      'a misspelling',
+      { polSeconds: 5 } as never,
+      'polSeconds: there is no such property: did you mean pollS',
+    ],
+    [
+      'the setting of a stack',
+      { alarmTopicArn: 'x' } as never,
+      'alarmTopicArn: there is no such property: did you mean alarmTopic?',
+    ],
+    [
+      'a number as text',
+      { pollSeconds: '5' as never },
+      'pollSeconds: expected whole seconds from 1 to 60, as a number, not text',
+    ],
+    [
+      'text for a list',
+      { publishStatuses: 'sold' as never },
+      "publishStatuses: expected a list such as ['active', 'sold']",
+    ],
+    [
+      'a comma in an entry',
+      { publishStatuses: ['active,sold'] },
+      'publishStatuses.0: expected statuses, without a comma in one',
+    ],
+    [
+      'a bus of another region',
+      { bus: { eventBusArn: 'x', eventBusName: 'y', env: { region: 'eu-west-1' } } as never },
+      'bus: expected a bus in eu-central-1, the region of the stack',
+    ],
+    [
+      'a VPC without a way out',
+      { vpc: { vpcId: 'x', privateSubnets: [] } as never },
+      'vpc: expected one with a private subnet with egress',
+    ],
   ])('%s', (_what, props, fault) => {
     expect(faultsOf(props)).toEqual([expect.stringContaining(fault)]);
+  });
+
+  it.each([
+    ['no properties', undefined],
+    ['a URL instead of properties', partnerBaseUrl],
+  ])('%s', (_what, props) => {
+    expect(() => new AdvertBridge(new Stack(bareApp(), 'Shop'), 'Bridge', props as never)).toThrow(
+      /Shop\/Bridge have faults\.\n {2}partnerBaseUrl: expected the https URL of the partner service/,
+    );
   });
 
   it('a name that is known only when deployed', () => {

@@ -1,7 +1,12 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { Lazy } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
+import { runOptions } from '../../cli/commands/run/options.ts';
 import { readSettings, SettingsError } from '../../infra/config.ts';
-import { stackSettings } from '../../shared/contract/settings.ts';
+import { settingsInterface, withSettingsTable } from '../../scripts/contract/settings.ts';
+import { bridgeSettings, stackSettings } from '../../shared/contract/settings.ts';
+import { bridgeWith, partnerBaseUrl } from '../helpers/bridges.ts';
 import { appWith, repository } from '../helpers/synthesized.ts';
 
 const read = (settings: Record<string, unknown>) => readSettings(appWith(settings).node);
@@ -54,7 +59,7 @@ describe('the settings of the stack', () => {
   });
 
   it('are reported all at once, each with what it should be, when they are wrong', () => {
-    const names = Object.keys(stackSettings.entries);
+    const names = Object.keys(stackSettings);
     const wrong = Object.fromEntries(names.map((name) => [name, '']));
 
     const faults = faultsOf(wrong);
@@ -83,10 +88,17 @@ describe('the settings of the stack', () => {
     ]);
   });
 
-  it('do not repeat what was given', () => {
-    expect(faultsOf({ partnerBaseUrl: 'https://user:hunter2@partner.example' }).join()).not.toContain(
-      'hunter2',
-    );
+  it.each([
+    ['https://user:hunter2@partner.example', 'expected a URL without user and password'],
+    ['https://partner.example?token=hunter2', 'expected a URL without a query or fragment'],
+    ['https://partner.example/api/partner', 'expected a URL without the path of an endpoint'],
+    ['http://partner.example', 'plain http only for loopback'],
+    [Lazy.string({ produce: () => 'https://partner.example' }), 'expected a URL that is known at synth'],
+  ])('say what is wrong with the URL %s, and do not repeat it', (url, expected) => {
+    const [fault, ...others] = faultsOf({ partnerBaseUrl: url });
+    expect(others).toEqual([]);
+    expect(fault).toContain(expected);
+    expect(fault).not.toContain('hunter2');
   });
 
   it('are not silently left at their defaults when a name is misspelt', () => {
@@ -99,9 +111,9 @@ describe('the settings of the stack', () => {
         maxRequests: '5',
       }),
     ).toEqual([
-      'pollsSecond: there is no such setting. Did you mean pollSeconds?',
-      'organisationid: there is no such setting. Did you mean organizationId?',
-      'alarm-email: there is no such setting. Did you mean alarmEmail?',
+      'pollsSecond: there is no such setting: did you mean pollSeconds?',
+      'organisationid: there is no such setting: did you mean organizationId?',
+      'alarm-email: there is no such setting: did you mean alarmEmail?',
       'maxRequests: there is no such setting',
     ]);
   });
@@ -134,5 +146,34 @@ describe('the settings of the stack', () => {
       expect.stringMatching(/^ {2}partnerBaseUrl: expected/),
       expect.stringMatching(/^ {2}busName: expected/),
     ]);
+  });
+});
+
+describe('every setting', () => {
+  const given = {
+    ...{ pollSeconds: 20, maxRequestsPerSecond: 0.5, overlapSeconds: 10, circuitSeconds: 60 },
+    ...{ confirmUnavailableSeconds: 0, maxPauseSeconds: 60, auditSample: 3 },
+    ...{ requiredScope: 'v2 read', acceptLanguage: 'pl' },
+    ...{ eventFields: ['title'], publishStatuses: ['active', 'sold'], publishPartnerAccounts: ['main'] },
+  };
+
+  it('reaches every function as it was given to the construct', () => {
+    expect(Object.keys(given).sort()).toEqual(Object.keys(bridgeSettings).sort());
+    const functions = bridgeWith(() => given as never).ofType('AWS::Lambda::Function');
+    expect(functions.length).toBeGreaterThan(3);
+    for (const { Properties } of functions) {
+      expect(JSON.parse(Properties.Environment.Variables.SETTINGS)).toEqual({ partnerBaseUrl, ...given });
+    }
+  });
+
+  it('of a bridge is an option of run', () => {
+    expect(Object.keys(runOptions)).toEqual(expect.arrayContaining(Object.keys(bridgeSettings)));
+  });
+
+  it('is in the table of the page and, with its sentence, a property of the construct', () => {
+    const page = readFileSync('docs/operate/deploy.md', 'utf8');
+    expect(withSettingsTable(page)).toBe(page);
+    for (const name of Object.keys(stackSettings)) expect(page).toContain(`\n| \`${name}\` |`);
+    expect(readFileSync('infra/constructs/props/settings.generated.ts', 'utf8')).toBe(settingsInterface());
   });
 });

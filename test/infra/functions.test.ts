@@ -4,18 +4,15 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stages } from '../../scripts/bundle-handlers.ts';
 import {
-  environmentKeys,
   type FunctionName,
-  functionEnvironments,
+  functionResources,
+  resourceKeys,
+  settingsKey,
 } from '../../shared/contract/environment.ts';
 import { refreshLimits } from '../../shared/runtime/limits.ts';
 import { functions, inShort, repository, synthesized } from '../helpers/synthesized.ts';
 
-const { one, ofType } = synthesized({
-  auditSample: '299',
-  ...{ acceptLanguage: 'pl', pollSeconds: '20', eventFields: 'title' },
-  ...{ publishStatuses: 'active,sold', publishPartnerAccounts: 'main' },
-});
+const { one, ofType } = synthesized({ auditSample: '299' });
 const names = Object.keys(functions) as FunctionName[];
 
 describe.each(names)('the %s function', (name) => {
@@ -23,11 +20,13 @@ describe.each(names)('the %s function', (name) => {
 
   it('finds exactly what its contract lists in its environment', () => {
     const { NODE_OPTIONS, ...variables } = Properties.Environment.Variables;
-    const wanted = (Object.keys(functionEnvironments[name].entries) as (keyof typeof environmentKeys)[])
+    const wanted = (Object.keys(functionResources[name].entries) as (keyof typeof resourceKeys)[])
       // Only where the bridge has a KMS key: advert-bridge.test.ts.
       .filter((key) => key !== 'partnerSecretKey');
 
-    expect(Object.keys(variables).sort()).toEqual(wanted.map((key) => environmentKeys[key]).sort());
+    expect(Object.keys(variables).sort()).toEqual(
+      [settingsKey, ...wanted.map((key) => resourceKeys[key])].sort(),
+    );
     expect(NODE_OPTIONS).toBe('--enable-source-maps');
   });
 
@@ -60,25 +59,12 @@ it.each(['refreshToken', 'connect'] as const)(
 it('there are four functions, and one more for the daily audit, each with a handler that exists', () => {
   expect(ofType('AWS::Lambda::Function')).toHaveLength(stages.length);
   expect(synthesized().ofType('AWS::Lambda::Function')).toHaveLength(stages.length - 1);
-  const { Environment, Timeout } = one('AWS::Lambda::Function', functions.audit).Properties;
-  expect(Environment.Variables.AUDIT_SAMPLE).toBe('299');
+  const { Timeout } = one('AWS::Lambda::Function', functions.audit).Properties;
   expect(one('AWS::Scheduler::Schedule', 'Audit').Properties.ScheduleExpression).toBe('rate(15 minutes)');
   expect(Timeout).toBeLessThan(15 * 60);
   for (const stage of stages) {
     expect(existsSync(join(repository, 'functions', stage, 'handler.ts'))).toBe(true);
   }
-});
-
-describe('the settings', () => {
-  it('reach the functions as text', () => {
-    const variables = one('AWS::Lambda::Function', functions.drain).Properties.Environment.Variables;
-    expect(variables).toMatchObject({
-      PARTNER_BASE_URL: 'https://partner.example',
-      POLL_SECONDS: '20',
-      ACCEPT_LANGUAGE: 'pl',
-      MAX_REQUESTS_PER_SECOND: '10',
-    });
-  });
 });
 
 describe('the mapping of the queue to the fan-out', () => {

@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import { type AuditResult, audit } from '../../../functions/audit/audit.ts';
 import { type AuditSource, sampleSource } from '../../../functions/audit/sources.ts';
 import { repairBy } from '../../../operations/audit/repair.ts';
@@ -10,7 +9,7 @@ import { bridgeSettings } from '../../../shared/contract/settings.ts';
 import type { BackfillKey } from '../../../shared/ports/backfills.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, say } from '../../shared/io.ts';
-import { flag, nameArgument, option, optionalNumber, text } from '../../shared/options.ts';
+import { flag, nameArgument, option, optionalNumber, settingSchema, text } from '../../shared/options.ts';
 import { withProgress } from '../../shared/progress.ts';
 import { connectedAccount } from '../../targets/connected-account.ts';
 import { auditing, withBridge } from '../../targets/open.ts';
@@ -18,8 +17,6 @@ import type { Auditing } from '../../targets/ports/catch-up.ts';
 import { fileSource, listSource } from '../backfill/advert-sources.ts';
 import { pagingOptions } from '../backfill/paging-options.ts';
 import { defaultSample, endedLines, findingLines, hintText, more, progressText } from './text.ts';
-
-const { maxRequestsPerSecond } = bridgeSettings;
 
 export const addAudit = defineCommand(
   {
@@ -44,7 +41,7 @@ export const addAudit = defineCommand(
       maxRequestsPerSecond: option(
         'N',
         'rate limit of the whole bridge (with --local; default: that of the latest `run`)',
-        v.optional(maxRequestsPerSecond.wrapped),
+        settingSchema(bridgeSettings.maxRequestsPerSecond),
       ),
       ...pagingOptions,
     },

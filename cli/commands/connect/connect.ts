@@ -14,6 +14,7 @@ import {
   option,
   optionalNumber,
   optionOf,
+  settingSchema,
   text,
 } from '../../shared/options.ts';
 import { readSecret } from '../../shared/secret-input.ts';
@@ -33,14 +34,18 @@ const localSettings = {
   requiredScope: option(
     'SCOPES',
     'scope that must be granted (with --local; default: "v2 read write")',
-    v.optional(requiredScope.wrapped),
+    settingSchema(requiredScope),
   ),
   overlapSeconds: option(
     'N',
     'seconds before now at which reading starts (with --local; default: 300)',
-    v.optional(overlapSeconds.wrapped),
+    settingSchema(overlapSeconds),
   ),
-  acceptLanguage: option('LANGUAGE', 'language of the partner service (with --local)', acceptLanguage),
+  acceptLanguage: option(
+    'LANGUAGE',
+    'language of the partner service (with --local)',
+    settingSchema(acceptLanguage),
+  ),
 };
 
 const callbackUrl = loopbackRedirect(defaultPort);

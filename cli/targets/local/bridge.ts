@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import * as v from 'valibot';
 import { CommandError } from '../../../operations/errors.ts';
-import { type BridgeSettings, bridgeSettings } from '../../../shared/contract/settings.ts';
+import { type BridgeSettings, bridgeSettingsSchema } from '../../../shared/contract/settings.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import {
   type EmbeddedState,
@@ -72,4 +72,4 @@ export function baseUrlOf({ target, place }: LocalBridge): string {
 
 /** The given settings, with defaults for all others. */
 export const settingsWith = (given: Partial<BridgeSettings> = {}): BridgeSettings =>
-  v.parse(v.object(bridgeSettings), given);
+  v.parse(bridgeSettingsSchema, given);

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { checkedJson } from '../../../shared/contract/checks.ts';
-import { type BridgeSettings, bridgeSettings } from '../../../shared/contract/settings.ts';
+import { type BridgeSettings, bridgeSettingsSchema } from '../../../shared/contract/settings.ts';
 import type { EmbeddedState } from '../../../shared/sqlite/state.ts';
 
 /** Name of the latest `run`'s settings in the stored settings. */
@@ -11,7 +11,7 @@ const name = 'published-events';
  * Other commands use the same values: for example, a refresh with another `requiredScope` would stop its partner
  * account. An earlier version stored only some of them.
  */
-const runSettings = v.pick(v.object(bridgeSettings), [
+const runSettings = v.pick(bridgeSettingsSchema, [
   ...(['publishStatuses', 'publishPartnerAccounts'] as const),
   ...(['requiredScope', 'acceptLanguage', 'overlapSeconds'] as const),
   ...(['maxRequestsPerSecond', 'circuitSeconds', 'maxPauseSeconds'] as const),

@@ -7,10 +7,11 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import * as v from 'valibot';
 import { eventSource, namePrefixOf } from '../../../shared/contract/names.ts';
-import { stackSettings } from '../../../shared/contract/settings.ts';
+import { didYouMean } from '../../../shared/contract/near-miss.ts';
+import { schemasOf, stackSettings } from '../../../shared/contract/settings.ts';
 import type { AdvertBridgeProps } from './advert-bridge-props.ts';
 import { environmentFault } from './environment.ts';
-import { faultsByPlace } from './faults.ts';
+import { faultLines, faultsByPlace } from './faults.ts';
 
 /**
  * Thrown for properties with which the bridge could not work or would share a name with another bridge. The message has
@@ -52,10 +53,10 @@ const name = v.pipe(
   v.check((text) => text !== eventSource, `expected another name than ${eventSource}`),
 );
 
-const { alarmTopicArn: _alarmTopicArn, stackName: _stackName, ...settings } = stackSettings.entries;
+const { alarmTopicArn: _alarmTopicArn, stackName: _stackName, ...settings } = stackSettings;
 
-const shape = v.strictObject({
-  ...settings,
+const shape = v.object({
+  ...schemasOf(settings),
   name,
   bus: made<IEventBus>('eventBusArn', 'expected an event bus'),
   alarmTopic: made<ITopic>('topicArn', 'expected an SNS topic'),
@@ -92,57 +93,73 @@ export interface BridgeConfig extends v.InferOutput<typeof shape> {
   readonly namePrefix: string;
 }
 
+const properties = Object.keys(shape.entries);
+
 /**
  * Checks everything that is known at synth.
  *
  * @throws {AdvertBridgeError} with all faults
  */
 export function checkedConfig(scope: Construct, props: AdvertBridgeProps): BridgeConfig {
-  const given = { ...props, name: props.name ?? Stack.of(scope).stackName };
-  const { issues, output, success } = v.safeParse(shape, given);
+  // Without the compiler, there may be no properties at all.
+  const given: Partial<AdvertBridgeProps> = isObject(props) ? props : {};
+  const { stackName } = Stack.of(scope);
+  // A missing required property is reported with its own message.
+  const all = { partnerBaseUrl: undefined, ...given, name: given.name ?? stackName };
+  const { issues, output, success } = v.safeParse(shape, all);
   const faults = faultsByPlace(issues);
   const add = (place: string, fault: string | false | undefined) => {
     if (fault && !faults.has(place)) faults.set(place, fault);
   };
-  if (props.bus) {
-    const beside = 'expected no bus with it: the owner of the bus decides that';
-    for (const each of ['busName', 'subscriberAccounts', 'organizationId'] as const) {
-      add(each, props[each] !== undefined && beside);
-    }
-    add('bus', props.bus.eventBusName === 'default' && 'expected another one than the default bus');
+  for (const key of Object.keys(given).filter((one) => !properties.includes(one))) {
+    add(key, `there is no such property${didYouMean(key, properties)}`);
   }
-  if (props.vpc === undefined) {
+  for (const [place, fault] of [...busFaults(scope, given), ...networkFaults(given)]) add(place, fault);
+  const config = success && { ...output, namePrefix: namePrefixOf(output.name) };
+  if (config) {
+    const tooLong = environmentFault(config);
+    for (const fault of [...(tooLong ? [tooLong] : []), ...collisions(scope, config)]) add(...fault);
+  }
+  if (!config || faults.size > 0) throw new AdvertBridgeError(scope.node.path, faultLines(faults));
+  return config;
+}
+
+type Fault = readonly [property: string, expected: string];
+
+function busFaults(scope: Construct, { bus, ...props }: Partial<AdvertBridgeProps>): Fault[] {
+  if (!bus) return [];
+  const faults: Fault[] = (['busName', 'subscriberAccounts', 'organizationId'] as const)
+    .filter((name) => props[name] !== undefined)
+    .map((name) => [name, 'expected no bus with it: the owner of the bus decides that']);
+  if (bus.eventBusName === 'default') faults.push(['bus', 'expected another one than the default bus']);
+  const { region } = Stack.of(scope);
+  const isElsewhere = [region, bus.env?.region].every((one) => one && !Token.isUnresolved(one));
+  if (isElsewhere && bus.env.region !== region) {
+    faults.push(['bus', `expected a bus in ${region}, the region of the stack`]);
+  }
+  return faults;
+}
+
+function networkFaults({ vpc, vpcSubnets, securityGroups }: Partial<AdvertBridgeProps>): Fault[] {
+  if (vpc === undefined) {
     const alone = 'expected a vpc with it';
-    add('vpcSubnets', props.vpcSubnets && alone);
-    add('securityGroups', props.securityGroups && alone);
+    return Object.entries({ vpcSubnets, securityGroups })
+      .filter(([, value]) => value !== undefined)
+      .map(([name]) => [name, alone]);
   }
-  if (success) {
-    const tooLong = environmentFault({ ...output, namePrefix: namePrefixOf(output.name) });
-    if (tooLong) add(...tooLong);
-  }
-  if (success)
-    for (const [place, fault] of collisions(scope, output, props.bus === undefined)) add(place, fault);
-  if (!success || faults.size > 0) {
-    throw new AdvertBridgeError(
-      scope.node.path,
-      [...faults].map(([place, expected]) => `${place}: ${expected}`),
-    );
-  }
-  return { ...output, namePrefix: namePrefixOf(output.name) };
+  // Without such a subnet, CDK would choose one from which nothing outside can be reached.
+  if (vpcSubnets !== undefined || vpc.privateSubnets?.length !== 0) return [];
+  return [['vpc', 'expected one with a private subnet with egress: the partner service is on the internet']];
 }
 
 /** By app: the names that its bridges use (with kind and place), and the path of the bridge that uses each. */
 const taken = new WeakMap<object, Map<string, string>>();
 
 /** Faults for two bridges with the same name, or the same bus name, in one AWS account and region. */
-function collisions(
-  scope: Construct,
-  config: v.InferOutput<typeof shape>,
-  makesBus: boolean,
-): [string, string][] {
+function collisions(scope: Construct, { name, busName, bus }: BridgeConfig): Fault[] {
   const names = taken.get(scope.node.root) ?? new Map<string, string>();
   taken.set(scope.node.root, names);
-  const faults: [string, string][] = [];
+  const faults: Fault[] = [];
   const take = (place: 'name' | 'busName', value: string, other: string) => {
     const key = `${placeOf(scope)} ${place} ${value}`;
     const owner = names.get(key);
@@ -153,8 +170,8 @@ function collisions(
         `expected another one than ${value}, which is that of the bridge ${owner}${other}`,
       ]);
   };
-  take('name', config.name, '');
-  if (makesBus) take('busName', config.busName, ': or hand its bus to both, as bus');
+  take('name', name, '');
+  if (!bus) take('busName', busName, ': or hand its bus to both, as bus');
   return faults;
 }
 

@@ -1,9 +1,5 @@
-import {
-  type EnvironmentName,
-  environmentKeys,
-  type FunctionName,
-  functionEnvironments,
-} from '../../../shared/contract/environment.ts';
+import { resourceKeys, settingsKey } from '../../../shared/contract/environment.ts';
+import { type FunctionSettings, functionSettings } from '../../../shared/contract/settings.ts';
 
 /**
  * Lambda's limit for the environment variables of one function, as JSON.
@@ -14,33 +10,28 @@ const maxBytes = 4_096;
 /** For the names of tables, queues, bus and functions, and the policy of secrets, whose lengths are not known at synth. */
 const resourceBytes = 1_400;
 
-type Settings = Partial<Record<EnvironmentName, unknown>>;
+type Config = FunctionSettings & { readonly namePrefix: string };
 
-/** The values of those settings that the function's contract lists. */
-export function environmentOf(name: FunctionName, settings: Settings): Record<string, string> {
-  return Object.fromEntries(
-    givenOf(name, settings).map((key) => [environmentKeys[key], String(settings[key])]),
-  );
-}
+const names = Object.keys(functionSettings.entries) as (keyof typeof functionSettings.entries)[];
 
-const givenOf = (name: FunctionName, settings: Settings): EnvironmentName[] =>
-  (Object.keys(functionEnvironments[name].entries) as EnvironmentName[]).filter(
-    (key) => settings[key] !== undefined,
-  );
+/** What every function has in its environment. */
+export const environmentOf = (config: Config): Record<string, string> => ({
+  [settingsKey]: JSON.stringify(Object.fromEntries(names.map((name) => [name, config[name]]))),
+  [resourceKeys.namePrefix]: config.namePrefix,
+});
 
 /**
- * The longest setting of the first function whose environment has no room for its settings, with what was expected;
- * undefined if all have. CloudFormation would report it only after other resources were created.
+ * The longest setting if the environment of a function has no room for all of them, with what was expected.
+ * CloudFormation would report it only after other resources were created.
  */
-export function environmentFault(settings: Settings): [setting: string, expected: string] | undefined {
+export function environmentFault(config: Config): [setting: string, expected: string] | undefined {
   const most = maxBytes - resourceBytes;
-  for (const name of Object.keys(functionEnvironments) as FunctionName[]) {
-    const bytes = Buffer.byteLength(JSON.stringify(environmentOf(name, settings)));
-    if (bytes <= most) continue;
-    const length = (key: EnvironmentName) => Buffer.byteLength(String(settings[key]));
-    const longest = givenOf(name, settings).sort((one, other) => length(other) - length(one))[0] ?? name;
-    const expected = `expected less text: the settings of a function may have ${most} bytes in its environment, not ${bytes}`;
-    return [longest, expected];
-  }
-  return undefined;
+  const bytes = Buffer.byteLength(JSON.stringify(environmentOf(config)));
+  if (bytes <= most) return undefined;
+  const length = (name: (typeof names)[number]) => JSON.stringify(config[name] ?? '').length;
+  const [longest = ''] = names.sort((one, other) => length(other) - length(one));
+  return [
+    longest,
+    `expected less text: the settings of a function may have ${most} bytes in its environment, not ${bytes}`,
+  ];
 }

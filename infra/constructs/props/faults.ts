@@ -9,3 +9,7 @@ export function faultsByPlace(issues: readonly v.BaseIssue<unknown>[] = []): Map
   }
   return faults;
 }
+
+/** One line for each fault: `<place>: <expected value>`. */
+export const faultLines = (faults: ReadonlyMap<string, string>): string[] =>
+  [...faults].map(([place, expected]) => `${place}: ${expected}`);

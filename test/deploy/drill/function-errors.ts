@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { environmentKeys } from '../../../shared/contract/environment.ts';
+import { resourceKeys } from '../../../shared/contract/environment.ts';
 import { cdkOn, type Outputs } from '../stack/cdk.ts';
 import { changeVariables, invoke } from '../stack/functions.ts';
 import { brokenVersion, brokenVersionsError } from './broken-version.ts';
@@ -49,7 +49,7 @@ export const changedVariable: Exercise = {
   meanwhile: run('refreshTokenFunctionName'),
 
   async provoke({ deployment: { cloud, outputs } }) {
-    const wrong = { [environmentKeys.feedStateTable]: 'a-table-that-is-not-there' };
+    const wrong = { [resourceKeys.feedStateTable]: 'a-table-that-is-not-there' };
     await changeVariables(cloud, outputs.refreshTokenFunctionName, wrong);
   },
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { DescribeStackResourcesCommand } from '@aws-sdk/client-cloudformation';
 import { GetFunctionConfigurationCommand, UpdateFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
-import { environmentKeys, type FunctionName } from '../../../shared/contract/environment.ts';
+import { type FunctionName, resourceKeys } from '../../../shared/contract/environment.ts';
 import { secretNames, stackName } from '../../../shared/contract/names.ts';
 import { functions, synthesized } from '../../helpers/synthesized.ts';
 import { type AwsCall, requestsOf, type Service } from '../../infra/iam/aws-call.ts';
@@ -54,7 +54,7 @@ export async function recordCalls(
       const FunctionName = outputs[`${caller}FunctionName`];
       const { Environment } = await lambda.send(new GetFunctionConfigurationCommand({ FunctionName }));
       const { Variables = {} } = Environment ?? {};
-      const queues = [environmentKeys.queueUrl, environmentKeys.deadLetterQueueUrl]
+      const queues = [resourceKeys.queueUrl, resourceKeys.deadLetterQueueUrl]
         .filter((key) => Variables[key] !== undefined)
         .map((key) => [key, url + new URL(Variables[key] ?? '').pathname]);
       const changed = { ...Variables, ...Object.fromEntries(queues), AWS_ENDPOINT_URL: url };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { DescribeTableCommand, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import { DescribeSecretCommand } from '@aws-sdk/client-secrets-manager';
-import { environmentKeys } from '../../../shared/contract/environment.ts';
+import { settingsKey } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import { feedStateTable } from '../../../shared/contract/tables.ts';
 import type { Deployment } from '../stack/deployment.ts';
@@ -36,7 +36,8 @@ export async function updateSteps(deployment: Deployment): Promise<void> {
     const { Environment } = await cloud.lambda.send(
       new GetFunctionConfigurationCommand({ FunctionName: outputs.drainFunctionName }),
     );
-    assert.equal(Environment?.Variables?.[environmentKeys.overlapSeconds], '12');
+    const deployed = JSON.parse(Environment?.Variables?.[settingsKey] ?? '{}');
+    assert.equal(deployed.overlapSeconds, 12);
     assert.equal(await storedCursor(deployment), cursor);
 
     const length = historiesOf(subscriber.received).get(advert)?.length ?? 0;

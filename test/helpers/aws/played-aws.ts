@@ -81,7 +81,8 @@ export async function startAws(options: AwsOptions) {
     AWS_ACCESS_KEY_ID: '000000000000',
     AWS_SECRET_ACCESS_KEY: 'test',
     AWS_ENDPOINT_URL: wire.url,
-    PARTNER_BASE_URL: sandbox.url,
+    SETTINGS: JSON.stringify({ partnerBaseUrl: sandbox.url, maxRequestsPerSecond }),
+    NAME_PREFIX: 'advert-bridge',
     FEED_STATE_TABLE: feedState.name,
     ADVERT_STATUS_TABLE: advertStatus.name,
     EVENT_BUS_NAME: 'adverts',
@@ -89,7 +90,6 @@ export async function startAws(options: AwsOptions) {
     DEAD_LETTER_QUEUE_URL: viaWire(letters.url),
     REFRESH_TOKEN_FUNCTION: 'refresh-token',
     PARTNER_SECRET_POLICY: '{}',
-    MAX_REQUESTS_PER_SECOND: String(maxRequestsPerSecond),
   });
   const since = new Date(Date.now() - 60_000).toISOString();
   for (const [index, partnerAccount] of names.entries()) {

@@ -3,8 +3,8 @@ import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { expect } from 'vitest';
 import { startSandbox } from '../../../sandbox/server.ts';
-import { environmentKeys, type FunctionName } from '../../../shared/contract/environment.ts';
-import { outputs, secretNames } from '../../../shared/contract/names.ts';
+import { type FunctionName, resourceKeys, settingsKey } from '../../../shared/contract/environment.ts';
+import { eventSource, outputs, secretNames } from '../../../shared/contract/names.ts';
 import { busName, drainFunction, type RecordedWorld, refreshTokenFunction } from './recorded-world.ts';
 
 type Handler = (event: unknown, context: Context) => Promise<unknown>;
@@ -39,17 +39,18 @@ export async function startJourney({ world, setEnvironment, load, pass, catchUp 
   const SecretString = JSON.stringify({ clientId, clientSecret });
   world.secrets.set(secretNames.application, { SecretString, VersionId: 'version-1' });
   const environment = {
-    [environmentKeys.partnerBaseUrl]: sandbox.url,
-    [environmentKeys.maxRequestsPerSecond]: '1000',
-    [environmentKeys.confirmUnavailableSeconds]: '0',
-    [environmentKeys.auditSample]: '5',
-    [environmentKeys.feedStateTable]: feedState.name,
-    [environmentKeys.advertStatusTable]: advertStatus.name,
-    [environmentKeys.eventBusName]: busName,
-    [environmentKeys.queueUrl]: queue.url,
-    [environmentKeys.deadLetterQueueUrl]: letters.url,
-    [environmentKeys.refreshTokenFunction]: refreshTokenFunction,
-    [environmentKeys.partnerSecretPolicy]: '{"Version":"2012-10-17","Statement":[]}',
+    [settingsKey]: JSON.stringify({
+      ...{ partnerBaseUrl: sandbox.url, maxRequestsPerSecond: 1000 },
+      ...{ confirmUnavailableSeconds: 0, auditSample: 5 },
+    }),
+    [resourceKeys.namePrefix]: eventSource,
+    [resourceKeys.feedStateTable]: feedState.name,
+    [resourceKeys.advertStatusTable]: advertStatus.name,
+    [resourceKeys.eventBusName]: busName,
+    [resourceKeys.queueUrl]: queue.url,
+    [resourceKeys.deadLetterQueueUrl]: letters.url,
+    [resourceKeys.refreshTokenFunction]: refreshTokenFunction,
+    [resourceKeys.partnerSecretPolicy]: '{"Version":"2012-10-17","Statement":[]}',
   };
   setEnvironment(environment);
   const names: Readonly<Record<string, string>> = {

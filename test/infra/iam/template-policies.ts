@@ -1,5 +1,5 @@
 /** The policies of a synthesized template, with every reference resolved as CloudFormation would in one AWS account. */
-import { environmentKeys } from '../../../shared/contract/environment.ts';
+import { resourceKeys } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import type { Service } from './aws-call.ts';
 
@@ -130,7 +130,7 @@ export function policiesOf(resources: TemplateResources): TemplatePolicies {
     add(resolve(Properties.SecretId) as string, statementsOf(Properties.ResourcePolicy));
   }
   const ofPartnerSecrets = ofType('AWS::Lambda::Function')
-    .map(([, { Properties }]) => Properties.Environment?.Variables?.[environmentKeys.partnerSecretPolicy])
+    .map(([, { Properties }]) => Properties.Environment?.Variables?.[resourceKeys.partnerSecretPolicy])
     .filter((policy) => policy !== undefined)
     .flatMap((policy) => statementsOf(JSON.parse(resolve(policy) as string)));
 

@@ -304,7 +304,7 @@ export function createBridgePorts(
     },
     bridgePausedUntil: call('budget.read', budgetCalls, async () => quietUntil(await budgetStore.read())),
     vault: {
-      read: call('vault.read', reads, state.vault.readLate),
+      read: call('vault.read', reads, state.vault.read),
       remove: call('vault.remove', writes, state.vault.remove),
       write(account, pair) {
         tokenWatch.storing(process, account);

@@ -74,7 +74,8 @@ beforeEach(async () => {
 });
 
 const drainEnvironment = {
-  PARTNER_BASE_URL: 'https://partner.example',
+  SETTINGS: JSON.stringify({ partnerBaseUrl: 'https://partner.example' }),
+  NAME_PREFIX: 'advert-bridge',
   FEED_STATE_TABLE: 'FeedStateTableName',
   QUEUE_URL: 'QueueUrl',
   DEAD_LETTER_QUEUE_URL: 'DeadLetterQueueUrl',

@@ -17,6 +17,8 @@ function copied(): string {
     'docs/schemas',
     'docs/asyncapi.json',
     'docs/subscribe/vectors.json',
+    'docs/operate/deploy.md',
+    'infra/constructs/props/settings.generated.ts',
   ]) {
     cpSync(part, path.join(dir, part), { recursive: true });
   }

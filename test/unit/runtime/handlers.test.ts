@@ -58,7 +58,8 @@ describe('the handlers, over emulated services', () => {
       AWS_ENDPOINT_URL: cloud.url,
       AWS_ENDPOINT_URL_DYNAMODB: dynamo.url,
       AWS_ENDPOINT_URL_SQS: sqs.url,
-      PARTNER_BASE_URL: cloud.url,
+      SETTINGS: JSON.stringify({ partnerBaseUrl: cloud.url, maxRequestsPerSecond: 1000 }),
+      NAME_PREFIX: 'advert-bridge',
       FEED_STATE_TABLE: table.name,
       ADVERT_STATUS_TABLE: statusTable.name,
       EVENT_BUS_NAME: 'adverts',
@@ -66,7 +67,6 @@ describe('the handlers, over emulated services', () => {
       DEAD_LETTER_QUEUE_URL: letters.url,
       REFRESH_TOKEN_FUNCTION: 'refresh-token',
       PARTNER_SECRET_POLICY: '{}',
-      MAX_REQUESTS_PER_SECOND: '1000',
     };
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   });

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-lambda';
 import { GetScheduleCommand, type GetScheduleCommandOutput } from '@aws-sdk/client-scheduler';
 import { check, type Finding, fault, ok, together } from '../../../../operations/doctor.ts';
-import { environmentKeys } from '../../../../shared/contract/environment.ts';
+import { settingsKey } from '../../../../shared/contract/environment.ts';
 import { makeAgain } from '../../../shared/explain-aws.ts';
 import type { StackBridge } from '../bridge.ts';
 import type { Facts } from './facts.ts';
@@ -32,11 +32,9 @@ export const functionChecks = ({ clients, bridge }: Facts) => [
       ...(outputs.auditFunctionName ? [outputs.auditFunctionName] : []),
     ];
     const found = await Promise.all(names.map((name) => functionFinding(of.lambda, name)));
-    const urls = new Set(found.map(({ baseUrl }) => baseUrl));
+    const different = new Set(found.map(({ settings }) => settings));
     const differing =
-      urls.size > 1
-        ? [fault(`the functions have different settings ${environmentKeys.partnerBaseUrl}`, redeploy)]
-        : [];
+      different.size > 1 ? [fault(`the functions have different ${settingsKey}`, redeploy)] : [];
     return together(`${names.length} can run`, [...found.map(({ finding }) => finding), ...differing]);
   }),
   check('schedules', async () => {
@@ -76,10 +74,10 @@ async function functionFinding(lambda: StackBridge['clients']['lambda'], Functio
       lambda.send(new GetFunctionConfigurationCommand({ FunctionName })),
       lambda.send(new GetFunctionConcurrencyCommand({ FunctionName })),
     ]);
-    const baseUrl = Environment?.Variables?.[environmentKeys.partnerBaseUrl];
+    const settings = Environment?.Variables?.[settingsKey];
     if (State === 'Failed' || LastUpdateStatus === 'Failed') {
       return {
-        baseUrl,
+        settings,
         finding: fault(
           `function ${FunctionName} is not usable (${State}, last update ${LastUpdateStatus})`,
           redeploy,
@@ -88,17 +86,17 @@ async function functionFinding(lambda: StackBridge['clients']['lambda'], Functio
     }
     if (ReservedConcurrentExecutions === 0) {
       return {
-        baseUrl,
+        settings,
         finding: fault(
           `function ${FunctionName} may not run: its reserved concurrency is 0`,
           `\`aws lambda delete-function-concurrency --function-name ${FunctionName}\``,
         ),
       };
     }
-    return { baseUrl, finding: ok(FunctionName) };
+    return { settings, finding: ok(FunctionName) };
   } catch (error) {
     if (!(error instanceof ResourceNotFoundException)) throw error;
-    return { baseUrl: undefined, finding: fault(`function ${FunctionName} is gone`, recreate) };
+    return { settings: undefined, finding: fault(`function ${FunctionName} is gone`, recreate) };
   }
 }
 

@@ -222,7 +222,7 @@ export async function startPlayedStack() {
         return {
           State,
           LastUpdateStatus: 'Successful',
-          Environment: { Variables: { PARTNER_BASE_URL: baseUrl } },
+          Environment: { Variables: { SETTINGS: JSON.stringify({ partnerBaseUrl: baseUrl }) } },
         };
       });
       mocks.lambda.on(GetFunctionConcurrencyCommand).callsFake(async ({ FunctionName }) => ({

@@ -73,7 +73,7 @@ const planted: (Expected & { readonly is: string; readonly plant: (stack: Played
       Object.assign(played.functions, { ConnectFunctionName: { baseUrl: 'https://other.example' } }),
     check: 'functions',
     result: 'fault',
-    says: 'the functions have different settings PARTNER_BASE_URL',
+    says: 'the functions have different SETTINGS',
     mend: 'npx cdk deploy',
   },
   {

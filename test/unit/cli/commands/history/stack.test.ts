@@ -60,7 +60,8 @@ beforeEach(async () => {
     LoggingConfig: { LogGroup: `logs-of-${FunctionName}` },
     Environment: {
       Variables: {
-        PARTNER_BASE_URL: 'https://partner.example',
+        SETTINGS: JSON.stringify({ partnerBaseUrl: 'https://partner.example' }),
+        NAME_PREFIX: 'advert-bridge',
         ...{ FEED_STATE_TABLE: 't', ADVERT_STATUS_TABLE: 't', EVENT_BUS_NAME: 'b', QUEUE_URL: 'q' },
         ...{ DEAD_LETTER_QUEUE_URL: 'q', REFRESH_TOKEN_FUNCTION: 'f' },
       },
