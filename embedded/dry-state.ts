@@ -1,31 +1,22 @@
 /**
  * The state of a dry run: reads come from the folder, writes stay in memory. Only what the partner service would not
- * return again is stored: a refreshed token pair, and, during the refresh, the lock that keeps other processes from
- * refreshing too.
+ * return again is stored: a refreshed token pair, and, during the refresh, its lock (dry-store.ts).
  */
 import { DatabaseSync } from 'node:sqlite';
 import { historyKeyOf } from '../shared/domain/history-key.ts';
-import type { PartnerAccount } from '../shared/domain/partner-account.ts';
 import type { AdvertHistories, AdvertRow } from '../shared/ports/advert-histories.ts';
-import type { PartnerAccounts } from '../shared/ports/partner-accounts.ts';
 import { freeWhatWasHeld } from '../shared/sqlite/file/run-lock.ts';
 import { migrate } from '../shared/sqlite/file/schema.ts';
 import { guarded } from '../shared/sqlite/file/state-error.ts';
 import { stateFileIn } from '../shared/sqlite/file/state-file.ts';
 import { createStore } from '../shared/sqlite/file/store.ts';
 import { type EmbeddedState, stateOver } from '../shared/sqlite/state.ts';
+import { createBudgetStore } from '../shared/state/budget.ts';
+import { createPartnerAccounts } from '../shared/state/partner-accounts.ts';
+import { createDryStore } from './dry-store.ts';
 
 /** Everything that a run needs, except the histories: there may be a million, so they are read one by one. */
-const copied = [
-  'documents',
-  'partner_accounts',
-  'feeds',
-  'books',
-  'messages',
-  'sent_keys',
-  'parked',
-  'dead_letters',
-];
+const copied = ['documents', 'feeds', 'books', 'messages', 'sent_keys', 'parked', 'dead_letters'];
 
 /**
  * @param real the state of `dir`; the caller holds the run lock, and closes the state
@@ -35,10 +26,13 @@ export function createDryState(real: EmbeddedState, dir: string): EmbeddedState 
   const file = stateFileIn(dir);
   const db = guarded(file, () => copyOf(file));
   const copy = stateOver(createStore(db, 'the state in memory'), Date);
+  const rows = createDryStore(real.rows, copy.rows);
   return {
     ...copy,
+    rows,
     vault: real.vault,
-    partnerAccounts: lockedAccounts(real.partnerAccounts, copy.partnerAccounts),
+    partnerAccounts: createPartnerAccounts(rows),
+    budgetStore: createBudgetStore(rows),
     advertHistories: { ...real.advertHistories, ...unwrittenHistories(real.advertHistories) },
   };
 }
@@ -67,41 +61,6 @@ function unwrittenHistories(real: AdvertHistories): AdvertHistories {
         return false;
       written.set(place, row);
       return true;
-    },
-    remove: () => Promise.reject(new Error('a dry run forgets nothing')),
-  };
-}
-
-/**
- * The dry run's accounts, with the refresh lock stored in the folder. The folder's rows do not learn of a new token
- * pair: the next run finds it in the vault, as after a crash between the two writes, and then publishes the necessary
- * events.
- */
-function lockedAccounts(real: PartnerAccounts, copy: PartnerAccounts): PartnerAccounts {
-  /** Empty when the account was forgotten or given to another user in the meantime. */
-  async function current(account: PartnerAccount): Promise<PartnerAccount[]> {
-    const stored = (await real.read(account.name))?.value;
-    if (stored?.generation !== account.generation) return [];
-    const { refreshing: _own, ...rest } = account;
-    return [stored.refreshing ? { ...rest, refreshing: stored.refreshing } : rest];
-  }
-  return {
-    list: async (onUnreadable) => (await Promise.all((await copy.list(onUnreadable)).map(current))).flat(),
-    async read(name) {
-      const own = await copy.read(name);
-      const [value] = own ? await current(own.value) : [];
-      return own && value && { ...own, value };
-    },
-    async write(account, expected) {
-      const stored = await real.read(account.name);
-      if (!stored) return false;
-      const { refreshing: held, ...rest } = stored.value;
-      const { refreshing } = account;
-      if (JSON.stringify(held) !== JSON.stringify(refreshing)) {
-        const locked = { ...rest, ...(refreshing && { refreshing }) };
-        if (!(await real.write(locked, stored.version))) return false;
-      }
-      return copy.write(account, expected);
     },
     remove: () => Promise.reject(new Error('a dry run forgets nothing')),
   };

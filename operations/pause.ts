@@ -2,8 +2,8 @@
 import { toInstant } from '../shared/domain/clock.ts';
 import { type OperatorPause, operatorPauseOf } from '../shared/domain/operator-pause.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
-import type { BudgetStore } from '../shared/ports/budget-store.ts';
-import { changeAccount, type PartnerAccounts } from '../shared/ports/partner-accounts.ts';
+import type { BudgetStore } from '../shared/state/budget.ts';
+import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 import { type ShownPause, shownPause } from './account-status.ts';
 import { accountsBeside, unknownAccount } from './unknown-account.ts';
 
@@ -79,6 +79,5 @@ async function changeKnown(
   name: string,
   change: (account: PartnerAccount) => PartnerAccount,
 ): Promise<void> {
-  if (!(await changeAccount(accounts, name, change)))
-    throw unknownAccount(await accountsBeside(accounts, name));
+  if (!(await accounts.change(name, change))) throw unknownAccount(await accountsBeside(accounts, name));
 }

@@ -6,9 +6,9 @@ import { forEachConcurrent } from '../shared/domain/for-each-concurrent.ts';
 import { operatorPauseOf } from '../shared/domain/operator-pause.ts';
 import type { PauseReason } from '../shared/domain/rate-budget.ts';
 import type { BookKeeper } from '../shared/ports/books.ts';
-import type { BudgetStore } from '../shared/ports/budget-store.ts';
 import type { FeedState, FeedStates } from '../shared/ports/feed-states.ts';
-import type { PartnerAccounts } from '../shared/ports/partner-accounts.ts';
+import type { BudgetStore } from '../shared/state/budget.ts';
+import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 import { type AccountStatus, accountStatus, type ShownPause, shownPause } from './account-status.ts';
 import type { StackState } from './stack-state.ts';
 

@@ -1,6 +1,6 @@
 import { accountPlace } from '../shared/contract/rows.ts';
 import type { PartnerAccount } from '../shared/domain/partner-account.ts';
-import type { PartnerAccounts } from '../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 import { UsageError } from './errors.ts';
 
 const maxNames = 20;

@@ -10,27 +10,29 @@ interface Rule {
 }
 
 const below = ['shared/contract', 'shared/domain', 'shared/ports'];
+const state = [...below, 'shared/state'];
 
 /** Where each folder of the product may import from: a folder imports only what stands below it. */
 const rules: Readonly<Record<string, Rule>> = {
   'shared/contract': { inside: [], packages: /^valibot$/ },
   'shared/domain': { inside: ['shared/contract'], packages: /^tinyqueue$/ },
   'shared/ports': { inside: ['shared/contract', 'shared/domain'], packages: /^$/ },
-  'shared/partner-api': { inside: below, packages: /^node:|^valibot$/ },
-  'shared/sqlite': { inside: below, packages: /^node:/ },
-  'shared/aws': { inside: below, packages: /^node:|^@aws-sdk\/|^@smithy\/|^aws-lambda$|^valibot$/ },
+  'shared/state': { inside: below, packages: /^$/ },
+  'shared/partner-api': { inside: state, packages: /^node:|^valibot$/ },
+  'shared/sqlite': { inside: state, packages: /^node:/ },
+  'shared/aws': { inside: state, packages: /^node:|^@aws-sdk\/|^@smithy\/|^aws-lambda$|^valibot$/ },
   'shared/runtime': {
-    inside: [...below, 'shared/partner-api', 'shared/aws'],
+    inside: [...state, 'shared/partner-api', 'shared/aws'],
     packages: /^node:|^valibot$|^@middy\/core$|^@aws-lambda-powertools\/|^aws-lambda$/,
   },
   // For hashes, which are the same each time: random bytes are passed in.
-  functions: { inside: [...below, 'shared/partner-api'], packages: /^node:crypto$/ },
+  functions: { inside: [...state, 'shared/partner-api'], packages: /^node:crypto$/ },
   embedded: {
-    inside: [...below, 'shared/partner-api', 'shared/sqlite', 'functions'],
+    inside: [...state, 'shared/partner-api', 'shared/sqlite', 'functions'],
     packages: /^node:|^undici$/,
   },
   operations: {
-    inside: [...below, 'shared/partner-api', 'shared/sqlite', 'shared/aws', 'functions'],
+    inside: [...state, 'shared/partner-api', 'shared/sqlite', 'shared/aws', 'functions'],
     packages: /^node:|^@aws-sdk\//,
   },
   cli: {
@@ -102,11 +104,11 @@ describe('imports', () => {
 });
 
 describe('a folder', () => {
-  it('holds at most 21 files directly', () => {
+  it('holds at most 20 files directly', () => {
     const counts = Map.groupBy(graph.keys(), (file) => path.dirname(file));
 
     const crowded = [...counts].flatMap(([folder, { length }]) =>
-      length > 21 ? [`${folder}: ${length}`] : [],
+      length > 20 ? [`${folder}: ${length}`] : [],
     );
 
     expect(crowded).toEqual([]);

@@ -75,7 +75,7 @@ async function fill(dir: string, size: number, changes: number): Promise<void> {
   try {
     const account = await state.partnerAccounts.read(partnerAccount);
     if (!account) throw new Error(`there is no partner account in ${dir}`);
-    const { generation } = account.value;
+    const { generation } = account;
     const stride = strideOf(size);
     for (let index = 0; index < size; index += writesAtOnce) {
       const some = Array.from({ length: Math.min(writesAtOnce, size - index) }, (_, more) =>

@@ -1,7 +1,7 @@
 import { CommandError } from '../../operations/errors.ts';
 import { accountsBeside, unknownAccount } from '../../operations/unknown-account.ts';
 import { type PartnerAccount, stopOf } from '../../shared/domain/partner-account.ts';
-import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { commandFor, type Target } from '../shared/target.ts';
 
 /**
@@ -13,7 +13,7 @@ export async function connectedAccount(
   name: string,
   target: Target,
 ): Promise<PartnerAccount> {
-  const account = (await accounts.read(name))?.value;
+  const account = await accounts.read(name);
   if (!account) throw unknownAccount(await accountsBeside(accounts, name));
   const stop = stopOf(account);
   if (!stop) return account;

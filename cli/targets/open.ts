@@ -4,7 +4,7 @@ import type { StatusPorts } from '../../operations/status.ts';
 import type { BridgeSettings } from '../../shared/contract/settings.ts';
 import type { Audits } from '../../shared/ports/audits.ts';
 import type { StoredLetters } from '../../shared/ports/dead-letters.ts';
-import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { explained, type Place } from '../shared/explain.ts';
 import type { LocalTarget, StackTarget, Target } from '../shared/target.ts';
 import type { LocalBridge, LocalOptions } from './local/bridge.ts';

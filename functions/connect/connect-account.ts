@@ -109,7 +109,7 @@ export function createConnectAccount(deps: ConnectAccountDeps) {
     refuseSmallScope(pair, settings.requiredScope);
     const { name } = lock;
     const look = { partnerAccount: name, token: pair.accessToken, deadlineMs };
-    const known = (await accounts.read(name))?.value;
+    const known = await accounts.read(name);
     if (known && !lock.isKnown) throw connectedElsewhere(name);
     const last = Math.max(known?.generation ?? 0, ...registered);
     // A generation that is being forgotten cannot be continued: the rest of its data is about to be removed.

@@ -1,5 +1,5 @@
-import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
 import type { ConsentPage, TokenEndpoint } from '../../shared/ports/token-endpoint.ts';
+import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { type ApplicationDeps, createApplicationTasks } from './application.ts';
 import { type ConnectAccountDeps, createConnectAccount } from './connect-account.ts';
 import { createDisconnect, type DisconnectDeps } from './disconnect-account.ts';

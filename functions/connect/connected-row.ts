@@ -3,7 +3,7 @@ import { type Clock, toInstant } from '../../shared/domain/clock.ts';
 import { PartnerError } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
-import { changeAccount, type PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { restored } from '../refresh-token/account-writes.ts';
 
 export interface ConnectedRowDeps {
@@ -35,9 +35,9 @@ export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDe
       stop: { reason: 'disconnected', tokenVersion: '', at },
       refreshing: { holder, startedAt, until: startedAt + settings.lockMs },
     };
-    if (!isKnown && (await accounts.write(waiting, 0))) return;
+    if (!isKnown && (await accounts.add(waiting))) return;
     // The write may be our own, repeated by an SDK retry: that counts as success.
-    const account = await changeAccount(accounts, name, (now) =>
+    const account = await accounts.change(name, (now) =>
       now.refreshing?.holder === holder && now.generation !== generation
         ? // An operator's pause belongs to the name, not to the user.
           // Planted fault: pause-lost-by-connect
@@ -60,7 +60,7 @@ export function createConnectedRow({ accounts, clock, settings }: ConnectedRowDe
   ): Promise<PartnerAccount> {
     const token = { version, expiresAt: pair.expiresAt, usedAt: pair.obtainedAt };
     const isOurs = (now: PartnerAccount) => now.refreshing?.holder === holder;
-    const account = await changeAccount(accounts, name, (now) =>
+    const account = await accounts.change(name, (now) =>
       isOurs(now)
         ? {
             ...restored(now, version, { bridge: settings.bridge, observedAt: clock.now() }),

@@ -3,7 +3,6 @@ import { PartnerError } from '../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { rowMaxAgeMs } from '../../shared/partner-api/tokens/cached-accounts.ts';
 import type { FeedStates } from '../../shared/ports/feed-states.ts';
-import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 import type { TokenVault } from '../../shared/ports/token-vault.ts';
 import { isUnanswered } from '../refresh-token/account-writes.ts';
 import type { LockDeps } from '../refresh-token/refresh-lock.ts';
@@ -36,7 +35,7 @@ export function createDisconnect(deps: DisconnectDeps) {
 
   const removeCredentials = (name: string, isForgetting = false): Promise<PartnerAccount | undefined> =>
     whenKnown(name, async () => {
-      const account = await changeAccount(accounts, name, (now) =>
+      const account = await accounts.change(name, (now) =>
         disconnected(now, clock.now(), isForgetting || now.stop?.forgetting === true),
       );
       if (account) await vault.remove(name);
@@ -74,7 +73,7 @@ export function createDisconnect(deps: DisconnectDeps) {
     const surelyLater = (generation + 1) * 1000 + clockSkewMs;
     if (clock.now() < surelyLater) await clock.sleep(surelyLater - clock.now());
     await whenKnown(name, async () => {
-      const account = (await accounts.read(name))?.value;
+      const account = await accounts.read(name);
       // Planted fault: forgotten-while-connected
       if (account && (account.generation !== generation || !account.stop?.forgetting)) {
         throw new PartnerError(

@@ -5,7 +5,7 @@ import { readBooks } from '../../shared/aws/books.ts';
 import { dynamoDbClient, eventBridgeClient, secretsManagerClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
-import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
+import { createStore } from '../../shared/aws/store.ts';
 import { createTokenVault } from '../../shared/aws/token-vault.ts';
 import { bridgeNameOf, secretNamesOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
@@ -14,6 +14,7 @@ import { refreshLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerClient } from '../../shared/runtime/partner.ts';
+import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { answerConnect } from './answer.ts';
 import { connectPorts, createConnect } from './connect.ts';
 
@@ -22,7 +23,7 @@ const secrets = secretsManagerClient();
 const names = secretNamesOf(config.namePrefix);
 const table = { client: dynamoDbClient(), name: config.feedStateTable };
 const state = {
-  partnerAccounts: createPartnerAccounts(table),
+  partnerAccounts: createPartnerAccounts(createStore({ feedState: table })),
   feedStates: createFeedStates(table),
   vault: createTokenVault(secrets, names, config.partnerSecretPolicy, config.partnerSecretKey),
   applicationSecret: createApplicationSecret(secrets, names),

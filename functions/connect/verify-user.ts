@@ -13,7 +13,7 @@ import type { BookKeeper } from '../../shared/ports/books.ts';
 import type { FeedProbe } from '../../shared/ports/feed-reader.ts';
 import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/ports/feed-states.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 export interface UserVerificationDeps {
   readonly accounts: PartnerAccounts;
@@ -55,7 +55,7 @@ export function createUserVerification(deps: UserVerificationDeps) {
   /** @throws {PartnerError} */
   async function pageSince(since: string, { partnerAccount, token, deadlineMs }: Look) {
     const lookUntilMs = Math.min(deadlineMs, clock.now() + maxMs + slotsMs);
-    const pause = operatorPauseOf((await accounts.read(partnerAccount))?.value ?? {}, clock.now());
+    const pause = operatorPauseOf((await accounts.read(partnerAccount)) ?? {}, clock.now());
     if (pause) throw operatorPausedFault(partnerAccount, pause, clock.now());
     return feedProbe.feedPage(
       token,

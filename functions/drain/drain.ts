@@ -9,7 +9,7 @@ import { metrics } from '../../shared/contract/names.ts';
 import { forEachConcurrent } from '../../shared/domain/for-each-concurrent.ts';
 import { knownSuccess } from '../../shared/domain/last-success.ts';
 import type { FeedState } from '../../shared/ports/feed-states.ts';
-import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { type DueFeed, type SortedFeeds, sortFeeds } from './due-feeds.ts';
 import { type PollDeps, type PollReport, pollFeed } from './poll-feed.ts';
 import { type ReleaseDeps, releaseParked } from './release.ts';

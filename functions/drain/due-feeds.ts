@@ -6,7 +6,7 @@ import { endOfPause, operatorPauseOf } from '../../shared/domain/operator-pause.
 import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { FeedState, FeedStates } from '../../shared/ports/feed-states.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 export interface PausedFeed {
   readonly partnerAccount: string;

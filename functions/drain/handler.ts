@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { readBooks } from '../../shared/aws/books.ts';
-import { createBudgetStore } from '../../shared/aws/budget-store.ts';
 import { createChangedAdvertsQueue } from '../../shared/aws/changed-adverts-queue.ts';
 import { dynamoDbClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createDeadLetters } from '../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
+import { createStore } from '../../shared/aws/store.ts';
 import { pollEvent } from '../../shared/contract/poll.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { quietUntil } from '../../shared/domain/rate-budget.ts';
@@ -15,6 +15,7 @@ import { askedPollMs, drainLimits, scheduleMs } from '../../shared/runtime/limit
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerService } from '../../shared/runtime/partner.ts';
+import { createBudgetStore } from '../../shared/state/budget.ts';
 import { createDrain } from './drain.ts';
 import { pollAnswerOf } from './poll-answer.ts';
 
@@ -25,8 +26,8 @@ const queue = { client: sqs, url: config.queueUrl };
 const deadLetterQueue = { client: sqs, url: config.deadLetterQueueUrl };
 const partner = partnerService(config, table);
 const { accounts } = partner;
-const budget = createBudgetStore(table);
-const generationOf = async (name: string) => (await accounts.read(name))?.value.generation;
+const budget = createBudgetStore(createStore({ feedState: table }));
+const generationOf = async (name: string) => (await accounts.read(name))?.generation;
 const inFlightOf = async (name: string) =>
   (await readBooks(table, name, (await generationOf(name)) ?? 0)).inFlight;
 

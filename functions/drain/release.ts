@@ -4,7 +4,7 @@ import { operatorPauseOf } from '../../shared/domain/operator-pause.ts';
 import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
 import type { ParkedMessages } from '../../shared/ports/parked-messages.ts';
-import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 export interface ReleaseDeps {
   readonly accounts: Pick<PartnerAccounts, 'read'>;
@@ -36,7 +36,7 @@ export async function releaseParked(deps: ReleaseDeps, deadlineMs: number): Prom
   const { accounts, parked, bridgePausedUntil, observer, clock, settings } = deps;
 
   async function releaseOf(partnerAccount: string): Promise<void> {
-    const account = (await accounts.read(partnerAccount))?.value;
+    const account = await accounts.read(partnerAccount);
     const now = clock.now();
     if (account && (stopOf(account) || pauseOf(account, now) || operatorPauseOf(account, now))) return;
     const count = await parked.release(partnerAccount, { most: settings.maxWaiting, deadlineMs });

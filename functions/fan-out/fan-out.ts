@@ -80,7 +80,7 @@ export function createFanOut(given: FanOutDeps) {
     const seen = accounts.peek(name);
     if (seen && seen.readAt - clockSkewMs > sentAt && seen.account?.generation === generation)
       return Promise.resolve(seen.account);
-    const account = ofBatch.get(name) ?? accounts.read(name).then((read) => read?.value);
+    const account = ofBatch.get(name) ?? accounts.read(name);
     ofBatch.set(name, account);
     return account;
   }
@@ -109,7 +109,7 @@ export function createFanOut(given: FanOutDeps) {
       const waits = (fault.retryAfterMs ?? 0) > longestHiddenMs && isLong(await bridgePausedUntil());
       return waits ? 'parked' : 'queue';
     }
-    const account = (await accounts.read(message.partnerAccount))?.value;
+    const account = await accounts.read(message.partnerAccount);
     if (!account) return 'queue';
     if (isOver(account, message.generation)) return 'gone';
     return account.generation === message.generation && rests(account) ? 'parked' : 'queue';

@@ -1,12 +1,12 @@
 import type { SQSEvent } from 'aws-lambda';
 import { createAdvertHistories } from '../../shared/aws/advert-histories.ts';
 import { createBooksWriter } from '../../shared/aws/books.ts';
-import { createBudgetStore } from '../../shared/aws/budget-store.ts';
 import { dynamoDbClient, eventBridgeClient, sqsClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
 import { createParkedMessages } from '../../shared/aws/parked-messages.ts';
 import { BatchSettler } from '../../shared/aws/settler.ts';
 import { deliveryOf } from '../../shared/aws/sqs/deliveries.ts';
+import { createStore } from '../../shared/aws/store.ts';
 import { bridgeNameOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
 import { quietUntil } from '../../shared/domain/rate-budget.ts';
@@ -15,6 +15,7 @@ import { fanOutLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerService } from '../../shared/runtime/partner.ts';
+import { createBudgetStore } from '../../shared/state/budget.ts';
 import { createFanOut } from './fan-out.ts';
 
 const config = functionConfig('fanOut');
@@ -24,7 +25,7 @@ const table = { client: dynamoDb, name: config.feedStateTable };
 const queue = { client: sqs, url: config.queueUrl };
 const deadLetterQueue = { client: sqs, url: config.deadLetterQueueUrl };
 const partner = partnerService(config, table);
-const budget = createBudgetStore(table);
+const budget = createBudgetStore(createStore({ feedState: table }));
 const fanOut = createFanOut({
   accounts: partner.accounts,
   histories: createAdvertHistories({ client: dynamoDb, name: config.advertStatusTable }),

@@ -8,7 +8,6 @@ import { toInstant } from '../../shared/domain/clock.ts';
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
-import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 import type { RefreshDeps } from './refresh-request.ts';
 
 /** When the bridge of that name noticed the change. */
@@ -79,7 +78,7 @@ export async function publishOwedEvents(
       });
       return;
     }
-    await changeAccount(accounts, account.name, (now) => {
+    await accounts.change(account.name, (now) => {
       const { owedEvents = [], ...rest } = now;
       const left = owedEvents.filter((owed) => owed !== envelope);
       return left.length > 0 ? { ...rest, owedEvents: left } : rest;

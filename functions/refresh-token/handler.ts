@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createApplicationSecret } from '../../shared/aws/application-secret.ts';
 import { dynamoDbClient, eventBridgeClient, secretsManagerClient } from '../../shared/aws/clients.ts';
 import { createEventPublisher } from '../../shared/aws/event-publisher.ts';
-import { createPartnerAccounts } from '../../shared/aws/partner-accounts.ts';
+import { createStore } from '../../shared/aws/store.ts';
 import { createTokenUpdater } from '../../shared/aws/token-vault.ts';
 import { bridgeNameOf, secretNamesOf } from '../../shared/contract/names.ts';
 import { systemClock } from '../../shared/domain/clock.ts';
@@ -11,6 +11,7 @@ import { refreshLimits } from '../../shared/runtime/limits.ts';
 import { withRuntime } from '../../shared/runtime/middleware.ts';
 import { observer } from '../../shared/runtime/observer.ts';
 import { partnerClient } from '../../shared/runtime/partner.ts';
+import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { answerRefreshToken } from './answer.ts';
 import { createRefreshToken } from './refresh-token.ts';
 
@@ -19,7 +20,7 @@ const secrets = secretsManagerClient();
 const names = secretNamesOf(config.namePrefix);
 const table = { client: dynamoDbClient(), name: config.feedStateTable };
 const stage = createRefreshToken({
-  accounts: createPartnerAccounts(table),
+  accounts: createPartnerAccounts(createStore({ feedState: table })),
   vault: createTokenUpdater(secrets, names),
   application: createApplicationSecret(secrets, names),
   endpoint: partnerClient(config, table),

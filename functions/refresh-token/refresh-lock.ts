@@ -1,6 +1,5 @@
 import type { Clock } from '../../shared/domain/clock.ts';
-import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
-import { changeAccount } from '../../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 
 export interface LockDeps {
   readonly accounts: PartnerAccounts;
@@ -27,7 +26,7 @@ export async function withRefreshLock<T>(
 ): Promise<T | typeof busy> {
   const { accounts, clock, settings } = deps;
   const holder = deps.newId();
-  const locked = await changeAccount(accounts, name, (now) => {
+  const locked = await accounts.change(name, (now) => {
     // Planted fault: no-single-flight
     const free = !now.refreshing || now.refreshing.until <= clock.now();
     const startedAt = clock.now();
@@ -49,9 +48,11 @@ export async function releaseRefreshLock(
   name: string,
   holder: string,
 ): Promise<void> {
-  await changeAccount(accounts, name, (now) => {
-    if (now.refreshing?.holder !== holder) return undefined;
-    const { refreshing: _refreshing, ...rest } = now;
-    return rest;
-  }).catch(() => undefined);
+  await accounts
+    .change(name, (now) => {
+      if (now.refreshing?.holder !== holder) return undefined;
+      const { refreshing: _refreshing, ...rest } = now;
+      return rest;
+    })
+    .catch(() => undefined);
 }

@@ -11,7 +11,6 @@ import { asPartnerError, type PartnerError } from '../../shared/domain/faults.ts
 import type { PartnerAccount } from '../../shared/domain/partner-account.ts';
 import { pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { TokenPair } from '../../shared/domain/token-pair.ts';
-import { changeAccount } from '../../shared/ports/partner-accounts.ts';
 import { publishOwedEvents, stopped, withToken } from './account-writes.ts';
 import { busy, withRefreshLock } from './refresh-lock.ts';
 import type { CallOptions, RefreshDeps, TokenRefresh } from './refresh-request.ts';
@@ -54,7 +53,7 @@ export function createRefreshToken(deps: RefreshDeps) {
 
   async function refreshOnce(request: TokenRefresh, options: CallOptions): Promise<RefreshOutcome> {
     const { partnerAccount: name, rejectedVersion } = request;
-    const account = (await accounts.read(name))?.value;
+    const account = await accounts.read(name);
     if (!account) return { kind: 'stopped', reason: `partner account ${name} is not connected` };
     const stop = stopOf(account);
     if (stop) {
@@ -81,7 +80,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     if (!current) return stopAccount(name, 'refresh-token-rejected', rejectedVersion);
     // After a crash between the two writes, or a manual edit of the secret, write the newest version into the account's
     // row.
-    const told = await changeAccount(accounts, name, (now) =>
+    const told = await accounts.change(name, (now) =>
       now.token?.version === current.version
         ? undefined
         : withToken(now, current.version, current.pair, moment()),
@@ -122,7 +121,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     { pauseFor, keepsPause }: { readonly pauseFor?: string; readonly keepsPause: boolean },
   ): Promise<RefreshOutcome> {
     const missing = missingScopes(pair.scope, settings.requiredScope);
-    const account = await changeAccount(accounts, name, (now) => {
+    const account = await accounts.change(name, (now) => {
       const told = withToken(now, version, pair, moment());
       if (missing.length > 0) return stopped(told, 'scope-insufficient', version, moment());
       if (pauseFor) return paused(told, pauseFor, now.pause?.attempts ?? 0);
@@ -181,7 +180,7 @@ export function createRefreshToken(deps: RefreshDeps) {
     reason: 'refresh-token-rejected' | 'scope-insufficient',
     tokenVersion: string,
   ): Promise<RefreshOutcome> {
-    const account = await changeAccount(accounts, name, (now) => {
+    const account = await accounts.change(name, (now) => {
       if (now.token && now.token.version !== tokenVersion) return undefined;
       return stopped(now, reason, tokenVersion, moment());
     });

@@ -42,7 +42,7 @@ export function grantFeedState(
 }
 
 /** Every function takes slots from the bridge's single rate budget before it sends requests to the partner service. */
-export const rateBudget = { bridge: ['GetItem', 'UpdateItem'] } as const;
+export const rateBudget = { bridge: ['GetItem', 'PutItem'] } as const;
 
 export function grantDeadLetters(user: Grantee, queue: IQueue): void {
   user

@@ -7,11 +7,11 @@ import { type HistoryOwner, objectKeyOf } from '../../shared/domain/history-key.
 import { isPublished, type PublishedEvents } from '../../shared/domain/published-events.ts';
 import { receiveCountOf } from '../../shared/domain/queue/position.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
-import type { BudgetStore } from '../../shared/ports/budget-store.ts';
 import type { StoredLetter, StoredLetters } from '../../shared/ports/dead-letters.ts';
 import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/ports/feed-states.ts';
 import type { WaitingMessage, WaitingMessages } from '../../shared/ports/parked-messages.ts';
-import type { PartnerAccounts } from '../../shared/ports/partner-accounts.ts';
+import type { BudgetStore } from '../../shared/state/budget.ts';
+import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { accountsBeside, unknownAccount } from '../unknown-account.ts';
 import type { LogLine } from './advert-log.ts';
 import { answerOf, type HistoryOutcome, type Known, type Waiting } from './answer.ts';
@@ -59,7 +59,7 @@ export async function readHistory(
   { partnerAccount, advertId }: Pick<HistoryOwner, 'partnerAccount' | 'advertId'>,
   nowMs: number,
 ): Promise<AdvertHistory> {
-  const account = (await ports.partnerAccounts.read(partnerAccount))?.value;
+  const account = await ports.partnerAccounts.read(partnerAccount);
   if (!account) throw unknownAccount(await accountsBeside(ports.partnerAccounts, partnerAccount));
   const { generation } = account;
   // Read in the order in which a message moves: if it moves in the meantime, it is seen twice rather than not at all.

@@ -81,3 +81,14 @@ export const partnerAccountRow = v.looseObject({
   token: v.exactOptional(v.looseObject({ version: text, expiresAt: moment, usedAt: moment })),
   owedEvents: v.exactOptional(v.array(text)),
 });
+
+/** The rate budget; described in shared/domain/rate-budget.ts. Fields that a newer bridge added are kept. */
+export const budgetRow = v.looseObject({
+  form,
+  nextSlotMs: moment,
+  clockMs: v.exactOptional(moment),
+  pausedUntilMs: moment,
+  pauseReason: v.exactOptional(v.picklist(['rate-limited', 'circuit'])),
+  suspect: v.exactOptional(text),
+  operatorPause: v.exactOptional(operatorPause),
+});

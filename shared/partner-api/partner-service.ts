@@ -2,11 +2,11 @@
 import type { BridgeSettings } from '../contract/settings.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import { PartnerError } from '../domain/faults.ts';
-import type { BudgetStore } from '../ports/budget-store.ts';
 import type { Observer } from '../ports/observer.ts';
-import type { PartnerAccounts } from '../ports/partner-accounts.ts';
 import type { RefreshRequester } from '../ports/refresh-requester.ts';
 import type { TokenReader } from '../ports/token-vault.ts';
+import type { BudgetStore } from '../state/budget.ts';
+import type { PartnerAccounts } from '../state/partner-accounts.ts';
 import { createPartnerClient, type PartnerClient } from './client.ts';
 import { createRateLimiter, type RateLimiter } from './rate-limit/rate-limiter.ts';
 import { createPartnerReaders } from './readers.ts';

@@ -1,5 +1,4 @@
-import type { BackfillKey } from './backfills.ts';
-import type { Versioned } from './partner-accounts.ts';
+import type { BackfillKey, Versioned } from './backfills.ts';
 
 /** An advert whose latest event differs from the service's status. */
 export interface Difference {

@@ -1,4 +1,8 @@
-import type { Versioned } from './partner-accounts.ts';
+export interface Versioned<T> {
+  readonly value: T;
+  /** Increased by every write. */
+  readonly version: number;
+}
 
 export interface BackfillKey {
   readonly partnerAccount: string;

@@ -1,19 +1,20 @@
-import { createBudgetStore } from '../aws/budget-store.ts';
 import { lambdaClient, secretsManagerClient } from '../aws/clients.ts';
 import type { Table } from '../aws/dynamodb/conditional-write.ts';
-import { createPartnerAccounts } from '../aws/partner-accounts.ts';
 import { createRefreshRequester } from '../aws/refresh-requester.ts';
+import { createStore } from '../aws/store.ts';
 import { createTokenReader } from '../aws/token-vault.ts';
 import type { FunctionConfig, FunctionName } from '../contract/environment.ts';
 import { secretNamesOf } from '../contract/names.ts';
 import { createLimitedClient, createPartnerService } from '../partner-api/partner-service.ts';
+import { createBudgetStore } from '../state/budget.ts';
+import { createPartnerAccounts } from '../state/partner-accounts.ts';
 import { partnerConnections } from './limits.ts';
 import { observer } from './observer.ts';
 
 const clientOptions = (config: FunctionConfig<FunctionName>, table: Table) => ({
   baseUrl: config.partnerBaseUrl,
   settings: config,
-  budgetStore: createBudgetStore(table),
+  budgetStore: createBudgetStore(createStore({ feedState: table })),
   observer,
   concurrency: partnerConnections,
 });
@@ -26,7 +27,7 @@ export const partnerClient = (config: FunctionConfig<'refreshToken' | 'connect'>
 export const partnerService = (config: FunctionConfig<'drain' | 'fanOut' | 'audit'>, table: Table) =>
   createPartnerService({
     ...clientOptions(config, table),
-    accounts: createPartnerAccounts(table),
+    accounts: createPartnerAccounts(createStore({ feedState: table })),
     tokenReader: createTokenReader(secretsManagerClient(), secretNamesOf(config.namePrefix)),
     requester: createRefreshRequester({
       client: lambdaClient(),

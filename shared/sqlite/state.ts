@@ -1,9 +1,10 @@
 import type { AuditProgress } from '../ports/audits.ts';
 import type { BackfillProgress } from '../ports/backfills.ts';
+import { createBudgetStore } from '../state/budget.ts';
+import { createPartnerAccounts } from '../state/partner-accounts.ts';
 import { createAdvertHistories } from './advert-histories.ts';
 import { createApplicationSecret } from './application-secret.ts';
 import { createBooks } from './books.ts';
-import { createBudgetStore } from './budget-store.ts';
 import { createChangedAdvertsQueue } from './changed-adverts-queue.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { createFeedStates } from './feed-states.ts';
@@ -14,7 +15,6 @@ import { openStateFile, openStateFileToRead, stateFileIn } from './file/state-fi
 import { createStore, type Store } from './file/store.ts';
 import { createOutbox } from './outbox.ts';
 import { createParkedMessages } from './parked-messages.ts';
-import { createPartnerAccounts } from './partner-accounts.ts';
 import { createPublishedAdverts } from './published-adverts.ts';
 import { createRecentEvents } from './recent-events.ts';
 import { createRowStore } from './store.ts';
@@ -51,6 +51,7 @@ export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
 
 /** All ports on one database. */
 export function stateOver(store: Store, clock: { now(): number }) {
+  const { addWithin: _adding, ...rows } = createRowStore(store);
   const documents = createDocuments(store);
   const books = createBooks(store);
   const letters = createDeadLetters(store, books, clock);
@@ -58,9 +59,9 @@ export function stateOver(store: Store, clock: { now(): number }) {
   const parked = createParkedMessages(store, clock);
   const { keep: _keep, ...releasable } = parked;
   return {
-    rows: createRowStore(store),
+    rows,
     feedStates: createFeedStates(store, books),
-    partnerAccounts: createPartnerAccounts(store),
+    partnerAccounts: createPartnerAccounts(rows),
     advertHistories: createAdvertHistories(store),
     queue: createChangedAdvertsQueue({ store, books, deadLetters: letters, parked, clock }),
     parked: releasable,
@@ -75,7 +76,7 @@ export function stateOver(store: Store, clock: { now(): number }) {
     recentEvents: createRecentEvents(store),
     vault: createTokenVault(store),
     applicationSecret: createApplicationSecret(documents),
-    budgetStore: createBudgetStore(store, documents),
+    budgetStore: createBudgetStore(rows),
     /** Settings of this folder, such as the base URL of the partner service. */
     settings: {
       read: (name: string): Promise<string | undefined> => documents.read(`setting/${name}`),

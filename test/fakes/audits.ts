@@ -1,6 +1,5 @@
 import type { AuditProgress, Audits } from '../../shared/ports/audits.ts';
-import type { BackfillKey } from '../../shared/ports/backfills.ts';
-import type { Versioned } from '../../shared/ports/partner-accounts.ts';
+import type { BackfillKey, Versioned } from '../../shared/ports/backfills.ts';
 
 /** Progress of audits in memory. */
 export function createInMemoryAudits(): Audits {

@@ -1,24 +1,27 @@
 import { createParking } from '../../shared/aws/parking/parking.ts';
+import { createBudgetStore } from '../../shared/state/budget.ts';
+import { createPartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { createInMemoryAdvertHistories } from './advert-histories.ts';
 import { createInMemoryAudits } from './audits.ts';
 import { createInMemoryBooks } from './books.ts';
-import { createInMemoryBudgetStore } from './budget-store.ts';
 import { createInMemoryQueue, type InMemoryQueueOptions } from './changed-adverts-queue.ts';
 import { createInMemoryFeedStates } from './feed-states.ts';
 import { createInMemoryParkingLot, neverUnreadable } from './parking-lot.ts';
-import { createInMemoryPartnerAccounts } from './partner-accounts.ts';
+import { createInMemoryStore } from './store.ts';
 import { createInMemoryApplicationSecret, createInMemoryVault } from './token-vault.ts';
 
 /** The complete state of a bridge in memory, with shared books. */
 export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' | 'parkingLot'>) {
+  const store = createInMemoryStore();
   const books = createInMemoryBooks();
   const parkingLot = createInMemoryParkingLot(books);
   const queue = createInMemoryQueue({ ...options, books, parkingLot });
   const { clock } = options;
   const { published, ...advertHistories } = createInMemoryAdvertHistories();
   return {
+    store,
     feedStates: createInMemoryFeedStates(books),
-    partnerAccounts: createInMemoryPartnerAccounts(),
+    partnerAccounts: createPartnerAccounts(store),
     advertHistories,
     publishedAdverts: published,
     audits: createInMemoryAudits(),
@@ -36,6 +39,6 @@ export function createInMemoryState(options: Omit<InMemoryQueueOptions, 'books' 
     bookKeeper: { read: queue.read, queue: queue.queue },
     vault: createInMemoryVault(),
     applicationSecret: createInMemoryApplicationSecret(),
-    budgetStore: createInMemoryBudgetStore(),
+    budgetStore: createBudgetStore(store),
   };
 }

@@ -1,4 +1,4 @@
-import { type Counters, type Key, newEtag, type Row, type Store } from '../../shared/ports/store.ts';
+import type { Counters, Key, Row, Store } from '../../shared/ports/store.ts';
 
 interface Stored {
   readonly etag: string;
@@ -8,6 +8,7 @@ interface Stored {
 /** The rows in memory, as JSON text like elsewhere. */
 export function createInMemoryStore() {
   const kinds = new Map<string, Map<string, Stored>>();
+  let writes = 0;
 
   const rowsOf = (kind: string): Map<string, Stored> => {
     const rows = kinds.get(kind) ?? new Map<string, Stored>();
@@ -19,7 +20,8 @@ export function createInMemoryStore() {
     return stored && { name, etag: stored.etag, value: JSON.parse(stored.text) };
   };
   const write = ({ kind, name }: Key, value: unknown): string => {
-    const etag = newEtag();
+    writes += 1;
+    const etag = `write ${writes}`;
     rowsOf(kind).set(name, { etag, text: JSON.stringify(value) });
     return etag;
   };

@@ -39,7 +39,7 @@ export async function createTokenStage(baseUrl: string, clock = createManualCloc
   };
   const options = (ms = 60_000) => ({ deadlineMs: clock.now() + ms });
   const stage = { ...createRefreshToken(deps), ...createConnect(deps) };
-  const account = async () => (await state.partnerAccounts.read('main'))?.value;
+  const account = async () => await state.partnerAccounts.read('main');
   return {
     ...{ clock, client, state, observer, events, deps, options, stage, account },
     connect: (refreshToken = 'sandbox-refresh-token-main') =>

@@ -125,9 +125,9 @@ export async function createWorld() {
         .filter(({ detail }) => 'advertId' in detail.data),
     books: async (name = 'main') => {
       const account = await accounts.read(name);
-      return state.bookKeeper.read(name, account?.value.generation ?? 0);
+      return state.bookKeeper.read(name, account?.generation ?? 0);
     },
-    account: async (name = 'main') => (await accounts.read(name))?.value,
+    account: async (name = 'main') => await accounts.read(name),
     feed: async (name = 'main') =>
       (await state.feedStates.list()).find(({ partnerAccount }) => partnerAccount === name),
   };

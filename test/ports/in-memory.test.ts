@@ -6,12 +6,10 @@ import { advertHistoriesSuite, publishedAdvertsSuite } from './advert-histories.
 import { applicationSecretSuite } from './application-secret.suite.ts';
 import { auditsSuite } from './audits.suite.ts';
 import { booksSuite } from './books.suite.ts';
-import { budgetStoreSuite } from './budget-store.suite.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
 import { feedStatesSuite } from './feed-states.suite.ts';
 import { exact } from './harness.ts';
 import { parkedMessagesSuite } from './parked-messages.suite.ts';
-import { partnerAccountsSuite } from './partner-accounts.suite.ts';
 import { storeSuite } from './store.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
 import { waitingMessagesSuite } from './waiting-messages.suite.ts';
@@ -26,7 +24,6 @@ async function make() {
 
 storeSuite(name, async () => ({ store: createInMemoryStore() }));
 feedStatesSuite(name, make);
-partnerAccountsSuite(name, make);
 advertHistoriesSuite(name, make);
 publishedAdvertsSuite(name, { adverts: 103 }, make);
 auditsSuite(name, false, make);
@@ -36,4 +33,3 @@ waitingMessagesSuite(name, { seesQueue: true }, make);
 booksSuite(name, exact, make);
 tokenVaultSuite(name, make);
 applicationSecretSuite(name, async (text) => ({ applicationSecret: createInMemoryApplicationSecret(text) }));
-budgetStoreSuite(name, make);

@@ -9,12 +9,10 @@ import { advertHistoriesSuite, publishedAdvertsSuite } from './advert-histories.
 import { applicationSecretSuite } from './application-secret.suite.ts';
 import { auditsSuite } from './audits.suite.ts';
 import { booksSuite } from './books.suite.ts';
-import { budgetStoreSuite } from './budget-store.suite.ts';
 import { changedAdvertsQueueSuite } from './changed-adverts-queue.suite.ts';
 import { feedStatesSuite } from './feed-states.suite.ts';
 import { exact } from './harness.ts';
 import { parkedMessagesSuite } from './parked-messages.suite.ts';
-import { partnerAccountsSuite } from './partner-accounts.suite.ts';
 import { storeSuite } from './store.suite.ts';
 import { tokenVaultSuite } from './token-vault.suite.ts';
 import { waitingMessagesSuite } from './waiting-messages.suite.ts';
@@ -49,7 +47,6 @@ function change(dir: string, sql: string, ...values: string[]): void {
 
 storeSuite(name, make);
 feedStatesSuite(name, make);
-partnerAccountsSuite(name, make);
 advertHistoriesSuite(name, make);
 publishedAdvertsSuite(name, { adverts: 1_003 }, make);
 auditsSuite(name, false, make);
@@ -63,4 +60,3 @@ applicationSecretSuite(name, async (text) => {
   if (text !== undefined) change(state.dir, "INSERT INTO documents VALUES ('application', ?)", text);
   return state;
 });
-budgetStoreSuite(name, make);

@@ -4,7 +4,7 @@ import type { AdvertLister } from '../../../shared/partner-api/readers.ts';
 import type { PublishedAdverts } from '../../../shared/ports/advert-histories.ts';
 import type { AdvertReader } from '../../../shared/ports/advert-reader.ts';
 import type { Backfills } from '../../../shared/ports/backfills.ts';
-import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 
 /** Number of connections to the partner service: an audit fetches this many adverts concurrently. */
 export const concurrency = 10;

@@ -3,7 +3,7 @@ import type { ConnectRequest } from '../../../functions/connect/connect-account.
 import type { AcceptedApplication, ConnectedAccount } from '../../../shared/contract/connect.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
 import type { StoredLetters } from '../../../shared/ports/dead-letters.ts';
-import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 
 export interface Applications {
   /** @param application.baseUrl only for an embedded bridge: a stack has it as a setting */

@@ -1,6 +1,6 @@
 import type { PausePorts } from '../../../operations/pause.ts';
 import type { PollAnswer } from '../../../shared/contract/poll.ts';
-import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 
 /** What `pause` and `resume` need from a bridge of any kind. */
 export interface Pauses extends PausePorts {

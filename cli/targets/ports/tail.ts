@@ -1,4 +1,4 @@
-import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 
 /** Watches the events that a bridge publishes. */
 export interface EventTail {

@@ -1,7 +1,6 @@
 /** A deployed stack, opened for a command. Loads the AWS SDK, so it is imported only when a stack is meant. */
 import { readStackOutputs, type StackOutputs } from '../../../operations/stack-outputs.ts';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
-import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
 import {
   dynamoDbClient,
   lambdaClient,
@@ -9,8 +8,10 @@ import {
   sqsClient,
 } from '../../../shared/aws/clients.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
-import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
+import { createStore } from '../../../shared/aws/store.ts';
 import { namePrefixOf, type SecretNames, secretNamesOf, stackName } from '../../../shared/contract/names.ts';
+import { createBudgetStore } from '../../../shared/state/budget.ts';
+import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import type { StackTarget } from '../../shared/target.ts';
 import type { Opening } from '../ports/opening.ts';
 
@@ -44,9 +45,9 @@ export async function openStackBridge(opening: Opening<StackTarget>) {
     advertStatusTable,
     /** The same ports under the same names as in the state of an embedded bridge. */
     state: {
-      partnerAccounts: createPartnerAccounts(feedStateTable),
+      partnerAccounts: createPartnerAccounts(createStore({ feedState: feedStateTable })),
       feedStates: createFeedStates(feedStateTable),
-      budgetStore: createBudgetStore(feedStateTable),
+      budgetStore: createBudgetStore(createStore({ feedState: feedStateTable })),
       advertHistories: createAdvertHistories(advertStatusTable),
     },
     queue: { client: clients.sqs, url: outputs.queueUrl },

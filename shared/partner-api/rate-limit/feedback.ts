@@ -9,8 +9,8 @@ import {
   paused,
   recovered,
 } from '../../domain/rate-budget.ts';
-import type { BudgetStore } from '../../ports/budget-store.ts';
 import type { Observer } from '../../ports/observer.ts';
+import type { BudgetStore } from '../../state/budget.ts';
 
 export interface FeedbackDeps {
   readonly store: BudgetStore;

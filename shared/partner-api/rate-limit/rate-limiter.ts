@@ -8,8 +8,8 @@ import { type Clock, isYoung, systemClock } from '../../domain/clock.ts';
 import { asPartnerError, PartnerError } from '../../domain/faults.ts';
 import { operatorPausedFault, operatorPauseOf } from '../../domain/operator-pause.ts';
 import { type BudgetState, freeSlotMs } from '../../domain/rate-budget.ts';
-import type { BudgetStore } from '../../ports/budget-store.ts';
 import type { Observer } from '../../ports/observer.ts';
+import type { BudgetStore } from '../../state/budget.ts';
 import { Feedback } from './feedback.ts';
 
 export interface RateLimiterOptions {

@@ -2,7 +2,7 @@ import type { OnUnreadable } from '../../contract/checks.ts';
 import { type Clock, isYoung, systemClock } from '../../domain/clock.ts';
 import { PartnerError } from '../../domain/faults.ts';
 import type { PartnerAccount } from '../../domain/partner-account.ts';
-import type { PartnerAccounts } from '../../ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../../state/partner-accounts.ts';
 
 /** Maximum age of the row when a request is sent to the partner service. The age counts from the start of the read. */
 export const rowMaxAgeMs = 5_000;
@@ -31,7 +31,7 @@ export class CachedAccounts implements Pick<PartnerAccounts, 'list' | 'read'> {
   async read(name: string) {
     const readAt = this.#clock.now();
     const found = await this.#accounts.read(name);
-    this.#keep(name, { account: found?.value, readAt });
+    this.#keep(name, { account: found, readAt });
     return found;
   }
 
@@ -64,7 +64,7 @@ export class CachedAccounts implements Pick<PartnerAccounts, 'list' | 'read'> {
   async #readInTime(name: string): Promise<PartnerAccount | undefined> {
     const readAt = this.#clock.now();
     const found = await this.read(name);
-    if (isYoung(readAt, this.#clock.now(), rowMaxAgeMs)) return found?.value;
+    if (isYoung(readAt, this.#clock.now(), rowMaxAgeMs)) return found;
     throw new PartnerError('transient', `the row of partner account ${name} cannot be read in time`);
   }
 

@@ -1,6 +1,5 @@
 import type { AuditKind } from '../../ports/audits.ts';
-import type { BackfillKey } from '../../ports/backfills.ts';
-import type { Versioned } from '../../ports/partner-accounts.ts';
+import type { BackfillKey, Versioned } from '../../ports/backfills.ts';
 import type { Documents } from './documents.ts';
 import type { Store } from './store.ts';
 

@@ -80,8 +80,8 @@ export function freeWhatWasHeld(db: DatabaseSync): void {
   // Only locks of runs are freed, because a `connect` may be running now. A row that is not JSON is skipped; other code
   // reports it.
   db.prepare(
-    `UPDATE partner_accounts SET version = version + 1, account = json_remove(account, '$.refreshing')
-     WHERE iif(json_valid(account), account ->> '$.refreshing.holder', NULL) LIKE ?`,
+    `UPDATE rows SET etag = hex(randomblob(9)), value = json_remove(value, '$.refreshing')
+     WHERE kind = 'account' AND iif(json_valid(value), value ->> '$.refreshing.holder', NULL) LIKE ?`,
   ).run(`${runPrefix}%`);
 }
 

@@ -10,12 +10,6 @@ CREATE TABLE documents (
   text TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE partner_accounts (
-  name TEXT PRIMARY KEY,
-  version INTEGER NOT NULL,
-  account TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE token_pairs (
   version INTEGER PRIMARY KEY AUTOINCREMENT,
   partner_account TEXT NOT NULL UNIQUE,
@@ -117,21 +111,14 @@ CREATE UNIQUE INDEX outbox_of_event ON outbox (webhook, event_id);
 CREATE INDEX outbox_of_subject ON outbox (webhook, subject, number);
 CREATE INDEX outbox_due ON outbox (webhook, due_at) WHERE head = 1;
 CREATE INDEX outbox_by_age ON outbox (webhook, accepted_at);
-`;
 
-/** The latest events that were published, in their order. */
-const recentEvents = `
+-- The latest events that were published, in their order.
 CREATE TABLE recent_events (
   number INTEGER PRIMARY KEY,
   envelope TEXT NOT NULL
 ) STRICT;
-`;
 
-/**
- * The rows of shared/ports/store.ts. They are long: WITHOUT ROWID would store them in the index of the key, few to a
- * page.
- */
-const storeRows = `
+-- The rows of shared/ports/store.ts. They are long: WITHOUT ROWID would store them in the index of the key, few to a page.
 CREATE TABLE rows (
   id INTEGER PRIMARY KEY,
   kind TEXT NOT NULL,
@@ -146,7 +133,11 @@ CREATE TABLE rows (
  * Migrations from each version to the next; the first entry creates the tables in an empty file. A released entry never
  * changes; a change of the tables is a new entry.
  */
-export const migrations: readonly string[] = [firstSchema, recentEvents, storeRows];
+export const migrations: readonly string[] = [firstSchema];
+
+/** Versions up to this one are of Advert Bridge 0.1 and 0.2, which nobody has to read: their files are refused. */
+export const refusedVersion = 2;
+export const latestVersion = refusedVersion + migrations.length;
 
 /** The version of the tables in a file; 0 in an empty one. */
 export const versionOf = (db: DatabaseSync): number =>
@@ -154,10 +145,11 @@ export const versionOf = (db: DatabaseSync): number =>
 
 /** Brings the tables up to date, in one transaction; several processes may do so at once. */
 export function migrate(db: DatabaseSync, steps = migrations): void {
-  if (versionOf(db) === steps.length) return;
+  const latest = refusedVersion + steps.length;
+  if (versionOf(db) === latest) return;
   db.exec('BEGIN IMMEDIATE');
   // Read again within the transaction, because another process may have migrated first.
-  for (const step of steps.slice(versionOf(db))) db.exec(step);
-  db.exec(`PRAGMA application_id=${applicationId}; PRAGMA user_version=${steps.length};`);
+  for (const step of steps.slice(Math.max(0, versionOf(db) - refusedVersion))) db.exec(step);
+  db.exec(`PRAGMA application_id=${applicationId}; PRAGMA user_version=${latest};`);
   db.exec('COMMIT');
 }

@@ -3,6 +3,7 @@ export type StateErrorCode =
   | 'state-not-writable'
   | 'state-in-use'
   | 'state-newer'
+  | 'state-older'
   /** The file has an earlier version, or an unmerged log; opening it for writing brings it up to date. */
   | 'state-outdated'
   /** Another user has changed it, or could. */

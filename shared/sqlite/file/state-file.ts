@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { foreignEntry } from './foreign-schema.ts';
 import { refuseForeignFolder } from './ownership.ts';
 import { fileIn, preparePrivateFile } from './private-file.ts';
-import { applicationId, migrate, migrations, versionOf } from './schema.ts';
+import { applicationId, latestVersion, migrate, refusedVersion, versionOf } from './schema.ts';
 import { guarded, isBusy, StateError } from './state-error.ts';
 
 /** How long a statement waits for another process; each transaction takes milliseconds. */
@@ -79,7 +79,7 @@ export function openStateFileToRead(dir: string): DatabaseSync {
     try {
       db.exec('PRAGMA trusted_schema=OFF');
       checkIsOurs(db, file);
-      if (versionOf(db) < migrations.length) throw outdated(file, 'an earlier Advert Bridge wrote it');
+      if (versionOf(db) < latestVersion) throw outdated(file, 'an earlier Advert Bridge wrote it');
       return db;
     } catch (error) {
       db.close();
@@ -101,7 +101,7 @@ function checkIsOurs(db: DatabaseSync, file: string): void {
   const version = versionOf(db);
   const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
   const isEmpty = tables === 0 && version === 0;
-  const isKnown = !isEmpty && id === applicationId && version <= migrations.length;
+  const isKnown = !isEmpty && id === applicationId && version > refusedVersion && version <= latestVersion;
   const foreign = isKnown ? foreignEntry(db, version) : undefined;
   db.exec('COMMIT');
   if (isEmpty) return;
@@ -111,10 +111,16 @@ function checkIsOurs(db: DatabaseSync, file: string): void {
       `${file} is not the state of an Advert Bridge. Choose another folder`,
     );
   }
-  if (version > migrations.length) {
+  if (version <= refusedVersion) {
+    throw new StateError(
+      'state-older',
+      `${file} was written by Advert Bridge 0.1 or 0.2, whose state this version cannot read. Choose another folder and connect the partner accounts again`,
+    );
+  }
+  if (version > latestVersion) {
     throw new StateError(
       'state-newer',
-      `${file} was written by a newer Advert Bridge (its version is ${version}, this one knows ${migrations.length}). Use the newer one`,
+      `${file} was written by a newer Advert Bridge (its version is ${version}, this one knows ${latestVersion}). Use the newer one`,
     );
   }
   if (foreign !== undefined) {

@@ -7,8 +7,8 @@ import {
 import { GetQueueAttributesCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import type { Random } from '../../../sandbox/state/random.ts';
 import { createFeedStates, feedItemKey } from '../../../shared/aws/feed-states.ts';
-import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
-import { changeAccount } from '../../../shared/ports/partner-accounts.ts';
+import { createStore } from '../../../shared/aws/store.ts';
+import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { createWeather, type Weather } from '../../chaos/weather.ts';
 import { EmulatorLog } from '../emulator/emulator-log.ts';
 import type { Deployment } from '../stack/deployment.ts';
@@ -117,7 +117,9 @@ export async function endLeases({ deployment }: Traffic): Promise<void> {
 }
 
 export const partnerAccounts = ({ deployment: { cloud, outputs } }: Scene) =>
-  createPartnerAccounts({ client: cloud.dynamo, name: outputs.feedStateTableName });
+  createPartnerAccounts(
+    createStore({ feedState: { client: cloud.dynamo, name: outputs.feedStateTableName } }),
+  );
 
 /**
  * Ends a refresh lock now; after its holder's death this takes two minutes.
@@ -126,7 +128,7 @@ export const partnerAccounts = ({ deployment: { cloud, outputs } }: Scene) =>
  * second refresh
  */
 export async function endLock(scene: Scene, name: string, heldBefore: number): Promise<void> {
-  await changeAccount(partnerAccounts(scene), name, (account) =>
+  await partnerAccounts(scene).change(name, (account) =>
     account.refreshing && account.refreshing.startedAt <= heldBefore
       ? { ...account, refreshing: { ...account.refreshing, until: Date.now() } }
       : undefined,

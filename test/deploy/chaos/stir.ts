@@ -54,7 +54,7 @@ export async function stir(scene: Scene, stage: Stage): Promise<Stirred> {
 export async function refreshRequest(scene: Scene, partnerAccount: string): Promise<object> {
   scene.deployment.sandbox.control.expireAccessTokens(partnerAccount);
   const account = await partnerAccounts(scene).read(partnerAccount);
-  const rejectedVersion = account?.value.token?.version ?? '';
+  const rejectedVersion = account?.token?.version ?? '';
   return { action: 'refresh', partnerAccount, rejectedVersion, because: 'token-rejected' };
 }
 

@@ -1,18 +1,19 @@
 /** The ports' conformance suites, with the calls recorded that each function makes by the methods that it uses. */
-import { beforeEach } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import { createApplicationSecret } from '../../../shared/aws/application-secret.ts';
 import { createBooksWriter } from '../../../shared/aws/books.ts';
-import { createBudgetStore } from '../../../shared/aws/budget-store.ts';
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
-import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { BatchSettler } from '../../../shared/aws/settler.ts';
+import { createStore } from '../../../shared/aws/store.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import type { FunctionName } from '../../../shared/contract/environment.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
+import type { Kind } from '../../../shared/contract/tables.ts';
+import type { Store } from '../../../shared/ports/store.ts';
 import { aReadersPolicy } from '../../helpers/aws/fake-secrets-manager.ts';
 import { needsGroupsTogether } from '../../helpers/aws/fauxqs-gaps.ts';
 import { anObserver } from '../../helpers/aws/fixtures.ts';
@@ -20,11 +21,9 @@ import { sqsInbox } from '../../helpers/aws/sqs-inbox.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { advertHistoriesSuite } from '../../ports/advert-histories.suite.ts';
 import { applicationSecretSuite } from '../../ports/application-secret.suite.ts';
-import { budgetStoreSuite } from '../../ports/budget-store.suite.ts';
 import { changedAdvertsQueueSuite } from '../../ports/changed-adverts-queue.suite.ts';
 import { feedStatesSuite } from '../../ports/feed-states.suite.ts';
 import { parkedMessagesSuite } from '../../ports/parked-messages.suite.ts';
-import { partnerAccountsSuite } from '../../ports/partner-accounts.suite.ts';
 import { hurriedClock, sqsCapabilities } from '../../ports/sqs-queue.ts';
 import { tokenVaultSuite } from '../../ports/token-vault.suite.ts';
 import type { Caller, RecordedWorld } from './recorded-world.ts';
@@ -45,8 +44,31 @@ function partly<P extends object>(
   return { ...make('harness'), ...Object.fromEntries(used.map((method) => [method, own[method]])) };
 }
 
+/** The kinds of rows that each function uses, and how. */
+const rows: readonly (readonly [FunctionName, Kind, readonly (keyof Store)[]])[] = [
+  ['drain', 'account', ['list', 'get']],
+  ['fanOut', 'account', ['get']],
+  ['refreshToken', 'account', ['list', 'get', 'put']],
+  ['connect', 'account', ['get', 'put', 'remove']],
+  ...everything.map((by) => [by, 'bridge', ['get', 'put']] as const),
+];
+
 /** @param world of the test file, once it is started */
 export function recordedPortSuites(world: () => RecordedWorld): void {
+  it.each(rows)('%s may work on rows of kind %s: %j', async (by, kind, used) => {
+    const feedState = await world().table('FeedState');
+    const make = (caller: Caller) => createStore({ feedState: feedState.of(caller) });
+    const store = partly(make, by, used);
+    const key = { kind, name: 'main' };
+
+    const put = await store.put(key, { a: 1 }, 'absent');
+    expect(await store.get(key)).toMatchObject({ value: { a: 1 } });
+    expect(await store.list(kind)).toHaveLength(1);
+    expect(await store.put(key, { a: 2 }, 'etag' in put ? put.etag : '')).toHaveProperty('etag');
+    expect(await store.remove(key)).toBe(true);
+    await store.add(key, { events: 1 });
+  });
+
   for (const [by, used] of [
     ['drain', ['list', 'acquire', 'advance', 'release']],
     ['connect', ['list', 'register', 'remove']],
@@ -58,31 +80,12 @@ export function recordedPortSuites(world: () => RecordedWorld): void {
   }
 
   for (const [by, used] of [
-    ['drain', ['list', 'read']],
-    ['fanOut', ['read']],
-    ['refreshToken', ['list', 'read', 'write']],
-    ['connect', ['read', 'write', 'remove']],
-  ] as const) {
-    partnerAccountsSuite(by, async () => {
-      const table = await world().table('FeedState');
-      return { partnerAccounts: partly((caller) => createPartnerAccounts(table.of(caller)), by, used) };
-    });
-  }
-
-  for (const [by, used] of [
     ['fanOut', ['read', 'write']],
     ['connect', ['read']],
   ] as const) {
     advertHistoriesSuite(by, async () => {
       const table = await world().table('FanOutAdvertStatus');
       return { advertHistories: partly((caller) => createAdvertHistories(table.of(caller)), by, used) };
-    });
-  }
-
-  for (const by of everything) {
-    budgetStoreSuite(by, async () => {
-      const table = await world().table('FeedState');
-      return { budgetStore: createBudgetStore(table.of(by)) };
     });
   }
 

@@ -25,7 +25,7 @@ export async function checkListings(world: SimWorld): Promise<void> {
   for (const resync of history.resyncs.values()) {
     if (resync.account === plan.lostAccount || history.isForgotten(resync)) continue;
     // A resync for an earlier user of the name guarantees nothing for the current user.
-    const current = (await state.partnerAccounts.read(resync.account))?.value;
+    const current = await state.partnerAccounts.read(resync.account);
     if (current?.generation !== resync.generation) continue;
     for (const change of service.changes) {
       if (change.account !== users.currentOf(resync.account) || change.recordedAt <= resync.sinceMs) continue;

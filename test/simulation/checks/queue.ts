@@ -22,7 +22,7 @@ export async function checkQueue({ state, history, plan, coverage }: SimWorld): 
     history.violated({ invariant: 'no-change-lost', subject, message: text });
   }
   const { lostAccount } = plan;
-  const lost = lostAccount && (await state.partnerAccounts.read(lostAccount))?.value;
+  const lost = lostAccount && (await state.partnerAccounts.read(lostAccount));
   if (!lost || !stopOf(lost)) return;
   const waiting = await state.queue.depth(lost.name);
   const parked = (await state.parkingLot.oldest(lost.name, Number.POSITIVE_INFINITY)).length;

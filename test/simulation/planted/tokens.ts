@@ -35,7 +35,7 @@ export const plantedInTokens: readonly PlantedFault[] = [
   inTokens('told-before-stored', {
     file: 'refresh-token.ts',
     from: 'const version = await storePair(deps, name, pair, options);',
-    to: 'await changeAccount(accounts, name, (now) => withToken(now, current.version, pair));\n    const version = await storePair(deps, name, pair, options);',
+    to: 'await accounts.change(name, (now) => withToken(now, current.version, pair));\n    const version = await storePair(deps, name, pair, options);',
   }),
   plantedSource('disconnect-forgets-stop', [
     {

@@ -82,7 +82,7 @@ export function createAuditor(world: SimWorld, stages: Stages) {
    * Marks an unfinished audit as done, so that it is not continued: the adverts that it checked have changed since.
    */
   async function giveUpHalfDone(account: string): Promise<void> {
-    const { generation = 0 } = (await state.partnerAccounts.read(account))?.value ?? {};
+    const { generation = 0 } = (await state.partnerAccounts.read(account)) ?? {};
     const key = { partnerAccount: account, generation };
     const { value, version } = (await state.audits.read(key)) ?? {};
     if (value && version !== undefined)
@@ -107,7 +107,7 @@ export function createAuditor(world: SimWorld, stages: Stages) {
           message: `${failing}: ${error.message}`,
         });
       });
-      const { generation = 0 } = (await state.partnerAccounts.read(account))?.value ?? {};
+      const { generation = 0 } = (await state.partnerAccounts.read(account)) ?? {};
       if (result?.end !== 'done' || isGivenAway(account)) return;
       const { differing, undecided } = result.progress;
       const named = new Set([...differing.map(({ advertId }) => advertId), ...undecided]);

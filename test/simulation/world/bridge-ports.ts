@@ -8,23 +8,25 @@ import type { ParkedMessage } from '../../../shared/domain/queue/parked-message.
 import { quietUntil } from '../../../shared/domain/rate-budget.ts';
 import type { AdvertHistories } from '../../../shared/ports/advert-histories.ts';
 import type { ApplicationSecret } from '../../../shared/ports/application-secret.ts';
-import type { BudgetStore } from '../../../shared/ports/budget-store.ts';
 import type { ChangedAdvertsQueue } from '../../../shared/ports/changed-adverts-queue.ts';
 import type { DeadLetters } from '../../../shared/ports/dead-letters.ts';
 import type { Inbox, Settler } from '../../../shared/ports/deliveries.ts';
 import type { EventPublisher } from '../../../shared/ports/event-publisher.ts';
 import type { FeedStates } from '../../../shared/ports/feed-states.ts';
-import type { PartnerAccounts } from '../../../shared/ports/partner-accounts.ts';
+import type { Store } from '../../../shared/ports/store.ts';
 import type { TokenVault } from '../../../shared/ports/token-vault.ts';
-import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
+import { type BudgetStore, createBudgetStore } from '../../../shared/state/budget.ts';
+import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { type CallIncident, callIncidents } from '../model/incidents.ts';
-import { checkAdvance, checkGeneration } from './check-feed.ts';
-import { type Process, RemoteError } from './process.ts';
+import { checkAdvance } from './check-feed.ts';
+import type { Process } from './process.ts';
 import type { SimWorld } from './sim-world.ts';
+import { createStorePort } from './store-port.ts';
 import type { Seen } from './transport.ts';
 import { createFanOutWatch } from './watch-coverage.ts';
 
 export interface BridgePorts {
+  readonly store: Store;
   readonly accounts: PartnerAccounts;
   readonly feedStates: FeedStates;
   readonly histories: AdvertHistories;
@@ -44,8 +46,6 @@ export interface BridgePorts {
 
 const writes = callIncidents.filter((kind) => kind !== 'in-part');
 const reads: readonly CallIncident[] = ['crash-before', 'refused', 'answer-late'];
-/** A process's view of the budget is as old as a late answer makes it, so these calls are never late. */
-const budgetCalls: readonly CallIncident[] = ['crash-before', 'crash-after', 'refused', 'answer-lost'];
 
 export function createBridgePorts(
   world: SimWorld,
@@ -55,7 +55,7 @@ export function createBridgePorts(
 ): BridgePorts {
   const { plan, state, history, users, tokenWatch, traffic, coverage } = world;
   const fanOut = createFanOutWatch(coverage);
-  const { advertHistories, partnerAccounts, feedStates, queue } = state;
+  const { advertHistories, feedStates, queue } = state;
 
   const call =
     <A extends unknown[], R>(
@@ -129,7 +129,8 @@ export function createBridgePorts(
     }
   };
 
-  const budgetStore = isBudgetOwn ? createInMemoryBudgetStore() : state.budgetStore;
+  const store = createStorePort(world, process, isBudgetOwn);
+  const budget = createBudgetStore(store);
   const publish: EventPublisher['publish'] = async (envelope) => {
     fanOut.publishes(envelope);
     await world.events.publish(envelope);
@@ -137,31 +138,8 @@ export function createBridgePorts(
   };
 
   return {
-    accounts: {
-      list: call('accounts.list', reads, partnerAccounts.list),
-      read: call('accounts.read', reads, async (name: string) => {
-        if (world.isTroubled('accounts-unreadable', name) && process.name.startsWith('worker'))
-          throw new RemoteError('accounts.read: unreadable');
-        return partnerAccounts.read(name);
-      }),
-      remove: call('accounts.remove', writes, async (name) => {
-        // Another person may have connected the name since this one began to forget it.
-        const row = await partnerAccounts.read(name);
-        if (row) history.forgets(name, row.value.generation);
-        await partnerAccounts.remove(name);
-        world.operator.ended(name);
-        users.removed(name);
-      }),
-      write: call('accounts.write', writes, async (account, expected) => {
-        const before = (await partnerAccounts.read(account.name))?.value;
-        const isWritten = await partnerAccounts.write(account, expected);
-        if (isWritten) checkGeneration(world, account, before);
-        if (isWritten) history.connected(account);
-        if (isWritten) users.rowWritten(account, before);
-        if (isWritten) tokenWatch.accountWritten(process, account, before);
-        return isWritten;
-      }),
-    },
+    store,
+    accounts: createPartnerAccounts(store),
     feedStates: {
       list: call('feedStates.list', reads, feedStates.list),
       register: call('feedStates.register', writes, async (state) => {
@@ -302,7 +280,7 @@ export function createBridgePorts(
         says: () => parked.map(({ place }) => place).join(' '),
       });
     },
-    bridgePausedUntil: call('budget.read', budgetCalls, async () => quietUntil(await budgetStore.read())),
+    bridgePausedUntil: async () => quietUntil(await budget.read()),
     vault: {
       read: call('vault.read', reads, state.vault.read),
       remove: call('vault.remove', writes, state.vault.remove),
@@ -319,35 +297,21 @@ export function createBridgePorts(
     },
     application: { read: call('application.read', reads, state.applicationSecret.read) },
     budget: {
-      read: call('budget.read', budgetCalls, budgetStore.read),
-      reserve: call('budget.reserve', budgetCalls, async (request) => {
-        const reservation = await budgetStore.reserve(request);
+      ...budget,
+      async reserve(request) {
+        const reservation = await budget.reserve(request);
         const isTrial = reservation.granted === 1 && reservation.state.pauseReason === 'circuit';
         if (isTrial) coverage.count(request.followsTrial ? 'budget: trial goes on' : 'budget: trial');
         return reservation;
-      }),
-      suspect: call('budget.suspect', budgetCalls, budgetStore.suspect),
-      recover: call('budget.recover', budgetCalls, async () => {
-        if ((await budgetStore.read()).pauseReason === 'circuit') traffic.circuitClosed();
+      },
+      recover() {
         coverage.count('budget: recovered');
-        await budgetStore.recover();
-      }),
-      setOperatorPause: call('budget.setOperatorPause', budgetCalls, budgetStore.setOperatorPause),
-      endPause: call('budget.endPause', budgetCalls, async () => {
-        traffic.circuitEndedByPerson();
-        await budgetStore.endPause();
-      }),
-      pause: (untilMs, reason) => {
+        return budget.recover();
+      },
+      async pause(untilMs, reason) {
         coverage.count(`budget: ${reason}`);
         if (reason === 'circuit') traffic.circuitOpened();
-        const perform = () => budgetStore.pause(untilMs, reason);
-        const paused = process.call({
-          name: 'budget.pause',
-          allowed: budgetCalls,
-          perform,
-          says: () => reason,
-        });
-        return paused.catch((error) => {
+        await budget.pause(untilMs, reason).catch((error: unknown) => {
           traffic.pauseNotStored(process);
           throw error;
         });

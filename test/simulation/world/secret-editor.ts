@@ -35,7 +35,7 @@ export function mayEditSecret(world: SimWorld, process: Process, { path, body }:
 /** The same for a stopped account, whose tokens no process is changing. @returns whether the secret was edited */
 export async function editsSecretOfStopped(world: SimWorld, account: string): Promise<boolean> {
   const { plan, phase, state, log, commanded, coverage, users } = world;
-  const known = (await state.partnerAccounts.read(account))?.value;
+  const known = await state.partnerAccounts.read(account);
   const stop = known && stopOf(known);
   if (!plan.editsSecrets || !phase.chaos || commanded.has(account)) return false;
   if (!stop || stop.reason === 'disconnected' || known.refreshing) return false;

@@ -13,7 +13,7 @@ import type { readHistory } from '../../../operations/history/read-history.ts';
 import type { createParking } from '../../../shared/aws/parking/parking.ts';
 import { advertsFeed } from '../../../shared/contract/feeds.ts';
 import type { RefreshOutcome } from '../../../shared/contract/refresh-token.ts';
-import { stopOf } from '../../../shared/domain/partner-account.ts';
+import { type PartnerAccount, stopOf } from '../../../shared/domain/partner-account.ts';
 import { placeOf } from '../../../shared/domain/queue/parked-message.ts';
 import type { Secret } from '../../../shared/domain/secret.ts';
 import type { createPartnerClient } from '../../../shared/partner-api/client.ts';
@@ -22,6 +22,7 @@ import type { createPartnerReaders } from '../../../shared/partner-api/readers.t
 import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import type { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import type { Settler } from '../../../shared/ports/deliveries.ts';
+import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { neverUnreadable } from '../../fakes/parking-lot.ts';
 import { hashOf } from '../model/random.ts';
 import { type BridgePorts, createBridgePorts } from './bridge-ports.ts';
@@ -284,7 +285,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     const { ports } = started;
     const { audits, publishedAdverts, waitingMessages } = world.state;
     const { accounts: _accounts, ...poll } = pollDepsOf(started);
-    const account = (await ports.accounts.read(partnerAccount))?.value;
+    const account = await ports.accounts.read(partnerAccount);
     if (!account || stopOf(account)) return undefined;
     const key = { partnerAccount, generation: account.generation };
     // Some audits run in portions, as the daily audit does.
@@ -374,17 +375,19 @@ export function createStages(world: SimWorld, wiring: Wiring) {
    * lock has the function's time limit, which is shorter than the lock's, so that nothing it sends arrives after
    * another one has the lock.
    */
-  function endedBeforeItsLock({ process, ports }: Started): Started['ports']['accounts'] {
+  function endedBeforeItsLock({ process, ports }: Started): PartnerAccounts {
     let limit: { cancelled?: boolean } | undefined;
-    return {
-      ...ports.accounts,
-      write(account, expected) {
-        const isHolder = account.refreshing?.holder.startsWith(`${process.name}-`) === true;
-        if (isHolder) limit ??= scheduler.after(limits.refreshMs, () => process.die('at its time limit'));
+    const { store } = ports;
+    return createPartnerAccounts({
+      ...store,
+      put(key, value, expected) {
+        const holder = (value as PartnerAccount).refreshing?.holder;
+        if (holder?.startsWith(`${process.name}-`))
+          limit ??= scheduler.after(limits.refreshMs, () => process.die('at its time limit'));
         else if (limit) [limit.cancelled, limit] = [true, undefined];
-        return ports.accounts.write(account, expected);
+        return store.put(key, value, expected);
       },
-    };
+    });
   }
 
   /**

@@ -6,7 +6,6 @@ import { PartnerError } from '../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { stopOf } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
-import { changeAccount } from '../../../shared/ports/partner-accounts.ts';
 import { between, hashOf, streamOf } from '../model/random.ts';
 import { epochMs } from '../model/scheduler.ts';
 import { secretMark } from '../model/token-desk.ts';
@@ -137,7 +136,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
     alone(account, async () => {
       unconnected.add(account);
       if (!forgets) {
-        const stop = (await state.partnerAccounts.read(account))?.value.stop;
+        const stop = (await state.partnerAccounts.read(account))?.stop;
         if (stop && stop.reason !== 'disconnected')
           world.coverage.count('person: disconnects what is stopped');
         await stages.disconnect(named('disconnect', account), account);
@@ -145,7 +144,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
       }
       const known = await state.partnerAccounts.read(account);
       if (!known) return;
-      history.forgets(account, known.value.generation);
+      history.forgets(account, known.generation);
       forgetting.add(account);
       await forget(account);
     });
@@ -251,7 +250,7 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
   async function rests(account: string, ownPause: PartnerAccount['pause']): Promise<void> {
     log.trace('a person', () => (ownPause ? `pauses ${account}` : `resumes ${account}`));
     world.coverage.count(`person: ${ownPause ? 'pauses' : 'resumes'}`);
-    await changeAccount(state.partnerAccounts, account, ({ pause: _before, ...rest }) => ({
+    await state.partnerAccounts.change(account, ({ pause: _before, ...rest }) => ({
       ...rest,
       ...(ownPause ? { pause: ownPause } : {}),
     }));

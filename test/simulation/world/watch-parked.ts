@@ -18,7 +18,7 @@ export async function watchParked(world: SimWorld): Promise<void> {
   since.set(world, freeSince);
   const isBridgePaused = quietUntil(await state.budgetStore.read()) > now;
   for (const account of plan.accounts) {
-    const row = (await state.partnerAccounts.read(account))?.value;
+    const row = await state.partnerAccounts.read(account);
     const isResting =
       isBridgePaused || (row && (stopOf(row) || pauseOf(row, now) || operatorPauseOf(row, now)));
     const [first] = await state.parkingLot.oldest(account, 1);

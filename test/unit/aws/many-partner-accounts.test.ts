@@ -8,7 +8,7 @@ import { createApplicationSecret } from '../../../shared/aws/application-secret.
 import { createChangedAdvertsQueue } from '../../../shared/aws/changed-adverts-queue.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
-import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
+import { createStore } from '../../../shared/aws/store.ts';
 import { createTokenReader, createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
 import type { AccessTokenOf } from '../../../shared/partner-api/client.ts';
@@ -16,6 +16,7 @@ import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { drainLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
+import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
 import { createFakeService } from '../../helpers/fake-service.ts';
@@ -67,7 +68,7 @@ describe('the calls of a run over 25 partner accounts', () => {
     const clock = createManualClock();
     const service = createFakeService(clock);
     const observer = createRecordingObserver();
-    const stored = createPartnerAccounts(table);
+    const stored = createPartnerAccounts(createStore({ feedState: table }));
     const accounts = new CachedAccounts(stored, clock);
     const feedStates = createFeedStates(table);
     const vault = createTokenVault(secrets, secretNames, aReadersPolicy);
@@ -77,7 +78,7 @@ describe('the calls of a run over 25 partner accounts', () => {
       all.map(async (name) => {
         const version = await vault.write(name, pair);
         const token = { version, expiresAt: pair.expiresAt, usedAt: clock.now() };
-        await stored.write(partnerAccount({ name, token }), 0);
+        await stored.add(partnerAccount({ name, token }));
         await feedStates.register(feedState({ partnerAccount: name }));
       }),
     );

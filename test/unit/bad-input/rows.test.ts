@@ -6,13 +6,14 @@ import { createFanOut } from '../../../functions/fan-out/fan-out.ts';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import { fromItem, type Item, toItem } from '../../../shared/aws/dynamodb/values.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
-import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
+import { createStore } from '../../../shared/aws/store.ts';
 import { ShapeError } from '../../../shared/contract/checks.ts';
 import { asPartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import type { AdvertHistories, AdvertRow } from '../../../shared/ports/advert-histories.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
+import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { feedState, partnerAccount, tokenPair } from '../../helpers/records.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
@@ -116,7 +117,7 @@ describe('items of the feed-state table, with junk in them', () => {
 
   it('are read as they are, or an error: no crash that shows contents', async () => {
     const states = createFeedStates(table);
-    const accounts = createPartnerAccounts(table);
+    const accounts = createPartnerAccounts(createStore({ feedState: table }));
     await fc.assert(
       fc.asyncProperty(
         nearlyRight({ row: { ...feedState(), ...partnerAccount(), hush: marker } }),
@@ -163,7 +164,7 @@ describe('rows of the state file, with junk in them', () => {
     const dir = folder();
     const state = openEmbeddedState(dir);
     const db = new DatabaseSync(stateFileIn(dir));
-    await state.partnerAccounts.write(partnerAccount(), 0);
+    await state.partnerAccounts.add(partnerAccount());
     await state.feedStates.register(feedState());
     await state.feedStates.register(feedState({ partnerAccount: 'other' }));
     await state.vault.write('main', tokenPair());

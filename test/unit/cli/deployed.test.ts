@@ -24,8 +24,9 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import type { Table } from '../../../shared/aws/dynamodb/conditional-write.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
-import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
+import { createStore } from '../../../shared/aws/store.ts';
 import { outputs } from '../../../shared/contract/names.ts';
+import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo } from '../../helpers/aws/emulators.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
 import { describedStack } from '../../helpers/aws/stack-outputs.ts';
@@ -244,8 +245,8 @@ describe('pause and resume', () => {
   it('write with the caller’s own credentials, and in the caller’s name', async () => {
     const who = 'arn:aws:sts::111122223333:assumed-role/operator/ann';
     sts.on(GetCallerIdentityCommand).resolves({ Arn: who });
-    const accounts = createPartnerAccounts(feedStateTable);
-    await accounts.write(partnerAccount(), 0);
+    const accounts = createPartnerAccounts(createStore({ feedState: feedStateTable }));
+    await accounts.add(partnerAccount());
 
     expect(await cli('pause main --for 1h --reason quiet')).toMatchObject({ exitCode: 0 });
     expect(await cli('pause')).toMatchObject({ exitCode: 0 });
@@ -255,14 +256,14 @@ describe('pause and resume', () => {
     expect(paused).toMatchObject({ who, until: null, reason: null });
     await cli('resume main');
     expect(await cli('resume')).toMatchObject({ exitCode: 0 });
-    expect((await accounts.read('main'))?.value).toEqual(partnerAccount());
+    expect(await accounts.read('main')).toEqual(partnerAccount());
     expect(requests()).toEqual([]);
   });
 });
 
 describe('poll', () => {
   it('has the drain function ask, and gives what it answers', async () => {
-    await createPartnerAccounts(feedStateTable).write(partnerAccount(), 0);
+    await createPartnerAccounts(createStore({ feedState: feedStateTable })).add(partnerAccount());
     const found = {
       polls: [{ partnerAccount: 'main', feed: 'adverts', end: 'up-to-date', pages: 1, listed: 2 }],
       notPolled: [],
@@ -281,9 +282,8 @@ describe('poll', () => {
 
 describe('status', () => {
   it('reads the tables and the queues', async () => {
-    await createPartnerAccounts(feedStateTable).write(
+    await createPartnerAccounts(createStore({ feedState: feedStateTable })).add(
       partnerAccount({ connectedAt: new Date().toISOString() }),
-      0,
     );
     const feeds = createFeedStates(feedStateTable);
     await feeds.register(feedState());
@@ -431,7 +431,7 @@ describe('what AWS runs, in status', () => {
 
 describe('disconnect', () => {
   beforeEach(async () => {
-    await createPartnerAccounts(feedStateTable).write(partnerAccount(), 0);
+    await createPartnerAccounts(createStore({ feedState: feedStateTable })).add(partnerAccount());
     lambda.on(InvokeCommand).resolves(answer({ kind: 'disconnected', known: true }));
   });
 
@@ -482,7 +482,7 @@ describe('catching up', () => {
   const role = 'Run this command with the role CatchUpRoleArn (output CatchUpRoleArn)';
 
   beforeEach(async () => {
-    await createPartnerAccounts(feedStateTable).write(partnerAccount(), 0);
+    await createPartnerAccounts(createStore({ feedState: feedStateTable })).add(partnerAccount());
     await createFeedStates(feedStateTable).register(feedState());
     lambda.on(GetFunctionConfigurationCommand).resolves({
       Environment: { Variables: drainEnvironment },

@@ -105,7 +105,7 @@ describe('connect', () => {
     await application();
     await connect();
     const state = openEmbeddedState(dir);
-    const generation = (await state.partnerAccounts.read('main'))?.value.generation ?? 0;
+    const generation = (await state.partnerAccounts.read('main'))?.generation ?? 0;
     const message = changedAdvert({ partnerAccount: 'main', generation });
     await state.queue.send([message]);
     const [delivery] = await state.queue.receive({ maxGroups: 1, maxPerGroup: 1, visibilityMs: 60_000 });

@@ -83,9 +83,9 @@ describe('what is written for a terminal', () => {
     const again = openEmbeddedState(dir);
     const account = await again.partnerAccounts.read('main');
     if (!account) throw new Error('not connected');
-    const tokenVersion = account.value.token?.version ?? '';
+    const tokenVersion = account.token?.version ?? '';
     const stop = { reason: `${hostile}\nforged: line`, tokenVersion, at: '2026-11-20T12:00:00Z' };
-    await again.partnerAccounts.write({ ...account.value, stop }, account.version);
+    await again.partnerAccounts.change('main', () => ({ ...account, stop }));
     again.close();
     await told('status --json');
     const status = await told('status');

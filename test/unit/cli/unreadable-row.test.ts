@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { startLocal } from './local-bridge.ts';
 
 const edits = {
-  'of a partner account': "UPDATE partner_accounts SET account = json_set(account, '$.generation', 'x')",
-  'of a feed': "UPDATE feeds SET state = json_set(state, '$.resets', 'x')",
+  'of a partner account':
+    "UPDATE rows SET value = json_set(value, '$.generation', 'x') WHERE kind = 'account' AND name = 'second'",
+  'of a feed': "UPDATE feeds SET state = json_set(state, '$.resets', 'x') WHERE partner_account = 'second'",
 };
-const names = { 'of a partner account': 'name', 'of a feed': 'partner_account' };
 
 /** `main` and `second` are connected, and a row of `second` was edited by hand. */
 async function withEditedRow(row: keyof typeof edits) {
@@ -16,7 +16,7 @@ async function withEditedRow(row: keyof typeof edits) {
   await local.connect('second');
   local.sandbox.control.changeRandomly(3);
   const db = new DatabaseSync(`${local.dir}/bridge.db`);
-  db.exec(`${edits[row]} WHERE ${names[row]} = 'second'`);
+  db.exec(edits[row]);
   db.close();
   return local;
 }

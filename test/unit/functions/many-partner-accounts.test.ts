@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { createDrain, type DrainReport } from '../../../functions/drain/drain.ts';
 import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
-import type { BudgetStore } from '../../../shared/ports/budget-store.ts';
 import type { FeedReader } from '../../../shared/ports/feed-reader.ts';
 import { drainLimits, scheduleMs } from '../../../shared/runtime/limits.ts';
-import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
+import type { BudgetStore } from '../../../shared/state/budget.ts';
+import { createBudgetStore } from '../../../shared/state/budget.ts';
 import { createInMemoryState } from '../../fakes/state.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
 import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
@@ -21,7 +22,7 @@ const names = (count: number) => Array.from({ length: count }, (_, index) => `us
 async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
   const clock = createVirtualClock();
   const state = createInMemoryState({ clock });
-  const inner = createInMemoryBudgetStore();
+  const inner = createBudgetStore(createInMemoryStore());
   let reservations = 0;
   const store: BudgetStore = {
     ...inner,
@@ -33,7 +34,7 @@ async function setUp(all: readonly string[], maxRequestsPerSecond = 10) {
   const observer = createRecordingObserver();
   const begun = clock.now();
   for (const name of all) {
-    await state.partnerAccounts.write(partnerAccount({ name, connectedAt: '2026-11-20T12:00:00Z' }), 0);
+    await state.partnerAccounts.add(partnerAccount({ name, connectedAt: '2026-11-20T12:00:00Z' }));
     await state.feedStates.register(feedState({ partnerAccount: name }));
   }
   const newRateLimiter = () =>

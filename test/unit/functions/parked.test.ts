@@ -7,7 +7,6 @@ import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import type { Delivery } from '../../../shared/ports/deliveries.ts';
-import { changeAccount } from '../../../shared/ports/partner-accounts.ts';
 import { createWorld, type World } from '../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -23,12 +22,12 @@ describe('messages that wait outside the queue', () => {
 
   const kinds = async () => (await world.handleBatch()).map(({ verdict }) => verdict.kind);
   const rest = (forMs: number) =>
-    changeAccount(world.accounts, 'main', (account) => ({
+    world.accounts.change('main', (account) => ({
       ...account,
       pause: { until: world.clock.now() + forMs, reason: 'tired', attempts: 1 },
     }));
   const endRest = () =>
-    changeAccount(world.accounts, 'main', ({ pause: _over, ...account }): PartnerAccount => account);
+    world.accounts.change('main', ({ pause: _over, ...account }): PartnerAccount => account);
   const connect = () =>
     world.connect.connect(
       { partnerAccount: 'main', refreshToken: new Secret('refresh-0'), sameUser: true },

@@ -26,7 +26,7 @@ async function createCrowd(accounts: readonly string[], pages = 3) {
   const asked: string[] = [];
   const begun = clock.now();
   for (const name of accounts) {
-    await state.partnerAccounts.write(partnerAccount({ name }), 0);
+    await state.partnerAccounts.add(partnerAccount({ name }));
     await state.feedStates.register(feedState({ partnerAccount: name }));
   }
 
@@ -143,8 +143,7 @@ describe('twenty partner accounts, one revoked, one that hangs, one that answers
   beforeEach(async () => {
     crowd = await createCrowd(all);
     const stop = { reason: 'refresh-token-rejected', tokenVersion: '1', at: '2026-11-20T12:00:00Z' };
-    const read = await crowd.state.partnerAccounts.read(revoked);
-    await crowd.state.partnerAccounts.write(partnerAccount({ name: revoked, stop }), read?.version ?? 0);
+    await crowd.state.partnerAccounts.change(revoked, () => partnerAccount({ name: revoked, stop }));
     crowd.sick.hanging.add(hanging);
     crowd.sick.failing.add(failing);
   });

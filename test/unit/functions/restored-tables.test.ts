@@ -53,7 +53,7 @@ function over(world: World, { feedState, advertStatus, queue = world.state.queue
 async function copyOf(world: World): Promise<State> {
   const copy = createInMemoryState({ clock: world.clock });
   for (const state of await world.state.feedStates.list()) await copy.feedStates.register(state);
-  for (const account of await world.accounts.list()) await copy.partnerAccounts.write(account, 0);
+  for (const account of await world.accounts.list()) await copy.partnerAccounts.add(account);
   return copy;
 }
 

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
-import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
+import { createBudgetStore } from '../../../shared/state/budget.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
 import { createVirtualClock } from '../../helpers/partner-api/virtual-clock.ts';
 
 describe('feeds and adverts on one rate budget', () => {
   const farMs = 3_600_000;
   const setUp = () => {
     const clock = createVirtualClock();
-    const store = createInMemoryBudgetStore();
+    const store = createBudgetStore(createInMemoryStore());
     const rateLimiter = () =>
       createRateLimiter({ store, clock, random: () => 0, maxRequestsPerSecond: 10, circuitSeconds: 1800 });
     return { clock, store, rateLimiter };

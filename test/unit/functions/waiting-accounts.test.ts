@@ -19,9 +19,9 @@ async function latenciesBeside(
   const clock = createVirtualClock();
   const state = createInMemoryState({ clock });
   const until = clock.now() + minutes * 60_000;
-  await state.partnerAccounts.write(partnerAccount({ name: 'live' }), 0);
+  await state.partnerAccounts.add(partnerAccount({ name: 'live' }));
   for (let number = 1; number <= stopped; number += 1) {
-    await state.partnerAccounts.write(partnerAccount({ name: `stopped-${number}`, stop }), 0);
+    await state.partnerAccounts.add(partnerAccount({ name: `stopped-${number}`, stop }));
   }
   const publishedAt = new Map<string, number>();
   const sentAt = new Map<string, number>();

@@ -36,7 +36,7 @@ it('rows, messages and events of adverts are what they were', async () => {
     const batch = await queue.receive({ maxGroups: 10, maxPerGroup: 10, visibilityMs: 60_000 });
     await queue.settle(await fanOut.handle(batch, { deadlineMs: clock.now() + 60_000 }));
   };
-  await accounts.write(partnerAccount(), 0);
+  await accounts.add(partnerAccount());
   await state.feedStates.register(feedState());
 
   service.change('7', 'new');
@@ -52,7 +52,7 @@ it('rows, messages and events of adverts are what they were', async () => {
   service.change('7', 'sold');
   await drain.round({ deadlineMs: clock.now() + 60_000 });
   const pause = { until: clock.now() + 600_000, reason: 'token-rejected-again', attempts: 1 };
-  await accounts.write(partnerAccount({ pause }), (await accounts.read('main'))?.version ?? 0);
+  await accounts.change('main', () => partnerAccount({ pause }));
   await round();
   for (const event of events.accepted) await outbox.add(['https://shop.example/events'], event);
   await state.close();

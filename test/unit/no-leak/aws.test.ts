@@ -18,8 +18,8 @@ import { createDeadLetters } from '../../../shared/aws/dead-letters.ts';
 import { createEventPublisher } from '../../../shared/aws/event-publisher.ts';
 import { createFeedStates } from '../../../shared/aws/feed-states.ts';
 import { createParkedMessages } from '../../../shared/aws/parked-messages.ts';
-import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
 import { BatchSettler } from '../../../shared/aws/settler.ts';
+import { createStore } from '../../../shared/aws/store.ts';
 import { createStoredLetters } from '../../../shared/aws/stored-letters.ts';
 import { createTokenUpdater, createTokenVault } from '../../../shared/aws/token-vault.ts';
 import { secretNames } from '../../../shared/contract/names.ts';
@@ -29,6 +29,7 @@ import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accoun
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
 import { drainLimits, fanOutLimits, refreshLimits } from '../../../shared/runtime/limits.ts';
 import { createTelemetry } from '../../../shared/runtime/observer.ts';
+import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aReadersPolicy, fakeSecretsManager } from '../../helpers/aws/fake-secrets-manager.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
@@ -72,7 +73,7 @@ async function startBridge() {
   logger.setLogLevel('DEBUG');
   let ids = 0;
   const edges = { clock, random: () => 0.5, newId: () => `id-${++ids}` };
-  const accounts = createPartnerAccounts(table);
+  const accounts = createPartnerAccounts(createStore({ feedState: table }));
   const feedStates = createFeedStates(table);
   const books = createBooksWriter(table);
   const histories = createAdvertHistories(statusTable);

@@ -12,8 +12,8 @@ import type {
   BackfillProgress,
   Backfills,
   SourcePage,
+  Versioned,
 } from '../../../shared/ports/backfills.ts';
-import type { Versioned } from '../../../shared/ports/partner-accounts.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 

@@ -9,7 +9,7 @@ it('history does not say that a dead letter was dropped, while SQS does not show
   const found = { letters: [], unseen: 1 };
   const ports: HistoryPorts = {
     partnerAccounts: {
-      read: async () => ({ value: partnerAccount(), version: 1 }),
+      read: async () => partnerAccount(),
       list: async () => [partnerAccount()],
     },
     feedStates: { list: async () => [feedState({ lastSuccess: noon })] },

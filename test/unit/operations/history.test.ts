@@ -56,7 +56,7 @@ function historyOf({
 }: Knowledge) {
   const ports: HistoryPorts = {
     partnerAccounts: {
-      read: async () => ({ value: partnerAccount(account), version: 1 }),
+      read: async () => partnerAccount(account),
       list: async () => [partnerAccount(account)],
     },
     feedStates: { list: async () => [feedState({ lastSuccess: noon + 240_000 })] },

@@ -9,9 +9,9 @@ const wanted = { who: 'ann', since: nowMs };
 async function setUp() {
   const { partnerAccounts: accounts, budgetStore } = createInMemoryState({ clock: { now: () => nowMs } });
   const own = { until: nowMs + 60_000, reason: 'token-rejected-again', attempts: 1 };
-  await accounts.write(partnerAccount({ pause: own }), 0);
-  await accounts.write(partnerAccount({ name: 'shop' }), 0);
-  const row = async () => (await accounts.read('main'))?.value;
+  await accounts.add(partnerAccount({ pause: own }));
+  await accounts.add(partnerAccount({ name: 'shop' }));
+  const row = async () => await accounts.read('main');
   return { ports: { accounts, budgetStore }, own, row };
 }
 
@@ -21,7 +21,7 @@ describe('pause', () => {
     await pause(ports, 'main', { ...wanted, until: nowMs + 1 });
     await pause(ports, 'main', { ...wanted, who: 'bob' });
     expect((await row())?.operatorPause).toEqual({ who: 'bob', since: nowMs });
-    expect((await ports.accounts.read('shop'))?.value).not.toHaveProperty('operatorPause');
+    expect(await ports.accounts.read('shop')).not.toHaveProperty('operatorPause');
     expect(await ports.budgetStore.read()).not.toHaveProperty('operatorPause');
   });
 

@@ -1,8 +1,12 @@
 import { expect, it } from 'vitest';
 import { backfill } from '../../../operations/backfill.ts';
 import type { ChangedAdvert } from '../../../shared/contract/messages.ts';
-import type { AdvertSource, BackfillProgress, Backfills } from '../../../shared/ports/backfills.ts';
-import type { Versioned } from '../../../shared/ports/partner-accounts.ts';
+import type {
+  AdvertSource,
+  BackfillProgress,
+  Backfills,
+  Versioned,
+} from '../../../shared/ports/backfills.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../helpers/recording-observer.ts';
 

@@ -4,7 +4,8 @@ import { metrics } from '../../../shared/contract/names.ts';
 import { PartnerError } from '../../../shared/domain/faults.ts';
 import { Secret } from '../../../shared/domain/secret.ts';
 import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-limiter.ts';
-import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
+import { createBudgetStore } from '../../../shared/state/budget.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
 import {
   application,
   clientOf,
@@ -210,7 +211,7 @@ describe('a POST', () => {
 describe('an answer that asks to wait', () => {
   it('stops the calls that follow, before they are sent', async () => {
     const rateLimiter = createRateLimiter({
-      store: createInMemoryBudgetStore(),
+      store: createBudgetStore(createInMemoryStore()),
       maxRequestsPerSecond: 1_000,
       circuitSeconds: 1,
     });
@@ -231,7 +232,7 @@ describe('an answer that asks to wait for longer than the bridge lets itself be 
   const setUp = () => {
     const clock = createVirtualClock();
     const observer = createRecordingObserver();
-    const store = createInMemoryBudgetStore();
+    const store = createBudgetStore(createInMemoryStore());
     const rateLimiter = createRateLimiter({
       store,
       clock,

@@ -8,7 +8,8 @@ import { createRateLimiter } from '../../../shared/partner-api/rate-limit/rate-l
 import { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
-import { createInMemoryBudgetStore } from '../../fakes/budget-store.ts';
+import { createBudgetStore } from '../../../shared/state/budget.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
 import { faultOf, query, soon } from '../../helpers/partner-api/fixtures.ts';
 import { partnerAccount } from '../../helpers/records.ts';
 
@@ -18,7 +19,7 @@ let sandbox: Sandbox;
 let client: PartnerClient;
 beforeEach(async () => {
   sandbox = await startSandbox({ visibilityDelayMs: 0, adverts: 3, firstAdvertId: '9007199254740993' });
-  const store = createInMemoryBudgetStore();
+  const store = createBudgetStore(createInMemoryStore());
   const rateLimiter = createRateLimiter({ store, maxRequestsPerSecond: 1_000, circuitSeconds: 60 });
   client = createPartnerClient({ baseUrl: sandbox.url, rateLimiter });
 });
@@ -40,13 +41,11 @@ function tokensOf() {
     obtainedAt: 0,
   };
   let version = 1;
-  const row = () => ({
-    value: partnerAccount({ generation: 1, token: { version: String(version), expiresAt: 0, usedAt: 0 } }),
-    version,
-  });
+  const row = () =>
+    partnerAccount({ generation: 1, token: { version: String(version), expiresAt: 0, usedAt: 0 } });
   const accounts = new CachedAccounts({
     read: async () => row(),
-    list: async () => [row().value],
+    list: async () => [row()],
   });
   return createTokenSource({
     accounts,

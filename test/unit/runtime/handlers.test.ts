@@ -1,7 +1,8 @@
 import type { Context, SQSEvent, SQSRecord } from 'aws-lambda';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBookKeeper } from '../../../shared/aws/books.ts';
-import { createPartnerAccounts } from '../../../shared/aws/partner-accounts.ts';
+import { createStore } from '../../../shared/aws/store.ts';
+import { createPartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../helpers/aws/emulators.ts';
 import { aMessage } from '../../helpers/aws/fixtures.ts';
 import { playCloud } from './played-cloud.ts';
@@ -73,7 +74,12 @@ describe('the handlers, over emulated services', () => {
 
   it('fan-out publishes, counts, dead-letters what it cannot read, and reports what goes back', async () => {
     const token = { version: 'version-1', expiresAt: Date.parse('2030-01-01T00:00:00Z'), usedAt: Date.now() };
-    await createPartnerAccounts(table).write({ name: 'main', generation, connectedAt, token }, 0);
+    await createPartnerAccounts(createStore({ feedState: table })).add({
+      name: 'main',
+      generation,
+      connectedAt,
+      token,
+    });
     cloud.secrets.set('advert-bridge/partner-accounts/main', {
       accessToken: 'access',
       refreshToken: 'refresh',
@@ -117,7 +123,9 @@ describe('the handlers, over emulated services', () => {
     expect(await handler({}, context)).toEqual({ refreshed: [], failed: [] });
     const forget = { action: 'disconnect', partnerAccount: 'main', forget: true };
     await expect(handler(forget, context)).rejects.toMatchObject({ code: 'wrong-shape' });
-    expect(await createPartnerAccounts(table).read('main')).toMatchObject({ value: { generation } });
+    expect(await createPartnerAccounts(createStore({ feedState: table })).read('main')).toMatchObject({
+      generation,
+    });
   });
 
   it('connect says what a connect was refused for', async () => {

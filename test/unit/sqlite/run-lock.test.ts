@@ -29,9 +29,8 @@ const runs = `
   const [first, second] = await state.queue.receive(${JSON.stringify(many)});
   await state.queue.settle([{ delivery: second, verdict: { kind: 'retry', delayMs: 3600000 } }]);
   await state.feedStates.acquire(${JSON.stringify(key)}, holder, Date.now(), 3600000);
-  const { value, version } = await state.partnerAccounts.read('main');
   const refreshing = { holder, startedAt: Date.now(), until: Date.now() + 3600000 };
-  await state.partnerAccounts.write({ ...value, refreshing }, version);
+  await state.partnerAccounts.change('main', (account) => ({ ...account, refreshing }));
   console.log(holder);
   setInterval(() => {}, 1000);`;
 
@@ -39,9 +38,9 @@ async function prepared(): Promise<string> {
   const dir = folder();
   const state = openEmbeddedState(dir);
   await state.feedStates.register(feedState());
-  await state.partnerAccounts.write(partnerAccount(), 0);
+  await state.partnerAccounts.add(partnerAccount());
   const refreshing = { holder: 'connect-1', startedAt: 1, until: 2 };
-  await state.partnerAccounts.write(partnerAccount({ name: 'connecting', refreshing }), 0);
+  await state.partnerAccounts.add(partnerAccount({ name: 'connecting', refreshing }));
   await state.queue.send(['1', '2'].map((advertId) => changedAdvert({ advertId })));
   state.close();
   return dir;
@@ -88,9 +87,9 @@ describe('the run lock', () => {
     await state.queue.settle(deliveries.map((one) => settlement(one, { kind: 'done', outcome: 'events' })));
     expect(await state.queue.depth('main')).toBe(1);
     expect(await state.feedStates.acquire(key, newRunId(), Date.now(), 1000)).toHaveProperty('fence');
-    expect((await state.partnerAccounts.read('main'))?.value).toEqual(partnerAccount());
+    expect(await state.partnerAccounts.read('main')).toEqual(partnerAccount());
     // A command other than `run` may be in the middle of a refresh.
-    expect((await state.partnerAccounts.read('connecting'))?.value).toHaveProperty('refreshing');
+    expect(await state.partnerAccounts.read('connecting')).toHaveProperty('refreshing');
     state.close();
     lock.release();
   });
@@ -121,21 +120,14 @@ describe('the run lock', () => {
     const state = openEmbeddedState(dir);
     const holder = newRunId();
     await state.feedStates.acquire(key, holder, Date.now(), 3_600_000);
-    const { value, version } = (await state.partnerAccounts.read('main')) ?? {
-      value: partnerAccount(),
-      version: 0,
-    };
     const refreshing = { holder, startedAt: 1, until: 2 };
-    await state.partnerAccounts.write({ ...value, refreshing }, version);
+    await state.partnerAccounts.change('main', (account) => ({ ...account, refreshing }));
     const connecting = await state.partnerAccounts.read('connecting');
     before.release();
 
     const lock = takeRunLock(dir, info);
 
-    expect(await state.partnerAccounts.read('main')).toEqual({
-      value: partnerAccount(),
-      version: version + 2,
-    });
+    expect(await state.partnerAccounts.read('main')).toEqual(partnerAccount());
     expect(await state.partnerAccounts.read('connecting')).toEqual(connecting);
     expect(await state.feedStates.acquire(key, newRunId(), Date.now(), 1_000)).toHaveProperty('fence');
     expect(() => takeRunLock(dir, info)).toThrow(

@@ -13,7 +13,13 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
-import { applicationId, migrate, migrations, versionOf } from '../../../shared/sqlite/file/schema.ts';
+import {
+  applicationId,
+  latestVersion,
+  migrate,
+  refusedVersion,
+  versionOf,
+} from '../../../shared/sqlite/file/schema.ts';
 import { busyTimeoutMs, openStateFile, stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { childProcesses } from '../../helpers/child-process.ts';
@@ -86,7 +92,7 @@ describe('the state file', () => {
       id: 'kept',
       more: 0,
     });
-    expect(versionOf(db)).toBe(2);
+    expect(versionOf(db)).toBe(refusedVersion + 2);
     db.close();
   });
 
@@ -160,7 +166,7 @@ describe('a connection to the state file', () => {
     const db = openStateFile(folder());
     const { application_id: id } = db.prepare('PRAGMA application_id').get() ?? {};
     const { user_version: version } = db.prepare('PRAGMA user_version').get() ?? {};
-    expect([id, version]).toEqual([applicationId, migrations.length]);
+    expect([id, version]).toEqual([applicationId, latestVersion]);
     db.close();
   });
 });
@@ -221,6 +227,17 @@ describe('a state file that cannot be used', () => {
     db.close();
     expect(opening(dir)).toThrow(expect.objectContaining({ code: 'state-newer' }));
     expect(opening(dir)).toThrow(/its version is 99/);
+  });
+
+  it.each([1, 2])('is refused, unchanged, when release 0.%i wrote it', async (version) => {
+    const dir = await filled();
+    const db = new DatabaseSync(stateFileIn(dir));
+    db.exec(`PRAGMA user_version = ${version}`);
+    db.close();
+    const before = readFileSync(stateFileIn(dir));
+    expect(opening(dir)).toThrow(expect.objectContaining({ code: 'state-older' }));
+    expect(opening(dir)).toThrow(/was written by Advert Bridge 0\.1 or 0\.2/);
+    expect(readFileSync(stateFileIn(dir)).equals(before)).toBe(true);
   });
 
   it('is made again when it is empty', () => {

@@ -15,7 +15,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { foreignEntry } from '../../../shared/sqlite/file/foreign-schema.ts';
 import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
-import { migrations } from '../../../shared/sqlite/file/schema.ts';
+import { latestVersion, refusedVersion } from '../../../shared/sqlite/file/schema.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
@@ -181,17 +181,17 @@ describe('a state file with something in it that is not ours', () => {
     const steps = ['CREATE TABLE a (id TEXT)', 'CREATE TABLE b (id TEXT)'];
     db.exec(steps[0] as string);
 
-    expect(foreignEntry(db, 1, steps)).toBeUndefined();
-    expect(foreignEntry(db, 2, steps)).toBe('table b, which is missing');
+    expect(foreignEntry(db, refusedVersion + 1, steps)).toBeUndefined();
+    expect(foreignEntry(db, refusedVersion + 2, steps)).toBe('table b, which is missing');
     db.exec('CREATE TRIGGER copy AFTER INSERT ON a BEGIN DELETE FROM a; END');
-    expect(foreignEntry(db, 1, steps)).toBe('trigger copy');
+    expect(foreignEntry(db, refusedVersion + 1, steps)).toBe('trigger copy');
     db.close();
   });
 
   it('is refused when it says that its tables are there, and they are not', () => {
     const dir = folder();
     const db = new DatabaseSync(stateFileIn(dir));
-    db.exec(`PRAGMA application_id=${0x41644272}; PRAGMA user_version=${migrations.length};`);
+    db.exec(`PRAGMA application_id=${0x41644272}; PRAGMA user_version=${latestVersion};`);
     db.close();
 
     expect(opening(dir)).toThrow(unsafe);

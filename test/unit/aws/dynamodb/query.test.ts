@@ -2,7 +2,8 @@ import { BatchWriteItemCommand, DynamoDBClient, QueryCommand } from '@aws-sdk/cl
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { deleteAll, queryAll } from '../../../../shared/aws/dynamodb/query.ts';
 import { createFeedStates } from '../../../../shared/aws/feed-states.ts';
-import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
+import { createStore } from '../../../../shared/aws/store.ts';
+import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { aClock } from '../../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
 import { pagesOf } from '../../../helpers/aws/pages.ts';
@@ -21,7 +22,7 @@ afterEach(() => vi.restoreAllMocks());
 describe('a list', () => {
   // A disconnected account, or a feed that was registered a moment ago, must not be missed.
   it.each<[string, () => Promise<unknown>]>([
-    ['partner accounts', () => createPartnerAccounts(table).list()],
+    ['partner accounts', () => createPartnerAccounts(createStore({ feedState: table })).list()],
     ['feeds', () => createFeedStates(table).list()],
   ])('of %s is read strongly consistent', async (_what, list) => {
     dynamo.on(QueryCommand).resolves({});

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createBookKeeper, createBooksWriter } from '../../../../shared/aws/books.ts';
 import { sendDeadLetters } from '../../../../shared/aws/dead-letters.ts';
 import type { Table } from '../../../../shared/aws/dynamodb/conditional-write.ts';
-import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
+import { createStore } from '../../../../shared/aws/store.ts';
 import { outputs } from '../../../../shared/contract/names.ts';
+import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { aLetter, aMessage } from '../../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
@@ -41,7 +42,7 @@ beforeEach(async () => {
   };
   cloudFormation.reset();
   cloudFormation.on(DescribeStacksCommand).resolves({ Stacks: [describedStack(values)] });
-  await createPartnerAccounts(table).write(partnerAccount(), 0);
+  await createPartnerAccounts(createStore({ feedState: table })).add(partnerAccount());
   await createBooksWriter(table).add(name, generation, { deadLettered: 2 });
   const letters = [
     aLetter({ advertId: '11', message: aMessage('11') }),

@@ -42,7 +42,7 @@ function tablesIn(dir: string): Record<string, unknown> {
       db
         .prepare(`SELECT * FROM ${name}`)
         .all()
-        .map(({ version: _version, ...row }) => row),
+        .map(({ version: _version, etag: _etag, ...row }) => row),
     ]);
   db.close();
   return Object.fromEntries(rows);
@@ -100,7 +100,7 @@ describe('run --dry-run', () => {
     const { sandbox, dir, dryRun, status } = await startConnected();
     const [id = ''] = sandbox.control.createAdverts(1, { status: 'new' });
     const state = openEmbeddedState(dir);
-    const { generation = 0 } = (await state.partnerAccounts.read('main'))?.value ?? {};
+    const { generation = 0 } = (await state.partnerAccounts.read('main')) ?? {};
     await state.queue.send([changedAdvert({ advertId: id, generation, cause: 'backfill' })]);
     state.close();
 

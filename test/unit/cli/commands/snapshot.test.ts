@@ -3,9 +3,10 @@ import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createAdvertHistories } from '../../../../shared/aws/advert-histories.ts';
 import type { Table } from '../../../../shared/aws/dynamodb/conditional-write.ts';
-import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
+import { createStore } from '../../../../shared/aws/store.ts';
 import { outputs } from '../../../../shared/contract/names.ts';
 import { advertEvent } from '../../../../shared/domain/advert-event.ts';
+import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
 import { describedStack } from '../../../helpers/aws/stack-outputs.ts';
@@ -53,7 +54,7 @@ describe('snapshot of a stack', () => {
   /** Rows of 25 adverts, one of a forgotten generation, and one that has no event yet. @returns the envelopes meant */
   async function record(): Promise<string[]> {
     const histories = createAdvertHistories(tables.advertStatus);
-    await createPartnerAccounts(tables.feedState).write(partnerAccount(), 0);
+    await createPartnerAccounts(createStore({ feedState: tables.feedState })).add(partnerAccount());
     const { generation } = partnerAccount();
     const row = { sequence: 3, status: 'active', position: '', owed: false, version: 1 };
     const envelopes = Array.from({ length: 25 }, (_, index) => {

@@ -60,10 +60,7 @@ function sql({ dir }: Local, ...statements: string[]): void {
 }
 
 const changeAccount = (local: Local, to: (account: PartnerAccount) => PartnerAccount) =>
-  change(local, async ({ partnerAccounts }) => {
-    const { value, version } = (await partnerAccounts.read('main')) ?? expect.fail('connected');
-    await partnerAccounts.write(to(value), version);
-  });
+  change(local, async ({ partnerAccounts }) => void (await partnerAccounts.change('main', to)));
 
 /** Overwrites the root page of an index that nothing reads. */
 function damage({ dir }: Local): void {

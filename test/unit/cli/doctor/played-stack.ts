@@ -44,9 +44,9 @@ import { STSClient } from '@aws-sdk/client-sts';
 import { vi } from 'vitest';
 import packageJson from '../../../../package.json' with { type: 'json' };
 import { createFeedStates } from '../../../../shared/aws/feed-states.ts';
-import { createPartnerAccounts } from '../../../../shared/aws/partner-accounts.ts';
+import { createStore } from '../../../../shared/aws/store.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
-import { changeAccount } from '../../../../shared/ports/partner-accounts.ts';
+import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { startDynamo, startSqs } from '../../../helpers/aws/emulators.ts';
 import { mockClient } from '../../../helpers/aws/mock-client.ts';
 import { describedStack } from '../../../helpers/aws/stack-outputs.ts';
@@ -164,7 +164,7 @@ export async function startPlayedStack() {
     await setQueue(deadLetters.url, kept);
     await setQueue(queue.url, { ...kept, VisibilityTimeout: '600', RedrivePolicy });
     const table = feedStateTable;
-    await createPartnerAccounts(table).write(connected(), 0);
+    await createPartnerAccounts(createStore({ feedState: table })).add(connected());
     await createFeedStates(table).register(feedState());
     const names = {
       FeedStateTableName: feedStateTable.name,
@@ -285,7 +285,10 @@ export async function startPlayedStack() {
       deadLetters,
       feedStateTable,
       changeAccount: (change: Partial<PartnerAccount>) =>
-        changeAccount(createPartnerAccounts(table), 'main', (account) => ({ ...account, ...change })),
+        createPartnerAccounts(createStore({ feedState: table })).change('main', (account) => ({
+          ...account,
+          ...change,
+        })),
       /** Puts an item into the feed-state table as it is. */
       put: (item: Record<string, object>) =>
         direct.send(new PutItemCommand({ TableName: table.name, Item: item as never })),

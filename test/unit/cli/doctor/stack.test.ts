@@ -349,7 +349,7 @@ const planted: (Expected & { readonly is: string; readonly plant: (stack: Played
   },
   {
     is: 'a stored row that cannot be read',
-    plant: ({ put }) => put({ pk: { S: 'account' }, sk: { S: 'odd' }, version: { N: '1' } }),
+    plant: ({ put }) => put({ pk: { S: 'account' }, sk: { S: 'odd' }, etag: { S: 'e' }, value: { S: '{}' } }),
     check: 'partner-accounts',
     result: 'fault',
     says: 'a stored row cannot be read: partner account odd',
@@ -415,20 +415,18 @@ const planted: (Expected & { readonly is: string; readonly plant: (stack: Played
   },
   {
     is: 'an open circuit',
-    plant: ({ put }) =>
-      put({
-        pk: { S: 'bridge' },
-        sk: { S: 'budget' },
-        version: { N: '1' },
-        pausedUntilMs: { N: String(Date.now() + 600_000) },
-        pauseReason: { S: 'circuit' },
-      }),
+    plant: ({ put }) => put(pausedBudget('circuit')),
     check: 'pause',
     result: 'warning',
     says: 'the circuit is open',
     mend: 'docs/operate/runbook.md#needsattention',
   },
 ];
+
+function pausedBudget(pauseReason: string) {
+  const value = { nextSlotMs: 0, pausedUntilMs: Date.now() + 600_000, pauseReason };
+  return { pk: { S: 'bridge' }, sk: { S: 'budget' }, etag: { S: 'e' }, value: { S: JSON.stringify(value) } };
+}
 
 /** Verbs of operations that change nothing. */
 const reading = /^(Describe|Get|List|Query|BatchGet)[A-Z]?/;
@@ -473,13 +471,7 @@ describe('doctor of a stack', () => {
   });
 
   it('asks nothing of the service while it is to be left alone', async () => {
-    await stack.put({
-      pk: { S: 'bridge' },
-      sk: { S: 'budget' },
-      version: { N: '1' },
-      pausedUntilMs: { N: String(Date.now() + 600_000) },
-      pauseReason: { S: 'rate-limited' },
-    });
+    await stack.put(pausedBudget('rate-limited'));
 
     await doctor();
 

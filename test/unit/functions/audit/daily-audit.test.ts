@@ -3,7 +3,6 @@ import { createDailyAudit, type DailyAuditDeps } from '../../../../functions/aud
 import { ShapeError } from '../../../../shared/contract/checks.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
-import { changeAccount } from '../../../../shared/ports/partner-accounts.ts';
 import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
 import { createAuditedWorld } from './world.ts';
 
@@ -156,7 +155,7 @@ describe('the daily audit', () => {
 
   it('asks nothing for a partner account that somebody has paused', async () => {
     const { run, service, state, clock } = await createDailyAuditedWorld(10, 10);
-    await changeAccount(state.partnerAccounts, 'main', (account) => ({
+    await state.partnerAccounts.change('main', (account) => ({
       ...account,
       operatorPause: { who: 'me', since: clock.now() },
     }));
@@ -183,7 +182,7 @@ describe('the daily audit', () => {
   it('goes on with the other partner accounts where what is stored of one cannot be read', async () => {
     const { run, said, observer, progress, state, clock } = await createDailyAuditedWorld(10, 10);
     const connectedAt = new Date(clock.now()).toISOString();
-    await state.partnerAccounts.write({ name: 'another', generation: 7, connectedAt }, 0);
+    await state.partnerAccounts.add({ name: 'another', generation: 7, connectedAt });
     const read = state.dailyAudits.read.bind(state.dailyAudits);
     vi.spyOn(state.dailyAudits, 'read').mockImplementation(async (key) => {
       if (key.partnerAccount === 'main') return read(key);

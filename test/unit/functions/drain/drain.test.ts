@@ -244,8 +244,8 @@ describe('drain', () => {
   it('says of an account without a feed of its generation that it is not polled, once that is no connect under way', async () => {
     const read = await world.accounts.read('main');
     if (!read) throw new Error('not connected');
-    const generation = read.value.generation - 1;
-    await world.accounts.write({ ...read.value, generation }, read.version);
+    const generation = read.generation - 1;
+    await world.accounts.change('main', (account) => ({ ...account, generation }));
     const calls = () => world.observer.counted(metrics.needsAttention);
 
     world.clock.advance(59_999);

@@ -8,7 +8,6 @@ import { metrics } from '../../../../shared/contract/names.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import type { CallOptions, FeedReader } from '../../../../shared/ports/feed-reader.ts';
-import { changeAccount } from '../../../../shared/ports/partner-accounts.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const minuteMs = 60_000;
@@ -82,7 +81,7 @@ describe('a round of the drain', () => {
 
   it('says which feeds wait a while, with the reason and until when', async () => {
     const until = world.clock.now() + minuteMs;
-    await changeAccount(world.accounts, 'main', (account) => ({
+    await world.accounts.change('main', (account) => ({
       ...account,
       pause: { until, reason: 'tired', attempts: 1 },
     }));
@@ -91,7 +90,7 @@ describe('a round of the drain', () => {
       paused: [{ partnerAccount: 'main', kind: 'partner-account', reason: 'tired', untilMs: until }],
     });
 
-    await changeAccount(world.accounts, 'main', ({ pause: _over, ...account }): PartnerAccount => account);
+    await world.accounts.change('main', ({ pause: _over, ...account }): PartnerAccount => account);
     const lease = await world.state.feedStates.acquire(key, 'other', world.clock.now(), minuteMs);
     if (!lease || !('fence' in lease)) throw new Error('no lease');
     await world.state.feedStates.release(key, lease.fence, { pausedUntil: until }, world.clock.now());

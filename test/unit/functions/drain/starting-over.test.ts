@@ -24,7 +24,7 @@ async function setUp(cursor: string | null = 'old') {
   const observer = createRecordingObserver();
   const state = createInMemoryState({ clock });
   for (const name of ['main', 'shop', 'beta']) {
-    await state.partnerAccounts.write(partnerAccount({ name }), 0);
+    await state.partnerAccounts.add(partnerAccount({ name }));
     await state.feedStates.register(
       feedState({ partnerAccount: name, ...(cursor === null ? {} : { cursor }) }),
     );

@@ -9,7 +9,7 @@ import { positionOf } from '../../../../shared/domain/queue/position.ts';
 import { CachedAccounts } from '../../../../shared/partner-api/tokens/cached-accounts.ts';
 import type { AdvertRow } from '../../../../shared/ports/advert-histories.ts';
 import type { Delivery } from '../../../../shared/ports/deliveries.ts';
-import type { PartnerAccounts } from '../../../../shared/ports/partner-accounts.ts';
+import type { PartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { createInMemoryEvents } from '../../../fakes/event-publisher.ts';
 import { createManualClock } from '../../../helpers/manual-clock.ts';
 import { createRecordingObserver } from '../../../helpers/recording-observer.ts';
@@ -39,10 +39,11 @@ function setUp(change: Partial<FanOutDeps> = {}) {
   const accounts: PartnerAccounts = {
     async read() {
       state.looks += 1;
-      return state.account && { value: state.account, version: 1 };
+      return state.account;
     },
     list: async () => [],
-    write: async () => false,
+    add: async () => false,
+    change: async () => undefined,
     remove: async () => undefined,
   };
   const deps: FanOutDeps = {
@@ -516,7 +517,7 @@ describe('a partner account', () => {
     let failures = 1;
     const read = async () => {
       if (failures-- > 0) throw new Error('throttled');
-      return state.account && { value: state.account, version: 1 };
+      return state.account;
     };
     const accounts = new CachedAccounts({ ...world.accounts, read }, clock);
     const fanOut = createFanOut({ ...world.deps, accounts });

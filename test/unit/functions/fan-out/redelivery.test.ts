@@ -31,7 +31,7 @@ const faults: Record<string, (world: World) => Partial<FanOutDeps>> = {
         ...accounts,
         async read(name) {
           const read = await accounts.read(name);
-          return read && { ...read, value: { ...read.value, generation: 1 } };
+          return read && { ...read, generation: 1 };
         },
       },
       clock,

@@ -33,9 +33,7 @@ const connectByCode = (change: object = {}) =>
   world.connect.connect({ partnerAccount: 'other', code: new Secret('code-1'), ...change }, world.options());
 /** Stores a changed account, as if another process had written it. */
 async function change(name: string, changed: (account: PartnerAccount) => PartnerAccount) {
-  const read = await world.accounts.read(name);
-  if (!read) throw new Error('not connected');
-  await world.accounts.write(changed(read.value), read.version);
+  await world.accounts.change(name, changed);
 }
 const lockedFor = (ms: number) => (account: PartnerAccount) => ({
   ...account,
@@ -157,15 +155,15 @@ describe('disconnect', () => {
   it('removes nothing of an account that is gone by then', async () => {
     const removed: string[] = [];
     const { vault, accounts } = world.connectDeps;
-    let reads = 0;
+    let changes = 0;
     const { disconnect } = createConnect({
       ...world.connectDeps,
       accounts: {
         ...accounts,
-        async read(name) {
-          reads += 1;
+        async change(...args) {
+          changes += 1;
           // Found and locked, and then forgotten by another process.
-          return reads > 2 ? undefined : accounts.read(name);
+          return changes > 1 ? undefined : accounts.change(...args);
         },
       },
       vault: { ...vault, remove: async (name) => void removed.push(name) },
@@ -233,7 +231,10 @@ describe('forgetting', () => {
     ['and goes on', ({ stop: _stop, ...account }) => account],
     [
       'and was disconnected',
-      (account) => ({ ...account, stop: { reason: 'disconnected', tokenVersion: '', at: '' } }),
+      (account) => ({
+        ...account,
+        stop: { reason: 'disconnected', tokenVersion: '', at: '2026-11-20T12:00:00Z' },
+      }),
     ],
   ])('leaves an account alone that was connected again in between: %s', async (_case, connectedAgain) => {
     const generation = (await world.connect.beginForget('main')) ?? 0;
@@ -299,7 +300,11 @@ describe('a refresh', () => {
       vault: {
         ...vault,
         async read(name) {
-          const stop = { reason: 'scope-insufficient', tokenVersion: rejectedVersion, at: '' };
+          const stop = {
+            reason: 'scope-insufficient',
+            tokenVersion: rejectedVersion,
+            at: '2026-11-20T12:00:00Z',
+          };
           if (!isStopped) await change('main', (account) => ({ ...account, stop }));
           isStopped = true;
           return vault.read(name);
@@ -385,7 +390,11 @@ describe('a refresh', () => {
   });
 
   it('publishes at once what it finds owed: that the account goes on, with the pair that is there', async () => {
-    const stop = { reason: 'refresh-token-rejected', tokenVersion: await version(), at: '' };
+    const stop = {
+      reason: 'refresh-token-rejected',
+      tokenVersion: await version(),
+      at: '2026-11-20T12:00:00Z',
+    };
     const pair = (await world.state.vault.read('main'))?.pair;
     if (!pair) throw new Error('no pair');
     await change('main', (account) => ({ ...account, stop }));
@@ -453,7 +462,7 @@ describe('a sweep', () => {
     await connect({ partnerAccount: 'earlier' });
     world.clock.advance(1_000);
     await connect({ partnerAccount: 'a-later' });
-    await world.accounts.write(partnerAccount({ name: 'b-bare' }), 0);
+    await world.accounts.add(partnerAccount({ name: 'b-bare' }));
     world.clock.advance(dayMs);
 
     expect(await world.refreshToken.sweep(world.options())).toEqual({

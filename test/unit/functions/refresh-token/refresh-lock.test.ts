@@ -10,9 +10,9 @@ describe('the lock of a refresh', () => {
     const clock = createManualClock();
     const { partnerAccounts: accounts } = createInMemoryState({ clock });
     const connectedAt = '2026-11-20T11:00:00.000Z';
-    await accounts.write({ name: 'main', generation: 1, connectedAt }, 0);
+    await accounts.add({ name: 'main', generation: 1, connectedAt });
     const lockedBy = (holder: string) => ({ accounts, clock, newId: () => holder, settings: { lockMs } });
-    const held = async () => (await accounts.read('main'))?.value.refreshing;
+    const held = async () => (await accounts.read('main'))?.refreshing;
     return { clock, accounts, lockedBy, held };
   }
 
@@ -46,8 +46,11 @@ describe('the lock of a refresh', () => {
       const { clock, accounts, lockedBy, held } = await make();
       const giveBackFails: typeof accounts = {
         ...accounts,
-        write: (account, expected) =>
-          account.refreshing ? accounts.write(account, expected) : Promise.reject(new Error('throttled')),
+        async change(name, change) {
+          const account = await accounts.read(name);
+          if (account && !change(account)?.refreshing) throw new Error('throttled');
+          return accounts.change(name, change);
+        },
       };
 
       const ended = withRefreshLock({ ...lockedBy('first'), accounts: giveBackFails }, 'main', work);

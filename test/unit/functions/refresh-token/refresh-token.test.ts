@@ -6,7 +6,9 @@ import { envelope } from '../../../../shared/contract/events.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
 import type { Rejection } from '../../../../shared/contract/refresh-token.ts';
 import { PartnerError } from '../../../../shared/domain/faults.ts';
+import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { Secret } from '../../../../shared/domain/secret.ts';
+import { createPartnerAccounts } from '../../../../shared/state/partner-accounts.ts';
 import { createWorld, type World } from '../../../helpers/world.ts';
 
 const dayMs = 86_400_000;
@@ -125,7 +127,7 @@ describe('refresh-token', () => {
     const account = await world.accounts.read('main');
     if (!account) throw new Error('not connected');
     const lock = { holder: 'dead', startedAt: world.clock.now(), until: world.clock.now() + 90_000 };
-    await world.accounts.write({ ...account.value, refreshing: lock }, account.version);
+    await world.accounts.change(account.name, () => ({ ...account, refreshing: lock }));
 
     expect(await refresh()).toMatchObject({ kind: 'busy' });
     world.clock.advance(90_000);
@@ -147,9 +149,9 @@ describe('refresh-token', () => {
   it('refreshes the current pair even when the account was told of another', async () => {
     const account = await world.accounts.read('main');
     const current = await world.state.vault.read('main');
-    if (!account?.value.token || !current) throw new Error('not connected');
-    const stale = { ...account.value, token: { ...account.value.token, version: 'an older one' } };
-    await world.accounts.write(stale, account.version);
+    if (!account?.token || !current) throw new Error('not connected');
+    const stale = { ...account, token: { ...account.token, version: 'an older one' } };
+    await world.accounts.change('main', () => stale);
     refuse('grant-rejected');
 
     expect(await refresh(current.version)).toEqual({ kind: 'stopped', reason: 'refresh-token-rejected' });
@@ -410,20 +412,18 @@ describe('refresh-token', () => {
   });
 
   it('tells of a stop once, also when the write that says so is carried out and answered as a conflict', async () => {
-    const { accounts } = world.tokenDeps;
+    const { store } = world.state;
     let answered = 0;
-    const doubting = createRefreshToken({
-      ...world.tokenDeps,
-      accounts: {
-        ...accounts,
-        async write(account, version) {
-          const isWritten = await accounts.write(account, version);
-          if (!account.stop) return isWritten;
-          answered += 1;
-          return answered > 1 && isWritten;
-        },
+    const accounts = createPartnerAccounts({
+      ...store,
+      async put(key, value, expected) {
+        const put = await store.put(key, value, expected);
+        if (!(value as PartnerAccount).stop) return put;
+        answered += 1;
+        return answered > 1 ? put : { conflict: await store.get(key) };
       },
     });
+    const doubting = createRefreshToken({ ...world.tokenDeps, accounts });
     answer({ scope: 'v2 read' });
     const request = {
       partnerAccount: 'main',
@@ -493,7 +493,7 @@ describe('refresh-token', () => {
       const account = await world.accounts.read('other');
       if (!account) throw new Error('not connected');
       const lock = { holder: 'a refresh', startedAt: world.clock.now(), until: world.clock.now() + 20_000 };
-      await world.accounts.write({ ...account.value, refreshing: lock }, account.version);
+      await world.accounts.change(account.name, () => ({ ...account, refreshing: lock }));
       const startedAt = world.clock.now();
 
       await connect();

@@ -188,7 +188,7 @@ describe('an answer of the token endpoint', () => {
       expect(await world.stage.connect(request, world.options())).toMatchObject({ isNew: true, scope: '' });
 
       service.next({ body: { ...right, ...change } });
-      const version = (await world.state.partnerAccounts.read('second'))?.value.token?.version ?? '';
+      const version = (await world.state.partnerAccounts.read('second'))?.token?.version ?? '';
       expect(
         await world.stage.refresh(
           { partnerAccount: 'second', rejectedVersion: version, because: 'expired' },

@@ -120,10 +120,8 @@ describe('a refresh token that nothing asks for', () => {
   it('of a paused account is used too, and the pause stays', async () => {
     const world = await createTokenWorld(monthAlive);
     const { clock, state } = world;
-    const read = await state.partnerAccounts.read('main');
-    if (!read) throw new Error('not connected');
     const pause = { until: clock.now() + 90 * dayMs, reason: 'token-rejected-again', attempts: 3 };
-    await state.partnerAccounts.write({ ...read.value, pause }, read.version);
+    await state.partnerAccounts.change('main', (account) => ({ ...account, pause }));
 
     for (let day = 0; day < 45; day += 1) {
       clock.advance(dayMs);

@@ -8,8 +8,9 @@ import {
   type RateLimiter,
   type RateLimiterOptions,
 } from '../../../../shared/partner-api/rate-limit/rate-limiter.ts';
-import type { BudgetStore } from '../../../../shared/ports/budget-store.ts';
-import { createInMemoryBudgetStore } from '../../../fakes/budget-store.ts';
+import type { BudgetStore } from '../../../../shared/state/budget.ts';
+import { createBudgetStore } from '../../../../shared/state/budget.ts';
+import { createInMemoryStore } from '../../../fakes/store.ts';
 import { faultOf } from '../../../helpers/partner-api/fixtures.ts';
 import {
   createVirtualClock,
@@ -23,7 +24,7 @@ const faultWith = (kind: FaultKind, retryAfterMs?: number) =>
 
 function setUp(options: Partial<RateLimiterOptions> = {}) {
   const clock = createVirtualClock();
-  const inner = createInMemoryBudgetStore();
+  const inner = createBudgetStore(createInMemoryStore());
   const reserved: SlotRequest[] = [];
   const store: BudgetStore = {
     ...inner,
@@ -119,7 +120,7 @@ describe('the rate', () => {
   });
 
   it('asks once more for all that come while the store is being asked', async () => {
-    const slow = createInMemoryBudgetStore();
+    const slow = createBudgetStore(createInMemoryStore());
     const clock = createVirtualClock();
     const counts: number[] = [];
     const store: BudgetStore = {
@@ -166,7 +167,7 @@ describe('the rate', () => {
       fc.asyncProperty(scene, async ({ rate, rateLimiters, arrivals, seed }) => {
         const delay = delays(seed);
         const clock = createVirtualClock(delay);
-        const inner = createInMemoryBudgetStore();
+        const inner = createBudgetStore(createInMemoryStore());
         const store: BudgetStore = {
           ...inner,
           async reserve(request) {
@@ -202,7 +203,7 @@ describe('the rate', () => {
   it('is made use of even where every timer is late', async () => {
     const clock = createVirtualClock(() => 80);
     const rateLimiter = createRateLimiter({
-      store: createInMemoryBudgetStore(),
+      store: createBudgetStore(createInMemoryStore()),
       clock,
       maxRequestsPerSecond: 10,
       circuitSeconds: 1,

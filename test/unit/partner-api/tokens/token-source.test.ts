@@ -40,7 +40,7 @@ function setUp(options: Partial<TokenSourceOptions> = {}) {
     {
       async read(name) {
         state.looks += 1;
-        return { value: rowOf(name), version: 1 };
+        return rowOf(name);
       },
       list: async () => [rowOf('main')],
     },

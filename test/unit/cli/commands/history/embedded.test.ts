@@ -75,7 +75,7 @@ describe('history of an embedded bridge', () => {
   it('tells what waits, and for what', async () => {
     const { dir, history, run } = await startConnected();
     const state = openEmbeddedState(dir);
-    const { generation = 0 } = (await state.partnerAccounts.read('main'))?.value ?? {};
+    const { generation = 0 } = (await state.partnerAccounts.read('main')) ?? {};
     await state.queue.send([changedAdvert({ advertId: '7', generation, correlationId: 'page-1' })]);
     state.close();
 

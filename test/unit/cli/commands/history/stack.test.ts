@@ -9,10 +9,11 @@ import { GetQueueAttributesCommand, ReceiveMessageCommand, SQSClient } from '@aw
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createAdvertHistories } from '../../../../../shared/aws/advert-histories.ts';
 import { createFeedStates } from '../../../../../shared/aws/feed-states.ts';
-import { createPartnerAccounts } from '../../../../../shared/aws/partner-accounts.ts';
+import { createStore } from '../../../../../shared/aws/store.ts';
 import { outputs } from '../../../../../shared/contract/names.ts';
 import { advertEvent } from '../../../../../shared/domain/advert-event.ts';
 import { positionOf } from '../../../../../shared/domain/queue/position.ts';
+import { createPartnerAccounts } from '../../../../../shared/state/partner-accounts.ts';
 import { startDynamo } from '../../../../helpers/aws/emulators.ts';
 import { mockClient } from '../../../../helpers/aws/mock-client.ts';
 import { describedStack } from '../../../../helpers/aws/stack-outputs.ts';
@@ -69,7 +70,7 @@ beforeEach(async () => {
   }));
   sqs.on(ReceiveMessageCommand).resolves({});
   queueHolds(0);
-  await createPartnerAccounts(feedStateTable).write(partnerAccount(), 0);
+  await createPartnerAccounts(createStore({ feedState: feedStateTable })).add(partnerAccount());
   await createFeedStates(feedStateTable).register(feedState({ lastSuccess: Date.now() - 30_000 }));
   const seen = {
     bridge: 'AdvertBridge',

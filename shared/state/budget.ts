@@ -1,7 +1,10 @@
+import { checked } from '../contract/checks.ts';
+import { budgetRow } from '../contract/rows.ts';
 import type { OperatorPause } from '../domain/operator-pause.ts';
 import {
   type BudgetState,
   endedEarly,
+  freshBudget,
   type PauseReason,
   paused,
   type Reservation,
@@ -11,8 +14,9 @@ import {
   suspected,
   withOperatorPause,
 } from '../domain/rate-budget.ts';
+import { type Key, type Row, type Store, update } from '../ports/store.ts';
 
-/** Stores the rate budget. Every method is atomic across all functions and processes. */
+/** The rate budget. Every method is atomic across all functions and processes. */
 export interface BudgetStore {
   read(): Promise<BudgetState>;
   reserve(request: SlotRequest): Promise<Reservation>;
@@ -28,23 +32,25 @@ export interface BudgetStore {
   endPause(): Promise<void>;
 }
 
-/**
- * Applies `rule` to the stored state and stores the state of its result, in one atomic step. If that is the same object,
- * nothing has to be written. `rule` may be called more than once.
- *
- * @returns the result of `rule`
- */
-export type ChangeBudget = <T extends { readonly state: BudgetState }>(
-  rule: (state: BudgetState) => T,
-) => Promise<T>;
-
-/** A store that applies the rules of shared/domain/rate-budget.ts to a state that `read` reads and `change` changes. */
-export function budgetStoreOver(read: () => Promise<BudgetState>, change: ChangeBudget): BudgetStore {
+/** One row for the whole bridge, to which the rules of shared/domain/rate-budget.ts are applied. */
+export function createBudgetStore(store: Store): BudgetStore {
+  /** Applies `rule`; if its state is the same object, nothing is written. */
+  async function change<T extends { readonly state: BudgetState }>(
+    rule: (state: BudgetState) => T,
+  ): Promise<T> {
+    let changed: T | undefined;
+    await update(store, key, (row) => {
+      const state = stateOf(row);
+      changed = rule(state);
+      return changed.state === state ? undefined : changed.state;
+    });
+    return changed as T;
+  }
   const replace = async (rule: (state: BudgetState) => BudgetState): Promise<void> => {
     await change((state) => ({ state: rule(state) }));
   };
   return {
-    read,
+    read: async () => stateOf(await store.get(key)),
     reserve: (request) => change((state) => reserveSlots(state, request)),
     pause: (untilMs, reason) => replace((state) => paused(state, untilMs, reason)),
     async suspect(resource) {
@@ -56,3 +62,9 @@ export function budgetStoreOver(read: () => Promise<BudgetState>, change: Change
     endPause: () => replace(endedEarly),
   };
 }
+
+const key: Key = { kind: 'bridge', name: 'budget' };
+
+/** @throws {ShapeError} */
+const stateOf = (row: Row | undefined): BudgetState =>
+  row ? checked(budgetRow, row.value, 'rate budget') : freshBudget;

@@ -1,0 +1,106 @@
+/** The store as one process sees it: every call may go wrong, and what it writes is shown to the model. */
+import type { Kind } from '../../../shared/contract/tables.ts';
+import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
+import type { BudgetState } from '../../../shared/domain/rate-budget.ts';
+import type { Key, Put, Store } from '../../../shared/ports/store.ts';
+import { createInMemoryStore } from '../../fakes/store.ts';
+import { type CallIncident, callIncidents } from '../model/incidents.ts';
+import { checkGeneration } from './check-feed.ts';
+import { type Process, RemoteError } from './process.ts';
+import type { SimWorld } from './sim-world.ts';
+
+const writes = callIncidents.filter((kind) => kind !== 'in-part');
+const reads: readonly CallIncident[] = ['crash-before', 'refused', 'answer-late'];
+/** A process's view of the budget is as old as a late answer makes it, so these calls are never late. */
+const budgetCalls: readonly CallIncident[] = ['crash-before', 'crash-after', 'refused', 'answer-lost'];
+
+/** @param isBudgetOwn the process has a rate budget of its own (a planted fault) */
+export function createStorePort(world: SimWorld, process: Process, isBudgetOwn = false): Store {
+  const { history, users, tokenWatch, traffic } = world;
+  const shared = world.state.store;
+  const ownBudget = createInMemoryStore();
+  const storeOf = (kind: Kind): Store => (isBudgetOwn && kind === 'bridge' ? ownBudget : shared);
+  const allowedOf = (kind: Kind, usual: readonly CallIncident[]) => (kind === 'bridge' ? budgetCalls : usual);
+
+  function call<T>(
+    verb: string,
+    { kind, name }: Key,
+    usual: readonly CallIncident[],
+    perform: () => Promise<T>,
+    says = () => name,
+  ): Promise<T> {
+    return process.call({ name: `${kind}.${verb}`, allowed: allowedOf(kind, usual), perform, says });
+  }
+
+  function wasPut({ kind, name }: Key, value: unknown, before: unknown): void {
+    switch (kind) {
+      case 'account': {
+        const account = { ...(value as PartnerAccount), name };
+        checkGeneration(world, account, before as PartnerAccount | undefined);
+        history.connected(account);
+        users.rowWritten(account, before as PartnerAccount | undefined);
+        tokenWatch.accountWritten(process, account, before as PartnerAccount | undefined);
+        return;
+      }
+      case 'bridge': {
+        const wasOpen = (before as BudgetState | undefined)?.pauseReason === 'circuit';
+        if (wasOpen && (value as BudgetState).pauseReason !== 'circuit') traffic.circuitClosed();
+      }
+    }
+  }
+
+  return {
+    get: (key) =>
+      call('get', key, reads, async () => {
+        if (
+          key.kind === 'account' &&
+          process.name.startsWith('worker') &&
+          world.isTroubled('accounts-unreadable', key.name)
+        )
+          throw new RemoteError('account.get: unreadable');
+        return storeOf(key.kind).get(key);
+      }),
+
+    list: (kind, listing) =>
+      call('list', { kind, name: listing?.prefix ?? '' }, reads, () => storeOf(kind).list(kind, listing)),
+
+    put(key, value, expected) {
+      const store = storeOf(key.kind);
+      let written: Put | undefined;
+      const perform = async (): Promise<Put> => {
+        const before = await store.get(key);
+        // A client that repeats its call recognizes its own success.
+        if (written && 'etag' in written && before?.etag === written.etag) return written;
+        written = await store.put(key, value, expected);
+        if ('etag' in written) wasPut(key, value, before?.value);
+        return written;
+      };
+      return call('put', key, writes, perform, () => `${key.name} ${JSON.stringify(value)}`);
+    },
+
+    remove: (key, expected) =>
+      call('remove', key, writes, async () => {
+        const { kind, name } = key;
+        if (kind === 'account') {
+          // Another person may have connected the name since this one began to forget it.
+          const row = await shared.get(key);
+          if (row) history.forgets(name, (row.value as PartnerAccount).generation);
+        }
+        const isGone = await storeOf(kind).remove(key, expected);
+        if (kind === 'account') {
+          world.operator.ended(name);
+          users.removed(name);
+        }
+        return isGone;
+      }),
+
+    add(key, counters) {
+      let isCounted = false;
+      return call('add', key, writes, async () => {
+        // A client that repeats its call counts once.
+        if (!isCounted) await storeOf(key.kind).add(key, counters);
+        isCounted = true;
+      });
+    },
+  };
+}
