@@ -68,12 +68,11 @@ export function createCaller(deps: CallerDeps) {
    */
   async function turnOf({ resource, deadlineMs, token }: CallRequest): Promise<Secret> {
     for (;;) {
-      await rateLimiter.enter(resource, deadlineMs, token === undefined);
-      const slotMs = clock.now();
+      const untilMs = await rateLimiter.enter(resource, deadlineMs, token === undefined);
       const taken = token?.() ?? noToken;
       if (!(taken instanceof Promise)) return taken;
       const secret = await taken;
-      if (clock.now() - slotMs <= rateLimiter.lateMs) return secret;
+      if (clock.now() <= untilMs) return secret;
     }
   }
 

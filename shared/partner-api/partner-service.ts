@@ -73,7 +73,6 @@ export function createPartnerService(options: PartnerServiceOptions) {
 
 /** Makes no further attempts after a stop, so that a hanging service does not delay the end of the bridge. */
 const untilStopped = (rateLimiter: RateLimiter, stopped: AbortSignal): RateLimiter => ({
-  lateMs: rateLimiter.lateMs,
   answered: (...answer) => rateLimiter.answered(...answer),
   enter: (resource, ...rest) =>
     stopped.aborted

@@ -26,16 +26,15 @@ export interface RateLimiterOptions {
 }
 
 export interface RateLimiter {
-  /** A request that is sent later than this after its slot needs another one, ms. */
-  readonly lateMs: number;
   /**
-   * Resolves when the request may start; the caller must then send it at once.
+   * Resolves when the request may start, with the moment until which it may be sent, ms since 1970. A later one needs
+   * another slot.
    *
    * @param isForTokens whether this is a token request, which is sent even during an operator's pause. Default false
    * @throws {PartnerError} `paused`, with `retryAfterMs`: the service asked for a pause, or there is no slot before
    * `deadlineMs`; `operator-paused`: an operator has paused the whole bridge; `transient` when the store cannot be reached
    */
-  enter(resource: string, deadlineMs: number, isForTokens?: boolean): Promise<void>;
+  enter(resource: string, deadlineMs: number, isForTokens?: boolean): Promise<number>;
   /**
    * Evaluates the service's answer. A pause that it asks for applies to the whole bridge.
    *
@@ -61,7 +60,7 @@ interface Asking {
 }
 
 interface Waiter extends Asking {
-  readonly start: () => void;
+  readonly start: (untilMs: number) => void;
   readonly refuse: (fault: PartnerError) => void;
 }
 
@@ -86,15 +85,13 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
 }
 
 class SharedRateLimiter implements RateLimiter {
-  readonly lateMs: number;
+  readonly #lateMs: number;
   readonly #store: BudgetStore;
   readonly #clock: Clock;
   readonly #feedback: Feedback;
   readonly #trialMs: number;
   readonly #intervalMs: number;
   readonly #waiters: Waiter[] = [];
-  /** Shared by all requests that start immediately, which is nearly every request. */
-  readonly #started = Promise.resolve();
   #isServing = false;
   #stateAtMs = Number.NEGATIVE_INFINITY;
   /** Reserved slots that are not used yet: the first one and their number. */
@@ -117,17 +114,18 @@ class SharedRateLimiter implements RateLimiter {
     this.#trialMs = trialMs;
     this.#intervalMs = (1000 / maxRequestsPerSecond) * spread;
     // At low rates the slots are further apart.
-    this.lateMs = lateMs * Math.max(1, 1 / maxRequestsPerSecond);
+    this.#lateMs = lateMs * Math.max(1, 1 / maxRequestsPerSecond);
     this.#feedback = new Feedback({ store, clock, random, circuitSeconds, observer });
   }
 
-  enter(resource: string, deadlineMs: number, isForTokens = false): Promise<void> {
+  enter(resource: string, deadlineMs: number, isForTokens = false): Promise<number> {
     const now = this.#now();
     const waiter = { resource, deadlineMs, isForTokens };
     if (this.#isFresh() && this.#trial !== resource) {
       const fault = this.#refusal(waiter, this.#waiters.length, now);
       if (fault) return Promise.reject(fault);
-      if (this.#waiters.length === 0 && this.#takeSlot(now)) return this.#started;
+      const untilMs = this.#waiters.length === 0 ? this.#takeSlot(now) : undefined;
+      if (untilMs !== undefined) return Promise.resolve(untilMs);
     }
     return new Promise((start, refuse) => {
       this.#waiters.push({ ...waiter, start, refuse });
@@ -180,7 +178,11 @@ class SharedRateLimiter implements RateLimiter {
     if (!this.#isFresh() && (this.#slots > 0 || this.#isPaused())) await this.#look();
     const now = this.#now();
     this.#refuse((waiter, place) => this.#refusal(waiter, place, now));
-    while (this.#waiters.length > 0 && this.#takeSlot(now)) this.#waiters.shift()?.start();
+    while (this.#waiters.length > 0) {
+      const untilMs = this.#takeSlot(now);
+      if (untilMs === undefined) break;
+      this.#waiters.shift()?.start(untilMs);
+    }
     if (this.#waiters.length === 0) return;
     if (this.#slots === 0) return this.#reserve();
     const sleepMs = Math.max(earlyMs, this.#firstSlotMs - now - this.#timerMs);
@@ -229,13 +231,14 @@ class SharedRateLimiter implements RateLimiter {
     return notSent(resource, 'the rate budget has no slot before the deadline', waitMs);
   }
 
-  /** Uses a slot whose time has come. @returns whether there was one */
-  #takeSlot(now: number): boolean {
+  /** Uses a slot whose time has come. @returns until when it may be used; undefined: there is none */
+  #takeSlot(now: number): number | undefined {
     this.#dropLate(now);
-    if (this.#slots === 0 || this.#firstSlotMs > now + earlyMs) return false;
+    if (this.#slots === 0 || this.#firstSlotMs > now + earlyMs) return undefined;
+    const untilMs = this.#firstSlotMs + this.#lateMs - this.#offsetMs;
     this.#useSlots(1);
     this.#usedSinceReserving += 1;
-    return true;
+    return untilMs;
   }
 
   #dropLate(now: number): void {
@@ -300,7 +303,9 @@ class SharedRateLimiter implements RateLimiter {
     const trial = follower ?? this.#waiters[0];
     if (!trial || !this.#waiters.includes(trial)) return;
     this.#waiters.splice(this.#waiters.indexOf(trial), 1);
-    void this.#clock.sleep(Math.max(0, slotMs - this.#now())).then(trial.start);
+    void this.#clock
+      .sleep(Math.max(0, slotMs - this.#now()))
+      .then(() => trial.start(this.#clock.now() + this.#lateMs));
   }
 }
 

@@ -18,9 +18,9 @@ export function createOpenRateLimiter() {
   const entered: string[] = [];
   const told: { resource: string; fault: PartnerError | undefined }[] = [];
   const rateLimiter: RateLimiter = {
-    lateMs: 40,
     async enter(resource) {
       entered.push(resource);
+      return Number.POSITIVE_INFINITY;
     },
     answered(resource, fault) {
       told.push({ resource, fault });

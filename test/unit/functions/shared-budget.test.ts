@@ -14,7 +14,7 @@ describe('feeds and adverts on one rate budget', () => {
       createRateLimiter({ store, clock, random: () => 0, maxRequestsPerSecond: 10, circuitSeconds: 1800 });
     return { clock, store, rateLimiter };
   };
-  const codeOf = (entering: Promise<void>) =>
+  const codeOf = (entering: Promise<unknown>) =>
     entering.then(
       () => 'entered',
       (error: unknown) => (error instanceof PartnerError ? error.code : error),

@@ -47,7 +47,7 @@ function setUp(options: Partial<RateLimiterOptions> = {}) {
 const farMs = startMs + 3_600_000;
 
 /** When each of `count` callers gets in, in milliseconds from now. */
-async function starts(clock: VirtualClock, enter: () => Promise<void>, count: number): Promise<number[]> {
+async function starts(clock: VirtualClock, enter: () => Promise<unknown>, count: number): Promise<number[]> {
   const begun = clock.now();
   const times: number[] = [];
   const all = Array.from({ length: count }, () => enter().then(() => times.push(clock.now() - begun)));
@@ -85,7 +85,7 @@ describe('the rate', () => {
       await limiter.enter('a', deadlineMs);
       times.push(clock.now());
     };
-    const asked: Promise<void>[] = [];
+    const asked: Promise<unknown>[] = [];
     for (let second = 0; second < 20; second += 1) {
       for (let i = 0; i < 4; i += 1) asked.push(ask(early, clock.now() + 25_000));
       for (let i = 0; i < 4; i += 1) asked.push(ask(rateLimiter, clock.now() + 10_000));
@@ -212,6 +212,18 @@ describe('the rate', () => {
     const times = await starts(clock, () => rateLimiter.enter('a', farMs), 20);
 
     expect(times.at(-1)).toBeLessThan(3_000);
+  });
+
+  it('counts the time to send from the slot, not from when a late timer took it', async () => {
+    const timers = createVirtualClock();
+    const late: Clock = { ...timers, sleep: (ms) => timers.sleep(ms + 20) };
+    const { rateLimiter } = setUp({ clock: late });
+
+    const all = Promise.all(Array.from({ length: 4 }, () => rateLimiter.enter('a', farMs)));
+    await timers.run();
+
+    const [first = 0, ...others] = await all;
+    expect(others.map((untilMs) => Math.round(untilMs - first))).toEqual([105, 210, 315]);
   });
 
   it('gives up a slot that would be used too late, and reserves another', async () => {
