@@ -2,7 +2,6 @@ import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import { advertEvent } from '../../shared/domain/advert-event.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import type { HistoryOwner } from '../../shared/domain/history-key.ts';
-import { beforeAll } from '../../shared/domain/queue/position.ts';
 import { type EmbeddedState, openEmbeddedState } from '../../shared/sqlite/state.ts';
 import { setUpBridge, withFolder } from '../runs/bridge-run.ts';
 import { type Service, startService } from '../runs/processes.ts';
@@ -132,8 +131,7 @@ async function write({ advertHistories }: EmbeddedState, key: HistoryOwner): Pro
     status: 'limited',
     envelope: JSON.stringify(event),
     by: message.key,
-    position: beforeAll,
-    owed: false,
+    pending: false,
   });
   if (!isNew) throw new Error(`advert ${key.advertId} is there twice`);
 }

@@ -46,7 +46,7 @@ export async function lookAt(
     if (error instanceof ShapeError) return undefined;
     throw error;
   }
-  const { sequence = 0, status = null, owed = false } = row ?? {};
+  const { sequence = 0, status = null, pending: owed = false } = row ?? {};
   const look = { advertId, sequence, published: status, owed };
   if (!asksService) return look;
   try {

@@ -3,7 +3,6 @@ import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
 import type { HistoryOwner } from '../../shared/domain/history-key.ts';
 import type { PublishedEvents } from '../../shared/domain/published-events.ts';
-import { beforeAll, type Position } from '../../shared/domain/queue/position.ts';
 import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { AdvertReader } from '../../shared/ports/advert-reader.ts';
 import type { Delivery } from '../../shared/ports/deliveries.ts';
@@ -45,8 +44,7 @@ export const maxConflicts = 20;
 export const firstRow: AdvertRow = {
   sequence: 0,
   status: null,
-  position: beforeAll,
-  owed: false,
+  pending: false,
   version: 0,
 };
 
@@ -57,8 +55,8 @@ export const keyOf = ({ partnerAccount, generation, feed, advertId }: ChangedAdv
   advertId,
 });
 
-/** The row to write: its version is one higher, and nothing is owed unless `change` says so. */
-export function nextRow(row: AdvertRow, position: Position, change: Partial<AdvertRow>): AdvertRow {
+/** The next version of the row, after a successful answer: it no longer records faults or a missing advert. */
+export function nextRow(row: AdvertRow, change: Partial<AdvertRow>): AdvertRow {
   const { tries: _tries, missingSince: _missingSince, ...kept } = row;
-  return { ...kept, owed: false, ...change, position, version: row.version + 1 };
+  return { ...kept, ...change, version: row.version + 1 };
 }

@@ -1,11 +1,9 @@
 import { metrics } from '../../shared/contract/names.ts';
 import type { PartnerError } from '../../shared/domain/faults.ts';
 import { objectKeyOf } from '../../shared/domain/history-key.ts';
-import type { AdvertRow } from '../../shared/ports/advert-histories.ts';
 import type { Settlement } from '../../shared/ports/deliveries.ts';
 import { type AdvertDeps, firstRow, type Group, keyOf } from './advert.ts';
-import { deadLetterOf } from './dead-letter.ts';
-import { deadLetterOldest } from './leave-queue.ts';
+import { deadLetterOf, deadLetterOldest } from './dead-letter.ts';
 import { delayAfter, isGivenUp, retryPolicyOf, sendBack } from './redelivery.ts';
 
 /**
@@ -13,44 +11,40 @@ import { delayAfter, isGivenUp, retryPolicyOf, sendBack } from './redelivery.ts'
  * becomes a dead letter and the others go back. Never rejects.
  */
 export async function afterFault(deps: AdvertDeps, group: Group, fault: PartnerError): Promise<Settlement[]> {
-  const { histories, observer, clock, random, settings } = deps;
+  const { observer, clock, random, settings } = deps;
   const head = group[0];
   const { partnerAccount, correlationId } = head.message;
-  const advertId = objectKeyOf(head.message);
-  const { countsTries } = retryPolicyOf(fault);
-  // If the row cannot be read, this counts as the first try; the only effect is one more try.
-  const row = countsTries ? await histories.read(keyOf(head.message)).catch(() => undefined) : undefined;
-  const attempts = { tries: (row?.tries ?? 0) + 1, receives: head.receives };
-  const delayMs = delayAfter(fault, attempts, { ...settings, random });
+  const tries = await countTry(deps, group, fault).catch(() => undefined);
+  const attempts = { tries: tries ?? 1, receives: head.receives };
   const reported = { fault: fault.code, reason: fault.message };
-  const fields = { partnerAccount, advertId, correlationId, ...reported, error: fault.cause };
-  if (isGivenUp(fault, attempts, clock.now() - head.sentAt, settings)) {
-    const letter = deadLetterOf(head, reported, clock.now());
-    const settlements = await deadLetterOldest(deps, group, letter, delayMs);
-    if (settlements[0]?.verdict.kind === 'dead-letter') observer.error('message dead-lettered', fields);
-    return settlements;
+  const fields = {
+    partnerAccount,
+    advertId: objectKeyOf(head.message),
+    correlationId,
+    ...reported,
+    error: fault.cause,
+  };
+  // If the row could not be written, the message comes back: after it, nothing would show that the advert was listed.
+  if (tries !== undefined && isGivenUp(fault, attempts, clock.now() - head.sentAt, settings)) {
+    observer.error('message dead-lettered', fields);
+    return deadLetterOldest(group, deadLetterOf(head, reported, clock.now()));
   }
   observer.warn('advert not settled: it is tried again', fields);
   if (fault.policy.needsAttention) observer.count(metrics.needsAttention, 1);
-  if (countsTries) await countTry(deps, group, row ?? firstRow, attempts.tries).catch(() => undefined);
-  return sendBack(group, delayMs, random);
+  return sendBack(group, delayAfter(fault, attempts, { ...settings, random }), random);
 }
 
 /**
- * Counts the try in the row. After a conflict the count stays unchanged. All other fields keep their values: an owed
- * event is still owed.
+ * Counts the try in the row, which so shows that the advert was listed even before its first event. After a conflict the
+ * count stays unchanged. A pending event stays pending. Transient faults of an advert with a history are not counted.
+ *
+ * @returns the number of tries, this one included
  */
-async function countTry(
-  { histories }: AdvertDeps,
-  [head]: Group,
-  row: AdvertRow,
-  tries: number,
-): Promise<void> {
-  if (row.position > head.position) return;
-  await histories.write(keyOf(head.message), {
-    ...row,
-    tries,
-    position: head.position,
-    version: row.version + 1,
-  });
+async function countTry({ histories }: AdvertDeps, [head]: Group, fault: PartnerError): Promise<number> {
+  const row = await histories.read(keyOf(head.message));
+  const tries = (row?.tries ?? 0) + 1;
+  if (row && !retryPolicyOf(fault).countsTries) return tries;
+  const { version, ...kept } = row ?? firstRow;
+  await histories.write(keyOf(head.message), { ...kept, tries, version: version + 1 });
+  return tries;
 }

@@ -9,7 +9,6 @@ export function byAdvert(deliveries: readonly Delivery[]): DeliveryGroup[] {
   const groups = new Map<string, [Delivery, ...Delivery[]]>();
   for (const delivery of deliveries) {
     const { message, id } = delivery;
-    // Planted fault: settled-one-by-one
     const key = message ? historyKeyOf(message) : id;
     const group = groups.get(key);
     if (group) group.push(delivery);

@@ -1,7 +1,8 @@
 import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { objectKeyOf } from '../../shared/domain/history-key.ts';
-import type { Delivery } from '../../shared/ports/deliveries.ts';
+import type { Delivery, Settlement } from '../../shared/ports/deliveries.ts';
+import type { Group } from './advert.ts';
 
 /** @param fault kind of the fault; `reason` explains in words why the message is dead-lettered */
 export const deadLetterOf = (
@@ -17,3 +18,22 @@ export const deadLetterOf = (
   receives,
   message: message ?? null,
 });
+
+/**
+ * Dead-letters the oldest message. The others go back without a delay, even if they were received often: each dead
+ * letter costs the messages behind it one receive, and with a delay each time, only one of them would leave the queue
+ * every 15 minutes.
+ */
+export function deadLetterOldest([head, ...others]: Group, letter: DeadLetter): Settlement[] {
+  const atOnce = { kind: 'retry', delayMs: 0 } as const;
+  // Planted fault: others-done-with-dead-letter
+  return [
+    { delivery: head, verdict: { kind: 'dead-letter', letter } },
+    ...others.map((delivery) => ({ delivery, verdict: atOnce })),
+  ];
+}
+
+/** Parks all messages of the group until the drain releases them (functions/drain/release.ts). */
+export const park = (group: Group): Settlement[] =>
+  // Planted fault: stopped-wait-in-queue
+  group.map((delivery) => ({ delivery, verdict: { kind: 'park' } }));

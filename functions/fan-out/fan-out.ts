@@ -6,7 +6,6 @@
  */
 import { lateAfterSeconds, metrics } from '../../shared/contract/names.ts';
 import { asPartnerError, PartnerError } from '../../shared/domain/faults.ts';
-import { objectKeyOf } from '../../shared/domain/history-key.ts';
 import { operatorPauseOf } from '../../shared/domain/operator-pause.ts';
 import { type PartnerAccount, pauseOf, stopOf } from '../../shared/domain/partner-account.ts';
 import type { CachedAccounts } from '../../shared/partner-api/tokens/cached-accounts.ts';
@@ -15,8 +14,7 @@ import type { AdvertDeps, Group } from './advert.ts';
 import { afterFault } from './after-fault.ts';
 import { pagesOf } from './batch-log.ts';
 import { byAdvert, type DeliveryGroup } from './by-advert.ts';
-import { deadLetterOf } from './dead-letter.ts';
-import { deadLetterOldest, park } from './leave-queue.ts';
+import { deadLetterOf, park } from './dead-letter.ts';
 import { onlyPublished } from './only-published.ts';
 import { defaultLongestHiddenMs, defaultMaxReceives, sendBack } from './redelivery.ts';
 import { settleAdvert } from './settle-advert.ts';
@@ -54,6 +52,13 @@ type BatchAccounts = Map<string, Promise<PartnerAccount | undefined>>;
  */
 const isOver = (account: PartnerAccount, generation: number): boolean =>
   account.generation > generation || (account.generation === generation && account.stop?.forgetting === true);
+
+/** Judged before any other work, because that work may be what crashes. */
+const deliveredTooOften = ({ receives }: Delivery): PartnerError =>
+  new PartnerError(
+    'delivered-too-often',
+    `delivered ${receives} times without a result: fan-out crashes or times out each time. See its log`,
+  );
 
 const forgotten = (group: Group): Settlement[] =>
   group.map((delivery) => ({ delivery, verdict: { kind: 'forgotten' } }));
@@ -124,7 +129,7 @@ export function createFanOut(given: FanOutDeps) {
     const [head] = group;
     const { generation } = head.message;
     // Planted fault: no-giving-up
-    if (head.receives > maxReceives) return giveUp(group);
+    if (head.receives > maxReceives) return afterFault(deps, group, deliveredTooOften(head));
     try {
       const account = await accountOf(group, ofBatch);
       if (!account || isOver(account, generation)) return forgotten(group);
@@ -133,30 +138,15 @@ export function createFanOut(given: FanOutDeps) {
         throw new PartnerError('transient', message, { retryAfterMs: generationAheadMs });
       }
       // Planted fault: hidden-while-paused
-      if (rests(account)) return await park(deps, group);
+      if (rests(account)) return park(group);
       return await settleAdvert(deps, group, deadlineMs);
     } catch (error) {
       const fault = asPartnerError(error);
       // If the account cannot be read, the messages stay in the queue and the next delivery decides.
       const place = await placeOf(head, fault).catch(() => 'queue');
       if (place === 'gone') return forgotten(group);
-      return place === 'parked' ? park(deps, group) : afterFault(deps, group, fault);
+      return place === 'parked' ? park(group) : afterFault(deps, group, fault);
     }
-  }
-
-  /**
-   * Gives up a message that was delivered too often. It runs before any other work, because that work may be what
-   * crashes. Never rejects.
-   */
-  async function giveUp(group: Group): Promise<Settlement[]> {
-    const [head] = group;
-    const fault = 'delivered-too-often';
-    const reason = `delivered ${head.receives} times without a result: fan-out crashes or times out each time. See its log`;
-    const { partnerAccount } = head.message;
-    const advertId = objectKeyOf(head.message);
-    observer.error('message dead-lettered', { partnerAccount, advertId, fault, reason });
-    // Planted fault: given-up-without-owed
-    return deadLetterOldest(deps, group, deadLetterOf(head, { fault, reason }, clock.now()), 0);
   }
 
   async function settle(

@@ -19,9 +19,9 @@ export interface RetrySettings {
 }
 
 /**
- * After this many receives, fan-out marks the row as *owed* and dead-letters the message. The delays below allow far
- * fewer receives in a day, so only deliveries that end without a decision reach this limit (a crash, a timeout, a delay
- * that could not be set). It is far below the number of receives after which SQS moves a message (maxReceiveCount).
+ * After this many receives, fan-out dead-letters the message. The delays below allow far fewer receives in a day, so only
+ * deliveries that end without a decision reach this limit (a crash, a timeout, a delay that could not be set). It is far
+ * below the number of receives after which SQS moves a message (maxReceiveCount).
  */
 export const defaultMaxReceives = 300;
 /**

@@ -1,3 +1,4 @@
+import type { AdvertEvent } from '../../shared/contract/events.ts';
 import type { ChangedAdvert } from '../../shared/contract/messages.ts';
 import { advertEvent } from '../../shared/domain/advert-event.ts';
 import { copyFields } from '../../shared/domain/event-fields.ts';
@@ -11,14 +12,12 @@ import { sendBack } from './redelivery.ts';
 type AttemptResult =
   /** Another process changed or removed the row after this attempt had read it with this version. */
   | { readonly kind: 'conflict'; readonly version: number }
-  /** The row was written for a later delivery, so this delivery has expired. */
-  | { readonly kind: 'outdated' }
   /** The service does not know the advert; this must be confirmed by a second fetch after `delayMs`. */
   | { readonly kind: 'unconfirmed'; readonly delayMs: number }
   | { readonly kind: 'settled'; readonly outcome: Outcome };
 
-/** Another worker already has the message of an expired delivery and will settle it within a moment. */
-const outdatedDelayMs = 1_000;
+/** After this many conflicts, the messages go back: other workers are busy with the advert, and settle it in a moment. */
+const conflictDelayMs = 1_000;
 
 /**
  * Brings one advert's history up to date and decides about its messages, which succeed or go back together.
@@ -37,7 +36,6 @@ export async function settleAdvert(
     const fetchDeadlineMs = Math.min(deadlineMs, clock.now() + settings.fetchMs);
     const result = await attempt(deps, group, { fetchDeadlineMs, minVersion: version });
     if (result.kind === 'conflict') version = result.version;
-    if (result.kind === 'outdated') return sendBack(group, outdatedDelayMs, random);
     if (result.kind === 'unconfirmed') return sendBack(group, result.delayMs, random);
     if (result.kind === 'settled') {
       return group.map((delivery) => ({
@@ -46,49 +44,49 @@ export async function settleAdvert(
       }));
     }
   }
-  throw new PartnerError('transient', 'no time left for this advert', { retryAfterMs: outdatedDelayMs });
+  throw new PartnerError('transient', 'no time left for this advert', { retryAfterMs: conflictDelayMs });
 }
 
 /**
- * Reads the row, publishes an owed event, fetches, writes, publishes. docs/decisions/0001-fan-out-protocol.md explains
- * this order.
+ * Reads the row, publishes a pending event, fetches, writes, publishes. Every attempt that settles its messages writes the
+ * row: the worker of an earlier delivery, which may still have an older status, then gets a conflict.
+ * docs/decisions/0001-fan-out-protocol.md explains this order.
  */
 async function attempt(
   deps: AdvertDeps,
   group: Group,
   { fetchDeadlineMs, minVersion }: { readonly fetchDeadlineMs: number; readonly minVersion: number },
 ): Promise<AttemptResult> {
-  const { histories, events, settings } = deps;
-  const { message, position } = group[0];
+  const { histories, settings } = deps;
+  const { message } = group[0];
   const key = keyOf(message);
   // The row is always read before the fetch: a status fetched earlier must not get a later sequence number.
-  // Planted faults: row-read-after-fetch, no-position-fence, own-mark-ignored, no-fetch-after-own-mark,
-  // repeat-made-anew
-  const row = (await histories.read(key)) ?? firstRow;
-  if (row.version < minVersion) throw historyRemoved();
-  if (row.position > position) return { kind: 'outdated' };
+  // Planted faults: row-read-after-fetch, pending-left-out, no-fetch-after-pending
+  const stored = (await histories.read(key)) ?? firstRow;
+  if (stored.version < minVersion) throw historyRemoved();
+  const conflict: AttemptResult = { kind: 'conflict', version: stored.version };
+  const row = stored.pending ? await publishPending(deps, message, stored) : stored;
+  if (!row) return conflict;
 
-  const ownMark = group.some((delivery) => delivery.message.key === row.by);
-  if ((row.owed || ownMark) && row.envelope !== undefined) await events.publish(row.envelope);
-
-  // Fetch also after publishing the stored event: the advert may have changed since the fetch for that event.
+  // Fetch also after publishing the pending event: the advert may have changed since the fetch for that event.
   // Planted faults: row-read-after-fetch, status-kept-over-conflict
   const observed = await observe(deps, message, fetchDeadlineMs);
-  const write = (change: Partial<AdvertRow>) => histories.write(key, nextRow(row, position, change));
+  const write = async (change: Partial<AdvertRow>): Promise<AdvertRow | undefined> => {
+    const next = nextRow(row, { ...change, by: message.key });
+    return (await histories.write(key, next)) ? next : undefined;
+  };
 
   if (row.sequence > 0 && observed.status === row.status) {
-    const redelivered = group.some(({ receives }) => receives > 1);
-    // This write records the delivery's position, so that a late worker with an earlier delivery gets a conflict.
     // Planted fault: no-trace-of-unchanged
-    if ((redelivered || row.owed || isTroubled(row)) && !(await write({}))) return conflictOver(row);
-    return { kind: 'settled', outcome: ownMark ? outcomeOf(row.status) : 'unchanged' };
+    if (!(await write({}))) return conflict;
+    return { kind: 'settled', outcome: isEventOf(row, group) ? outcomeOf(row.status) : 'unchanged' };
   }
 
   if (observed.status === null) {
     const waitMs = confirmationWait(deps, row, observed.receivedAt);
     if (waitMs > 0) {
       const missingSince = row.missingSince ?? observed.receivedAt;
-      if (row.missingSince === undefined && !(await write({ missingSince }))) return conflictOver(row);
+      if (row.missingSince === undefined && !(await write({ missingSince }))) return conflict;
       return { kind: 'unconfirmed', delayMs: waitMs };
     }
   }
@@ -105,23 +103,42 @@ async function attempt(
     ...(settings.eventFields && { copied: copyFields(observed.advert, settings.eventFields) }),
   });
   const envelope = JSON.stringify(event);
-  if (!(await write({ sequence, status: observed.status, envelope, by: message.key })))
-    return conflictOver(row);
-  await events.publish(envelope);
+  // Planted fault: pending-unrecorded
+  const written = await write({ sequence, status: observed.status, envelope, pending: true });
+  if (!written || !(await publishPending(deps, message, written))) return conflict;
   return { kind: 'settled', outcome: outcomeOf(observed.status) };
 }
 
-const conflictOver = ({ version }: AdvertRow): AttemptResult => ({ kind: 'conflict', version });
+/**
+ * Publishes the row's event, and then records that the bus has accepted it. After a crash in between, the next worker
+ * publishes the same event once more.
+ *
+ * @returns the row as written; undefined if another worker wrote first
+ */
+async function publishPending(
+  { events, histories }: AdvertDeps,
+  message: ChangedAdvert,
+  row: AdvertRow,
+): Promise<AdvertRow | undefined> {
+  // Planted fault: repeat-made-anew
+  if (row.envelope !== undefined) await events.publish(row.envelope);
+  const confirmed = { ...row, pending: false, version: row.version + 1 };
+  return (await histories.write(keyOf(message), confirmed)) ? confirmed : undefined;
+}
+
+/** Whether the row's event was written for one of these messages, in an earlier delivery. */
+const isEventOf = ({ envelope }: AdvertRow, group: Group): boolean =>
+  envelope !== undefined &&
+  group.some(
+    ({ message }) =>
+      message.correlationId === (JSON.parse(envelope) as AdvertEvent).detail.metadata.correlationId,
+  );
 
 /** A history must not begin again within its generation, because it would assign its sequence numbers twice. */
 const historyRemoved = () =>
   new PartnerError('generation-over', 'the history of the partner account was removed meanwhile');
 
 const outcomeOf = (status: string | null): Outcome => (status === null ? 'unavailable' : 'events');
-
-/** Whether the row records faults or a missing advert; a successful answer clears these fields. */
-const isTroubled = ({ tries, missingSince }: AdvertRow): boolean =>
-  tries !== undefined || missingSince !== undefined;
 
 async function observe(
   { adverts, clock }: AdvertDeps,

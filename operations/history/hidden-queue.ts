@@ -10,8 +10,8 @@ export interface HiddenQueue {
   readonly readLog: ReadLog;
 }
 
-/** Fan-out dead-letters messages that are older, and then marks their event as owed. */
-export const dayMs = 86_400_000;
+/** Fan-out dead-letters messages that are older. */
+const dayMs = 86_400_000;
 /** The retention of the functions' logs. */
 const logsKeptMs = 31 * dayMs;
 /** How far the functions' clocks may be behind the service's clock, which dates a page. */

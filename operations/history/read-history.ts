@@ -5,8 +5,7 @@ import type { DeadLetter } from '../../shared/contract/messages.ts';
 import { toInstant } from '../../shared/domain/clock.ts';
 import { type HistoryOwner, objectKeyOf } from '../../shared/domain/history-key.ts';
 import { isPublished, type PublishedEvents } from '../../shared/domain/published-events.ts';
-import { receiveCountOf } from '../../shared/domain/queue/position.ts';
-import type { AdvertHistories, AdvertRow } from '../../shared/ports/advert-histories.ts';
+import type { AdvertHistories } from '../../shared/ports/advert-histories.ts';
 import type { StoredLetter, StoredLetters } from '../../shared/ports/dead-letters.ts';
 import { type FeedState, type FeedStates, feedsOfAccount } from '../../shared/ports/feed-states.ts';
 import type { WaitingMessage, WaitingMessages } from '../../shared/ports/parked-messages.ts';
@@ -15,7 +14,7 @@ import type { PartnerAccounts } from '../../shared/state/partner-accounts.ts';
 import { accountsBeside, unknownAccount } from '../unknown-account.ts';
 import type { LogLine } from './advert-log.ts';
 import { answerOf, type HistoryOutcome, type Known, type Waiting } from './answer.ts';
-import { dayMs, type HiddenQueue, lookBehind } from './hidden-queue.ts';
+import { type HiddenQueue, lookBehind } from './hidden-queue.ts';
 
 export interface HistoryPorts {
   readonly partnerAccounts: Pick<PartnerAccounts, 'read' | 'list'>;
@@ -93,7 +92,7 @@ export async function readHistory(
     givenUp: givenUp(own, generation, latest),
     ...(hidden && { queued: hidden.length, lastLogged: hidden.lastLogged }),
   };
-  const latestPublished = isOnBus(known, own);
+  const latestPublished = isOnBus(known);
   const outcome = outcomeOf(known, latestPublished, unseen > 0);
   return {
     ...{ partnerAccount, advertId },
@@ -129,26 +128,11 @@ function givenUp(
 }
 
 /** Whether the bus has accepted the latest event; null when this is uncertain. */
-function isOnBus(known: Known, letters: readonly StoredLetter[]): boolean | null {
-  const { row, latest, waiting, published } = known;
+function isOnBus({ row, latest, published }: Known): boolean | null {
   if (!row || !latest) return null;
   if (!isPublished(latest, published)) return false;
-  // The event is published after its row is written, and before its message is settled.
-  const unsettled = [...waiting.map(({ key }) => key), ...letters.map(({ letter }) => letter.message?.key)];
-  // Planted fault: history-trusts-the-row
-  if (row.owed || unsettled.includes(row.by)) return null;
-  return isDone(known, row, latest) ? true : null;
-}
-
-/** Whether the message of the latest event has left a queue that cannot be inspected. */
-function isDone({ queued = 0, lastLogged, nowMs }: Known, row: AdvertRow, latest: AdvertEvent): boolean {
-  const { correlationId, observedAt } = latest.detail.metadata;
-  // Fan-out dead-letters messages older than a day, and then marks their event as owed.
-  if (queued === 0 || nowMs - Date.parse(observedAt) > dayMs) return true;
-  const last = lastLogged?.get(correlationId);
-  if (last === undefined || last.at < observedAt) return false;
-  // A parked message may come back for the event, and an expired delivery says nothing about the next one.
-  return last.became !== 'park' && (last.receives ?? 1) >= receiveCountOf(row.position);
+  // Planted fault: history-ignores-pending
+  return row.pending ? null : true;
 }
 
 function outcomeOf(

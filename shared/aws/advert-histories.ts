@@ -25,8 +25,8 @@ export function createAdvertHistories(table: Table, edges?: Edges): AdvertHistor
       return item && checked(advertRow, fromItem(item, place), place);
     },
 
-    async write(key, { owed, ...row }) {
-      const fields = { ...row, ...(owed && { owed }) };
+    async write(key, { pending, ...row }) {
+      const fields = { ...row, ...(pending && { pending }) };
       return (await putItem(table, { [pk]: { S: keyOf(key) } }, fields, hasVersion(row.version - 1))).written;
     },
 

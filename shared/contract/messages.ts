@@ -15,7 +15,7 @@ import { feedNames } from './feeds.ts';
 
 /**
  * Number of receives after which a queue itself moves a message to the dead-letter queue. This must never happen,
- * because the owed event would not be recorded. 1,000 is SQS's maximum.
+ * because nobody would count the message. 1,000 is SQS's maximum.
  *
  * @see https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html
  */

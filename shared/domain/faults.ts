@@ -29,6 +29,7 @@ export const faultKinds = [
   'not-found',
   'wrong-path',
   'contract-broken',
+  'delivered-too-often',
   'grant-rejected',
   'client-rejected',
   'scope-refused',
@@ -84,6 +85,8 @@ export const faultPolicies: Readonly<Record<FaultKind, FaultPolicy>> = {
   'wrong-path': policy('bridge', 'by-age', { needsAttention: true }),
   /** 200 with a body of the wrong shape, or a body beyond the size limit. */
   'contract-broken': policy('advert', 'by-tries'),
+  /** A message was delivered again and again without a result, because fan-out ended each time before it had one. */
+  'delivered-too-often': policy('advert', 'at-once'),
   /** invalid_grant: the refresh token, or the one-time code, is not valid any more. */
   'grant-rejected': policy('partner-account', 'by-age', { needsAttention: true }),
   /** invalid_client: the application's own credentials are wrong. */

@@ -1,7 +1,6 @@
 import type { HistoryOwner } from '../domain/history-key.ts';
-import type { Position } from '../domain/queue/position.ts';
 
-/** The history of one advert: its latest event, and the message that it was written for. */
+/** The history of one advert: its latest event, and whether the bus has accepted it. */
 export interface AdvertRow {
   /** Number of the latest event; 0 when there is none yet. */
   readonly sequence: number;
@@ -9,12 +8,10 @@ export interface AdvertRow {
   readonly status: string | null;
   /** The latest event as a complete envelope, so that it can be published again with the same ID and content. */
   readonly envelope?: string;
-  /** Key of the message for which the latest event was written. */
+  /** The bus may not have accepted the latest event: the next worker publishes it before anything else. */
+  readonly pending: boolean;
+  /** Key of the message for which the row was last written. */
   readonly by?: string;
-  /** Highest delivery position that has written the row. */
-  readonly position: Position;
-  /** The latest event may not have been accepted by the bus: the next worker publishes it first. */
-  readonly owed: boolean;
   /** Number of advert-specific faults since the last successful answer; too many make the message a dead letter. */
   readonly tries?: number;
   /** When the service first answered that it does not know the advert; removed when that is confirmed or refuted. */

@@ -9,7 +9,6 @@ export function createInMemoryAdvertHistories(pageSize = 100) {
     read: async (key) => rows.get(keyOf(key)),
     async write(key, row) {
       const version = rows.get(keyOf(key))?.version ?? 0;
-      // Planted fault: owed-without-version
       if (version !== row.version - 1) return false;
       rows.set(keyOf(key), row);
       return true;

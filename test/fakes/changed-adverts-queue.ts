@@ -31,10 +31,6 @@ export interface InMemoryQueueOptions {
   readonly parkingLot?: InMemoryParkingLot;
   /** A message received this often is dead-lettered instead of being delivered again. Default 1,000. */
   readonly maxReceives?: number;
-  /** false: like a standard queue, without groups and order. Default true. */
-  readonly fifo?: boolean;
-  /** Determines the order of a queue that is not FIFO; without it, the newest message comes first. */
-  readonly random?: () => number;
 }
 
 interface QueuedMessage extends Queued {
@@ -46,23 +42,16 @@ interface QueuedMessage extends Queued {
 
 /** The queue between drain and fan-out, with its dead letters and books, which behaves like SQS FIFO. */
 export function createInMemoryQueue(options: InMemoryQueueOptions) {
-  const { clock, books = createInMemoryBooks(), fifo = true, random } = options;
+  const { clock, books = createInMemoryBooks() } = options;
   const { parkingLot = createInMemoryParkingLot(books), maxReceives = maxReceiveCount } = options;
   const letters = createLetterStore();
   const messages = new Map<number, QueuedMessage>();
   const sentAtByKey = new Map<string, number>();
   let lastSequenceNumber = 0;
-  const groups = new MessageGroups<QueuedMessage>(
-    fifo
-      ? {
-          groupOf: ({ message }) => messageGroupOf(message),
-          rankOf: ({ sequenceNumber }) => sequenceNumber,
-        }
-      : {
-          groupOf: ({ sequenceNumber }) => String(sequenceNumber),
-          rankOf: ({ sequenceNumber }) => (random ? random() : -sequenceNumber),
-        },
-  );
+  const groups = new MessageGroups<QueuedMessage>({
+    groupOf: ({ message }) => messageGroupOf(message),
+    rankOf: ({ sequenceNumber }) => sequenceNumber,
+  });
 
   /** Whether the key is new; also deletes keys that are old enough. */
   function remember(key: string, nowMs: number): boolean {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { beforeAll, positionOf } from '../../shared/domain/queue/position.ts';
 import type { AdvertHistories, AdvertRow, PublishedAdverts } from '../../shared/ports/advert-histories.ts';
 import { type Cleaned, subjects } from './harness.ts';
 
@@ -9,14 +8,13 @@ export interface AdvertHistoriesSubject extends Cleaned {
 
 const key = { partnerAccount: 'main', generation: 1_763_640_000, feed: 'adverts', advertId: '123' } as const;
 
-const first: AdvertRow = { sequence: 0, status: null, position: beforeAll, owed: true, version: 1 };
+const first: AdvertRow = { sequence: 0, status: null, pending: true, version: 1 };
 const complete: AdvertRow = {
   sequence: 7,
   status: 'aktywne ✓',
   envelope: '{"detail":{"data":{"status":"aktywne ✓","previousStatus":null}}}',
   by: 'read-1:123',
-  position: positionOf('18446744073709551616', 3),
-  owed: false,
+  pending: false,
   tries: 2,
   missingSince: 1_763_640_000_000,
   version: 1,
@@ -114,7 +112,7 @@ const history = { partnerAccount: 'main', generation: 1_763_640_000 };
 const feed = 'adverts';
 const row: AdvertRow = {
   ...{ sequence: 1, status: 'active', envelope: '{}', by: 'read-1:1' },
-  ...{ position: beforeAll, owed: false, version: 1 },
+  ...{ pending: false, version: 1 },
 };
 
 /**
@@ -169,7 +167,7 @@ export function publishedAdvertsSuite(
       await advertHistories.write({ ...history, feed, advertId: '1' }, row);
       await advertHistories.write(
         { ...history, feed, advertId: '2' },
-        { ...bare, sequence: 0, status: null, owed: true },
+        { ...bare, sequence: 0, status: null, pending: true },
       );
       for (const partnerAccount of ['main2', 'main.x', 'mai'])
         await advertHistories.write({ ...history, feed, partnerAccount, advertId: '3' }, row);

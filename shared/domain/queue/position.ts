@@ -1,11 +1,5 @@
-/**
- * Orders the deliveries of a queue: a later message, or a later delivery of the same message, is greater. It
- * distinguishes a worker whose visibility timeout expired from the worker that has the message now.
- */
+/** Orders the deliveries of a queue: a later message, or a later delivery of the same message, is greater. */
 export type Position = string;
-
-/** Less than any delivery's position. */
-export const beforeAll: Position = '';
 
 /**
  * @param sequenceNumber the queue's number for the message, in decimal digits; it rises within a message group
@@ -15,6 +9,3 @@ export function positionOf(sequenceNumber: string, receiveCount: number): Positi
   // SQS numbers have 20 digits; padding keeps the shorter numbers of emulators in order when compared as text.
   return `${sequenceNumber.padStart(20, '0')}:${String(receiveCount).padStart(6, '0')}`;
 }
-
-/** The receive count that was passed to {@link positionOf}; 0 for {@link beforeAll}. */
-export const receiveCountOf = (position: Position): number => Number(position.split(':')[1] ?? 0);

@@ -12,17 +12,10 @@ const inSettling = (
   ...replacements: readonly { readonly from: string; readonly to: string }[]
 ) => inFanOut(name, ...replacements.map((one) => ({ file: 'settle-advert.ts', ...one })));
 
-const onLeaving = (
-  name: string,
-  ...replacements: readonly { readonly from: string; readonly to: string }[]
-) => inFanOut(name, ...replacements.map((one) => ({ file: 'leave-queue.ts', ...one })));
-
 const observe = 'await observe(deps, message, fetchDeadlineMs)';
-const readRow = 'const row = (await histories.read(key)) ?? firstRow;';
-const publishAgain =
-  'if ((row.owed || ownMark) && row.envelope !== undefined) await events.publish(row.envelope);';
-const markOwed =
-  'const owed = await markOwed(histories, head).catch(() => false);\n  if (!owed) return sendBack(group, retryMs';
+const readRow = 'const stored = (await histories.read(key)) ?? firstRow;';
+const publish = 'if (row.envelope !== undefined) await events.publish(row.envelope);';
+const publishFirst = 'stored.pending ? await publishPending(deps, message, stored) : stored';
 
 export const plantedInFanOut: readonly PlantedFault[] = [
   inSettling(
@@ -34,16 +27,17 @@ export const plantedInFanOut: readonly PlantedFault[] = [
     from: observe,
     to: `((group as { kept?: Awaited<ReturnType<typeof observe>> }).kept ??= ${observe})`,
   }),
-  inSettling('own-mark-ignored', { from: '(row.owed || ownMark) &&', to: 'row.owed &&' }),
-  inSettling('no-fetch-after-own-mark', {
-    from: publishAgain,
-    to: `${publishAgain}\n  if (ownMark) return { kind: 'settled', outcome: outcomeOf(row.status) };`,
+  inSettling('pending-left-out', { from: publishFirst, to: 'stored' }),
+  inSettling('pending-unrecorded', { from: 'envelope, pending: true }', to: 'envelope, pending: false }' }),
+  inSettling('no-fetch-after-pending', {
+    from: 'if (!row) return conflict;',
+    to: "if (!row) return conflict;\n  if (stored.pending) return { kind: 'settled', outcome: outcomeOf(row.status) };",
   }),
   inSettling('repeat-made-anew', {
-    from: publishAgain,
-    to: publishAgain.replace(
+    from: publish,
+    to: publish.replace(
       'publish(row.envelope)',
-      "publish(row.envelope.replace(row.by ?? '', message.key).replace('Z\"', '0Z\"'))",
+      "publish(row.by === message.key ? row.envelope : row.envelope.replace('Z\"', '0Z\"'))",
     ),
   }),
   inSettling('only-published-counted', {
@@ -56,58 +50,11 @@ export const plantedInFanOut: readonly PlantedFault[] = [
     from: 'copyFields(observed.advert, settings.eventFields)',
     to: 'copyFields(((group as { first?: unknown }).first ??= observed.advert), settings.eventFields)',
   }),
-  onLeaving('owed-left-out', {
-    from: markOwed,
-    to: markOwed.replace('await markOwed(histories, head).catch(() => false)', 'true'),
-  }),
-  onLeaving('owed-only-on-redelivery', {
-    from: markOwed,
-    to: markOwed.replace('await', 'head.receives < 2 || await'),
-  }),
-  plantedSource('owed-without-version', [
-    {
-      folder,
-      entry,
-      replacements: [
-        {
-          file: 'leave-queue.ts',
-          from: 'nextRow(row, head.position, { owed: true })',
-          to: '{ ...nextRow(row, head.position, { owed: true }), version: row.version }',
-        },
-      ],
-    },
-    {
-      folder: 'test/fakes',
-      entry: 'state.ts',
-      replacements: [
-        {
-          file: 'advert-histories.ts',
-          from: 'if (version !== row.version - 1)',
-          to: 'if (version !== row.version - 1 && !(row.owed && version === row.version))',
-        },
-      ],
-    },
-  ]),
-  inSettling('no-trace-of-unchanged', {
-    from: '(redelivered || row.owed || isTroubled(row)) &&',
-    to: '(row.owed || isTroubled(row)) &&',
-  }),
-  inSettling('no-position-fence', {
-    from: "if (row.position > position) return { kind: 'outdated' };",
-    to: '',
-  }),
-  onLeaving('no-position-fence-when-owed', {
-    from: 'if (row.position > head.position) return false;',
-    to: '',
-  }),
-  onLeaving('others-done-with-dead-letter', {
+  inSettling('no-trace-of-unchanged', { from: 'if (!(await write({}))) return conflict;', to: '' }),
+  inFanOut('others-done-with-dead-letter', {
+    file: 'dead-letter.ts',
     from: '({ delivery, verdict: atOnce })',
     to: "({ delivery, verdict: { kind: 'done', outcome: 'coalesced' } as const })",
-  }),
-  inFanOut('settled-one-by-one', {
-    file: 'by-advert.ts',
-    from: 'historyKeyOf(message) : id;',
-    to: 'historyKeyOf(message) + id : id;',
   }),
   plantedWiring('refused-events-ignored', {
     ports: (ports) => ({
@@ -115,5 +62,4 @@ export const plantedInFanOut: readonly PlantedFault[] = [
       events: { publish: (event) => ports.events.publish(event).catch(() => undefined) },
     }),
   }),
-  plantedWiring('standard-queue', {}, { fifo: false }),
 ];

@@ -7,11 +7,7 @@ const planted = (name: string, from: string, to: string): PlantedFault =>
   plantedSource(name, [{ folder: 'operations/history', entry, replacements: [{ file: entry, from, to }] }]);
 
 export const plantedInHistory: readonly PlantedFault[] = [
-  planted(
-    'history-trusts-the-row',
-    'if (row.owed || unsettled.includes(row.by)) return null;',
-    'if (unsettled.length > 1e9) return null;',
-  ),
+  planted('history-ignores-pending', 'return row.pending ? null : true;', 'return true;'),
   planted(
     'history-without-parked',
     "if (waiting.length > 0) return 'parked';",

@@ -49,10 +49,10 @@ export const plantedByOperator: readonly PlantedFault[] = [
       replacements: [
         {
           file: fanOut.entry,
-          from: 'if (rests(account)) return await park(deps, group);',
+          from: 'if (rests(account)) return park(group);',
           to: `const wanted = operatorPauseOf(account, clock.now());
       if (wanted) return sendBack(group, Math.min(300_000, (wanted.until ?? 1e15) - clock.now()), random);
-      if (rests(account)) return await park(deps, group);`,
+      if (rests(account)) return park(group);`,
         },
       ],
     },

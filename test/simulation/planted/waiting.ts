@@ -39,41 +39,15 @@ export const plantedInWaiting: readonly PlantedFault[] = [
       ],
     },
   ]),
-  plantedSource('given-up-without-owed', [
-    {
-      folder,
-      entry,
-      replacements: [
-        {
-          file: 'fan-out.ts',
-          from: 'return deadLetterOldest(deps, group, deadLetterOf(head, { fault, reason }, clock.now()), 0);',
-          to: "const letter = deadLetterOf(head, { fault, reason }, clock.now());\n    return [{ delivery: head, verdict: { kind: 'dead-letter', letter } }, ...sendBack(group.slice(1), 0, random)];",
-        },
-      ],
-    },
-  ]),
-  plantedSource('parked-without-owed', [
-    {
-      folder,
-      entry,
-      replacements: [
-        {
-          file: 'leave-queue.ts',
-          from: 'const mayLeave = !isRedelivered ||',
-          to: 'const mayLeave = isRedelivered || true ||',
-        },
-      ],
-    },
-  ]),
   plantedSource('stopped-wait-in-queue', [
     {
       folder,
       entry,
       replacements: [
         {
-          file: 'leave-queue.ts',
-          from: "return group.map((delivery) => ({ delivery, verdict: { kind: 'park' } }));",
-          to: 'return sendBack(group, 60_000, random);',
+          file: 'dead-letter.ts',
+          from: "verdict: { kind: 'park' } }",
+          to: "verdict: { kind: 'retry', delayMs: 60_000 } }",
         },
       ],
     },

@@ -26,7 +26,6 @@ export interface SimulateOptions {
   readonly world?: WorldName | undefined;
   readonly without?: ReadonlySet<string>;
   readonly isTraced?: boolean;
-  readonly fifo?: boolean;
   readonly createState?: typeof createInMemoryState;
 }
 

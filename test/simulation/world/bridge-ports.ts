@@ -233,7 +233,6 @@ export function createBridgePorts(
     inbox: {
       receive: call('queue.receive', writes, async (options) => {
         const deliveries = await queue.receive(options);
-        fanOut.received(deliveries);
         return deliveries;
       }),
     },

@@ -9,7 +9,7 @@ import { createCoverage } from '../model/coverage.ts';
 import { createHistory } from '../model/history.ts';
 import { type Ill, illAnswer, isAbout, type SimResponse } from '../model/ill.ts';
 import type { Plan, Trouble } from '../model/plan.ts';
-import { hashOf, type Random, streamOf } from '../model/random.ts';
+import { hashOf, type Random } from '../model/random.ts';
 import { createRunLog } from '../model/run-log.ts';
 import { createScheduler, epochMs } from '../model/scheduler.ts';
 import { createService } from '../model/service.ts';
@@ -25,15 +25,13 @@ const ofRequests: ReadonlySet<Trouble['kind']> = new Set(['outage', 'block', 'wa
 export interface WorldOptions {
   readonly without: ReadonlySet<string>;
   readonly isTraced: boolean;
-  /** false: a standard queue (a planted fault). */
-  readonly fifo?: boolean;
   readonly createState?: typeof createInMemoryState;
 }
 
 export type SimWorld = ReturnType<typeof createSimWorld>;
 
 export function createSimWorld(plan: Plan, options: WorldOptions) {
-  const { without, isTraced, fifo = true, createState = createInMemoryState } = options;
+  const { without, isTraced, createState = createInMemoryState } = options;
   const scheduler = createScheduler(hashOf('scheduler', plan.seed));
   const log = createRunLog({ scheduler, without, isTraced });
   const phase: Phase = { chaos: true };
@@ -42,9 +40,7 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
   const history = createHistory(scheduler);
   const state = createState({
     clock: scheduler,
-    fifo,
     maxReceives: plan.queueMaxReceives,
-    random: streamOf(hashOf('queue', plan.seed)),
   });
   const events = createInMemoryEvents();
   events.refuse(() => {

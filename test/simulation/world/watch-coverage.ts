@@ -1,7 +1,7 @@
 /** Detects from a process's calls which branch of the protocol it took. */
 import type { HistoryOwner } from '../../../shared/domain/history-key.ts';
 import type { AdvertRow } from '../../../shared/ports/advert-histories.ts';
-import type { Delivery, Settlement } from '../../../shared/ports/deliveries.ts';
+import type { Settlement } from '../../../shared/ports/deliveries.ts';
 import type { Coverage } from '../model/coverage.ts';
 
 const keyOf = ({ partnerAccount, feed, advertId }: Omit<HistoryOwner, 'generation'>) =>
@@ -10,20 +10,12 @@ const keyOf = ({ partnerAccount, feed, advertId }: Omit<HistoryOwner, 'generatio
 /** One per process. */
 export function createFanOutWatch({ count }: Coverage) {
   const rows = new Map<string, AdvertRow>();
-  const heads = new Map<string, string>();
   let written: string | undefined;
 
   return {
-    received(deliveries: readonly Delivery[]): void {
-      heads.clear();
-      for (const { message, position } of deliveries) {
-        if (message && (heads.get(keyOf(message)) ?? '~') > position) heads.set(keyOf(message), position);
-      }
-    },
     read(key: HistoryOwner, row: AdvertRow | undefined): void {
-      if (!row) return void rows.delete(keyOf(key));
-      rows.set(keyOf(key), row);
-      if (row.position > (heads.get(keyOf(key)) ?? '~')) count('fan-out: delivery outdated');
+      if (row) rows.set(keyOf(key), row);
+      else rows.delete(keyOf(key));
     },
     wrote(key: HistoryOwner, row: AdvertRow, isWritten: boolean): void {
       if (!isWritten) {
@@ -32,8 +24,7 @@ export function createFanOutWatch({ count }: Coverage) {
       }
       const before = rows.get(keyOf(key));
       if (row.sequence > (before?.sequence ?? 0)) written = row.envelope;
-      else if (row.owed)
-        count(`fan-out: owed written${row.envelope === undefined ? ' without an event' : ''}`);
+      else if (before?.pending && !row.pending) count('fan-out: pending event confirmed');
       else if (row.tries !== before?.tries && row.tries !== undefined) count('fan-out: tries counted');
       else if (row.missingSince !== before?.missingSince && row.missingSince !== undefined)
         count('fan-out: absence noted');
@@ -42,8 +33,7 @@ export function createFanOutWatch({ count }: Coverage) {
     publishes(envelope: string): void {
       if (envelope === written) return;
       for (const row of rows.values()) {
-        if (row.envelope === envelope)
-          count(row.owed ? 'fan-out: owed event published' : 'fan-out: own mark met');
+        if (row.envelope === envelope) count('fan-out: pending event published');
       }
     },
     settles(settlements: readonly Settlement[]): void {

@@ -2,7 +2,6 @@ import { BatchGetItemCommand, DynamoDBClient, PutItemCommand } from '@aws-sdk/cl
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createAdvertHistories } from '../../../shared/aws/advert-histories.ts';
 import type { Item } from '../../../shared/aws/dynamodb/values.ts';
-import { positionOf } from '../../../shared/domain/queue/position.ts';
 import { anEnvelope } from '../../helpers/aws/fixtures.ts';
 import { mockClient } from '../../helpers/aws/mock-client.ts';
 
@@ -19,8 +18,7 @@ const row = {
   status: 'active',
   envelope: anEnvelope('12345678901'),
   by: '0b6c1f5e-6c1c-4f4e-9d55-0f2d7a1b2c3d:12345678901',
-  position: positionOf('18893421234567890123', 1),
-  owed: false,
+  pending: false,
   version: 12,
 };
 

@@ -11,8 +11,7 @@ const key = { partnerAccount: 'main', generation: 1_763_640_000, feed: 'adverts'
 const row = (envelope?: string) => ({
   sequence: 1,
   status: 'active',
-  position: '1',
-  owed: false,
+  pending: false,
   version: 1,
   ...(envelope === undefined ? {} : { envelope }),
 });

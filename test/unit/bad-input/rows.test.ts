@@ -29,8 +29,7 @@ const rightRow: AdvertRow = {
   status: 'active',
   envelope: '{"of":"sequence 7"}',
   by: 'read-0:1',
-  position: '',
-  owed: false,
+  pending: false,
   version: 12,
 };
 

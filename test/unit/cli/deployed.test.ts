@@ -450,7 +450,7 @@ describe('disconnect', () => {
       feed: 'adverts',
       advertId: '1',
     } as const;
-    await histories.write(key, { sequence: 1, status: 'active', position: '', owed: false, version: 1 });
+    await histories.write(key, { sequence: 1, status: 'active', pending: false, version: 1 });
     lambda
       .on(InvokeCommand)
       .resolvesOnce(answer({ kind: 'forgetting', generation: key.generation }))

@@ -17,9 +17,12 @@ describe('what is done about faults', () => {
   });
 
   it('gives a message up at once only when its own request is wrong, and after some tries for its advert alone', () => {
-    expect(kindsWhere(({ deadLettered }) => deadLettered === 'at-once')).toEqual(['invalid-request']);
+    expect(kindsWhere(({ deadLettered }) => deadLettered === 'at-once')).toEqual([
+      'invalid-request',
+      'delivered-too-often',
+    ]);
     expect(kindsWhere(({ deadLettered }) => deadLettered === 'by-tries')).toEqual(
-      kindsWhere(({ blames }) => blames === 'advert').filter((kind) => kind !== 'invalid-request'),
+      kindsWhere(({ blames, deadLettered }) => blames === 'advert' && deadLettered !== 'at-once'),
     );
     expect(kindsWhere(({ deadLettered }) => deadLettered !== 'by-age')).toEqual(
       kindsWhere(({ blames }) => blames === 'advert'),
@@ -29,6 +32,7 @@ describe('what is done about faults', () => {
   it('lets nobody else suffer from what one advert or one partner account met', () => {
     expect(kindsWhere(({ blames }) => blames === 'advert')).toEqual([
       ...['forbidden', 'invalid-request', 'request-refused', 'not-found', 'contract-broken'],
+      'delivered-too-often',
     ]);
     expect(kindsWhere(({ blames }) => blames === 'service')).toEqual(['transient', 'rate-limited', 'paused']);
     expect(kindsWhere(({ blames }) => blames === 'bridge')).toEqual([

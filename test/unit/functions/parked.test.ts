@@ -182,41 +182,6 @@ describe('messages that wait outside the queue', () => {
     expect(await kinds()).toEqual(['retry']);
   });
 
-  it('say what is owed first, when they were delivered before', async () => {
-    world.events.refuse();
-    await world.handleBatch();
-    world.clock.advance(minuteMs);
-    await world.connect.disconnect('main');
-    const [settlement] = await world.handleBatch();
-    expect(settlement?.verdict.kind).toBe('park');
-
-    const { partnerAccount, generation, advertId } = settlement?.delivery.message ?? {
-      partnerAccount: '',
-      generation: 0,
-      advertId: '',
-    };
-    const row = await world.state.advertHistories.read({
-      partnerAccount,
-      generation,
-      feed: 'adverts',
-      advertId,
-    });
-    expect(row).toMatchObject({ owed: true, position: settlement?.delivery.position, version: 2 });
-  });
-
-  it('stay in the queue when what is owed cannot be written', async () => {
-    await world.state.queue.receive(many);
-    world.clock.advance(minuteMs);
-    await world.connect.disconnect('main');
-    const histories = { ...world.state.advertHistories, write: () => Promise.reject(new Error('throttled')) };
-    const batch = await world.state.queue.receive(many);
-    const [settlement] = await createFanOut({ ...world.fanOutDeps, histories }).handle(
-      batch,
-      world.options(),
-    );
-    expect(settlement?.verdict.kind).toBe('retry');
-  });
-
   it('are gone after disconnect --forget, once the drain has run', async () => {
     await world.connect.disconnect('main');
     await kinds();

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { type HistoryPorts, readHistory } from '../../../operations/history/read-history.ts';
-import { beforeAll } from '../../../shared/domain/queue/position.ts';
 import { feedState, partnerAccount } from '../../helpers/records.ts';
 
 const noon = Date.parse('2026-11-20T12:00:00Z');
@@ -16,7 +15,7 @@ it('history does not say that a dead letter was dropped, while SQS does not show
     budgetStore: { read: async () => ({ nextSlotMs: 0, pausedUntilMs: 0 }) },
     // The row that fan-out writes before it dead-letters the first message of an advert.
     advertHistories: {
-      read: async () => ({ sequence: 0, status: null, position: beforeAll, owed: true, version: 1 }),
+      read: async () => ({ sequence: 0, status: null, pending: true, version: 1 }),
     },
     waitingMessages: { ofAdvert: async () => [] },
     letters: { list: async () => found },

@@ -3,7 +3,6 @@ import { type HistoryPorts, readHistory } from '../../../operations/history/read
 import type { DeadLetter } from '../../../shared/contract/messages.ts';
 import { advertEvent } from '../../../shared/domain/advert-event.ts';
 import type { PartnerAccount } from '../../../shared/domain/partner-account.ts';
-import { beforeAll } from '../../../shared/domain/queue/position.ts';
 import type { AdvertRow } from '../../../shared/ports/advert-histories.ts';
 import type { WaitingMessage } from '../../../shared/ports/parked-messages.ts';
 import { changedAdvert, deadLetter, feedState, partnerAccount } from '../../helpers/records.ts';
@@ -24,9 +23,10 @@ const envelope = JSON.stringify(
 );
 const active: AdvertRow = {
   ...{ sequence: 3, status: 'active', envelope, by: earlier.key },
-  ...{ position: beforeAll, owed: false, version: 4 },
+  pending: false,
+  version: 4,
 };
-const noEvent: AdvertRow = { sequence: 0, status: null, position: beforeAll, owed: false, version: 1 };
+const noEvent: AdvertRow = { sequence: 0, status: null, pending: false, version: 1 };
 const queued: WaitingMessage = { message, place: 'queue', receives: 0 };
 const parked: WaitingMessage = { message, place: 'parked', receives: 0 };
 const letter = deadLetter({ message, at: '2026-11-20T12:01:00.000Z', reason: 'the answer has no status' });
@@ -100,7 +100,7 @@ describe('the answer of history', () => {
     ],
     [
       'not-accepted',
-      { row: { ...active, owed: true } },
+      { row: { ...active, pending: true } },
       'Event 3 of advert 123 (active, before: new), observed at 2026-11-20T12:00:00.000Z, was recorded, but the bus may not have accepted it: it is published before anything else when its message comes again, or the feed lists the advert again.',
     ],
     [
@@ -190,15 +190,6 @@ describe('the answer of history', () => {
 
     expect(history.outcome).toBe('published');
     expect(history.deadLetters).toHaveLength(2);
-  });
-
-  it('does not call an event published whose message has no outcome', async () => {
-    const own = { ...queued, message: earlier };
-    const given = { ...letter, message: earlier };
-
-    expect(await historyOf({ row: active, waiting: [own] })).toMatchObject({ latestPublished: null });
-    expect(await historyOf({ row: active, letters: [given] })).toMatchObject({ latestPublished: null });
-    expect(await historyOf({ row: active, waiting: [queued] })).toMatchObject({ latestPublished: true });
   });
 
   it('leaves out messages of an earlier generation: they are let go', async () => {

@@ -227,8 +227,7 @@ describe('the latest event of every advert', () => {
   const row = (text?: string) => ({
     sequence: 1,
     status: 'active',
-    position: '1',
-    owed: false,
+    pending: false,
     version: 1,
     ...(text === undefined ? {} : { envelope: text }),
   });
@@ -269,7 +268,7 @@ describe('forgetting the histories of a partner account', () => {
   it('forgets thousands, one portion after another', async () => {
     const { state } = make();
     const { advertHistories } = state;
-    const row = { sequence: 1, status: null, position: '1', owed: false, version: 1, envelope: '{}' };
+    const row = { sequence: 1, status: null, pending: false, version: 1, envelope: '{}' };
     await Promise.all(
       Array.from({ length: 2_001 }, (_, index) =>
         advertHistories.write(

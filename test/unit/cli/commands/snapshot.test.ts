@@ -56,7 +56,7 @@ describe('snapshot of a stack', () => {
     const histories = createAdvertHistories(tables.advertStatus);
     await createPartnerAccounts(createStore({ feedState: tables.feedState })).add(partnerAccount());
     const { generation } = partnerAccount();
-    const row = { sequence: 3, status: 'active', position: '', owed: false, version: 1 };
+    const row = { sequence: 3, status: 'active', pending: false, version: 1 };
     const envelopes = Array.from({ length: 25 }, (_, index) => {
       const seen = {
         bridge: 'AdvertBridge',

@@ -118,7 +118,7 @@ describe('an audit', () => {
     const { run, sample, state, key, catchUp, events } = await createAuditedWorld(5);
     const advert = { ...key, feed: 'adverts', advertId: '1002' } as const;
     const row = await state.advertHistories.read(advert);
-    if (row) await state.advertHistories.write(advert, { ...row, owed: true, version: row.version + 1 });
+    if (row) await state.advertHistories.write(advert, { ...row, pending: true, version: row.version + 1 });
 
     const { progress } = await run(sample(299), { repair: true });
     await catchUp();

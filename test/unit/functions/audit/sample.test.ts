@@ -3,7 +3,6 @@ import { audit } from '../../../../functions/audit/audit.ts';
 import { sampleSource } from '../../../../functions/audit/sources.ts';
 import { boundOf } from '../../../../operations/audit/verdict.ts';
 import type { Clock } from '../../../../shared/domain/clock.ts';
-import { beforeAll } from '../../../../shared/domain/queue/position.ts';
 import { createInMemoryAdvertHistories } from '../../../fakes/advert-histories.ts';
 import { createInMemoryAudits } from '../../../fakes/audits.ts';
 
@@ -19,7 +18,7 @@ async function createQuietWorld(isWrong: (index: number) => boolean) {
       { ...key, feed: 'adverts', advertId },
       {
         ...{ sequence: 1, status: isWrong(index) ? 'wrong' : 'active', envelope: '{}', by: 'read:1' },
-        ...{ position: beforeAll, owed: false, version: 1 },
+        ...{ pending: false, version: 1 },
       },
     );
   }

@@ -2,7 +2,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { byAdvert } from '../../../../functions/fan-out/by-advert.ts';
 import { createFanOut, type FanOutDeps } from '../../../../functions/fan-out/fan-out.ts';
 import { delayAfter, minDelayMs } from '../../../../functions/fan-out/redelivery.ts';
+import type { ChangedAdvert } from '../../../../shared/contract/messages.ts';
 import { metrics } from '../../../../shared/contract/names.ts';
+import { advertEvent } from '../../../../shared/domain/advert-event.ts';
 import { type FaultKind, PartnerError } from '../../../../shared/domain/faults.ts';
 import type { PartnerAccount } from '../../../../shared/domain/partner-account.ts';
 import { positionOf } from '../../../../shared/domain/queue/position.ts';
@@ -218,40 +220,14 @@ describe('a message of a fault', () => {
     expect(world.observer.counted(metrics.needsAttention)).toBe(1);
   });
 
-  it('says nothing of a dead letter that could not be written: the message comes back', async () => {
-    world.fail('invalid-request');
-    world.state.conflicts = Number.POSITIVE_INFINITY;
-
-    expect(await world.handle(world.delivery())).toMatchObject([{ kind: 'retry', delayMs: 1_500 }]);
-    expect(world.observer.lines.filter(({ level }) => level === 'error')).toEqual([]);
-  });
-
-  it('waits by its tries, not by its receives, until its dead letter can be written', async () => {
-    world.fail('invalid-request');
-    world.state.conflicts = Number.POSITIVE_INFINITY;
-
-    expect(await world.handle(world.delivery({ receives: 10 }))).toEqual([{ kind: 'retry', delayMs: 1_500 }]);
-  });
-
-  it('is dead-lettered though nineteen writes conflict, and comes back when twenty do', async () => {
-    world.fail('invalid-request');
-    world.state.conflicts = 19;
-    expect((await world.handle(world.delivery()))[0]?.kind).toBe('dead-letter');
-    expect(world.state.row).toMatchObject({ owed: true });
-
-    world.state.conflicts = 20;
-    expect((await world.handle(world.delivery()))[0]?.kind).toBe('retry');
-  });
-
-  it('counts its tries in the row, whose debt and event stay as they are', async () => {
+  it('counts its tries in the row, after its pending event was published', async () => {
     const row: AdvertRow = {
       ...{
         sequence: 3,
         status: 'new',
         envelope: '{"id":3}',
         by: 'somebody',
-        position: '',
-        owed: true,
+        pending: true,
         version: 8,
       },
     };
@@ -260,20 +236,22 @@ describe('a message of a fault', () => {
     const delivery = world.delivery({ receives: 2 });
 
     await world.handle(delivery);
-    expect(world.state.row).toEqual({ ...row, tries: 1, position: delivery.position, version: 9 });
+    expect(world.state.row).toEqual({ ...row, pending: false, tries: 1, version: 10 });
     await world.handle(delivery);
-    expect(world.state.row).toMatchObject({ tries: 2, version: 10 });
+    expect(world.state.row).toMatchObject({ tries: 2, version: 11 });
     world.state.answer = () => 'new';
     await world.handle(delivery);
-    // A successful answer: the owed event is published, and the tries are counted from zero again.
-    expect(world.state.row).toEqual({ ...row, owed: false, position: delivery.position, version: 11 });
+    // A successful answer: the tries are counted from zero again.
+    const by = delivery.message?.key ?? '';
+    expect(world.state.row).toEqual({ ...row, by, pending: false, version: 12 });
   });
 
   it('asks for a while of patience when its row is contended beyond reason', async () => {
     world.state.conflicts = Number.POSITIVE_INFINITY;
 
     expect(await world.handle(world.delivery())).toEqual([{ kind: 'retry', delayMs: 1_000 }]);
-    expect(world.state.writes).toBe(20);
+    // The last write would have counted the try.
+    expect(world.state.writes).toBe(21);
     expect(world.state.deadlines).toHaveLength(20);
   });
 
@@ -293,31 +271,6 @@ describe('a message of a fault', () => {
 });
 
 describe('a row', () => {
-  const row: AdvertRow = {
-    ...{ sequence: 1, status: 'active', envelope: '{"id":1}', position: '', owed: false, version: 1 },
-  };
-
-  it('owes nothing when it begins with a fault', async () => {
-    world.fail('contract-broken');
-
-    await world.handle(world.delivery());
-
-    expect(world.state.row).toMatchObject({ sequence: 0, status: null, owed: false, tries: 1 });
-  });
-
-  it('written by one of the messages of a batch has its event published again, and once', async () => {
-    const own = world.delivery();
-    world.state.row = { ...row, by: own.message?.key ?? '' };
-
-    const verdicts = await world.handle(own, world.delivery());
-
-    expect(verdicts.map((verdict) => 'outcome' in verdict && verdict.outcome)).toEqual([
-      'events',
-      'coalesced',
-    ]);
-    expect(world.events.accepted).toEqual(['{"id":1}']);
-  });
-
   it('is not written again while an advert that is gone waits to be confirmed', async () => {
     world.fail('not-found');
     await world.handle(world.delivery());
@@ -327,13 +280,13 @@ describe('a row', () => {
     expect(world.state.writes).toBe(1);
   });
 
-  it('is marked as owed by the very delivery that wrote it, when the bus refuses its event for too long', async () => {
+  it('keeps its event pending when the bus refuses it until the message is dead-lettered', async () => {
     world.events.refuse();
 
     const [verdict] = await world.handle(world.delivery({ sentAt: world.clock.now() - dayMs }));
 
     expect(verdict?.kind).toBe('dead-letter');
-    expect(world.state.row).toMatchObject({ sequence: 1, status: 'active', owed: true });
+    expect(world.state.row).toMatchObject({ sequence: 1, status: 'active', pending: true });
   });
 });
 
@@ -404,19 +357,11 @@ describe('a message that was delivered too often', () => {
     const atOnce = { kind: 'retry', delayMs: 0 };
     expect(verdicts).toEqual([expect.objectContaining({ kind: 'dead-letter' }), atOnce, atOnce]);
   });
-
-  it('comes back at once where what is owed cannot be written, but for its own delay', async () => {
-    world.state.conflicts = Number.POSITIVE_INFINITY;
-
-    expect(await world.handle(world.delivery({ receives: 301 }))).toEqual([
-      { kind: 'retry', delayMs: 832_500 },
-    ]);
-  });
 });
 
 describe('what the log says of a batch', () => {
   it('is each page with its adverts by what became of them, and which were delivered before', async () => {
-    world.state.row = { sequence: 1, status: 'active', position: '', owed: false, version: 1 };
+    world.state.row = { sequence: 1, status: 'active', pending: false, version: 1 };
     const of = (correlationId: string, advertId: string, receives = 1) =>
       world.delivery({ receives, message: changedAdvert({ correlationId, advertId }) });
     await world.handle(
@@ -590,40 +535,42 @@ describe('a partner account', () => {
   );
 });
 
-describe('an advert whose row is in debt', () => {
+describe('an advert whose event is pending', () => {
+  const envelopeFor = (message: ChangedAdvert) =>
+    JSON.stringify(
+      advertEvent(message, {
+        bridge: 'test',
+        status: 'active',
+        previousStatus: null,
+        sequence: 1,
+        observedAt: 0,
+      }),
+    );
+  const envelope = envelopeFor(changedAdvert({ correlationId: 'page-0' }));
   const row: AdvertRow = {
     ...{
       sequence: 1,
       status: 'active',
-      envelope: '{"id":1}',
+      envelope,
       by: 'other',
-      position: '',
-      owed: false,
+      pending: false,
       version: 1,
     },
   };
 
   it.each<[string, Partial<AdvertRow>, string[], number]>([
-    ['is published first, and the row says that it is paid', { owed: true }, ['{"id":1}'], 2],
-    ['is not published where nothing is owed', {}, [], 1],
-    ['cannot be published where no event is stored', { owed: true, envelope: undefined } as never, [], 2],
+    ['is published first, and then not pending', { pending: true }, [envelope], 3],
+    ['is not published again when it is not pending', {}, [], 2],
   ])('%s', async (_what, change, published, version) => {
     world.state.row = { ...row, ...change };
 
     expect(await world.handle(world.delivery())).toEqual([{ kind: 'done', outcome: 'unchanged' }]);
     expect(world.events.accepted).toEqual(published);
-    expect(world.state.row).toMatchObject({ owed: false, version });
-  });
-
-  it('is left a trace by a group of which only one message was delivered before', async () => {
-    world.state.row = row;
-    await world.handle(world.delivery(), world.delivery({ receives: 2 }));
-
-    expect(world.state.row).toMatchObject({ version: 2, sequence: 1 });
+    expect(world.state.row).toMatchObject({ pending: false, version });
   });
 
   it('is looked at again when its trace cannot be left', async () => {
-    world.state.row = { ...row, owed: true };
+    world.state.row = row;
     world.state.conflicts = 1;
 
     expect(await world.handle(world.delivery())).toEqual([{ kind: 'done', outcome: 'unchanged' }]);
@@ -638,17 +585,17 @@ describe('an advert whose row is in debt', () => {
     const delivery = world.delivery();
     await world.handle(delivery);
 
-    expect(world.state.row).toEqual({ ...row, position: delivery.position, version: 2 });
+    expect(world.state.row).toEqual({ ...row, by: delivery.message?.key, version: 2 });
   });
 
   it('counts an event of its own message that the bus had refused', async () => {
     const message = changedAdvert();
-    world.state.row = { ...row, by: message.key };
+    world.state.row = { ...row, envelope: envelopeFor(message) };
     expect(await world.handle(world.delivery({ message, receives: 2 }))).toEqual([
       { kind: 'done', outcome: 'events' },
     ]);
 
-    world.state.row = { ...row, by: message.key, status: null };
+    world.state.row = { ...row, envelope: envelopeFor(message), status: null };
     world.fail('not-found');
     expect(await world.handle(world.delivery({ message, receives: 3 }))).toEqual([
       { kind: 'done', outcome: 'unavailable' },
@@ -665,14 +612,6 @@ describe('an advert whose row is in debt', () => {
     expect(world.state.row).toMatchObject({ missingSince: world.clock.now(), version: 2 });
     expect(world.state.deadlines).toHaveLength(2);
   });
-
-  it('leaves its messages to a worker of a later delivery, a second later', async () => {
-    world.state.row = { ...row, position: '~' };
-
-    expect(await world.handle(world.delivery())).toEqual([{ kind: 'retry', delayMs: 1_000 }]);
-    expect(world.state.reads).toBe(1);
-    expect(world.state.deadlines).toEqual([]);
-  });
 });
 
 describe('messages that are to wait outside the queue', () => {
@@ -681,24 +620,11 @@ describe('messages that are to wait outside the queue', () => {
     world.state.account = partnerAccount({ stop });
   });
 
-  it('leave it without a word about debts, where none was delivered before', async () => {
+  it('leave it without a write of the row', async () => {
     expect(await world.handle(world.delivery(), world.delivery())).toEqual([
       { kind: 'park' },
       { kind: 'park' },
     ]);
     expect(world.state.writes).toBe(0);
-  });
-
-  it('say in the row what is owed where one of them was delivered before', async () => {
-    expect(await world.handle(world.delivery(), world.delivery({ receives: 2 }))).toHaveLength(2);
-    expect(world.state.row).toMatchObject({ owed: true, version: 1 });
-  });
-
-  it('stay for five seconds where that cannot be said, or a later delivery has the advert', async () => {
-    world.state.conflicts = 20;
-    expect(await world.handle(world.delivery({ receives: 2 }))).toEqual([{ kind: 'retry', delayMs: 5_000 }]);
-    world.state.row = { sequence: 0, status: null, position: '~', owed: false, version: 1 };
-    expect(await world.handle(world.delivery({ receives: 2 }))).toEqual([{ kind: 'retry', delayMs: 5_000 }]);
-    expect(world.state.row.owed).toBe(false);
   });
 });

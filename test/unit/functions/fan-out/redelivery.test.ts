@@ -47,12 +47,6 @@ const faults: Record<string, (world: World) => Partial<FanOutDeps>> = {
     ...failing(world, 'contract-broken'),
     histories: { ...world.state.advertHistories, write: () => Promise.reject(new Error('throttled')) },
   }),
-  'a row of a greater position': ({ state }) => ({
-    histories: {
-      ...state.advertHistories,
-      read: async () => ({ sequence: 1, status: 'new', position: '~', owed: false, version: 1 }),
-    },
-  }),
   'an advert that is not confirmed to be missing': (world) => ({
     ...failing(world, 'not-found'),
     histories: { ...world.state.advertHistories, read: async () => undefined, write: async () => true },
@@ -196,18 +190,5 @@ describe('a message that was received 300 times', () => {
       [1, 'active'],
       [2, 'sold'],
     ]);
-  });
-
-  it('stays in the queue when what is owed cannot be written', async () => {
-    await crash(300);
-    const histories = { ...world.state.advertHistories, write: () => Promise.reject(new Error('throttled')) };
-    const batch = await world.state.queue.receive(many);
-
-    const [settlement] = await createFanOut({ ...world.fanOutDeps, histories }).handle(
-      batch,
-      world.options(),
-    );
-
-    expect(settlement?.verdict.kind).toBe('retry');
   });
 });
