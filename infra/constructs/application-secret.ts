@@ -32,7 +32,7 @@ export function applicationSecret(
   });
   const actions = ['secretsmanager:GetSecretValue'];
   for (const reader of readers)
-    reader.addStatement('ApplicationSecret', { actions, resources: [secret.ref] });
+    reader.addSecretStatement('ApplicationSecret', { actions, resources: [secret.ref] });
   const nobodyElse = new PolicyStatement({
     sid: 'ReadOnlyByTokenFunctions',
     effect: Effect.DENY,

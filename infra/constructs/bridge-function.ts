@@ -1,5 +1,12 @@
 import type { Duration } from 'aws-cdk-lib';
-import { type IRole, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import {
+  type IRole,
+  Policy,
+  PolicyStatement,
+  type PolicyStatementProps,
+  Role,
+  ServicePrincipal,
+} from 'aws-cdk-lib/aws-iam';
 import {
   ApplicationLogLevel,
   Architecture,
@@ -40,6 +47,7 @@ export class BridgeFunction extends Grantee {
   readonly settings: BridgeConfig;
   readonly role: IRole;
   readonly logGroup: LogGroup;
+  #secrets: Policy | undefined;
 
   constructor(scope: Construct, id: string, props: BridgeFunctionProps) {
     super(scope, id);
@@ -79,6 +87,21 @@ export class BridgeFunction extends Grantee {
     });
     if (vpc) grantNetwork(this);
     this.grantKey();
+  }
+
+  /**
+   * Only the code of this function may use the statement: not another function that is given the role, and nobody who
+   * assumes it. The policy is separate, because the function depends on the role and its other policy.
+   *
+   * @see https://docs.aws.amazon.com/lambda/latest/dg/permissions-source-function-arn.html
+   */
+  override addSecretStatement(sid: string, statement: Omit<PolicyStatementProps, 'sid'>): this {
+    const ArnEquals = { 'lambda:SourceFunctionArn': this.lambda.functionArn };
+    this.#secrets ??= new Policy(this, 'Secrets', { roles: [this.role] });
+    this.#secrets.addStatements(
+      new PolicyStatement({ sid, ...statement, conditions: { ...statement.conditions, ArnEquals } }),
+    );
+    return this;
   }
 
   /** Sets an environment variable to the name of a resource. */

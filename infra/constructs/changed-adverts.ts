@@ -1,5 +1,11 @@
 import { Duration } from 'aws-cdk-lib';
-import { DeduplicationScope, FifoThroughputLimit, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import {
+  DeduplicationScope,
+  FifoThroughputLimit,
+  Queue,
+  QueueEncryption,
+  RedrivePermission,
+} from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { maxReceiveCount } from '../../shared/contract/messages.ts';
 import type { BridgeConfig } from './props/bridge-config.ts';
@@ -52,6 +58,9 @@ export class ChangedAdverts extends Construct {
       visibilityTimeout: Duration.seconds(receiverTimeout.toSeconds() * visibilityPerTimeout),
       // Fan-out sends dead letters itself, after it has marked the row as owed. SQS does so only if even that fails.
       deadLetterQueue: { queue: this.deadLetters, maxReceiveCount },
+      // No other queue may send its dead letters here. The dead-letter queue cannot name this queue as its only source:
+      // each would need the name of the other first.
+      redriveAllowPolicy: { redrivePermission: RedrivePermission.DENY_ALL },
     });
   }
 }

@@ -19,9 +19,14 @@ export abstract class Grantee extends Construct {
     return this;
   }
 
+  /** Adds a statement about secrets. */
+  addSecretStatement(sid: string, statement: Omit<PolicyStatementProps, 'sid'>): this {
+    return this.addStatement(sid, statement);
+  }
+
   /** Accepts a finding of cdk-nag about the grants, with the reason. */
   acknowledge(id: string, reason: string): this {
-    Validations.of(this.role).acknowledge({ id, reason });
+    Validations.of(this).acknowledge({ id, reason });
     return this;
   }
 

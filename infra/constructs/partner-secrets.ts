@@ -69,7 +69,7 @@ function grant(user: Grantee, what: string, actions: readonly string[], conditio
   const { partnerAccountPrefix } = secretNamesOf(user.settings.namePrefix);
   const secrets = `arn:${partition}:secretsmanager:${region}:${account}:secret:${partnerAccountPrefix}*`;
   user
-    .addStatement(`PartnerAccountSecrets${what}`, {
+    .addSecretStatement(`PartnerAccountSecrets${what}`, {
       actions: actions.map((action) => `secretsmanager:${action}`),
       resources: [secrets],
       ...(conditions && { conditions }),

@@ -18,6 +18,10 @@ export interface SubscriberPolicyProps extends Pick<StackSettings, 'subscriberAc
 /** An AWS account may change only its own rules. (A rule that does not exist yet has no creator: `IfExists` below.) */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: an IAM variable, not a template literal.
 const ownRules = { 'events:creatorAccount': '${aws:PrincipalAccount}' };
+/** Its rules send to its own resources: only `PutTargets` has this condition key. */
+const ownTargets = (partition: string): Conditions => ({
+  'ForAllValues:ArnLike': { 'events:TargetArn': `arn:${partition}:*:*:\${aws:PrincipalAccount}:*` },
+});
 /** A rule must name the bridge as its source, and only detail types of the bridge. */
 const bridgeEvents: Conditions = {
   'ForAllValues:StringEquals': {
@@ -28,9 +32,7 @@ const bridgeEvents: Conditions = {
   Null: { 'events:source': 'false', 'events:detail-type': 'false' },
 };
 
-/**
- * These actions support only the condition on the rule's creator; `PutRule` has already checked what the rule matches.
- */
+/** Of these actions, `PutTargets` alone has targets; `PutRule` has already checked what the rule matches. */
 const managing = [
   'PutTargets',
   'DeleteRule',
@@ -68,7 +70,7 @@ export class SubscriberPolicy extends Construct {
     };
     const allowRules = (who: string, principals: IPrincipal[], conditions: Conditions) => {
       allow(`${who}MakeRules`, ['events:PutRule'], principals, { ...conditions, ...bridgeEvents });
-      allow(`${who}ManageRules`, managing, principals, conditions);
+      allow(`${who}ManageRules`, managing, principals, { ...conditions, ...ownTargets(partition) });
     };
 
     const accounts = [...new Set(subscriberAccounts)].map((id) => new AccountPrincipal(id));

@@ -181,12 +181,12 @@ export const stackSettings = {
     ),
   ),
   subscriberAccounts: list(
-    'AWS accounts whose teams may put rules on the bus that the bridge creates; at most 100',
+    'AWS accounts whose teams may put rules on the bus that the bridge creates; at most 95',
     v.optional(
       v.pipe(
         v.array(awsAccount, "expected a list such as ['111111111111', '222222222222']"),
         // The policy of a bus may have 10 KB, and it contains each account twice.
-        v.maxLength(100, 'expected at most 100 AWS account IDs; organizationId is for more'),
+        v.maxLength(95, 'expected at most 95 AWS account IDs; organizationId is for more'),
       ),
       [],
     ),

@@ -82,9 +82,9 @@ describe('the settings of the stack', () => {
       partnerBaseUrl: 'https://partner.example',
       subscriberAccounts: accounts(count).join(),
     });
-    expect(faultsOf(withAccounts(100))).toEqual([]);
-    expect(faultsOf(withAccounts(101))).toEqual([
-      expect.stringMatching(/^subscriberAccounts: expected at most 100/),
+    expect(faultsOf(withAccounts(95))).toEqual([]);
+    expect(faultsOf(withAccounts(96))).toEqual([
+      expect.stringMatching(/^subscriberAccounts: expected at most 95/),
     ]);
   });
 

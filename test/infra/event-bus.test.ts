@@ -9,7 +9,7 @@ const open = synthesized({
 });
 
 const crowded = synthesized({
-  subscriberAccounts: Array.from({ length: 100 }, (_, index) => 100_000_000_000 + index).join(),
+  subscriberAccounts: Array.from({ length: 95 }, (_, index) => 100_000_000_000 + index).join(),
   organizationId: 'o-a1b2c3d4e5',
 });
 
@@ -76,6 +76,11 @@ describe('the policy of the bus', () => {
       expect(inShort(statement.Resource)).toBe(rules);
       expect([statement.Action].flat()).not.toContain('events:PutEvents');
     }
+    const targets = statements(open).filter(({ Action }) => Action.includes('events:PutTargets'));
+    expect(targets.map(({ Condition }) => inShort(Condition['ForAllValues:ArnLike']))).toEqual([
+      { 'events:TargetArn': 'arn:${AWS::Partition}:*:*:${aws:PrincipalAccount}:*' },
+      { 'events:TargetArn': 'arn:${AWS::Partition}:*:*:${aws:PrincipalAccount}:*' },
+    ]);
     expect(statements(open).flatMap(({ Action }) => Action)).toEqual(
       expect.arrayContaining(['events:PutTargets', 'events:DeleteRule', 'events:RemoveTargets']),
     );

@@ -75,7 +75,8 @@ describe('what the stack’s roles may do', () => {
       ([, { Properties }]) => Properties.PolicyDocument.Statement as Statement[],
     );
 
-    expect(ofType('AWS::IAM::Policy')).toHaveLength(7);
+    // One for each function, schedule and the role for people, and one about secrets for each function.
+    expect(ofType('AWS::IAM::Policy')).toHaveLength(7 + 4);
     expect(
       statements.flatMap(({ Action }) => listed(Action)).filter((action) => action.includes('*')),
     ).toEqual([]);

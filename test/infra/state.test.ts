@@ -77,6 +77,7 @@ describe('the queue of changed adverts', () => {
       maxReceiveCount: 1000,
     });
     expect(deadLetters.Properties.FifoQueue).toBe(true);
+    expect(queue.Properties.RedriveAllowPolicy).toEqual({ redrivePermission: 'denyAll' });
   });
 
   it('hides a message at least six times as long as the fan-out may run, and at most 200 times a day', () => {

@@ -92,7 +92,7 @@ export interface AdvertBridgeSettings {
    */
   readonly busName?: string;
   /**
-   * AWS accounts whose teams may put rules on the bus that the bridge creates; at most 100.
+   * AWS accounts whose teams may put rules on the bus that the bridge creates; at most 95.
    *
    * @default - none
    */

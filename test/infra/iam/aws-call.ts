@@ -30,6 +30,7 @@ export const knownConditionKeys = [
   'dynamodb:LeadingKeys',
   'dynamodb:EnclosingOperation',
   'events:source',
+  'lambda:SourceFunctionArn',
   'events:detail-type',
   'secretsmanager:BlockPublicPolicy',
   'secretsmanager:ForceDeleteWithoutRecovery',

@@ -227,6 +227,12 @@ describe('whatever a role is allowed', () => {
   const application = secretArn(secretNames.application);
   const roleOf = (name: FunctionName) => policies.roleOf(functions[name]);
   const result = async (question: Parameters<typeof decide>[1]) => (await decide(policies, question)).result;
+  const codeOf = (name: FunctionName) => ({
+    'lambda:SourceFunctionArn': policies.arnOf('AWS::Lambda::Function', functions[name]),
+  });
+  /** A question of the function's own code. */
+  const asCode = (name: FunctionName, question: { action: string; resourceArn: string; context: object }) =>
+    result({ role: roleOf(name), ...question, context: { ...question.context, ...codeOf(name) } });
   const withAll = (role: RolePolicies) => ({ ...role, statements: anybody.statements });
 
   it('only reading tokens is denied an administrator who catches up: that takes the role for it', async () => {
@@ -258,7 +264,11 @@ describe('whatever a role is allowed', () => {
   it('tokens are read by drain, fan-out, audit, refresh-token and who catches up alone', async () => {
     expect(await result({ role: policies.catchUpRole, resourceArn: ofMain, ...get })).toBe('Allowed');
     for (const name of ['drain', 'fanOut', 'audit', 'refreshToken'] as const) {
-      expect(await result({ role: roleOf(name), resourceArn: ofMain, ...get })).toBe('Allowed');
+      expect(await asCode(name, { resourceArn: ofMain, ...get })).toBe('Allowed');
+      // Another function that was given the role, and somebody who assumes it.
+      const foreign = { role: roleOf(name), resourceArn: ofMain, action: get.action };
+      expect(await result({ ...foreign, context: codeOf('connect') })).toBe('ImplicitlyDenied');
+      expect(await result({ ...foreign, context: {} })).toBe('ImplicitlyDenied');
     }
     for (const role of [anybody, withAll(roleOf('connect'))]) {
       expect(await result({ role, resourceArn: ofMain, ...get })).toBe('ExplicitlyDenied');
@@ -267,7 +277,7 @@ describe('whatever a role is allowed', () => {
 
   it('the application’s credentials are read by refresh-token and connect alone', async () => {
     for (const name of ['refreshToken', 'connect'] as const) {
-      expect(await result({ role: roleOf(name), resourceArn: application, ...get })).toBe('Allowed');
+      expect(await asCode(name, { resourceArn: application, ...get })).toBe('Allowed');
     }
     for (const role of [anybody, withAll(roleOf('drain')), withAll(roleOf('fanOut'))]) {
       expect(await result({ role, resourceArn: application, ...get })).toBe('ExplicitlyDenied');
@@ -327,12 +337,13 @@ describe('whatever a role is allowed', () => {
   });
 
   it('a secret is removed with its recovery window, and given no public policy', async () => {
-    const remove = { role: roleOf('connect'), action: 'secretsmanager:DeleteSecret', resourceArn: ofMain };
+    const remove = (context: object) =>
+      asCode('connect', { action: 'secretsmanager:DeleteSecret', resourceArn: ofMain, context });
     const force = (value: string) => ({ 'secretsmanager:ForceDeleteWithoutRecovery': value });
-    expect(await result({ ...remove, context: {} })).toBe('Allowed');
-    expect(await result({ ...remove, context: force('false') })).toBe('Allowed');
-    expect(await result({ ...remove, context: force('true') })).toBe('ImplicitlyDenied');
-    const protect = { ...remove, action: 'secretsmanager:PutResourcePolicy' };
-    expect(await result({ ...protect, context: {} })).toBe('ImplicitlyDenied');
+    expect(await remove({})).toBe('Allowed');
+    expect(await remove(force('false'))).toBe('Allowed');
+    expect(await remove(force('true'))).toBe('ImplicitlyDenied');
+    const protect = { action: 'secretsmanager:PutResourcePolicy', resourceArn: ofMain, context: {} };
+    expect(await asCode('connect', protect)).toBe('ImplicitlyDenied');
   });
 });

@@ -140,13 +140,15 @@ export async function startRecordedWorld(invoke: (event: unknown) => Promise<unk
     },
     /** All calls recorded so far, as requests that IAM decides about. */
     calls: (policies: TemplatePolicies): RoleCall[] =>
-      recorded.flatMap(({ caller, call }) =>
-        roleCalls(
-          caller === 'catchUp' ? policies.catchUpRole : policies.roleOf(functions[caller]),
-          requestsOf(call),
-          arnOf(policies),
-        ),
-      ),
+      recorded.flatMap(({ caller, call }) => {
+        if (caller === 'catchUp') return roleCalls(policies.catchUpRole, requestsOf(call), arnOf(policies));
+        const function_ = policies.arnOf('AWS::Lambda::Function', functions[caller]);
+        const requests = requestsOf(call).map((request) => ({
+          ...request,
+          context: { ...request.context, 'lambda:SourceFunctionArn': function_ },
+        }));
+        return roleCalls(policies.roleOf(functions[caller]), requests, arnOf(policies));
+      }),
     async stop() {
       for (const { proxy, clients } of byCaller.values()) {
         for (const client of Object.values(clients)) client.destroy();
