@@ -44,7 +44,7 @@ const fanOutTimeout = Duration.minutes(1);
 type OutputKey = keyof typeof outputs;
 
 /** Properties of a subscription to a bridge's own bus: which events, and their target. */
-export type SubscribeProps = Omit<AdvertSubscriptionProps, 'bus' | 'busArn'>;
+export type SubscribeProps = Omit<AdvertSubscriptionProps, 'bus' | 'bridgeAccount'>;
 
 /**
  * The whole bridge, for any stack: it polls the partner service and publishes the status changes of adverts on an event

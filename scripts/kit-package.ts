@@ -9,13 +9,19 @@ export const kitName = 'advert-bridge-kit';
 export const kitFolder = 'dist/kit';
 
 /**
+ * The oldest versions with which `AdvertSubscription` works, found by trying: aws-cdk-lib 2.92 has no `addWarningV2`.
+ * `npm run test:package` tries these and the newest. The bridge's own construct needs newer ones (package.json).
+ */
+export const kitPeers = { 'aws-cdk-lib': '^2.93.0', constructs: '^10.0.5' } as const;
+
+/**
  * Writes the files next to the compiled modules in {@link kitFolder}: the manifest, derived from the main package's,
  * and its pages.
  */
 export function writeKitPackage(repository: string): void {
   const whole = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'));
   const { version, license, repository: source, type, engines, sideEffects } = whole;
-  const { dependencies, peerDependencies, peerDependenciesMeta } = whole;
+  const { dependencies, peerDependenciesMeta } = whole;
   // The same entry points, but the one for CDK apps contains nothing of the bridge itself.
   const inKit = (paths: object) =>
     JSON.parse(
@@ -36,7 +42,7 @@ export function writeKitPackage(repository: string): void {
     exports: inKit(whole.exports),
     typesVersions: inKit(whole.typesVersions),
     dependencies,
-    peerDependencies,
+    peerDependencies: kitPeers,
     peerDependenciesMeta,
   };
   const kit = join(repository, kitFolder);

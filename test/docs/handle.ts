@@ -4,6 +4,7 @@ import { advertEventHandler, createDynamoDbPositions } from 'advert-bridge-kit/s
 export const handler = advertEventHandler({
   positions: createDynamoDbPositions({ dynamodb: new DynamoDB({}), tableName: 'search-positions' }),
   on: {
-    AdvertStatusChanged: async ({ detail }) => console.log(detail.data),
+    AdvertStatusChanged: async ({ detail: { data } }) => console.log(data.advertId, data.status),
+    AdvertUnavailable: async ({ detail: { data } }) => console.log(data.advertId, 'is gone'),
   },
 });

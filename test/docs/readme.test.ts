@@ -15,7 +15,10 @@ describe('the README', () => {
 
     template.hasResourceProperties('AWS::Events::Rule', {
       EventBusName: 'adverts',
-      EventPattern: { source: ['advert-bridge'], 'detail-type': ['AdvertStatusChanged'] },
+      EventPattern: {
+        source: ['advert-bridge'],
+        'detail-type': ['AdvertStatusChanged', 'AdvertUnavailable'],
+      },
     });
     template.resourceCountIs('AWS::SQS::QueuePolicy', 2);
   });

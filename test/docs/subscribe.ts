@@ -11,7 +11,7 @@ export class SearchStack extends Stack {
   });
   readonly rule = new Rule(this, 'OnAdvertChange', {
     eventBus: EventBus.fromEventBusName(this, 'Adverts', 'adverts'),
-    eventPattern: { source: ['advert-bridge'], detailType: ['AdvertStatusChanged'] },
+    eventPattern: { source: ['advert-bridge'], detailType: ['AdvertStatusChanged', 'AdvertUnavailable'] },
     targets: [new SqsQueue(this.queue, { deadLetterQueue: this.deadLetters })],
   });
 }

@@ -1,10 +1,20 @@
 import { AdvertSubscription } from 'advert-bridge-kit/cdk';
-import { App, Stack } from 'aws-cdk-lib';
+import { App, CfnOutput, Stack } from 'aws-cdk-lib';
+import { EventBus } from 'aws-cdk-lib/aws-events';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
 
-const env = { account: '222222222222', region: 'eu-central-1' };
+const [bridgeAccount, yours, region] = ['111111111111', '222222222222', 'eu-central-1'];
+const app = new App();
 
-export const stack = new Stack(new App(), 'Search', { env });
+/** Your stack: queue, dead letters and alarm, and with a `consumer` all that it needs. */
+const search = new Stack(app, 'Search', { env: { account: yours, region } });
+const { queue } = new AdvertSubscription(search, 'Adverts', { bridgeAccount });
+new CfnOutput(search, 'QueueArn', { value: queue.queueArn });
 
-export const { queue } = new AdvertSubscription(stack, 'Search', {
-  busArn: 'arn:aws:events:eu-central-1:111111111111:event-bus/adverts',
+/** A stack of the bridge's team: the rule. */
+const bridgeSide = new Stack(app, 'SearchRule', { env: { account: bridgeAccount, region } });
+new AdvertSubscription(bridgeSide, 'Search', {
+  bus: EventBus.fromEventBusName(bridgeSide, 'Bus', 'adverts'),
+  target: Queue.fromQueueArn(bridgeSide, 'Queue', `arn:aws:sqs:${region}:${yours}:search-adverts`),
+  statuses: ['active', 'sold'],
 });

@@ -1,19 +1,17 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of CloudFormation.
-import { App, Duration, type Environment, Fn, Stack, Validations } from 'aws-cdk-lib';
+import { App, Duration, type Environment, Stack, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AttributeType, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { DefinitionBody, Pass, StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it, vi } from 'vitest';
 import { AdvertSubscription, type AdvertSubscriptionProps, SubscriptionError } from '../../infra/cdk.ts';
 import { inShort, type Resource } from '../helpers/synthesized.ts';
 
 const ours = { account: '222222222222', region: 'eu-central-1' };
-const ourBus = 'arn:aws:events:eu-central-1:222222222222:event-bus/adverts';
 const theirBus = 'arn:aws:events:eu-central-1:111111111111:event-bus/adverts';
 
 type Props = (stack: Stack) => AdvertSubscriptionProps;
@@ -54,11 +52,6 @@ const aFunction = (stack: Stack, more: Partial<FunctionProps> = {}) =>
     handler: 'index.handler',
     code: Code.fromInline('exports.handler = () => {}'),
   });
-const aStateMachine = (stack: Stack) =>
-  new StateMachine(stack, 'Machine', {
-    definitionBody: DefinitionBody.fromChainable(new Pass(stack, 'Pass')),
-  });
-
 const retryPolicy = { RetryPolicy: { MaximumEventAgeInSeconds: 86_400, MaximumRetryAttempts: 185 } };
 const undelivered = { DeadLetterConfig: { Arn: '${Adverts2DeadLetters.Arn}' } };
 
@@ -226,143 +219,96 @@ describe('a subscription with a target of its own', () => {
     });
     expect(all('AWS::Lambda::EventInvokeConfig')).toMatchObject([{ MaximumRetryAttempts: 0 }]);
   });
-
-  it.each([
-    ['state machine', aStateMachine, 'states:StartExecution', '${Machine}'],
-    [
-      'bus of another AWS account',
-      (stack: Stack) => EventBus.fromEventBusArn(stack, 'Theirs', theirBus.replace('adverts', 'orders')),
-      'events:PutEvents',
-      theirBus.replace('adverts', 'orders'),
-    ],
-  ])('sends to a %s as a role that can do that alone', (_what, target, action, arn) => {
-    const { all } = subscribed((stack) => ({ bus: bus(stack), target: target(stack) }));
-    expect(all('AWS::Events::Rule')).toMatchObject([
-      { Targets: [{ Arn: arn, RoleArn: '${Adverts2Sender.Arn}', ...retryPolicy, ...undelivered }] },
-    ]);
-    expect(all('AWS::IAM::Role', 'Adverts2Sender')).toMatchObject([
-      {
-        AssumeRolePolicyDocument: {
-          Statement: [
-            {
-              Principal: { Service: 'events.amazonaws.com' },
-              Condition: {
-                StringEquals: { 'aws:SourceAccount': '${AWS::AccountId}' },
-                ArnLike: {
-                  'aws:SourceArn': [
-                    'arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:rule/adverts/*',
-                  ],
-                },
-              },
-            },
-          ],
-        },
-      },
-    ]);
-    const statements = all('AWS::IAM::Policy', 'Adverts2Sender').map(({ PolicyDocument }) => PolicyDocument);
-    expect(statements).toMatchObject([
-      { Statement: [{ Sid: 'Send', Effect: 'Allow', Action: action, Resource: arn }] },
-    ]);
-  });
 });
 
-describe('a subscription to a bus of another AWS account', () => {
-  const { all } = subscribed(() => ({ busArn: theirBus, statuses: ['sold'] }), ours);
-  const pattern = {
-    source: ['advert-bridge'],
-    'detail-type': ['AdvertStatusChanged'],
-    detail: { data: { status: ['sold'] } },
-  };
+describe('a subscription to a bridge of another AWS account', () => {
+  const theirs = { account: '111111111111', region: 'eu-central-1' };
+  const target = (stack: Stack) =>
+    Queue.fromQueueArn(stack, 'Theirs', 'arn:aws:sqs:eu-central-1:222222222222:search-adverts');
+  const bridgeSide = subscribed((stack) => ({ bus: bus(stack), target: target(stack) }), theirs);
+  const subscriberSide = subscribed(() => ({ bridgeAccount: '111111111111' }), ours);
 
-  it('forwards to a relay bus, the only target that EventBridge lets another account set', () => {
-    expect(all('AWS::Events::Rule', 'Adverts2Forward')).toEqual([
+  it('has a rule in the account of the bridge that sends to the queue with a role', () => {
+    expect(bridgeSide.all('AWS::Events::Rule')).toMatchObject([
       {
-        Name: expect.stringMatching(/^.{1,51}-222222222222$/),
-        Description: expect.any(String),
-        EventBusName: theirBus,
-        EventPattern: pattern,
+        EventBusName: 'adverts',
         Targets: [
           {
-            Id: 'Target',
-            Arn: '${Adverts2Relay.Arn}',
-            RoleArn: '${Adverts2Forwarder.Arn}',
+            Arn: 'arn:aws:sqs:eu-central-1:222222222222:search-adverts',
+            RoleArn: '${Adverts2Sender.Arn}',
             ...retryPolicy,
             ...undelivered,
           },
         ],
       },
     ]);
-    expect(all('AWS::IAM::Policy', 'Adverts2Forwarder')).toMatchObject([
+    expect(bridgeSide.all('AWS::IAM::Policy', 'Adverts2Sender')).toMatchObject([
       {
         PolicyDocument: {
-          Statement: [{ Effect: 'Allow', Action: 'events:PutEvents', Resource: '${Adverts2Relay.Arn}' }],
-        },
-      },
-    ]);
-    expect(all('AWS::Events::EventBusPolicy')).toEqual([]);
-  });
-
-  it('forwards as a role that only its own rules may use', () => {
-    const names = all('AWS::Events::Rule', 'Adverts2Forward').map(({ Name }) => Name);
-    expect(all('AWS::IAM::Role', 'Adverts2Forwarder')).toMatchObject([
-      {
-        AssumeRolePolicyDocument: {
           Statement: [
             {
-              Condition: {
-                StringEquals: { 'aws:SourceAccount': '111111111111' },
-                ArnLike: {
-                  'aws:SourceArn': names.map(
-                    (name) => `arn:aws:events:eu-central-1:111111111111:rule/adverts/${name}`,
-                  ),
-                },
-              },
+              Effect: 'Allow',
+              Action: 'sqs:SendMessage',
+              Resource: 'arn:aws:sqs:eu-central-1:222222222222:search-adverts',
             },
           ],
         },
       },
     ]);
+    expect(bridgeSide.app.synth().stacks[0]?.messages).toEqual([]);
   });
 
-  it('has the rule for its queue on the relay bus', () => {
-    expect(all('AWS::Events::Rule', 'Adverts2Rule')).toMatchObject([
-      { EventBusName: '${Adverts2Relay}', EventPattern: pattern, Targets: [{ Arn: '${Adverts2Queue.Arn}' }] },
+  it('lets rules on the bus alone use the role', () => {
+    const [role] = bridgeSide.all('AWS::IAM::Role', 'Adverts2Sender');
+    expect(role).toMatchObject({
+      Path: '/advert-bridge/',
+      AssumeRolePolicyDocument: {
+        Statement: [
+          {
+            Principal: { Service: 'events.amazonaws.com' },
+            Condition: {
+              StringEquals: { 'aws:SourceAccount': '111111111111' },
+              ArnLike: {
+                'aws:SourceArn': 'arn:${AWS::Partition}:events:eu-central-1:111111111111:rule/adverts/*',
+              },
+            },
+          },
+        ],
+      },
+    });
+  });
+
+  it('has no rule in the account of the subscriber, and a queue that takes from such roles alone', () => {
+    expect(subscriberSide.all('AWS::Events::Rule')).toEqual([]);
+    expect(subscriberSide.subscription.rules).toEqual([]);
+    const [policy] = subscriberSide.all('AWS::SQS::QueuePolicy', 'Adverts2Queue') as unknown as {
+      PolicyDocument: { Statement: object[] };
+    }[];
+    expect(policy?.PolicyDocument.Statement.slice(1)).toEqual([
+      {
+        Effect: 'Allow',
+        Principal: { AWS: 'arn:${AWS::Partition}:iam::111111111111:root' },
+        Action: 'sqs:SendMessage',
+        Resource: '${Adverts2Queue.Arn}',
+        Condition: {
+          ArnLike: { 'aws:PrincipalArn': 'arn:${AWS::Partition}:iam::111111111111:role/advert-bridge/*' },
+        },
+      },
     ]);
   });
 
-  it('takes what could not be forwarded as dead letters, from the rule in the other account', () => {
-    const [rule] = all('AWS::Events::Rule', 'Adverts2Forward');
-    expect(JSON.stringify(all('AWS::SQS::QueuePolicy', 'Adverts2DeadLetters'))).toContain(
-      `"aws:SourceArn":["arn:aws:events:eu-central-1:111111111111:rule/adverts/${rule?.Name}"]`,
-    );
-  });
-
-  it('names its rules so that those of another account with the same stack are others', () => {
-    const other = subscribed(() => ({ busArn: theirBus }), { ...ours, account: '333333333333' });
-    const nameOf = ([rule]: Record<string, unknown>[]) => rule?.Name;
-    expect(nameOf(other.all('AWS::Events::Rule', 'Adverts2Forward'))).not.toBe(
-      nameOf(all('AWS::Events::Rule', 'Adverts2Forward')),
-    );
-  });
-
-  it('asks only for what the bridge’s policy allows', () => {
-    const [{ EventPattern } = {}] = all('AWS::Events::Rule', 'Adverts2Forward');
-    expect(EventPattern).toMatchObject({ source: ['advert-bridge'], 'detail-type': expect.any(Array) });
-  });
-
-  it('needs no relay where the target is a bus', () => {
-    const direct = subscribed((stack) => ({ busArn: theirBus, target: new EventBus(stack, 'Mine') }), ours);
-    expect(direct.all('AWS::Events::Rule')).toMatchObject([
-      { EventBusName: theirBus, Targets: [{ Arn: '${Mine.Arn}', RoleArn: '${Adverts2Forwarder.Arn}' }] },
+  it('stops synth when only the other account can have what it asks for', () => {
+    const there = { bridgeAccount: '111111111111', statuses: ['sold'], advertIds: ['1'] };
+    expect(faultsOf(() => there, ours)).toEqual([
+      expect.stringMatching(/^statuses: expected none with bridgeAccount/),
+      expect.stringMatching(/^advertIds: expected none with bridgeAccount/),
     ]);
-    expect(direct.all('AWS::Events::EventBus')).toHaveLength(1);
-  });
-
-  it('is told from one of the same account, by ARN or as a construct', () => {
-    const same = subscribed((stack) => ({ bus: EventBus.fromEventBusArn(stack, 'Bus', ourBus) }), ours);
-    expect(same.all('AWS::Events::Rule')).toMatchObject([{ EventBusName: 'adverts' }]);
-    const other = subscribed((stack) => ({ bus: EventBus.fromEventBusArn(stack, 'Bus', theirBus) }), ours);
-    expect(other.all('AWS::Events::EventBus')).toHaveLength(1);
+    expect(faultsOf((stack) => ({ bus: EventBus.fromEventBusArn(stack, 'Bus', theirBus) }), ours)).toEqual([
+      expect.stringMatching(/^bus: expected a bus of .+ Use bridgeAccount: '111111111111'$/),
+    ]);
+    expect(faultsOfAny({ bus: undefined, bridgeAccount: 111111111111 })).toEqual([
+      'bridgeAccount: expected the ID of an AWS account, as text',
+    ]);
   });
 });
 
@@ -472,6 +418,13 @@ describe('a subscription with a consumer', () => {
         visibilityTimeout: Duration.minutes(1),
       })),
     ).toEqual([expect.stringMatching(/^visibilityTimeout: expected at least 120 seconds/)]);
+    expect(
+      faultsOf((stack) => {
+        const both = { bus: bus(stack), consumer: aFunction(stack) };
+        new AdvertSubscription(stack, 'First', both);
+        return both;
+      }),
+    ).toEqual([expect.stringMatching(/^consumer: expected a function of its own: Search\/First has set/)]);
     expect(faultsOfAny({ consumer: { functionArn: 'arn' }, positions: 'positions' })).toEqual([
       'consumer: expected a Lambda function that is made in this app',
       "positions: expected a table, or 'own-write'",
@@ -490,7 +443,6 @@ describe('a subscription that could never match or work', () => {
         status: ['sold'],
         maxReceiveCount: 0,
         visibilityTimeout: Duration.hours(13),
-        busArn: 'adverts',
         target: 'queue',
       }),
     ).toEqual([
@@ -498,34 +450,44 @@ describe('a subscription that could never match or work', () => {
       'statuses.0: expected 1 to 256 characters',
       'advertIds.1: expected 1 to 20 digits',
       'advertIds.2: expected 1 to 20 digits, as text',
-      'detailTypes.0: expected one of AdvertStatusChanged, AdvertUnavailable, PartnerAuthorizationRequired, PartnerAuthorizationRestored',
-      'target: expected a queue, function, state machine or event bus',
+      'detailTypes.0: expected one of AdvertStatusChanged, AdvertUnavailable, PartnerAuthorizationRequired, PartnerAuthorizationRestored: did you mean AdvertStatusChanged?',
+      'target: expected a queue or a function; for anything else, send to a queue',
       'visibilityTimeout: expected a Duration from 1 second to 12 hours',
       'maxReceiveCount: expected a whole number from 1 to 1000',
-      'status: expected no such field',
-      'bus: expected either bus or busArn',
+      'status: expected no such property: did you mean statuses?',
     ]);
   });
 
   it('tells of the bus', () => {
-    const example = 'arn:aws:events:eu-central-1:111122223333:event-bus/adverts';
-    const withArn = (busArn: string, env?: Environment) => faultsOf(() => ({ busArn }), env);
-    expect(faultsOf(() => ({}) as AdvertSubscriptionProps)).toEqual(['bus: expected either bus or busArn']);
-    expect(withArn('adverts')).toEqual([`busArn: expected the ARN of an event bus, such as ${example}`]);
-    expect(withArn(Fn.importValue('EventBusArn'))).toEqual([
-      `busArn: expected an ARN known at synth, such as ${example}`,
+    const none = "bus: expected the bridge's bus, EventBus.fromEventBusName(…), or bridgeAccount";
+    expect(faultsOf(() => ({}) as AdvertSubscriptionProps)).toEqual([expect.stringContaining(none)]);
+    expect(faultsOf(() => undefined as unknown as AdvertSubscriptionProps)).toEqual([
+      expect.stringContaining(none),
     ]);
-    expect(withArn(theirBus)).toEqual([
-      expect.stringMatching(/^busArn: expected a stack with env: \{ account, region \}/),
+    expect(faultsOfAny({ bus: 'adverts' })).toEqual([
+      'bus: expected an event bus: EventBus.fromEventBusName(…)',
     ]);
-    expect(withArn(theirBus, { ...ours, region: 'eu-west-1' })).toEqual([
-      expect.stringMatching(/^busArn: expected a stack in eu-central-1/),
-    ]);
-    expect(withArn(ourBus.replace('adverts', 'default'), ours)).toEqual([
-      expect.stringMatching(/default bus$/),
-    ]);
+    expect(
+      faultsOf((stack) => ({ bus: EventBus.fromEventBusArn(stack, 'Bus', theirBus) }), {
+        ...ours,
+        region: 'eu-west-1',
+      }),
+    ).toEqual([expect.stringMatching(/^bus: expected a stack in eu-central-1/)]);
     expect(faultsOf((stack) => ({ bus: EventBus.fromEventBusName(stack, 'Default', 'default') }))).toEqual([
       expect.stringMatching(/default bus$/),
+    ]);
+  });
+
+  it('tells of lists and numbers that are written in another way', () => {
+    expect(
+      faultsOfAny({ statuses: 'active', partnerAccounts: ['main,second'], maxReceiveCount: '3' }),
+    ).toEqual([
+      'partnerAccounts.0: expected 1 to 64 letters, digits, ".", "_" or "-", beginning with a letter or digit',
+      "statuses: expected a list of statuses, such as ['active']",
+      'maxReceiveCount: expected a whole number from 1 to 1000',
+    ]);
+    expect(faultsOfAny({ statuses: ['active,sold'] })).toEqual([
+      "statuses.0: expected one value without a comma: a list is ['active', '…']",
     ]);
   });
 
@@ -545,20 +507,14 @@ describe('a subscription that could never match or work', () => {
       expect.stringMatching(/^maxReceiveCount: expected no target with it/),
     ]);
     expect(
-      faultsOf((stack) => {
-        const same = bus(stack);
-        return { bus: same, target: same };
-      }),
-    ).toEqual([expect.stringMatching(/^target: expected another bus/)]);
-    expect(
       faultsOf(
         (stack) => ({
           bus: bus(stack),
-          target: Queue.fromQueueArn(stack, 'Far', 'arn:aws:sqs:eu-central-1:333333333333:far'),
+          target: Queue.fromQueueArn(stack, 'Far', 'arn:aws:sqs:eu-west-1:222222222222:far'),
         }),
         ours,
       ),
-    ).toEqual([expect.stringMatching(/^target: expected one in the AWS account of the stack, 222222222222/)]);
+    ).toEqual(['target: expected one in eu-central-1, the region of the stack']);
   });
 
   it('says so in a message that a person can act on', () => {
@@ -582,18 +538,14 @@ describe('the checks of cdk-nag', () => {
         return { bus: bus(stack), consumer: aFunction(stack, { role }) };
       },
     ],
-    ['a bus of another account', () => ({ busArn: theirBus }), ours],
-    ['a bus', (stack) => ({ bus: bus(stack), target: EventBus.fromEventBusArn(stack, 'Theirs', theirBus) })],
+    ['a bridge of another account', () => ({ bridgeAccount: '111111111111' }), ours],
     [
-      'a state machine',
+      'a queue of another account',
       (stack) => ({
         bus: bus(stack),
-        target: StateMachine.fromStateMachineArn(
-          stack,
-          'M',
-          'arn:aws:states:eu-central-1:222222222222:stateMachine:m',
-        ),
+        target: Queue.fromQueueArn(stack, 'Far', 'arn:aws:sqs:eu-central-1:333333333333:far'),
       }),
+      ours,
     ],
     [
       'a function',

@@ -1,17 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { App, Stack } from 'aws-cdk-lib';
+import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AdvertSubscription } from '../../infra/cdk.ts';
-import { contradictionsOf } from '../../infra/constructs/subscription/subscription-pattern.ts';
+import { contradictionsOf, patternsOf } from '../../infra/constructs/subscription/subscription-pattern.ts';
 import { SearchStack } from '../docs/subscription.ts';
-import { stack as elsewhere } from '../docs/subscription-elsewhere.ts';
+import '../docs/subscription-elsewhere.ts';
 import { aFilter } from '../helpers/subscriptions.ts';
 import { inShort, synthesized } from '../helpers/synthesized.ts';
 
 const page = readFileSync('docs/subscribe/cdk.md', 'utf8');
-const busArn = 'arn:aws:events:eu-central-1:111111111111:event-bus/adverts';
 
 describe('docs/subscribe/cdk.md', () => {
   it.each(['test/docs/subscription.ts', 'test/docs/subscription-elsewhere.ts'])(
@@ -23,9 +21,8 @@ describe('docs/subscribe/cdk.md', () => {
     },
   );
 
-  it('shows subscriptions that can be synthesized, beside the bridge and from another account', () => {
+  it('shows a subscription that can be synthesized', () => {
     Template.fromStack(new SearchStack(new App(), 'Search')).resourceCountIs('AWS::Events::Rule', 1);
-    Template.fromStack(elsewhere).resourceCountIs('AWS::Events::Rule', 2);
   });
 });
 
@@ -41,24 +38,11 @@ describe('a subscriber in another AWS account', () => {
   it('asks for rules that the policy of the bridge allows, whatever its filter', () => {
     const { 'ForAllValues:StringEquals': allowed, Null: needed } = make.Condition;
     expect(needed).toEqual({ 'events:source': 'false', 'events:detail-type': 'false' });
-    const stack = new Stack(new App(), 'Search', {
-      env: { account: '222222222222', region: 'eu-central-1' },
-    });
     const filters = fc.sample(aFilter, 60).filter((filter) => contradictionsOf(filter).length === 0);
-    for (const [index, filter] of filters.entries()) {
-      new AdvertSubscription(stack, `Search${index}`, { busArn, ...filter });
-    }
-    const rules = Object.values(Template.fromStack(stack).findResources('AWS::Events::Rule')).filter(
-      ({ Properties }) => Properties.EventBusName === busArn,
-    );
-    expect(rules.length).toBeGreaterThanOrEqual(filters.length);
-    for (const { Properties } of rules) {
-      const { source, 'detail-type': types } = Properties.EventPattern;
+    for (const { source = [], 'detail-type': types } of filters.flatMap(patternsOf)) {
       expect([source, types].every((values) => values.length > 0)).toBe(true);
-      expect(allowed['events:source']).toEqual(expect.arrayContaining(source));
-      expect(allowed['events:detail-type']).toEqual(expect.arrayContaining(types));
-      // Another kind of target the service refuses from another account.
-      expect(JSON.stringify(Properties.Targets[0].Arn)).toContain('Relay');
+      expect(allowed['events:source']).toEqual(expect.arrayContaining([...source]));
+      expect(allowed['events:detail-type']).toEqual(expect.arrayContaining([...types]));
     }
   });
 

@@ -1,11 +1,19 @@
 /** The kit in projects that are not ES modules on the newest Node. */
+import { globSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { kitPeers } from '../../scripts/kit-package.ts';
 import { expect, installs, run, step, succeeds } from './steps.ts';
 
-/** By number: what an old Node's npm would choose is older. TypeScript 6 warns of classic resolution, 7 does not know it. */
+/** By number: what an old Node's npm would choose is older. */
 const others = { jest: '30.5.2', typescript: '5.9.3' };
+
+/** Two compilers and the ways of resolving modules that each of them knows. */
+const compilers = {
+  '5.9.3': ['nodenext', 'bundler', 'node10'],
+  '7.0.2': ['nodenext', 'bundler'],
+} as const;
 
 /**
  * The lowest Node that package.json allows, installed.
@@ -29,16 +37,83 @@ export async function lowestNode(
   return { lowest, withLowest };
 }
 
+interface Installed extends Readonly<Record<'repository' | 'folder' | 'kit', string>> {
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/**
+ * Every snippet of the pages in a project like that of `cdk init`, which writes declarations: each type that a handler's
+ * type mentions has to be exported.
+ */
+export async function checkDeclarations(
+  { repository, folder, kit, env }: Installed,
+  versioned: (name: string) => string,
+): Promise<void> {
+  const files = globSync('test/docs/*.ts', { cwd: repository, exclude: ['**/*.test.ts', '**/bridge.ts'] });
+  const types = [
+    'aws-cdk-lib',
+    'constructs',
+    '@types/node',
+    '@aws-sdk/client-dynamodb',
+    '@aws-sdk/client-sqs',
+  ];
+  for (const [version, resolutions] of Object.entries(compilers)) {
+    const project = join(folder, `typescript-${version}`);
+    await mkdir(project);
+    await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'search', private: true }));
+    for (const file of files) await cp(join(repository, file), join(project, basename(file)));
+    await step(`the kit installs beside TypeScript ${version}`, () =>
+      installs(project, env, kit, `typescript@${version}`, ...types.map(versioned)).then(() => ''),
+    );
+    for (const resolution of resolutions) {
+      await step(
+        `every snippet compiles with declarations: TypeScript ${version}, ${resolution}`,
+        async () => {
+          const module = { nodenext: 'nodenext', bundler: 'esnext', node10: 'commonjs' }[resolution];
+          const flags = [
+            '--strict',
+            '--skipLibCheck',
+            '--declaration',
+            '--target',
+            'es2022',
+            '--types',
+            'node',
+          ];
+          const how = ['--module', module, '--moduleResolution', resolution, '--outDir', resolution];
+          await succeeds(
+            project,
+            env,
+            'npx',
+            'tsc',
+            ...flags,
+            ...how,
+            ...files.map((file) => basename(file)),
+          );
+          return `${files.length} of them`;
+        },
+      );
+    }
+  }
+}
+
+/** `AdvertSubscription` with the oldest CDK that the kit names, and with the newest there is. */
+export async function checkCdkVersions({ repository, folder, kit, env }: Installed): Promise<void> {
+  const oldest = Object.entries(kitPeers).map(([name, range]) => `${name}@${range.replace('^', '')}`);
+  for (const cdk of [oldest, ['aws-cdk-lib@latest', 'constructs@latest']]) {
+    await step(`AdvertSubscription synthesizes with ${cdk[0]}`, async () => {
+      const project = join(folder, `cdk-${cdk[0]?.split('@')[1]}`);
+      await mkdir(project);
+      await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'search', private: true }));
+      await installs(project, env, kit, ...cdk);
+      await cp(join(repository, 'test/package/fresh/synth.cjs'), join(project, 'synth.cjs'));
+      return succeeds(project, { ...env, CDK_VALIDATION: 'false' }, 'node', 'synth.cjs');
+    });
+  }
+}
+
 /** @param versioned a package as `name@version`, by the repository's own package.json */
 export async function checkCommonJs(
-  {
-    repository,
-    folder,
-    kit,
-    env,
-  }: Readonly<Record<'repository' | 'folder' | 'kit', string>> & {
-    readonly env: NodeJS.ProcessEnv;
-  },
+  { repository, folder, kit, env }: Installed,
   versioned: (name: string) => string,
 ): Promise<void> {
   const project = join(folder, 'classic');

@@ -1,9 +1,17 @@
-import { RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, type ITable, Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
+
+/** On the function and not in a variable of this module, because an app may load the module twice. */
+const mark = 'advert-bridge:subscription';
+
+/** Path of the subscription that a function already belongs to. */
+export const subscriptionOf = (consumer: LambdaFunction): string | undefined =>
+  consumer.node.metadata.find(({ type }) => type === mark)?.data;
 
 /**
  * Allows a function to read the subscription's queue, store positions, and send records that are not events to the
@@ -16,6 +24,7 @@ export function connectConsumer(
   deadLetters: IQueue,
   positions: ITable | 'own-write' | undefined,
 ): ITable | undefined {
+  consumer.node.addMetadata(mark, scope.node.path);
   consumer.addEventSource(new SqsEventSource(queue, { reportBatchItemFailures: true }));
   consumer.addEnvironment('DEAD_LETTER_QUEUE_URL', deadLetters.queueUrl);
   deadLetters.grantSendMessages(consumer);
@@ -35,9 +44,10 @@ function positionsTable(scope: Construct): Table {
     billingMode: BillingMode.PAY_PER_REQUEST,
     removalPolicy: RemovalPolicy.RETAIN,
   });
-  Validations.of(table).acknowledge({
-    id: 'AwsSolutions-DDB3',
-    reason: 'A replay of the archive restores the positions, and an older copy of them would do harm.',
-  });
+  acknowledge(
+    table,
+    'AwsSolutions-DDB3',
+    'A replay of the archive restores the positions, and an older copy of them would do harm.',
+  );
   return table;
 }

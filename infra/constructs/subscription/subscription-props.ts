@@ -3,25 +3,35 @@ import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
-import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { Construct } from 'constructs';
 import * as v from 'valibot';
 import { advertId, partnerAccountName, status } from '../../../shared/contract/checks.ts';
 import { detailTypes } from '../../../shared/contract/names.ts';
+import { didYouMean } from '../../../shared/contract/near-miss.ts';
 import { faultsByPlace } from '../props/faults.ts';
-import { type BridgeBus, bridgeBusOf } from './bridge-bus.ts';
+import { subscriptionOf } from './subscription-consumer.ts';
 import { type AdvertFilter, contradictionsOf } from './subscription-pattern.ts';
 
 /**
- * The target of the events. It cannot be a FIFO queue: EventBridge does not keep the order, and would send all events
- * as one message group.
+ * The target of the events; a queue or function of another AWS account must be allowed there (docs/subscribe/cdk.md). It
+ * cannot be a FIFO queue: EventBridge does not keep the order, and would send all events as one message group.
  */
-export type SubscriptionTarget = IQueue | IFunction | IStateMachine | IEventBus;
+export type SubscriptionTarget = IQueue | IFunction;
 
-/** The bridge's bus, as a construct or as its ARN (the stack's output `EventBusArn`). */
 export type BusProps =
-  | { readonly bus: IEventBus; readonly busArn?: never }
-  | { readonly bus?: never; readonly busArn: string };
+  | {
+      /** The bridge's bus, in this AWS account and region. */
+      readonly bus: IEventBus;
+      readonly bridgeAccount?: never;
+    }
+  | {
+      readonly bus?: never;
+      /**
+       * ID of the AWS account of the bridge, if it is another one. Its team creates the rule, with this subscription's
+       * queue as the target.
+       */
+      readonly bridgeAccount: string;
+    };
 
 /** Which events a team wants, from which bus, and where they are sent. */
 export type AdvertSubscriptionProps = AdvertFilter &
@@ -31,7 +41,7 @@ export type AdvertSubscriptionProps = AdvertFilter &
     /**
      * The function that handles the events (`advertEventHandler`). The subscription creates the event source mapping
      * with partial batch responses, sets the environment variables `POSITIONS_TABLE_NAME` and `DEAD_LETTER_QUEUE_URL`,
-     * and grants the function access to both.
+     * and grants the function access to both. Each subscription needs a function of its own.
      */
     readonly consumer?: LambdaFunction;
     /**
@@ -67,38 +77,70 @@ export class SubscriptionError extends Error {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 const has = (value: unknown, property: string): boolean => isObject(value) && property in value;
-export const isBus = (value: unknown): value is IEventBus => has(value, 'eventBusArn');
 export const isQueue = (value: unknown): value is IQueue => has(value, 'queueArn');
-export const isFunction = (value: unknown): value is IFunction => has(value, 'functionArn');
+const isFunction = (value: unknown): value is IFunction => has(value, 'functionArn');
+export const arnOf = (target: SubscriptionTarget): string =>
+  isQueue(target) ? target.queueArn : target.functionArn;
+const isKnown = (value: string): boolean => !Token.isUnresolved(value);
 
-const listOf = <S extends v.GenericSchema<unknown, unknown>>(item: S, what: string) =>
+/** Whether a target is known to be in another AWS account than the stack. */
+export function isElsewhere(scope: Construct, target: SubscriptionTarget): boolean {
+  const [here, there] = [Stack.of(scope).account, target.env.account];
+  return isKnown(here) && isKnown(there) && here !== there;
+}
+
+const listOf = <S extends v.GenericSchema<unknown, unknown>>(item: S, what: string, example: string) =>
   v.optional(
     v.pipe(
-      v.array(item, `expected a list of ${what}`),
+      v.array(
+        v.pipe(
+          item,
+          v.check(
+            (entry) => !String(entry).includes(','),
+            `expected one value without a comma: a list is ['${example}', '…']`,
+          ),
+        ),
+        `expected a list of ${what}, such as ['${example}']`,
+      ),
       v.minLength(
         1,
         `expected at least one; omit the property for all ${what}, because an empty list matches nothing`,
       ),
     ),
   );
-const known = v.check((text: string) => !Token.isUnresolved(text), 'expected a value known at synth');
+const known = v.check((text: string) => isKnown(text), 'expected a value known at synth');
 const allDetailTypes = Object.values(detailTypes);
 const wholeFrom1 = 'expected a whole number from 1 to 1000';
 
-const shape = v.strictObject({
-  bus: v.optional(v.custom<IEventBus>(isBus, 'expected an event bus')),
-  busArn: v.optional(v.string('expected the ARN of the event bus, the output EventBusArn of the bridge')),
-  partnerAccounts: listOf(partnerAccountName, 'partner accounts'),
-  statuses: listOf(v.pipe(status, known), 'statuses'),
-  advertIds: listOf(v.pipe(v.string('expected 1 to 20 digits, as text'), advertId), 'adverts'),
+const entries = {
+  bus: v.optional(
+    v.custom<IEventBus>(
+      (value) => has(value, 'eventBusArn'),
+      'expected an event bus: EventBus.fromEventBusName(…)',
+    ),
+  ),
+  bridgeAccount: v.optional(
+    v.pipe(
+      v.string('expected the ID of an AWS account, as text'),
+      v.regex(/^\d{12}$/, 'expected the 12 digits of an AWS account'),
+    ),
+  ),
+  partnerAccounts: listOf(partnerAccountName, 'partner accounts', 'main'),
+  statuses: listOf(v.pipe(status, known), 'statuses', 'active'),
+  advertIds: listOf(v.pipe(v.string('expected 1 to 20 digits, as text'), advertId), 'adverts', '123'),
   detailTypes: listOf(
-    v.picklist(allDetailTypes, `expected one of ${allDetailTypes.join(', ')}`),
+    v.picklist(
+      allDetailTypes,
+      ({ input }) =>
+        `expected one of ${allDetailTypes.join(', ')}${didYouMean(String(input), allDetailTypes)}`,
+    ),
     'detail types',
+    allDetailTypes[0] ?? '',
   ),
   target: v.optional(
     v.custom<SubscriptionTarget>(
-      (value) => isQueue(value) || isFunction(value) || isBus(value) || has(value, 'stateMachineArn'),
-      'expected a queue, function, state machine or event bus',
+      (value) => isQueue(value) || isFunction(value),
+      'expected a queue or a function; for anything else, send to a queue',
     ),
   ),
   consumer: v.optional(
@@ -124,7 +166,7 @@ const shape = v.strictObject({
       v.maxValue(1000, wholeFrom1),
     ),
   ),
-});
+};
 
 function isVisibility(value: unknown): boolean {
   if (!isObject(value) || !('toSeconds' in value) || typeof value.toSeconds !== 'function') return false;
@@ -133,27 +175,59 @@ function isVisibility(value: unknown): boolean {
 }
 
 /**
- * Checks everything that is known at synth, and determines where the bus is.
+ * Checks everything that is known at synth.
  *
  * @throws {SubscriptionError} with all faults
  */
-export function checkedBus(scope: Construct, props: AdvertSubscriptionProps): BridgeBus {
-  const { issues } = v.safeParse(shape, props);
-  const faults = faultsByPlace(issues);
-  const all = [...faults].map(([path, expected]) => `${path}: ${expected}`);
+export function checkProps(scope: Construct, given: AdvertSubscriptionProps | undefined): void {
+  const props = given ?? ({} as AdvertSubscriptionProps);
+  const { issues } = v.safeParse(v.object(entries), props);
+  const wrong = faultsByPlace(issues);
+  const faults = [...wrong].map(([path, expected]) => `${path}: ${expected}`);
+  for (const name of Object.keys(props)) {
+    if (!(name in entries))
+      faults.push(`${name}: expected no such property${didYouMean(name, Object.keys(entries))}`);
+  }
   // A property with a wrong type cannot be compared with the others.
   const isFine = (...names: string[]) =>
-    ![...faults.keys()].some((path) => names.includes(path.split('.')[0] ?? ''));
-  if (isFine('partnerAccounts', 'statuses', 'advertIds', 'detailTypes')) all.push(...contradictionsOf(props));
-  if (isFine('target')) all.push(...targetFaults(scope, props));
-  if (isFine('consumer', 'visibilityTimeout')) all.push(...consumerFaults(props));
-  const bus = isFine('bus', 'busArn') ? bridgeBusOf(scope, props) : undefined;
-  if (bus && 'fault' in bus) all.push(bus.fault);
-  if (bus && !('fault' in bus) && isBus(props.target) && isSameBus(scope, bus, props.target)) {
-    all.push('target: expected another bus than the one subscribed to: otherwise events would loop');
+    ![...wrong.keys()].some((path) => names.includes(path.split('.')[0] ?? ''));
+  if (isFine('partnerAccounts', 'statuses', 'advertIds', 'detailTypes')) {
+    faults.push(...contradictionsOf(props));
   }
-  if (all.length > 0 || !bus || 'fault' in bus) throw new SubscriptionError(scope.node.path, all);
-  return bus;
+  if (isFine('bus', 'bridgeAccount')) faults.push(...busFaults(scope, props));
+  if (isFine('target')) faults.push(...targetFaults(scope, props));
+  if (isFine('consumer', 'visibilityTimeout')) faults.push(...consumerFaults(props));
+  if (faults.length > 0) throw new SubscriptionError(scope.node.path, faults);
+}
+
+function busFaults(scope: Construct, { bus, bridgeAccount, ...props }: AdvertSubscriptionProps): string[] {
+  const { account, region } = Stack.of(scope);
+  if (!bus) {
+    if (bridgeAccount === undefined) {
+      return [
+        "bus: expected the bridge's bus, EventBus.fromEventBusName(…), or bridgeAccount for a bridge of another AWS account",
+      ];
+    }
+    const ofRule = ['target', 'partnerAccounts', 'statuses', 'advertIds', 'detailTypes'] as const;
+    return ofRule
+      .filter((name) => props[name] !== undefined)
+      .map((name) => `${name}: expected none with bridgeAccount: the rule is in the bridge's account`);
+  }
+  if (bridgeAccount !== undefined) return ['bridgeAccount: expected no bus with it'];
+  const at = bus.env;
+  if (bus.eventBusName === 'default')
+    return ["bus: expected the bridge's bus: it never publishes on a default bus"];
+  if (isKnown(region) && isKnown(at.region) && at.region !== region) {
+    return [
+      `bus: expected a stack in ${at.region}, the region of the bus: a rule must be in the region of its bus`,
+    ];
+  }
+  if (isKnown(account) && isKnown(at.account) && at.account !== account) {
+    return [
+      `bus: expected a bus of AWS account ${account}: a rule of this account on a bus of ${at.account} could only send to another bus. Use bridgeAccount: '${at.account}'`,
+    ];
+  }
+  return [];
 }
 
 function targetFaults(scope: Construct, { target, ...props }: AdvertSubscriptionProps): string[] {
@@ -166,29 +240,25 @@ function targetFaults(scope: Construct, { target, ...props }: AdvertSubscription
       'target: expected a standard queue: EventBridge keeps no order, and sends to FIFO as one group',
     );
   }
-  const { account } = Stack.of(scope);
-  const owner = target.env.account;
-  if (!isBus(target) && isKnown(account) && isKnown(owner) && owner !== account) {
-    faults.push(
-      `target: expected one in the AWS account of the stack, ${account}: only a bus may be elsewhere`,
-    );
+  const { region } = Stack.of(scope);
+  if (isKnown(region) && isKnown(target.env.region) && target.env.region !== region) {
+    faults.push(`target: expected one in ${region}, the region of the stack`);
   }
   return faults;
 }
 
 function consumerFaults({ consumer, positions, visibilityTimeout }: AdvertSubscriptionProps): string[] {
   if (!consumer) return positions ? ['positions: expected a consumer with them'] : [];
+  const other = subscriptionOf(consumer);
+  if (other !== undefined) {
+    return [
+      `consumer: expected a function of its own: ${other} has set the environment of this one. Create a second function with the same code`,
+    ];
+  }
   const seconds = consumer.timeout?.toSeconds();
   if (seconds === undefined || visibilityTimeout === undefined || visibilityTimeout.toSeconds() >= seconds)
     return [];
   return [
     `visibilityTimeout: expected at least ${seconds} seconds, the timeout of the consumer: otherwise a message is delivered again while it is being handled`,
   ];
-}
-
-const isKnown = (value: string): boolean => !Token.isUnresolved(value);
-
-function isSameBus(scope: Construct, bus: BridgeBus, target: IEventBus): boolean {
-  const resolved = (value: string) => JSON.stringify(Stack.of(scope).resolve(value));
-  return resolved(bus.arn) === resolved(target.eventBusArn);
 }

@@ -1,97 +1,86 @@
 import { Annotations, Stack } from 'aws-cdk-lib';
 import type { CfnRule } from 'aws-cdk-lib/aws-events';
-import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { AccountPrincipal, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
-import { isBus, isFunction, isQueue, type SubscriptionTarget } from './subscription-props.ts';
-
-/** Properties of a target for a rule, and a function that grants the rules access to the target. */
-interface RuleTarget {
-  readonly arn: string;
-  /** Role with which EventBridge sends, for targets without a resource policy that could allow it. */
-  readonly roleArn?: string;
-  /** Allows only these rules to send. */
-  allow(rules: readonly CfnRule[]): void;
-}
+import { arnOf, isElsewhere, isQueue, type SubscriptionTarget } from './subscription-props.ts';
 
 const eventBridge = new ServicePrincipal('events.amazonaws.com');
 
-/** @param eventBusName name of the rules' bus, in this AWS account */
-export function ruleTargetOf(
+/** Path of the roles that send to other AWS accounts, by which those accounts recognise them. */
+const senderPath = '/advert-bridge/';
+
+/**
+ * The role with which EventBridge sends to a target in another AWS account; `undefined` for a target in this account,
+ * whose own policy names the rules. Only rules on this bus may use the role.
+ *
+ * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-service-cross-account.html
+ * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/cross-service-confused-deputy-prevention.html
+ */
+export function senderRoleOf(
   scope: Construct,
   eventBusName: string,
   target: SubscriptionTarget,
-  deadLetters: IQueue,
-): RuleTarget {
-  if (isQueue(target)) {
-    return {
-      arn: target.queueArn,
-      allow: (rules) => allowSending(target, arnsOf(rules)),
-    };
-  }
-  if (isFunction(target)) {
-    return { arn: target.functionArn, allow: (rules) => allowCalling(scope, target, rules, deadLetters) };
-  }
-  const [action, arn] = isBus(target)
-    ? ['events:PutEvents', target.eventBusArn]
-    : ['states:StartExecution', target.stateMachineArn];
+): Role | undefined {
+  if (!isElsewhere(scope, target)) return undefined;
   const { partition, region, account } = Stack.of(scope);
-  // A rule refers to its role, so a reference to the rule here would be circular. The rule's ARN contains the bus, so a
-  // pattern suffices.
-  const rules = `arn:${partition}:events:${region}:${account}:rule/${eventBusName}/*`;
-  const { roleArn } = senderRole(scope, 'Sender', { action, arn, account, rules: [rules] });
-  return { arn, roleArn, allow: () => undefined };
-}
-
-/** The purpose of a role for EventBridge: an action on a target, on behalf of rules. */
-export interface Sending {
-  readonly action: string;
-  readonly arn: string;
-  /** The AWS account that the rules are in. */
-  readonly account: string;
-  /** ARNs or patterns of ARNs. */
-  readonly rules: readonly string[];
-}
-
-/**
- * The role that EventBridge assumes to send to a bus or a state machine, which have no policy that could name a rule.
- * EventBridge may assume it only for the given rules, so that no other rule can send with this role.
- *
- * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-identity-based.html
- * @see https://docs.aws.amazon.com/eventbridge/latest/userguide/cross-service-confused-deputy-prevention.html
- */
-export function senderRole(scope: Construct, id: string, { action, arn, account, rules }: Sending): Role {
-  const role = new Role(scope, id, {
+  const role = new Role(scope, 'Sender', {
+    path: senderPath,
     assumedBy: eventBridge.withConditions({
       StringEquals: { 'aws:SourceAccount': account },
-      ArnLike: { 'aws:SourceArn': rules },
+      // A rule refers to its role, so a reference to the rule here would be circular.
+      ArnLike: { 'aws:SourceArn': `arn:${partition}:events:${region}:${account}:rule/${eventBusName}/*` },
     }),
-    description: 'Hands events of the advert bridge to the target of a subscription',
+    description: 'Hands events of the advert bridge to a subscriber in another AWS account',
   });
-  role.addToPolicy(new PolicyStatement({ sid: 'Send', actions: [action], resources: [arn] }));
+  const actions = [isQueue(target) ? 'sqs:SendMessage' : 'lambda:InvokeFunction'];
+  role.addToPolicy(new PolicyStatement({ sid: 'Send', actions, resources: [arnOf(target)] }));
   return role;
 }
 
-const arnsOf = (rules: readonly CfnRule[]): string[] => rules.map(({ attrArn }) => attrArn);
+/** Allows only these rules, which are in the same AWS account, to send to the target. */
+export function allowRules(
+  scope: Construct,
+  target: SubscriptionTarget,
+  { rules, deadLetters }: { readonly rules: readonly CfnRule[]; readonly deadLetters: IQueue },
+): void {
+  if (isQueue(target)) allowSending(target, rules);
+  else allowCalling(scope, target, rules, deadLetters);
+}
+
+/** Allows the roles of subscriptions in the bridge's AWS account to send to a queue of this account. */
+export function allowAccount(queue: IQueue, account: string): void {
+  const { partition } = Stack.of(queue);
+  queue.addToResourcePolicy(
+    new PolicyStatement({
+      principals: [new AccountPrincipal(account)],
+      actions: ['sqs:SendMessage'],
+      resources: [queue.queueArn],
+      conditions: {
+        ArnLike: { 'aws:PrincipalArn': `arn:${partition}:iam::${account}:role${senderPath}*` },
+      },
+    }),
+  );
+}
 
 /**
  * Allows rules to send to a queue. If the queue has a customer managed key, rules of the AWS account may use the key.
  */
-export function allowSending(queue: IQueue, ruleArns: readonly string[]): void {
+export function allowSending(queue: IQueue, rules: readonly CfnRule[]): void {
   const { statementAdded } = queue.addToResourcePolicy(
     new PolicyStatement({
       principals: [eventBridge],
       actions: ['sqs:SendMessage'],
       resources: [queue.queueArn],
-      conditions: { ArnEquals: { 'aws:SourceArn': ruleArns } },
+      conditions: { ArnEquals: { 'aws:SourceArn': rules.map(({ attrArn }) => attrArn) } },
     }),
   );
   if (!statementAdded) {
     Annotations.of(queue).addWarningV2(
       'advert-bridge:queue-policy',
-      'This stack cannot change the policy of an imported queue: allow events.amazonaws.com to send to it, with the rule as aws:SourceArn; otherwise every event becomes a dead letter.',
+      'This stack cannot change the policy of an imported queue: allow events.amazonaws.com to send to it, with the rule as aws:SourceArn; otherwise every event becomes a dead letter. For a queue of another AWS account, give the stack an env with its account: the rule then sends with a role.',
     );
   }
   queue.encryptionMasterKey?.addToResourcePolicy(
