@@ -5,7 +5,7 @@ import { ratesOf, ratesOfPorts, type Temper } from './incidents.ts';
 import { shortLimits } from './limits.ts';
 import type { Plan, PlannedChange } from './plan.ts';
 import { between, hashOf, pick, type Random, streamOf } from './random.ts';
-import { drawWorld, type WorldName, worlds } from './worlds.ts';
+import { drawWorld, type World, type WorldName, worlds } from './worlds.ts';
 
 /** The last two differ beyond 2^53: as JavaScript numbers they would be equal. */
 const advertIds = ['11', '12', '9007199254740992', '9007199254740993'];
@@ -13,13 +13,13 @@ const statuses = ['new', 'active', 'limited'];
 
 /** @param world a world that this seed would not have drawn by itself */
 export function planOf(seed: number, world: WorldName | undefined = drawWorld(seed)): Plan {
-  const plan = ordinaryPlan(seed);
-  if (world === undefined) return plan;
-  return { ...worlds[world].change(plan, streamOf(hashOf(world, seed))), world };
+  if (world === undefined) return ordinaryPlan(seed);
+  const { temper, change }: World = worlds[world];
+  return { ...change(ordinaryPlan(seed, temper), streamOf(hashOf(world, seed))), world };
 }
 
-const ordinaryPlan = (seed: number): Plan =>
-  withSettings(planWithDefaults(seed), streamOf(hashOf('settings', seed)));
+const ordinaryPlan = (seed: number, temper?: Temper): Plan =>
+  withSettings(planWithDefaults(seed, temper), streamOf(hashOf('settings', seed)));
 
 /**
  * In a quarter of the worlds, settings far from their defaults: rates that divide a second into fractions of a
@@ -41,13 +41,13 @@ function withSettings(plan: Plan, random: Random): Plan {
   };
 }
 
-function planWithDefaults(seed: number): Plan {
+function planWithDefaults(seed: number, wanted?: Temper): Plan {
   const random = streamOf(hashOf('plan', seed));
 
   const some = (most: number) => Array.from({ length: between(random, 0, most) }, (_, index) => index);
   const moment = () => between(random, 0, chaosMs);
   const account = () => pick(random, accounts);
-  const temper: Temper = pick(random, [
+  const drawn: Temper = pick(random, [
     'quiet',
     'late',
     'late',
@@ -57,6 +57,7 @@ function planWithDefaults(seed: number): Plan {
     'mixed',
     'mixed',
   ]);
+  const temper = wanted ?? drawn;
   const isOvertaken = temper === 'overtaken';
   // Drawn from a separate stream, so that the rest of the seed's plan does not change.
   const waits = streamOf(hashOf('waits', seed));

@@ -26,6 +26,8 @@ export type IllAnswer =
   | 'status-503'
   | 'wait-50'
   | 'wait-600'
+  /** Which holds the whole bridge. */
+  | 'wait-429'
   | 'hangs'
   | 'resets'
   | StuckAnswer;
@@ -62,6 +64,7 @@ const illAnswers: Readonly<Record<Exclude<IllAnswer, StuckAnswer>, SimResponse>>
   'status-503': passing(503),
   'wait-50': passing(503, 50),
   'wait-600': passing(503, 600),
+  'wait-429': passing(429, 60),
   hangs: noAnswer,
   resets: closed,
 };

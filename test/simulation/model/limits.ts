@@ -11,6 +11,8 @@ export interface Limits {
   readonly attemptMs: number;
   readonly refreshMs: number;
   readonly lockMs: number;
+  /** Which differences of clocks fan-out allows for; at least those of the plan. */
+  readonly clockSkewMs: number;
   readonly resyncMs: number;
   /** Messages of one feed in the queue. */
   readonly maxWaiting: number;
@@ -27,6 +29,7 @@ export const shortLimits: Limits = {
   attemptMs: 3_000,
   refreshMs: 20_000,
   lockMs: 30_000,
+  clockSkewMs: 0,
   resyncMs: 60_000,
   maxWaiting: 1_000,
 };
@@ -42,6 +45,7 @@ export const stackLimits: Limits = {
   attemptMs: 10_000,
   refreshMs: 60_000,
   lockMs: 120_000,
+  clockSkewMs: 1_000,
   resyncMs: 60_000,
   maxWaiting: 10_000,
 };

@@ -6,7 +6,6 @@ import type { PublishedEvents } from '../../../shared/domain/published-events.ts
 import type { Ill } from './ill.ts';
 import type { Rates, Temper } from './incidents.ts';
 import type { Limits } from './limits.ts';
-import type { WorldName } from './worlds.ts';
 
 export interface PlannedChange {
   readonly key: string;
@@ -36,7 +35,7 @@ export interface Trouble {
 export interface Plan {
   readonly seed: number;
   /** undefined: an ordinary one. */
-  readonly world: WorldName | undefined;
+  readonly world: string | undefined;
   readonly limits: Limits;
   readonly temper: Temper;
   readonly rates: Rates;
@@ -51,6 +50,14 @@ export interface Plan {
   readonly healthy?: Plan;
   /** An account with so many changes at once that they take minutes; undefined: none. */
   readonly backlogOf?: string;
+  /** Reads of a secret return the version of up to this long ago. */
+  readonly secretLagMs?: number;
+  /** Processes stand still for a while and go on: functions that ran out of time, or machines that were suspended. */
+  readonly freezes?: boolean;
+  /** A delivery is sometimes handed to a second worker too. */
+  readonly handsTwice?: boolean;
+  /** Clocks that are wrong by `byMs` until `untilMs`: of the processes whose names begin so, or of all. */
+  readonly offClock?: { readonly processes: string; readonly byMs: number; readonly untilMs: number };
   readonly drains: readonly { readonly key: string; readonly atMs: number }[];
   readonly workers: number;
   readonly revocations: readonly {

@@ -3,6 +3,7 @@
  * worlds in which the product holds.
  */
 import type { Ill, IllAnswer } from './ill.ts';
+import type { Temper } from './incidents.ts';
 import { stackLimits } from './limits.ts';
 import type { Plan, PlannedChange } from './plan.ts';
 import { between, pick, type Random } from './random.ts';
@@ -11,11 +12,14 @@ export interface World {
   readonly says: string;
   /** One seed of so many is of this world. */
   readonly oneOf: number;
+  /** Of the plan that is changed; otherwise, the seed draws it. */
+  readonly temper?: Temper;
   readonly change: (plan: Plan, random: Random) => Plan;
 }
 
 /** Delays are measured in them, so they take long to run. */
 const seldom = 300;
+const often = 20;
 
 export const worlds = {
   'ill-advert': {
@@ -49,6 +53,37 @@ export const worlds = {
     oneOf: seldom,
     change: backlogPlan,
   },
+  'stale-secrets': {
+    says: 'reads of a secret return the version of up to ten seconds ago (27 F1)',
+    oneOf: often,
+    change: (plan) => ({ ...plan, secretLagMs: 10_000, editsSecrets: false }),
+  },
+  frozen: {
+    says: 'processes stand still for up to a minute and go on, after another one has taken over (27 F2)',
+    oneOf: often,
+    change: (plan) => ({ ...plan, freezes: true }),
+  },
+  'handed-twice': {
+    says: 'a delivery is sometimes handed to two workers (27 F3)',
+    oneOf: often,
+    temper: 'overtaken',
+    // Long enough that no message comes back by itself while both workers have it.
+    change: (plan) => ({ ...plan, handsTwice: true, visibilityMs: 20_000 }),
+  },
+  'off-clock': {
+    says: "one worker's clock is fifteen seconds off (27 F5)",
+    oneOf: seldom,
+    change(plan, random) {
+      const healthy = steadyPlan(plan, random);
+      const byMs = pick(random, [15_000, -15_000]);
+      return { ...healthy, healthy, offClock: { processes: 'worker-1', byMs, untilMs: healthy.chaosMs } };
+    },
+  },
+  'clock-set-back': {
+    says: 'the clock of the machine is set back by five hours, during a pause (27 F5)',
+    oneOf: seldom,
+    change: setBackPlan,
+  },
 } as const satisfies Record<string, World>;
 
 export type WorldName = keyof typeof worlds;
@@ -68,6 +103,11 @@ const notYetHeld: readonly (readonly [WorldName, string])[] = [
   ['ill-account', '27 A1, seed 4: 503 with Retry-After 600; 652 s instead of 61 s'],
   ['ill-feed', '27 A1, seed 4: 503 with Retry-After 50; 154 s instead of 60 s'],
   ['stuck-feed', '27 A3, F7, seed 1: a feed of empty pages is asked 5,008 times in ten minutes'],
+  ['stale-secrets', '27 F1, seed 22: an account is stopped for a token that had been replaced'],
+  ['frozen', '27 F2, seed 10: a generation gets the token of the user before'],
+  ['handed-twice', '27 F3, seed 58: an event is written and never published'],
+  ['off-clock', '27 F5, seed 3: changes are published after 59 s (p99), otherwise 12 s'],
+  ['clock-set-back', '27 F5, seed 1: no feed is read for five hours'],
   ['backlog', '27 A2, seed 1: a change beside the backlog is published after 221 s'],
 ];
 
@@ -116,7 +156,13 @@ function steadyPlan(plan: Plan, random: Random): Plan {
       rejections: [],
     },
     ...{ audits: [], resyncs: [], pauses: [], operatorPauses: [], lifts: [], publishedEvents: {} },
-    ...{ twins: false, pausesAtLast: false, revokesWhileStoring: false, editsSecrets: false },
+    ...{
+      sendsDate: true,
+      twins: false,
+      pausesAtLast: false,
+      revokesWhileStoring: false,
+      editsSecrets: false,
+    },
     ...{ lostAccount: undefined, siege: undefined, maxSkewMs: 0, maxLateMs: 1_500 },
     ...{ visibilityMs: stackLimits.visibilityMs, maxAgeMs: 24 * 60 * minuteMs, longestHiddenMs: minuteMs },
     ...{ advertTries: 5, maxGroups: 10, maxReceives: 300, queueMaxReceives: 1_000 },
@@ -176,4 +222,16 @@ function backlogPlan(plan: Plan, random: Random): Plan {
     service: { ...steady.service, maxPerPage: 1_000 },
     backlogOf: 'dune',
   };
+}
+
+/** The steady world, in which the service asks for a minute's pause, and clocks were five hours ahead until then. */
+function setBackPlan(plan: Plan, random: Random): Plan {
+  const steady = steadyPlan(plan, random);
+  const atMs = 6 * minuteMs;
+  const asked: Ill = {
+    ...{ key: 'ill', account: 'dune', of: 'feed', advertIds: new Set(), answer: 'wait-429' },
+    ...{ fromMs: atMs - 70_000, untilMs: atMs - 5_000 },
+  };
+  const healthy = { ...steady, ills: [asked] };
+  return { ...healthy, healthy, offClock: { processes: '', byMs: 300 * minuteMs, untilMs: atMs } };
 }

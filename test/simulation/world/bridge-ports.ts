@@ -281,7 +281,7 @@ export function createBridgePorts(
     },
     bridgePausedUntil: async () => quietUntil(await budget.read()),
     vault: {
-      read: call('vault.read', reads, state.vault.read),
+      read: call('vault.read', reads, state.vault.readLate),
       remove: call('vault.remove', writes, state.vault.remove),
       write(account, pair) {
         tokenWatch.storing(process, account);

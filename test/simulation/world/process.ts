@@ -20,8 +20,8 @@ export interface ProcessDeps {
   /** Rates of ports that have their own. */
   readonly ratesOfPorts: ReadonlyMap<string, Partial<Rates>>;
   readonly seed: number;
-  /** Maximum difference between a clock and the true time. */
-  readonly maxSkewMs: number;
+  /** The difference between the process's clock and the true time. */
+  readonly clockError: (random: Random) => () => number;
   /** Usual maximum delay of a late call; some calls are later. */
   readonly maxLateMs: number;
 }
@@ -41,9 +41,14 @@ export interface Process {
   readonly random: Random;
   readonly newId: () => string;
   isDead(): boolean;
+  /** Stops for a while: answers and timers arrive when it goes on. */
+  freeze(ms: number): void;
+  wasFrozen(): boolean;
   die(why: string): void;
   onDeath(react: () => void): void;
   call<T>(call: Call<T>): Promise<T>;
+  /** Runs what arrives from outside: never if the process is dead, later if it is frozen. */
+  arrive(what: () => void): void;
   /** Returns the random stream for the next call's decisions, with its key. */
   nextCall(): { readonly key: string; readonly random: Random };
   trace(text: () => string): void;
@@ -57,20 +62,36 @@ export class RemoteError extends Error {
 export const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 export function createProcess(deps: ProcessDeps, name: string): Process {
-  const { scheduler, log, phase, rates, ratesOfPorts, maxSkewMs, maxLateMs } = deps;
+  const { scheduler, log, phase, rates, ratesOfPorts, maxLateMs } = deps;
   const seed = hashOf(name, deps.seed);
   const random = streamOf(seed);
-  const skewMs = Math.round((random() * 2 - 1) * maxSkewMs);
+  const clockErrorMs = deps.clockError(random);
   const deathWatchers: (() => void)[] = [];
   let calls = 0;
   let ids = 0;
   let dead = false;
+  let frozenUntilMs = 0;
 
   function die(why: string): void {
     if (dead) return;
     dead = true;
     log.trace(name, () => `dies ${why}`);
     for (const react of deathWatchers) react();
+  }
+
+  const isFrozen = () => scheduler.now() < frozenUntilMs;
+
+  /** Runs what arrives at the process: never if it is dead, later if it is frozen. */
+  function arrive(what: () => void): void {
+    if (dead) return;
+    if (isFrozen()) scheduler.after(frozenUntilMs - scheduler.now(), () => arrive(what));
+    else what();
+  }
+
+  function freeze(ms: number): void {
+    if (dead) return;
+    frozenUntilMs = scheduler.now() + ms;
+    log.trace(name, () => `stands still for ${ms} ms`);
   }
 
   function nextCall() {
@@ -98,9 +119,7 @@ export function createProcess(deps: ProcessDeps, name: string): Process {
 
     return new Promise<T>((resolve, reject) => {
       const answer = (settle: () => void) =>
-        scheduler.after(answerMs + (incident === 'answer-late' ? lateMs : 0), () => {
-          if (!dead) settle();
-        });
+        scheduler.after(answerMs + (incident === 'answer-late' ? lateMs : 0), () => arrive(settle));
       const fail = (error: unknown) => answer(() => reject(error));
       const done = (value: T) => {
         log.trace(name, () => `  ${port} → ${shown(value)}`);
@@ -108,30 +127,30 @@ export function createProcess(deps: ProcessDeps, name: string): Process {
         if (incident === 'answer-lost') return void fail(new RemoteError(`${port}: no answer`));
         answer(() => resolve(value));
       };
-      scheduler.after(requestMs + (incident === 'late' ? lateMs : 0), () => {
-        // A late call leaves the process late, so a dead process does not send it; a call already sent arrives in any
-        // case.
-        if (dead && incident === 'late') return;
-        if (incident === 'refused') return void fail(new RemoteError(`${port}: refused`));
-        const once = () => (incident === 'in-part' && inPart ? inPart(() => draw() < 0.5) : perform());
-        const performed = incident === 'doubled' ? once().then(once, once) : once();
-        performed.then(done, fail);
-      });
+      const send = () =>
+        scheduler.after(requestMs + (incident === 'late' ? lateMs : 0), () => {
+          // A late call leaves the process late, so a dead process does not send it; a call already sent arrives in any
+          // case.
+          if (dead && incident === 'late') return;
+          if (incident === 'refused') return void fail(new RemoteError(`${port}: refused`));
+          const once = () => (incident === 'in-part' && inPart ? inPart(() => draw() < 0.5) : perform());
+          const performed = incident === 'doubled' ? once().then(once, once) : once();
+          performed.then(done, fail);
+        });
+      arrive(send);
     });
   }
 
   const clock: Clock = {
-    now: () => scheduler.now() + skewMs,
+    now: () => scheduler.now() + clockErrorMs(),
     sleep(ms, signal) {
       if (dead) return never();
       if (signal?.aborted) return Promise.resolve();
       return new Promise((resolve) => {
-        const timer = scheduler.after(ms, () => {
-          if (!dead) resolve();
-        });
+        const timer = scheduler.after(ms, () => arrive(resolve));
         signal?.addEventListener('abort', () => {
           timer.cancelled = true;
-          if (!dead) resolve();
+          arrive(resolve);
         });
       });
     },
@@ -144,6 +163,9 @@ export function createProcess(deps: ProcessDeps, name: string): Process {
     newId: () => `${name}-${++ids}`,
     isDead: () => dead,
     die,
+    freeze,
+    wasFrozen: () => frozenUntilMs > 0,
+    arrive,
     onDeath: (react) => deathWatchers.push(react),
     call,
     nextCall,

@@ -9,7 +9,7 @@ import { createCoverage } from '../model/coverage.ts';
 import { createHistory } from '../model/history.ts';
 import { type Ill, illAnswer, isAbout, type SimResponse } from '../model/ill.ts';
 import type { Plan, Trouble } from '../model/plan.ts';
-import { hashOf, type Random } from '../model/random.ts';
+import { between, hashOf, type Random, streamOf } from '../model/random.ts';
 import { createRunLog } from '../model/run-log.ts';
 import { createScheduler, epochMs } from '../model/scheduler.ts';
 import { createService } from '../model/service.ts';
@@ -50,10 +50,31 @@ export function createSimWorld(plan: Plan, options: WorldOptions) {
   });
   const tokenWatch = createTokenWatch({ service, history });
   const users = createUsers({ scheduler, service, history });
+  /** What each secret held from when on, newest last. */
+  const secrets = new Map<
+    string,
+    { readonly fromMs: number; readonly pair: ReturnType<typeof state.vault.read> }[]
+  >();
+  const lag = streamOf(hashOf('lag', plan.seed));
+  function keepSecret(account: string): void {
+    const pair = state.vault.read(account);
+    secrets.set(account, [...(secrets.get(account) ?? []), { fromMs: scheduler.now(), pair }]);
+  }
   const vault = {
     ...state.vault,
+    /** Reads of Secrets Manager may lag behind its writes. */
+    async readLate(account: string) {
+      const atMs = scheduler.now() - (phase.chaos ? between(lag, 0, plan.secretLagMs ?? 0) : 0);
+      const read = secrets.get(account)?.findLast(({ fromMs }) => fromMs <= atMs);
+      return read ? read.pair : state.vault.read(account);
+    },
+    async remove(account: string) {
+      await state.vault.remove(account);
+      keepSecret(account);
+    },
     async write(account: string, pair: TokenPair) {
       const version = await state.vault.write(account, pair);
+      keepSecret(account);
       users.stored(version, pair);
       return version;
     },

@@ -21,10 +21,11 @@ import type { createRateLimiter } from '../../../shared/partner-api/rate-limit/r
 import type { createPartnerReaders } from '../../../shared/partner-api/readers.ts';
 import { CachedAccounts } from '../../../shared/partner-api/tokens/cached-accounts.ts';
 import type { createTokenSource } from '../../../shared/partner-api/tokens/token-source.ts';
-import type { Settler } from '../../../shared/ports/deliveries.ts';
+import type { Delivery, Settler } from '../../../shared/ports/deliveries.ts';
 import { createPartnerAccounts, type PartnerAccounts } from '../../../shared/state/partner-accounts.ts';
 import { neverUnreadable } from '../../fakes/parking-lot.ts';
-import { hashOf } from '../model/random.ts';
+import { between, hashOf, type Random } from '../model/random.ts';
+import { epochMs } from '../model/scheduler.ts';
 import { type BridgePorts, createBridgePorts } from './bridge-ports.ts';
 import { createWatchedObserver } from './observer.ts';
 import { createProcess, type Process, RemoteError } from './process.ts';
@@ -67,16 +68,57 @@ export function createStages(world: SimWorld, wiring: Wiring) {
   const { useCases } = wiring;
   const counts = new Map<string, number>();
 
+  /** The error of a process's clock lasts as long as the process, or as the plan says. */
+  const clockErrorOf = (name: string) => (random: Random) => {
+    const skewMs = Math.round((random() * 2 - 1) * plan.maxSkewMs);
+    const { offClock } = plan;
+    if (!offClock || !name.startsWith(offClock.processes)) return () => skewMs;
+    return () => skewMs + (scheduler.now() - epochMs < offClock.untilMs ? offClock.byMs : 0);
+  };
+
+  const frozenMs = (process: Process) => between(process.random, 5_000, 60_000);
+
+  /** A worker lives long and is frozen again and again; a function that is called once, in its first seconds. */
+  function freezeSometimes(process: Process, number = 1): void {
+    const { name, random } = process;
+    const isWorker = name.startsWith('worker');
+    if (!isWorker && random() < 0.7) return;
+    scheduler.after(isWorker ? between(random, 5_000, 60_000) : between(random, 0, 2_000), () => {
+      if (!world.phase.chaos || process.isDead()) return;
+      const ms = frozenMs(process);
+      if (world.log.allows(`${name}-freeze-${number}`, () => `${name} stands still for ${ms} ms`))
+        process.freeze(ms);
+      if (isWorker) freezeSometimes(process, number + 1);
+    });
+  }
+
+  /** At its time limit, Lambda ends a function; in some worlds it only freezes it, and goes on with it later. */
+  function endInTime(process: Process): void {
+    if (plan.freezes && world.phase.chaos) process.freeze(frozenMs(process));
+    else process.die('at its time limit');
+  }
+
   /** @param isSpared nothing goes wrong with the process itself, nor with its calls to AWS */
   function start(name: string, isSpared = false) {
     const { log, rates, coverage } = world;
     const phase = isSpared ? { chaos: false } : world.phase;
-    const { maxSkewMs, maxLateMs, ratesOfPorts } = plan;
+    const { maxLateMs, ratesOfPorts } = plan;
     const seed = hashOf('process', plan.seed);
     const process = createProcess(
-      { scheduler, log, phase, coverage, rates, ratesOfPorts, seed, maxSkewMs, maxLateMs },
+      {
+        scheduler,
+        log,
+        phase,
+        coverage,
+        rates,
+        ratesOfPorts,
+        seed,
+        clockError: clockErrorOf(name),
+        maxLateMs,
+      },
       name,
     );
+    if (plan.freezes && phase.chaos) freezeSometimes(process);
     const seen: Seen = { pages: new Map(), fetches: new Map(), refusedCursors: new Set() };
     const real = createBridgePorts(world, process, seen, wiring.isBudgetOwn);
     const ports = wiring.ports?.(real, world) ?? real;
@@ -175,10 +217,13 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     };
   }
 
-  /** Lambda kills a function at its time limit; the process also ends after its answer. */
+  /** A function has a time limit; its process also ends after its answer. */
   async function within<T>({ process }: Started, ms: number, work: () => Promise<T>): Promise<T> {
-    const timeout = scheduler.after(ms, () => process.die('at its time limit'));
     return new Promise((resolve, reject) => {
+      const timeout = scheduler.after(ms, () => {
+        endInTime(process);
+        reject(new RemoteError(`${process.name} ran out of time`));
+      });
       process.onDeath(() => reject(new RemoteError(`${process.name} died`)));
       work()
         .then(resolve, reject)
@@ -315,6 +360,18 @@ export function createStages(world: SimWorld, wiring: Wiring) {
     });
   }
 
+  /** Deliveries that a worker has, and another one gets too: an event source mapping delivers at least once. */
+  const handedTwice: (readonly Delivery[])[] = [];
+  let handed = 0;
+
+  function handTwice(process: Process, deliveries: readonly Delivery[]): void {
+    handed += 1;
+    const says = () => `what ${process.name} received is handed to another worker too`;
+    if (!world.log.allows(`handed-${handed}`, says)) return;
+    world.coverage.count('queue: handed twice');
+    handedTwice.push(deliveries);
+  }
+
   /** Handles batch after batch, as a Lambda instance does, until it dies. */
   async function work(name: string, isOver: () => boolean): Promise<Process> {
     const started = start(name);
@@ -341,15 +398,18 @@ export function createStages(world: SimWorld, wiring: Wiring) {
         ...plan.publishedEvents,
         maxReceives: plan.maxReceives,
         longestHiddenMs: plan.longestHiddenMs,
-        clockSkewMs: plan.maxSkewMs + 1,
+        clockSkewMs: Math.max(plan.maxSkewMs + 1, limits.clockSkewMs),
         fetchMs: limits.fetchMs,
       },
     });
     const takeOne = async (): Promise<boolean> => {
       // At the end, the proper value, which is longer than a batch takes. Before that, often shorter.
       const visibilityMs = world.phase.chaos ? plan.visibilityMs : limits.visibilityMs;
-      const deliveries = await inbox.receive({ maxGroups: plan.maxGroups, maxPerGroup: 10, visibilityMs });
+      const deliveries =
+        handedTwice.shift() ??
+        (await inbox.receive({ maxGroups: plan.maxGroups, maxPerGroup: 10, visibilityMs }));
       if (deliveries.length === 0) return false;
+      if (plan.handsTwice && world.phase.chaos && random() < 0.3) handTwice(process, deliveries);
       await settler.settle(await handle(deliveries, { deadlineMs: clock.now() + limits.workerMs }));
       return true;
     };
@@ -383,7 +443,7 @@ export function createStages(world: SimWorld, wiring: Wiring) {
       put(key, value, expected) {
         const holder = (value as PartnerAccount).refreshing?.holder;
         if (holder?.startsWith(`${process.name}-`))
-          limit ??= scheduler.after(limits.refreshMs, () => process.die('at its time limit'));
+          limit ??= scheduler.after(limits.refreshMs, () => endInTime(process));
         else if (limit) [limit.cancelled, limit] = [true, undefined];
         return store.put(key, value, expected);
       },

@@ -346,6 +346,19 @@ export function createSupervisor(world: SimWorld, stages: Stages) {
         quietly(connect(account));
       });
     }
+    if (plan.freezes) {
+      // Longer than the lock lasts: meanwhile, somebody else is connected.
+      world.storing.add((process, account) => {
+        if (!phase.chaos || account === plan.lostAccount || commanded.has(account) || random() >= 0.3) return;
+        storings += 1;
+        const says = () => `${process.name} stands still before it stores the pair of ${account}`;
+        if (!log.allows(`frozen-storing-${storings}`, says)) return;
+        process.freeze(plan.limits.lockMs + between(random, 5_000, 30_000));
+        quietly(
+          random() < 0.5 ? handOver(account, false, false).finally(() => connect(account)) : connect(account),
+        );
+      });
+    }
     const twins = streamOf(hashOf('twins while forgetting', plan.seed));
     for (const { key, atMs, account, backMs, forgets, revokedMs } of plan.departures) {
       if (account === plan.lostAccount) continue;

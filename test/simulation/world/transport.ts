@@ -219,9 +219,7 @@ export function createSimTransport(world: SimWorld, process: Process, seen: Seen
         const settle = (ms: number, end: () => void) =>
           scheduler.after(Math.min(ms, timeoutMs), () => {
             endOfRequest(ms <= timeoutMs && isGood(incident) && given?.response.status === 200);
-            if (process.isDead()) return;
-            if (ms > timeoutMs) reject(new NoAnswerError('timeout'));
-            else end();
+            process.arrive(() => (ms > timeoutMs ? reject(new NoAnswerError('timeout')) : end()));
           });
         if (incident === 'reset') {
           settle(requestMs, () => reject(new NoAnswerError('not-connected')));

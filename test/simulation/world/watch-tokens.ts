@@ -42,7 +42,7 @@ export function createTokenWatch({ service, history }: TokenWatchDeps) {
       const account = nameOf(service.tokens.accountOf(text) ?? '');
       const busy = refreshing.get(account) ?? new Set();
       refreshing.set(account, busy);
-      const other = [...busy].find((one) => one !== process && !one.isDead());
+      const other = [...busy].find((one) => one !== process && !one.isDead() && !one.wasFrozen());
       if (other) {
         const message = `${process.name} refreshes ${account} while ${other.name} has not stored its pair yet`;
         history.violated({ invariant: 'credentials-kept', subject: account, message });

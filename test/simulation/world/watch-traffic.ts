@@ -42,7 +42,7 @@ export function createTrafficWatch({ plan, scheduler, history }: TrafficWatchDep
   return {
     started(process: Process, { path }: WireRequest): void {
       // The rate over all processes is only defined if their clocks agree.
-      if (plan.maxSkewMs > 0) return;
+      if (plan.maxSkewMs > 0 || plan.offClock) return;
       const now = scheduler.now();
       const allowed = Math.ceil(plan.requestsPerSecond);
       const earlier = starts.at(-allowed);
