@@ -3,8 +3,8 @@
  * services.
  *
  * The poller reads the feeds and puts the listed adverts into the queue (poller.ts). The workers take them from the
- * queue, fetch each advert and publish its event (workers.ts): to standard output, or to the outbox (publishers.ts),
- * from which it is sent to the webhooks (webhooks/delivery.ts). This file creates the parts and runs them.
+ * queue, fetch each advert and publish its event (workers.ts): to the event log, from which standard output and the
+ * webhooks read it (readers.ts). This file creates the parts and runs them.
  */
 import { randomUUID } from 'node:crypto';
 import { settledBy } from '../functions/audit/confirm.ts';
@@ -23,7 +23,6 @@ import type { EmbeddedState } from '../shared/sqlite/state.ts';
 import { messagesForPerson, needsPerson } from './leftovers.ts';
 import { createLocalPartner } from './partner.ts';
 import { pollForEver, pollUntilIdle } from './poller.ts';
-import { createNotingPublisher } from './publishers.ts';
 import { longestDelayMs } from './queue-watch.ts';
 import { startWorkers } from './workers.ts';
 
@@ -72,8 +71,7 @@ const auditMs = 15 * 60_000;
  * (shared/sqlite/file/run-lock.ts).
  */
 export async function runEmbeddedBridge(options: EmbeddedBridgeOptions): Promise<RunResult> {
-  const { state, baseUrl, settings, concurrency, advertTries, observer, signal, untilIdle } = options;
-  const events = createNotingPublisher(options.events, state.recentEvents);
+  const { state, baseUrl, settings, concurrency, advertTries, events, observer, signal, untilIdle } = options;
   const clock = systemClock;
   const bridgePausedUntil = async () => quietUntil(await state.budgetStore.read());
 

@@ -94,8 +94,8 @@ export async function snapshotToLines(
   return sent;
 }
 
-/** Puts the events into the outbox of a webhook, from which a run sends them. @returns how many were put there */
-export async function snapshotToOutbox(
+/** Appends the events to the event log for a webhook alone; a run sends them. @returns how many were appended */
+export async function snapshotToWebhook(
   state: EmbeddedState,
   webhook: string,
   { name, signal, onSent }: SnapshotOptions,
@@ -104,7 +104,7 @@ export async function snapshotToOutbox(
   for (const [partnerAccount, generation] of await generationsOf(state.partnerAccounts, name)) {
     const history = `${partnerAccount}/${generation}`;
     for (let after: string | undefined; !signal.aborted; ) {
-      const page = await state.outbox.addLatest(webhook, history, after);
+      const page = await state.eventLog.appendLatest(webhook, history, after);
       if (!page) break;
       after = page.after;
       sent += page.added;

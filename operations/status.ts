@@ -5,8 +5,10 @@ import { toInstant } from '../shared/domain/clock.ts';
 import { forEachConcurrent } from '../shared/domain/for-each-concurrent.ts';
 import { operatorPauseOf } from '../shared/domain/operator-pause.ts';
 import type { PauseReason } from '../shared/domain/rate-budget.ts';
+import { shownUrl } from '../shared/domain/text/shown-url.ts';
 import type { BookKeeper } from '../shared/ports/books.ts';
 import type { FeedState, FeedStates } from '../shared/ports/feed-states.ts';
+import type { WebhookStatus, Webhooks } from '../shared/sqlite/webhooks.ts';
 import type { BudgetStore } from '../shared/state/budget.ts';
 import type { PartnerAccounts } from '../shared/state/partner-accounts.ts';
 import { type AccountStatus, accountStatus, type ShownPause, shownPause } from './account-status.ts';
@@ -17,6 +19,8 @@ export interface StatusPorts {
   readonly feedStates: Pick<FeedStates, 'list'>;
   readonly bookKeeper: BookKeeper;
   readonly budgetStore: Pick<BudgetStore, 'read'>;
+  /** Only for an embedded bridge. */
+  readonly webhooks?: Pick<Webhooks, 'list'>;
   /** Only for a stack. */
   readonly stack?: {
     /** The deployed version. */
@@ -25,6 +29,8 @@ export interface StatusPorts {
   };
 }
 
+/** A webhook that has failed for this long needs attention; a shorter failure often ends by itself. */
+const failingMs = 60_000;
 /** Number of books read concurrently: there may be a thousand partner accounts. */
 const booksAtOnce = 25;
 
@@ -80,15 +86,27 @@ export async function readStatus(ports: StatusPorts, nowMs: number, only?: strin
     circuit,
     paused: shownPause(operatorPauseOf(budget, nowMs)),
     unreadable,
+    ...(ports.webhooks && { webhooks: ports.webhooks.list().map((webhook) => shownWebhook(webhook, nowMs)) }),
     ...shownStack(stack),
   };
-  return { ...found, attention: attentionOf(found) };
+  return { ...found, attention: attentionOf(found, nowMs) };
 }
 
 const lastPollOf = (states: readonly FeedState[]): string | null => {
   const last = Math.max(0, ...states.map(({ lastPolled = 0 }) => lastPolled));
   return last === 0 ? null : toInstant(last);
 };
+
+function shownWebhook({ url, waiting, oldest, trouble }: WebhookStatus, nowMs: number): ShownWebhook {
+  return {
+    address: shownUrl(url),
+    state: trouble === undefined ? 'delivering' : trouble.gone ? 'gone' : 'failing',
+    waiting,
+    oldestSeconds: oldest === undefined ? null : Math.max(0, nowMs - oldest) / 1000,
+    failingSince: trouble ? toInstant(trouble.since) : null,
+    lastAnswer: trouble?.reason ?? null,
+  };
+}
 
 function shownStack(stack: StackState | undefined): ShownStack {
   if (!stack) return {};
@@ -97,7 +115,7 @@ function shownStack(stack: StackState | undefined): ShownStack {
 }
 
 /** What a person has to handle for the whole bridge, the most urgent first. */
-function attentionOf(status: Omit<Status, 'attention'>): string[] {
+function attentionOf(status: Omit<Status, 'attention'>, nowMs: number): string[] {
   const {
     circuit,
     schedule = 'enabled',
@@ -107,6 +125,7 @@ function attentionOf(status: Omit<Status, 'attention'>): string[] {
     unseen,
     queue,
     paused,
+    webhooks = [],
   } = status;
   const causes: Record<string, boolean> = {
     circuit,
@@ -117,6 +136,10 @@ function attentionOf(status: Omit<Status, 'attention'>): string[] {
     'dead-letters': queue.deadLetters > 0,
     // Also shown separately, with the command that ends it.
     'operator-paused': paused !== null,
+    webhook: webhooks.some(
+      ({ state, failingSince }) =>
+        state === 'gone' || (failingSince !== null && nowMs - Date.parse(failingSince) >= failingMs),
+    ),
     alarm: (alarms?.length ?? 0) > 0,
     unseen: (unseen?.length ?? 0) > 0,
   };
@@ -129,6 +152,20 @@ export function needsPerson({ attention, partnerAccounts }: Status): boolean {
 }
 
 type ShownStack = Partial<Omit<StackState, 'oldestMessageSeconds'>>;
+
+/** A webhook of an embedded bridge. */
+export interface ShownWebhook {
+  /** Its URL without the query. */
+  readonly address: string;
+  /** `gone`: it answered 410, and gets nothing more in this run. */
+  readonly state: 'delivering' | 'failing' | 'gone';
+  /** Number of events that it has not received. */
+  readonly waiting: number;
+  readonly oldestSeconds: number | null;
+  readonly failingSince: string | null;
+  /** Why the last attempt failed, in words; null if it succeeded. */
+  readonly lastAnswer: string | null;
+}
 
 /**
  * As printed by `status --json`; times are ISO 8601 in UTC, or null. The state of AWS resources is present only for a
@@ -152,11 +189,13 @@ export interface Status extends ShownStack {
   readonly circuit: boolean;
   /** An operator's pause of the whole bridge. */
   readonly paused: ShownPause | null;
+  /** Only for an embedded bridge. */
+  readonly webhooks?: readonly ShownWebhook[];
   /** Stored rows that cannot be read, each with the reason; what they describe is not polled. */
   readonly unreadable: readonly string[];
   /**
    * What a person has to handle for the whole bridge: `circuit`, `schedule`, `mapping`, `unreadable-row`,
-   * `dead-letters`, `alarm`, `unseen`. A new cause is not a breaking change.
+   * `dead-letters`, `webhook`, `alarm`, `unseen`. A new cause is not a breaking change.
    */
   readonly attention: readonly string[];
 }

@@ -33,7 +33,8 @@ export async function readSecret(io: Io, { what, option, fromStdin, file }: Secr
     );
   }
   const secret = (await readInput(io, file, what)).replace(/^\uFEFF/, '').trim();
-  const from = file ?? 'standard input';
+  // A file's name may be the secret itself, given by mistake.
+  const from = file === undefined ? 'standard input' : 'the file';
   if (secret === '')
     throw new CommandError(`the ${what} is empty: ${from} holds nothing. Nothing was stored`);
   if (/[\r\n]/.test(secret)) {
@@ -56,11 +57,11 @@ async function readInput({ stdin }: Io, file: string | undefined, what: string):
   return bytes.toString('utf8');
 }
 
-/** @throws {CommandError} naming the file and the system's reason */
+/** @throws {CommandError} with the system's reason */
 export const readTextFile = (file: string, what: string): Promise<string> =>
   readFile(file, 'utf8').catch((cause: unknown) => {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new CommandError(`the file of the ${what} cannot be read (${code}): ${file}`, { cause });
+    throw new CommandError(`the file of the ${what} cannot be read (${code})`);
   });
 
 const tooLong = (what: string) =>

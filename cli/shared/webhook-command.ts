@@ -1,4 +1,4 @@
-import { shownUrl } from '../../embedded/webhooks/delivery.ts';
+import { shownUrl } from '../../shared/domain/text/shown-url.ts';
 import { commandFor, type Target } from './target.ts';
 
 /**

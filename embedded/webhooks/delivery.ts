@@ -1,23 +1,21 @@
 import { backoffMs } from '../../shared/domain/backoff.ts';
 import type { Clock } from '../../shared/domain/clock.ts';
+import { shownUrl } from '../../shared/domain/text/shown-url.ts';
 import type { Observer } from '../../shared/ports/observer.ts';
-import type { Outbox, Outgoing, Signing } from '../../shared/sqlite/outbox.ts';
+import type { EventLog } from '../../shared/sqlite/event-log.ts';
+import type { Signing, Trouble, UnsentEvent, Webhooks } from '../../shared/sqlite/webhooks.ts';
 import { cloudEventOf } from './cloud-event.ts';
 import { type Attempt, sendToWebhook } from './request.ts';
 import { signedHeaders } from './signature.ts';
 
 export interface DeliveryDeps {
-  readonly outbox: Pick<
-    Outbox,
-    'due' | 'nextDue' | 'delivered' | 'failed' | 'giveUp' | 'makeAllDue' | 'signing'
-  >;
+  readonly log: Pick<EventLog, 'after' | 'position' | 'advance'>;
+  readonly webhooks: Pick<Webhooks, 'settle' | 'next' | 'unsentOf' | 'signing'>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly observer: Observer;
   /** Number of events sent to one webhook concurrently, each of a different advert. */
   readonly concurrency: number;
-  /** How long delivery of an event is attempted before the event is discarded. */
-  readonly retentionMs: number;
   readonly send?: typeof sendToWebhook;
 }
 
@@ -29,7 +27,7 @@ export interface Webhook {
 
 export interface WebhookDelivery {
   readonly url: string;
-  /** Checks the outbox immediately, because something was stored. */
+  /** Looks at the log immediately, because something was appended. */
   wake(): void;
   /** Why deliveries fail; undefined when the last attempt succeeded. */
   trouble(): Trouble | undefined;
@@ -37,15 +35,7 @@ export interface WebhookDelivery {
   stop(): Promise<void>;
 }
 
-export interface Trouble {
-  readonly reason: string;
-  /** Since when deliveries have failed, ms since 1970. */
-  readonly since: number;
-  /** The subscriber wants no more events: this run sends nothing more. */
-  readonly gone: boolean;
-}
-
-/** Delay between two attempts for one event: from about a second to a quarter of an hour. */
+/** Delay between two attempts for one refused event: from about a second to a quarter of an hour. */
 const eventBackoff = { baseMs: 2_000, capMs: 15 * 60_000 };
 /**
  * Delay for the whole subscriber after consecutive failures: short, so that it soon gets its events after it
@@ -54,29 +44,46 @@ const eventBackoff = { baseMs: 2_000, capMs: 15 * 60_000 };
 const subscriberBackoff = { baseMs: 1_000, capMs: 60_000 };
 /** Minimum delay, because full jitter may yield almost zero. */
 const minimumWaitMs = 500;
-/** Maximum interval for discarding old events, and for finding events that another process stored. */
+/** Maximum interval for finding events that another process appended. */
 const longestLookMs = 5_000;
 
+type Pending = Pick<UnsentEvent, 'number' | 'subject' | 'envelope' | 'attempts'>;
+
 /**
- * Sends the events in the outbox of one webhook. Events of one advert are sent in order, each after the previous one
- * has arrived; adverts do not wait for one another. A failed event is sent again until its retention ends.
+ * Sends the events of the log to one webhook. Events of one subject (an advert, or a partner account) are sent in order,
+ * each after the previous one has arrived; subjects do not wait for one another. An event that was not taken, and what
+ * follows it of its subject, becomes an unsent event, which is sent again; the webhook reads on in the log.
+ *
+ * The webhook's position in the log must be stored before.
  */
 export function startDelivery({ url, signing: atBegin }: Webhook, deps: DeliveryDeps): WebhookDelivery {
-  const { outbox, clock, random, observer, concurrency, retentionMs, send = sendToWebhook } = deps;
+  const { log, webhooks, clock, random, observer, concurrency, send = sendToWebhook } = deps;
   const webhook = shownUrl(url);
   const stopping = new AbortController();
-  const inHand = new Map<number, Promise<void>>();
+  /** The event of each subject that is being sent. */
+  const inHand = new Map<string, Promise<void>>();
+  /** Numbers of events that were read from the log and are neither sent nor stored as unsent. */
+  const unsettled = new Set<number>();
+  let readTo = 0;
   let wakeUp = new AbortController();
   let trouble: Trouble | undefined;
   let failedInARow = 0;
   let pausedUntil = 0;
 
-  const wake = () => wakeUp.abort();
+  const wake = () => wakeUp.abort('woken');
 
-  async function deliver({ number, eventId, envelope, attempts }: Outgoing): Promise<void> {
+  /** Stores how far everything is settled. */
+  function advance(): void {
+    const position = Math.min(readTo, ...[...unsettled].map((number) => number - 1));
+    // If this fails, the next advance stores it.
+    if (position > (log.position(url) ?? 0)) log.advance(url, position).catch(() => undefined);
+  }
+
+  async function deliver(event: Pending): Promise<void> {
     // Read for each attempt, so that a new secret or format takes effect without a restart.
-    const { secrets, format } = outbox.signing(url) ?? atBegin;
-    const body = format === 'cloudevents' ? cloudEventOf(envelope) : envelope;
+    const { secrets, format } = webhooks.signing(url) ?? atBegin;
+    const body = format === 'cloudevents' ? cloudEventOf(event.envelope) : event.envelope;
+    const { eventId } = JSON.parse(event.envelope).detail.metadata;
     const headers = {
       ...signedHeaders(secrets, eventId, body, clock.now()),
       ...(format === 'cloudevents' && { 'content-type': 'application/cloudevents+json; charset=utf-8' }),
@@ -84,13 +91,12 @@ export function startDelivery({ url, signing: atBegin }: Webhook, deps: Delivery
     const attempt = await send({ url, headers, body, nowMs: clock.now() });
     if (attempt.kind === 'delivered') {
       noteSuccess();
-      await outbox.delivered(number);
-      return;
+      await webhooks.settle(url, { trouble, sent: event });
+    } else {
+      const attempts = event.attempts + 1;
+      const dueAt = noteFailure(attempt, eventId, attempts);
+      await webhooks.settle(url, { trouble, unsent: { ...event, attempts, dueAt } });
     }
-    noteFailure(attempt, eventId);
-    const askedMs = attempt.kind === 'failed' ? (attempt.retryAfterMs ?? 0) : 0;
-    const waitMs = Math.max(askedMs, backoffMs(attempts + 1, { ...eventBackoff, random }), minimumWaitMs);
-    await outbox.failed(number, clock.now() + waitMs);
   }
 
   function noteSuccess(): void {
@@ -102,79 +108,102 @@ export function startDelivery({ url, signing: atBegin }: Webhook, deps: Delivery
     pausedUntil = 0;
   }
 
-  function noteFailure(attempt: Exclude<Attempt, { kind: 'delivered' }>, eventId: string): void {
+  /** @returns when the event is sent again */
+  function noteFailure(
+    attempt: Exclude<Attempt, { kind: 'delivered' }>,
+    eventId: string,
+    attempts: number,
+  ): number {
     const { reason } = attempt;
-    if (trouble?.gone) return;
+    if (trouble?.gone) return 0;
     if (attempt.kind === 'gone') {
-      trouble = { reason, since: clock.now(), gone: true };
+      trouble = { reason, since: trouble?.since ?? clock.now(), gone: true };
       observer.error('the webhook is gone: this run sends it nothing more, and its events are kept', {
         webhook,
         reason,
       });
-      return;
+      return 0;
     }
     observer.warn('an event did not arrive at the webhook: it is sent again', { webhook, reason, eventId });
-    if (attempt.blames === 'event') return;
+    if (attempt.blames === 'event') {
+      // Rule: webhook-retry-after
+      const waitMs = attempt.retryAfterMs ?? backoffMs(attempts, { ...eventBackoff, random });
+      return clock.now() + Math.max(waitMs, minimumWaitMs);
+    }
     trouble = { reason, since: trouble?.since ?? clock.now(), gone: false };
     failedInARow += 1;
     const waitMs = attempt.retryAfterMs ?? backoffMs(failedInARow, { ...subscriberBackoff, random });
-    pausedUntil = Math.max(pausedUntil, clock.now() + waitMs);
+    pausedUntil = Math.max(pausedUntil, clock.now() + Math.max(waitMs, minimumWaitMs));
+    return pausedUntil;
   }
 
-  function sendDue(): void {
-    if (trouble?.gone || clock.now() < pausedUntil) return;
-    // While deliveries fail, one attempt at a time is enough to detect a recovery.
-    const room = (trouble ? 1 : concurrency) - inHand.size;
-    if (room <= 0) return;
-    const due = outbox.due(url, inHand.size + room).filter(({ number }) => !inHand.has(number));
-    for (const event of due.slice(0, room)) {
-      const work = deliver(event)
-        .catch((error: unknown) =>
-          observer.error('the result of sending an event to a webhook could not be stored', { error }),
-        )
-        .then(() => {
-          inHand.delete(event.number);
-          wake();
-        });
-      inHand.set(event.number, work);
+  async function settled(number: number, work: Promise<void>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      // Reads the event again. Those after it may be sent twice.
+      if (unsettled.has(number)) readTo = Math.min(readTo, number - 1);
+      observer.error('the result of sending an event to a webhook could not be stored', { error });
     }
-  }
-
-  async function giveUpOld(): Promise<void> {
-    const events = await outbox.giveUp(url, clock.now() - retentionMs);
-    if (events === 0) return;
-    const hours = retentionMs / 3_600_000;
-    observer.error(`events were given up: they waited for the webhook for more than ${hours} hours`, {
-      webhook,
-      events,
-    });
-    // There may be more than fit into one transaction.
+    unsettled.delete(number);
     wake();
   }
 
-  function waitMs(): number {
-    if (trouble?.gone || inHand.size >= concurrency) return longestLookMs;
-    const due = Math.max(outbox.nextDue(url) ?? Number.POSITIVE_INFINITY, pausedUntil);
-    // When the event that is being sent is done, it wakes this loop.
-    if (inHand.size > 0 && due <= clock.now()) return longestLookMs;
-    return Math.min(longestLookMs, Math.max(0, due - clock.now()));
+  function begin(event: Pending): void {
+    const work = settled(event.number, deliver(event)).then(() => {
+      inHand.delete(event.subject);
+      wake();
+    });
+    inHand.set(event.subject, work);
+  }
+
+  // While deliveries fail, one attempt at a time is enough to detect a recovery.
+  const room = (): number => (trouble ? 1 : concurrency) - inHand.size;
+
+  /** @returns when to look again, ms since 1970 */
+  function sendDue(): number {
+    const latest = clock.now() + longestLookMs;
+    if (trouble?.gone) return latest;
+    if (clock.now() < pausedUntil) return Math.min(latest, pausedUntil);
+    const isFree = ({ subject }: Pending) => !inHand.has(subject);
+    const next = webhooks.next(url, concurrency + inHand.size);
+    for (const event of next) if (isFree(event) && event.dueAt <= clock.now() && room() > 0) begin(event);
+    readTo = Math.max(readTo, log.position(url) ?? 0);
+    while (room() > 0) {
+      const [event] = log.after(readTo, url, 1);
+      if (!event) break;
+      readLogged(event);
+    }
+    // An event that is being sent wakes this loop when it is settled.
+    return room() > 0 ? Math.min(latest, next.find(isFree)?.dueAt ?? latest) : latest;
+  }
+
+  function readLogged({ number, envelope }: { readonly number: number; readonly envelope: string }): void {
+    const subject = String(JSON.parse(envelope).resources?.[0] ?? '');
+    const event = { number, subject, envelope, attempts: 0 };
+    const unsent = webhooks.unsentOf(url, event);
+    readTo = number;
+    // Stored as unsent by a process that ended before it stored its position.
+    if (unsent === 'itself') return;
+    unsettled.add(number);
+    if (!inHand.has(subject) && unsent === 'none') begin(event);
+    else void settled(number, webhooks.settle(url, { trouble, unsent: { ...event, dueAt: 0 } }));
   }
 
   async function run(): Promise<void> {
-    // If this write fails, postponed events stay postponed.
-    await outbox.makeAllDue(url).catch(() => undefined);
     while (!stopping.signal.aborted) {
       wakeUp = new AbortController();
       try {
-        await giveUpOld();
-        sendDue();
-        await clock.sleep(waitMs(), wakeUp.signal);
+        const nextLook = sendDue();
+        advance();
+        await clock.sleep(Math.max(0, nextLook - clock.now()), wakeUp.signal);
       } catch (error) {
-        observer.error('the outbox of a webhook could not be read', { webhook, error });
+        observer.error('the events for a webhook could not be read', { webhook, error });
         await clock.sleep(longestLookMs, stopping.signal);
       }
     }
     await Promise.all(inHand.values());
+    advance();
   }
 
   const running = run();
@@ -188,10 +217,4 @@ export function startDelivery({ url, signing: atBegin }: Webhook, deps: Delivery
       return running;
     },
   };
-}
-
-/** The URL in a form safe for logs, because its query may contain a secret. */
-export function shownUrl(url: string): string {
-  const { origin, pathname, search } = new URL(url);
-  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
 }

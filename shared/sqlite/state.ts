@@ -7,19 +7,19 @@ import { createApplicationSecret } from './application-secret.ts';
 import { createBooks } from './books.ts';
 import { createChangedAdvertsQueue } from './changed-adverts-queue.ts';
 import { createDeadLetters } from './dead-letters.ts';
+import { createEventLog } from './event-log.ts';
 import { createFeedStates } from './feed-states.ts';
 import { createDocuments } from './file/documents.ts';
 import { createProgress } from './file/progress.ts';
 import type { StateError } from './file/state-error.ts';
 import { openStateFile, openStateFileToRead, stateFileIn } from './file/state-file.ts';
 import { createStore, type Store } from './file/store.ts';
-import { createOutbox } from './outbox.ts';
 import { createParkedMessages } from './parked-messages.ts';
 import { createPublishedAdverts } from './published-adverts.ts';
-import { createRecentEvents } from './recent-events.ts';
 import { createRowStore } from './store.ts';
 import { createTokenVault } from './token-vault.ts';
 import { createWaitingMessages } from './waiting-messages.ts';
+import { createWebhooks } from './webhooks.ts';
 
 export interface EmbeddedStateOptions {
   /** Default: the machine's clock. */
@@ -53,6 +53,7 @@ export const openEmbeddedStateToRead = (dir: string): EmbeddedState =>
 export function stateOver(store: Store, clock: { now(): number }) {
   const { addWithin: _adding, ...rows } = createRowStore(store);
   const documents = createDocuments(store);
+  const eventLog = createEventLog(store, clock);
   const books = createBooks(store);
   const letters = createDeadLetters(store, books, clock);
   const { add: _within, ...deadLetters } = letters;
@@ -72,8 +73,8 @@ export function stateOver(store: Store, clock: { now(): number }) {
     dailyAudits: createProgress<AuditProgress>(store, documents, 'daily-audit'),
     backfills: createProgress<BackfillProgress>(store, documents, 'backfill'),
     publishedAdverts: createPublishedAdverts(store),
-    outbox: createOutbox(store, clock),
-    recentEvents: createRecentEvents(store),
+    eventLog,
+    webhooks: createWebhooks(store, eventLog),
     vault: createTokenVault(store),
     applicationSecret: createApplicationSecret(documents),
     budgetStore: createBudgetStore(rows),

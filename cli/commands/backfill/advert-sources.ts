@@ -60,7 +60,7 @@ const maxFlaws = 10;
  * @throws {CommandError} if it cannot be read or a line is not an ID; then no ID is queued
  */
 export async function fileSource(io: Io, file: string): Promise<AdvertSource & { readonly total: number }> {
-  const text = file === '-' ? await textOf(io.stdin) : await readTextFile(file, 'IDs');
+  const text = file === '-' ? await textOf(io.stdin) : await readTextFile(file, `IDs (${file})`);
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const wrong = lines.flatMap((line, index) =>
     line === '' || advertIdPattern.test(line) ? [] : [index + 1],

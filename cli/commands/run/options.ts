@@ -28,6 +28,14 @@ export const runOptions = {
     ),
     repeatable: true,
   },
+  webhookFile: {
+    ...option(
+      'FILE',
+      'the same, with the URL in FILE: for a URL that contains a secret',
+      v.optional(v.array(v.string()), []),
+    ),
+    repeatable: true,
+  },
   webhookRetentionHours: number('how long events wait for a webhook that is down', 1, 24 * 90, 72),
   stdout: flag('with --webhook: write the events to standard output as well'),
   untilIdle: flag('end when every feed is up to date and the queue is empty'),

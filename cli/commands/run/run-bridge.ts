@@ -1,6 +1,6 @@
 import { type RunResult, runEmbeddedBridge } from '../../../embedded/bridge.ts';
 import { createDryState } from '../../../embedded/dry-state.ts';
-import { createLinePublisher } from '../../../embedded/publishers.ts';
+import { openReaders } from '../../../embedded/readers.ts';
 import { createTextObserver } from '../../../embedded/text-observer.ts';
 import type { Webhook } from '../../../embedded/webhooks/delivery.ts';
 import { systemClock, toInstant } from '../../../shared/domain/clock.ts';
@@ -16,8 +16,8 @@ import { storeRunSettings } from '../../targets/local/run-settings.ts';
 import { withLocal } from '../../targets/open.ts';
 import type { runOptions } from './options.ts';
 import { withoutRepeats } from './repeats.ts';
-import { dryRunText, nobodyConnectedText, summaryText, type Totals } from './text.ts';
-import { openWebhooks, secretsOf } from './webhooks.ts';
+import { dryRunText, nobodyConnectedText, summaryText, type Totals, undeliveredText } from './text.ts';
+import { secretsOf, webhookIn } from './webhooks.ts';
 
 type RunOptions = Checked<typeof runOptions>;
 
@@ -41,7 +41,9 @@ export function runBridge(io: Io, target: LocalTarget, options: RunOptions): Pro
     if (exposure !== undefined) say(io, exposure);
     const baseUrl = baseUrlOf(bridge);
     await bridge.state.applicationSecret.read();
-    const webhooks = secretsOf(bridge.state.outbox, [...new Set(options.webhook)], target);
+    const inFiles = await Promise.all(options.webhookFile.map((file) => webhookIn(io, file)));
+    const urls = [...new Set([...options.webhook, ...inFiles])];
+    const webhooks = secretsOf(bridge.state.webhooks, urls, target);
     const command = commandFor(target, 'run');
     const startedAt = toInstant(systemClock.now());
     const lock = takeRunLock(target.dir, options.dryRun ? 'dry-run' : { command, startedAt });
@@ -101,11 +103,14 @@ async function runLocked(
     // With --until-idle, a lasting fault is the message with which the run ends.
     accountFaults: !untilIdle || verbose,
   });
-  const outgoing = openWebhooks(dryRun ? [] : webhooks, {
-    outbox: state.outbox,
+  const readers = await openReaders({
+    state,
+    webhooks: dryRun ? [] : webhooks,
+    output: isShown ? io.stdout : undefined,
+    onClosed,
     observer,
     retentionHours: options.webhookRetentionHours,
-    lines: isShown ? createLinePublisher(io.stdout, onClosed) : undefined,
+    clock: systemClock,
   });
   try {
     const result = await runEmbeddedBridge({
@@ -114,22 +119,22 @@ async function runLocked(
       settings: dryRun ? { ...options, auditSample: 0 } : options,
       concurrency,
       advertTries,
-      events: outgoing.events,
+      events: readers.events,
       observer,
       signal,
       untilIdle,
     }).finally(() => broken.throwIfAborted());
-    if (untilIdle && !signal.aborted) await outgoing.untilDelivered(signal);
-    await outgoing.stop();
+    if (untilIdle && !signal.aborted) await readers.untilDelivered(signal);
+    await readers.stop();
     progress.stop();
     if (!readerGone.signal.aborted && !result.fault) say(io, `${summaryText(begun, await totals(state))}.`);
-    const undelivered = outgoing.undelivered();
-    for (const line of undelivered) say(io, line);
+    const undelivered = readers.undelivered();
+    for (const webhook of undelivered) say(io, undeliveredText(webhook, options.webhookRetentionHours));
     const needsPerson = result.needsPerson || undelivered.length > 0;
     // A fault during the stop is caused by the stop.
     return signal.aborted ? { needsPerson, stopped: true } : { ...result, needsPerson, stopped: false };
   } finally {
-    await outgoing.stop();
+    await readers.stop();
     progress.stop();
   }
 }

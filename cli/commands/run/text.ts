@@ -1,5 +1,6 @@
-import { shownUrl } from '../../../embedded/webhooks/delivery.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
+import { shownUrl } from '../../../shared/domain/text/shown-url.ts';
+import type { WebhookStatus } from '../../../shared/sqlite/webhooks.ts';
 import { connectCommand } from '../../shared/explain.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import { webhookCommand } from '../../shared/webhook-command.ts';
@@ -57,18 +58,11 @@ export const noSecretText = (target: Target, url: string): string =>
   `no secret is stored for webhook ${shownUrl(url)}, and every event is signed. Make a secret, store it, and give it to the ` +
   `subscriber: ${webhookCommand(target, url, (shown) => `webhook ${shown} --secret-stdin`)}`;
 
-export interface Undelivered {
-  readonly url: string;
-  readonly waiting: number;
-  readonly oldest: number;
-  readonly reason: string | undefined;
-}
-
 export function undeliveredText(
-  { url, waiting, oldest, reason }: Undelivered,
+  { url, waiting, oldest = 0, trouble }: WebhookStatus,
   retentionHours: number,
 ): string {
-  const because = reason === undefined ? '' : ` (${reason})`;
+  const because = trouble ? ` (${trouble.reason})` : '';
   return (
     `${count(waiting)} events wait for webhook ${shownUrl(url)}${because}, the oldest since ${toInstant(oldest)}: kept for ` +
     `${count(retentionHours)} hours, and sent by the next run with this webhook.`

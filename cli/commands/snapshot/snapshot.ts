@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { UsageError } from '../../../operations/errors.ts';
 import type { SnapshotOptions } from '../../../operations/snapshot.ts';
+import { shownUrl } from '../../../shared/domain/text/shown-url.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes, type Io } from '../../shared/io.ts';
 import { option, optionalName, text } from '../../shared/options.ts';
@@ -8,7 +9,7 @@ import { withProgress } from '../../shared/progress.ts';
 import type { LocalTarget, StackTarget } from '../../shared/target.ts';
 import { withLocal, withStack } from '../../targets/open.ts';
 import { webhookUrl } from '../run/options.ts';
-import { secretsOf } from '../run/webhooks.ts';
+import { secretsOf, webhookFrom } from '../run/webhooks.ts';
 import { more, progressText, sentLines } from './text.ts';
 
 export const addSnapshot = defineCommand(
@@ -21,9 +22,12 @@ export const addSnapshot = defineCommand(
     options: {
       to: text('QUEUE|BUS', 'URL or ARN of an SQS queue, or ARN of an event bus (required for a stack)'),
       webhook: option('URL', 'the webhook of a subscriber (with --local)', v.optional(webhookUrl)),
+      webhookFile: text('FILE', 'the same, with the URL in FILE: for a URL that contains a secret'),
     },
   },
-  async ({ io, target, args: { name }, options: { to, webhook }, json, report }) => {
+  async ({ io, target, args: { name }, options, json, report }) => {
+    const { to } = options;
+    const webhook = await webhookFrom(io, { url: options.webhook, file: options.webhookFile });
     const signal = io.untilStopped();
     const sent = await withProgress(io, (show) => {
       const details = { name, signal, onSent: (now: number) => show(progressText(now)) };
@@ -40,7 +44,7 @@ export const addSnapshot = defineCommand(
     });
     const finished = !signal.aborted;
     report(
-      { sent, finished, ...(to === undefined ? { webhook } : { to }) },
+      { sent, finished, ...(to === undefined ? { webhook: webhook && shownUrl(webhook) } : { to }) },
       ...sentLines(target, { sent, finished, to, webhook }),
     );
     return finished ? exitCodes.done : exitCodes.needsPerson;
@@ -68,10 +72,11 @@ async function fromLocal(
   webhook: string | undefined,
   details: SnapshotOptions,
 ): Promise<number> {
-  const { snapshotToLines, snapshotToOutbox } = await import('../../../operations/snapshot.ts');
+  const { snapshotToLines, snapshotToWebhook } = await import('../../../operations/snapshot.ts');
   return withLocal(target, async ({ state }) => {
     if (webhook === undefined) return snapshotToLines(state, stdout, details);
-    secretsOf(state.outbox, [webhook], target);
-    return snapshotToOutbox(state, webhook, details);
+    secretsOf(state.webhooks, [webhook], target);
+    await state.eventLog.begin(webhook);
+    return snapshotToWebhook(state, webhook, details);
   });
 }

@@ -1,4 +1,4 @@
-import { shownUrl } from '../../../embedded/webhooks/delivery.ts';
+import { shownUrl } from '../../../shared/domain/text/shown-url.ts';
 import type { Target } from '../../shared/target.ts';
 import { webhookCommand } from '../../shared/webhook-command.ts';
 import { count } from '../../shared/wording.ts';

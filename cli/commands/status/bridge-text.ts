@@ -1,7 +1,7 @@
 /** The part of `status` about the whole bridge: the queue, pauses, AWS resources, and a sentence for each cause. */
 import type { ShownPause } from '../../../operations/account-status.ts';
 import { textOfPlace } from '../../../operations/stack-place.ts';
-import type { Status } from '../../../operations/status.ts';
+import type { ShownWebhook, Status } from '../../../operations/status.ts';
 import { makeAgain } from '../../shared/explain-aws.ts';
 import { commandFor, type Target } from '../../shared/target.ts';
 import { count, duration } from '../../shared/wording.ts';
@@ -22,6 +22,7 @@ export function bridgeLines(status: Status, target: Target, nowMs: number, versi
     lines.push(
       `rate budget: reserved for the next ${duration(budget.reservedSeconds)}; a new request waits that long`,
     );
+  for (const webhook of status.webhooks ?? []) lines.push(webhookText(webhook));
   if (target.kind === 'stack') lines.push(stackLine(status, textOfPlace(target), versions));
   if (paused) lines.push(`The whole bridge is ${pausedText(paused, commandFor(target, 'resume'))}`);
   if (pausedUntil !== null && !circuit) {
@@ -35,6 +36,19 @@ export const pausedText = ({ who, since, until, reason }: ShownPause, command: s
   `paused by ${who} since ${since}, ` +
   `${until === null ? 'until somebody resumes it' : `until ${until}`}${reason === null ? '' : ` (${reason})`}. ` +
   `To end that: \`${command}\``;
+
+function webhookText({
+  address,
+  state,
+  waiting,
+  oldestSeconds,
+  failingSince,
+  lastAnswer,
+}: ShownWebhook): string {
+  const waits = oldestSeconds === null ? '' : ` (the oldest for ${duration(oldestSeconds)})`;
+  const fails = failingSince === null ? '' : ` since ${failingSince} (${lastAnswer})`;
+  return `webhook ${address}: ${state}${fails}, ${count(waiting)} events waiting${waits}`;
+}
 
 function stackLine({ schedule, mapping, alarms }: Status, stack: string, versions?: Versions): string {
   const { deployed = null, command } = versions ?? {};
@@ -81,6 +95,9 @@ const sentences: Readonly<Record<string, Sentence>> = {
   'dead-letters': (_status, target) =>
     'The bridge gave up on some adverts: there are dead letters. See why: ' +
     `\`${commandFor(target, 'dead-letters list')}\`; then send them again: \`${commandFor(target, 'dead-letters redrive --all')}\``,
+  webhook: (_status, target) =>
+    'A webhook does not take its events: they are kept for the retention of the run (72 hours by default), and sent when it ' +
+    `takes them again. Ask its owner; or forget it, with what waits: \`${commandFor(target, 'webhook URL --forget')}\``,
   alarm: ({ alarms }) =>
     (alarms ?? []).map(
       ({ name, says, since }) =>

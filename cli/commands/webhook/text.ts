@@ -1,4 +1,4 @@
-import { shownUrl } from '../../../embedded/webhooks/delivery.ts';
+import { shownUrl } from '../../../shared/domain/text/shown-url.ts';
 import type { Target } from '../../shared/target.ts';
 import { webhookCommand } from '../../shared/webhook-command.ts';
 import { count } from '../../shared/wording.ts';
@@ -48,6 +48,6 @@ export function allLines(webhooks: readonly Waiting[]): string[] {
   if (webhooks.length === 0) return ['No webhook is known.'];
   return webhooks.map(({ url, waiting, oldest, givenUp, format, secrets }) => {
     const since = oldest === null ? '' : ` (the oldest since ${oldest})`;
-    return `${shownUrl(url)}: ${count(waiting)} events wait${since}, ${count(givenUp)} were given up${format === 'event' ? '' : `, format ${format}`}${secrets > 1 ? ', signed with two secrets' : ''}`;
+    return `${url}: ${count(waiting)} events wait${since}, ${count(givenUp)} were given up${format === 'event' ? '' : `, format ${format}`}${secrets > 1 ? ', signed with two secrets' : ''}`;
   });
 }

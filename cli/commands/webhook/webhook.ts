@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import { webhookSecret } from '../../../embedded/webhooks/signature.ts';
 import { CommandError, UsageError } from '../../../operations/errors.ts';
 import { toInstant } from '../../../shared/domain/clock.ts';
-import { webhookFormats } from '../../../shared/sqlite/outbox.ts';
+import { shownUrl } from '../../../shared/domain/text/shown-url.ts';
+import { webhookFormats } from '../../../shared/sqlite/webhooks.ts';
 import { defineCommand } from '../../shared/command.ts';
 import { exitCodes } from '../../shared/io.ts';
 import { flag, option, text } from '../../shared/options.ts';
@@ -10,6 +11,7 @@ import { readSecret } from '../../shared/secret-input.ts';
 import { withLocal } from '../../targets/open.ts';
 import { webhookUrl } from '../run/options.ts';
 import { noSecretText } from '../run/text.ts';
+import { webhookFrom } from '../run/webhooks.ts';
 import { allLines, changedText, forgottenText, more, storedLines } from './text.ts';
 
 export const addWebhook = defineCommand(
@@ -33,35 +35,37 @@ export const addWebhook = defineCommand(
         v.optional(v.picklist(webhookFormats, `expected ${webhookFormats.join(' or ')}`)),
       ),
       forget: flag('remove the secret, and what waits for the webhook'),
+      webhookFile: text('FILE', 'the URL is in FILE: for a URL that contains a secret'),
     },
   },
-  async ({ io, target, args: { url }, options, report, answer }) => {
+  async ({ io, target, args, options, report, answer }) => {
+    const url = await webhookFrom(io, { url: args.url, file: options.webhookFile });
+    const webhook = url && shownUrl(url);
     const { secretStdin: fromStdin, secretFile: file, forget, keepOld, dropOld, format } = options;
     const givesSecret = fromStdin || file !== undefined;
     const changes = keepOld || dropOld || format !== undefined;
     if (keepOld && (dropOld || !givesSecret)) throw new UsageError('--keep-old goes with a new secret alone');
     if (url === undefined) {
       if (givesSecret || changes || forget) throw new UsageError('URL is missing: which webhook is meant');
-      const all = await withLocal(target, async ({ state: { outbox } }) =>
-        outbox.webhooks().map((each) => {
-          const { waiting, oldest, givenUp } = outbox.counts(each);
-          const { secrets = [], format = 'event' } = outbox.signing(each) ?? {};
+      const all = await withLocal(target, async ({ state: { webhooks } }) =>
+        webhooks.list().map(({ url: each, waiting, oldest, givenUp }) => {
+          const { secrets = [], format = 'event' } = webhooks.signing(each) ?? {};
           const since = oldest === undefined ? null : toInstant(oldest);
-          return { url: each, waiting, oldest: since, givenUp, format, secrets: secrets.length };
+          return { url: shownUrl(each), waiting, oldest: since, givenUp, format, secrets: secrets.length };
         }),
       );
       answer({ webhooks: all }, ...allLines(all));
     } else if (forget) {
       if (givesSecret || changes) throw new UsageError('--forget takes no secret and no other option');
-      const events = await withLocal(target, async ({ state }) => state.outbox.forget(url));
-      report({ webhook: url, forgotten: true, events }, forgottenText(url, events));
+      const events = await withLocal(target, async ({ state }) => state.webhooks.forget(url));
+      report({ webhook, forgotten: true, events }, forgottenText(url, events));
     } else if (!givesSecret && changes) {
-      await withLocal(target, async ({ state: { outbox } }) => {
-        if (!outbox.signing(url)) throw new CommandError(noSecretText(target, url));
-        if (dropOld) await outbox.dropOldSecret(url);
-        if (format) await outbox.writeFormat(url, format);
+      await withLocal(target, async ({ state: { webhooks } }) => {
+        if (!webhooks.signing(url)) throw new CommandError(noSecretText(target, url));
+        if (dropOld) await webhooks.dropOldSecret(url);
+        if (format) await webhooks.writeFormat(url, format);
       });
-      report({ webhook: url, stored: true }, changedText(url, { dropOld, format }));
+      report({ webhook, stored: true }, changedText(url, { dropOld, format }));
     } else {
       const given = { what: 'webhook secret', option: '--secret', fromStdin, file };
       const secret = webhookSecret(await readSecret(io, given));
@@ -71,11 +75,11 @@ export const addWebhook = defineCommand(
             'gives. Nothing was stored',
         );
       }
-      await withLocal(target, async ({ state: { outbox } }) => {
-        await outbox.writeSecret(url, secret, { keepOld });
-        if (format) await outbox.writeFormat(url, format);
+      await withLocal(target, async ({ state: { webhooks } }) => {
+        await webhooks.writeSecret(url, secret, { keepOld });
+        if (format) await webhooks.writeFormat(url, format);
       });
-      report({ webhook: url, stored: true }, ...storedLines(target, url));
+      report({ webhook, stored: true }, ...storedLines(target, url));
     }
     return exitCodes.done;
   },

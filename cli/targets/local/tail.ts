@@ -9,16 +9,13 @@ const lookMs = 200;
 export const localTail = ({ state, target }: Pick<LocalBridge, 'state' | 'target'>): EventTail => ({
   accounts: state.partnerAccounts,
   async *events(name, { signal, say }) {
-    let seen = state.recentEvents.last();
+    const { eventLog } = state;
+    let seen = eventLog.ends().last;
     if (!isRunning(target.dir))
       say(`No bridge runs in ${target.dir} now: its events appear here once it does.`);
     for (; !signal.aborted; await systemClock.sleep(lookMs, signal)) {
-      for (
-        let some = state.recentEvents.after(seen);
-        some.length > 0;
-        some = state.recentEvents.after(seen)
-      ) {
-        const missed = (some[0]?.number ?? 0) - seen - 1;
+      for (let some = eventLog.after(seen); some.length > 0; some = eventLog.after(seen)) {
+        const missed = eventLog.ends().first - seen - 1;
         if (missed > 0) say(`${missed} events were published too fast to be shown.`);
         seen = some.at(-1)?.number ?? seen;
         yield some.map(({ envelope }) => envelope).filter((one) => isOf(name, one));

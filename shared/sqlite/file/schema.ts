@@ -84,39 +84,39 @@ CREATE TABLE advert_histories (
   row TEXT NOT NULL
 ) STRICT;
 
--- A webhook's secret, the one before while both sign, the format of its events (null: as they are), and how many of its
--- events were dropped unsent.
-CREATE TABLE webhooks (
-  url TEXT PRIMARY KEY,
+-- The event log (shared/sqlite/event-log.ts). reader: the only reader of an event that is not for all.
+CREATE TABLE events (
+  number INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  envelope TEXT NOT NULL,
+  reader TEXT
+) STRICT;
+
+-- Standard output and each webhook, by URL: how far it has read (null: it has not begun), how many of its events were given
+-- up, why it takes none (JSON), its secret, the one before while both sign, and the format of its events (null: as they are).
+CREATE TABLE readers (
+  name TEXT PRIMARY KEY,
+  position INTEGER,
+  given_up INTEGER NOT NULL DEFAULT 0,
+  trouble TEXT,
   secret TEXT,
   previous_secret TEXT,
-  format TEXT,
-  given_up INTEGER NOT NULL DEFAULT 0
+  format TEXT
 ) STRICT, WITHOUT ROWID;
 
--- Events to be sent to a webhook. The oldest of each subject (an advert, or a partner account) is its head;
--- only heads are sent, so that a subject's events arrive in order.
-CREATE TABLE outbox (
-  number INTEGER PRIMARY KEY AUTOINCREMENT,
+-- Events that a webhook did not take, and those that follow such an event of the same subject (due_at is null for these).
+CREATE TABLE unsent (
   webhook TEXT NOT NULL,
+  number INTEGER NOT NULL,
   subject TEXT NOT NULL,
-  event_id TEXT NOT NULL,
   envelope TEXT NOT NULL,
-  accepted_at INTEGER NOT NULL,
+  at INTEGER NOT NULL,
   attempts INTEGER NOT NULL,
-  due_at INTEGER NOT NULL,
-  head INTEGER NOT NULL
+  due_at INTEGER,
+  PRIMARY KEY (webhook, number)
 ) STRICT;
-CREATE UNIQUE INDEX outbox_of_event ON outbox (webhook, event_id);
-CREATE INDEX outbox_of_subject ON outbox (webhook, subject, number);
-CREATE INDEX outbox_due ON outbox (webhook, due_at) WHERE head = 1;
-CREATE INDEX outbox_by_age ON outbox (webhook, accepted_at);
-
--- The latest events that were published, in their order.
-CREATE TABLE recent_events (
-  number INTEGER PRIMARY KEY,
-  envelope TEXT NOT NULL
-) STRICT;
+CREATE INDEX unsent_of_subject ON unsent (webhook, subject, number);
+CREATE INDEX unsent_due ON unsent (webhook, due_at) WHERE due_at IS NOT NULL;
 
 -- The rows of shared/ports/store.ts. They are long: WITHOUT ROWID would store them in the index of the key, few to a page.
 CREATE TABLE rows (

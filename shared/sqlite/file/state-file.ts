@@ -1,7 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { foreignEntry } from './foreign-schema.ts';
 import { refuseForeignFolder } from './ownership.ts';
 import { fileIn, preparePrivateFile } from './private-file.ts';
 import { applicationId, latestVersion, migrate, refusedVersion, versionOf } from './schema.ts';
@@ -24,9 +23,8 @@ export const stateFileIn = (dir: string): string => fileIn(dir, 'bridge.db');
  * Opens the state file of an embedded bridge, and creates it if it does not exist.
  *
  * The cost of the checks does not depend on the file size. They check the owner of the folder and its files
- * (ownership.ts), that the file belongs to a bridge, its version, its length, and that it contains our tables and
- * nothing else that SQLite would execute (foreign-schema.ts). Damage elsewhere in the file shows when that part is
- * read.
+ * (ownership.ts), that the file belongs to a bridge, its version and its length. Damage elsewhere in the file shows when
+ * that part is read.
  *
  * @throws {StateError} nothing is overwritten then
  */
@@ -101,8 +99,6 @@ function checkIsOurs(db: DatabaseSync, file: string): void {
   const version = versionOf(db);
   const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
   const isEmpty = tables === 0 && version === 0;
-  const isKnown = !isEmpty && id === applicationId && version > refusedVersion && version <= latestVersion;
-  const foreign = isKnown ? foreignEntry(db, version) : undefined;
   db.exec('COMMIT');
   if (isEmpty) return;
   if (id !== applicationId) {
@@ -121,13 +117,6 @@ function checkIsOurs(db: DatabaseSync, file: string): void {
     throw new StateError(
       'state-newer',
       `${file} was written by a newer Advert Bridge (its version is ${version}, this one knows ${latestVersion}). Use the newer one`,
-    );
-  }
-  if (foreign !== undefined) {
-    throw new StateError(
-      'state-unsafe',
-      `${file} is not as Advert Bridge made it: ${foreign}. Another user may have changed it so that it runs their SQL. ` +
-        'Restore the folder from a backup, or move it away and connect the partner accounts again',
     );
   }
 }

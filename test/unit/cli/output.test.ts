@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { give, say } from '../../../cli/shared/io.ts';
 import { startProgress } from '../../../cli/shared/progress.ts';
-import { createLinePublisher } from '../../../embedded/publishers.ts';
+import { startLines } from '../../../embedded/lines.ts';
 import { createTextObserver } from '../../../embedded/text-observer.ts';
+import { systemClock } from '../../../shared/domain/clock.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { changedAdvert, deadLetter } from '../../helpers/records.ts';
 import { startLocal } from './local-bridge.ts';
@@ -100,7 +101,9 @@ describe('what is written for a terminal', () => {
         say({ stderr }, text);
         give({ stdout }, { [text]: text });
         createTextObserver(stderr, 'info').warn(text, { text, nested: { text }, error: new Error(text) });
-        await createLinePublisher(stdout, () => undefined).publish(JSON.stringify({ text }));
+        const logged = [{ number: 1, envelope: JSON.stringify({ text }) }];
+        const log = { after: (number: number) => logged.slice(number), advance: async () => undefined };
+        await startLines(stdout, 0, { log, clock: systemClock, onClosed: () => undefined }).stop();
 
         expect(shown().replaceAll('\t', '')).not.toMatch(unprintable);
         const [given, published] = shown()

@@ -18,34 +18,41 @@ const refused: Attempt = { kind: 'failed', reason: 'it answered 422', blames: 'e
 
 const aSecret = (byte: number) => new Secret(`whsec_${Buffer.alloc(32, byte).toString('base64')}`);
 
+type Answer = (event: string, atMs: number) => Attempt;
+
 /** A delivery in virtual time whose attempts answer as they are told. @param answer by `advert/sequence` and time */
-function startSending(answer: (event: string, atMs: number) => Attempt) {
+async function startSending(answer: Answer) {
   const clock = createVirtualClock();
   const begun = clock.now();
   const state = openEmbeddedState(folder(), { clock });
-  const sent: { event: string; at: number }[] = [];
   const requests: WebhookRequest[] = [];
   const observer = createRecordingObserver();
-  const delivery = startDelivery(
-    { url, signing: { secrets: [aSecret(0)], format: 'event' } },
-    {
-      outbox: state.outbox,
-      clock,
-      random: () => 0.5,
-      observer,
-      concurrency: 4,
-      retentionMs: 3 * hourMs,
-      send: async (request: WebhookRequest) => {
-        const { headers } = request;
-        requests.push(request);
-        const event = headers['webhook-id']?.split('/').slice(2).join('/') ?? '';
-        sent.push({ event, at: clock.now() - begun });
-        return answer(event, clock.now() - begun);
+  const { eventLog: log, webhooks } = state;
+  await log.begin(url);
+  function start(answer: Answer) {
+    const sent: { event: string; at: number }[] = [];
+    const delivery = startDelivery(
+      { url, signing: { secrets: [aSecret(0)], format: 'event' } },
+      {
+        ...{ log, webhooks, clock },
+        random: () => 0.5,
+        observer,
+        concurrency: 4,
+        send: async (request: WebhookRequest) => {
+          const { headers } = request;
+          requests.push(request);
+          const event = headers['webhook-id']?.split('/').slice(2).join('/') ?? '';
+          sent.push({ event, at: clock.now() - begun });
+          return answer(event, clock.now() - begun);
+        },
       },
-    },
-  );
+    );
+    return { sent, delivery };
+  }
+  const { sent, delivery } = start(answer);
+  let running = delivery;
   onTestFinished(async () => {
-    await delivery.stop();
+    await running.stop();
     state.close();
   });
   const add = async (advertId: string, sequence: number) => {
@@ -56,19 +63,25 @@ function startSending(answer: (event: string, atMs: number) => Attempt) {
       sequence,
       observedAt: clock.now(),
     };
-    await state.outbox.add([url], JSON.stringify(advertEvent(changedAdvert({ advertId }), seen)));
-    delivery.wake();
+    await log.append(JSON.stringify(advertEvent(changedAdvert({ advertId }), seen)));
+    running.wake();
   };
   const run = (ms: number) => clock.run(begun + ms);
-  const { outbox } = state;
-  return { add, run, sent, requests, observer, delivery, outbox, counts: () => outbox.counts(url) };
+  /** As a new run does. @returns what it sends */
+  function startAgain(answer: Answer) {
+    const again = start(answer);
+    running = again.delivery;
+    return again.sent;
+  }
+  const counts = () => webhooks.list().find((webhook) => webhook.url === url);
+  return { add, run, sent, requests, observer, delivery, startAgain, webhooks, counts };
 }
 
 const eventsOf = (sent: readonly { event: string }[]) => sent.map(({ event }) => event);
 
 describe('the delivery to a webhook', () => {
   it('signs with the secrets that are stored when it sends, both during a rotation', async () => {
-    const { add, run, requests, outbox } = startSending(() => ({ kind: 'delivered' }));
+    const { add, run, requests, webhooks } = await startSending(() => ({ kind: 'delivered' }));
     const isSignedBy = (index: number, byte: number) => {
       const { body, headers } = requests[index] as WebhookRequest;
       try {
@@ -84,11 +97,11 @@ describe('the delivery to a webhook', () => {
     };
     await add('1', 1);
     await run(1_000);
-    await outbox.writeSecret(url, aSecret(1));
-    await outbox.writeSecret(url, aSecret(2), { keepOld: true });
+    await webhooks.writeSecret(url, aSecret(1));
+    await webhooks.writeSecret(url, aSecret(2), { keepOld: true });
     await add('1', 2);
     await run(20_000);
-    await outbox.dropOldSecret(url);
+    await webhooks.dropOldSecret(url);
     await add('1', 3);
     await run(40_000);
 
@@ -98,9 +111,9 @@ describe('the delivery to a webhook', () => {
   });
 
   it('sends CloudEvents in structured mode, where that is the format', async () => {
-    const { add, run, requests, outbox } = startSending(() => ({ kind: 'delivered' }));
-    await outbox.writeSecret(url, aSecret(1));
-    await outbox.writeFormat(url, 'cloudevents');
+    const { add, run, requests, webhooks } = await startSending(() => ({ kind: 'delivered' }));
+    await webhooks.writeSecret(url, aSecret(1));
+    await webhooks.writeFormat(url, 'cloudevents');
     await add('1', 1);
     await run(1_000);
 
@@ -120,7 +133,7 @@ describe('the delivery to a webhook', () => {
   });
 
   it('sends event 2 of an advert only after 1 has arrived, and others meanwhile', async () => {
-    const { add, run, sent, counts } = startSending((event, at) =>
+    const { add, run, sent, counts } = await startSending((event, at) =>
       event === '1/1' && at < 20_000 ? refused : { kind: 'delivered' },
     );
     await add('1', 1);
@@ -137,7 +150,7 @@ describe('the delivery to a webhook', () => {
   });
 
   it('waits as long as Retry-After asks for, with everything', async () => {
-    const { add, run, sent } = startSending((_event, at) =>
+    const { add, run, sent } = await startSending((_event, at) =>
       at < 60_000 ? { ...failed, retryAfterMs: 60_000 } : { kind: 'delivered' },
     );
     await add('1', 1);
@@ -150,7 +163,7 @@ describe('the delivery to a webhook', () => {
   });
 
   it('asks a subscriber that is down with one event at a time, ever more slowly', async () => {
-    const { add, run, sent, delivery } = startSending(() => failed);
+    const { add, run, sent, delivery } = await startSending(() => failed);
     for (let advert = 1; advert <= 50; advert += 1) await add(String(advert), 1);
 
     await run(hourMs);
@@ -161,34 +174,64 @@ describe('the delivery to a webhook', () => {
     expect(delivery.trouble()).toMatchObject({ reason: 'it answered 500', gone: false });
   });
 
-  it('gives up what is older than the retention, counts it and says so, and goes on with what is not', async () => {
-    const { add, run, sent, observer, counts } = startSending((_event, at) =>
-      at < 3.5 * hourMs ? failed : { kind: 'delivered' },
+  it('sends a refused event again when its Retry-After has passed, not earlier', async () => {
+    const { add, run, sent } = await startSending((event, at) =>
+      event === '1/1' && at < 600_000 ? { ...refused, retryAfterMs: 600_000 } : { kind: 'delivered' },
     );
     await add('1', 1);
-    await run(hourMs);
-    await add('1', 2);
+    await add('2', 1);
 
-    await run(4 * hourMs);
+    await run(900_000);
 
-    expect(counts()).toEqual({ waiting: 0, givenUp: 1 });
-    expect(sent.at(-1)?.event).toBe('1/2');
-    expect(observer.lines).toContainEqual({
-      level: 'error',
-      message: 'events were given up: they waited for the webhook for more than 3 hours',
-      fields: { webhook: url, events: 1 },
-    });
+    expect(sent.filter(({ event }) => event === '1/1').map(({ at }) => Math.floor(at / 60_000))).toEqual([
+      0, 10,
+    ]);
+    expect(eventsOf(sent)).toContain('2/1');
+  });
+
+  it('sends an event again after its result could not be stored, and skips none', async () => {
+    const { add, run, sent, webhooks, counts } = await startSending(() => ({ kind: 'delivered' }));
+    vi.spyOn(webhooks, 'settle').mockRejectedValueOnce(new Error('locked'));
+    await add('1', 1);
+    await add('2', 1);
+
+    await run(20_000);
+
+    expect(new Set(eventsOf(sent))).toEqual(new Set(['1/1', '2/1']));
+    expect(sent.length).toBeGreaterThan(2);
+    expect(counts()).toMatchObject({ waiting: 0 });
+  });
+
+  it('continues after the stored position, with what was not taken first', async () => {
+    const first = await startSending((event) => (event === '1/1' ? refused : { kind: 'delivered' }));
+    await first.add('1', 1);
+    await first.add('2', 1);
+    await first.run(1_000);
+    await first.delivery.stop();
+    await first.add('1', 2);
+    await first.add('3', 1);
+    expect(first.counts()).toMatchObject({ waiting: 3 });
+
+    await first.webhooks.makeAllDue(url);
+    const again = first.startAgain(() => ({ kind: 'delivered' }));
+    await first.run(30_000);
+
+    const order = eventsOf(again);
+    expect(order.filter((event) => event.startsWith('1/'))).toEqual(['1/1', '1/2']);
+    expect(order).not.toContain('2/1');
+    expect(order).toContain('3/1');
+    expect(first.counts()).toMatchObject({ waiting: 0 });
   });
 
   it('sends nothing more after 410', async () => {
-    const { add, run, sent, counts, delivery } = startSending(() => ({ kind: 'gone', reason: 'gone' }));
+    const { add, run, sent, counts, delivery } = await startSending(() => ({ kind: 'gone', reason: 'gone' }));
     await add('1', 1);
     await run(1_000);
     await add('2', 1);
     await run(hourMs);
 
     expect(sent).toHaveLength(1);
-    expect(counts().waiting).toBe(2);
+    expect(counts()).toMatchObject({ waiting: 2, trouble: { gone: true } });
     expect(delivery.trouble()).toMatchObject({ gone: true });
   });
 });

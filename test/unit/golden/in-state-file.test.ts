@@ -15,13 +15,13 @@ import { scratchFolders } from '../../helpers/scratch-folder.ts';
 import { createWorld } from '../../helpers/world.ts';
 
 const newFolder = scratchFolders();
-const tables = ['feeds', 'books', 'messages', 'parked', 'dead_letters', 'advert_histories', 'outbox'];
+const tables = ['feeds', 'books', 'messages', 'parked', 'dead_letters', 'advert_histories', 'events'];
 
 it('rows, messages and events of adverts are what they were', async () => {
   const { clock, service, drainDeps, fanOutDeps, events } = await createWorld();
   const dir = newFolder();
   const state = openEmbeddedState(dir, { clock });
-  const { queue, partnerAccounts: accounts, outbox } = state;
+  const { queue, partnerAccounts: accounts, eventLog } = state;
   const drain = createDrain({
     ...{ ...drainDeps, accounts, queue, deadLetters: state.deadLetters },
     ...{ feedStates: state.feedStates, parked: state.parked },
@@ -54,7 +54,7 @@ it('rows, messages and events of adverts are what they were', async () => {
   const pause = { until: clock.now() + 600_000, reason: 'token-rejected-again', attempts: 1 };
   await accounts.change('main', () => partnerAccount({ pause }));
   await round();
-  for (const event of events.accepted) await outbox.add(['https://shop.example/events'], event);
+  for (const event of events.accepted) await eventLog.append(event);
   await state.close();
 
   using db = new DatabaseSync(stateFileIn(dir));

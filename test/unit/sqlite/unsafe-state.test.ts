@@ -13,9 +13,7 @@ import {
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { foreignEntry } from '../../../shared/sqlite/file/foreign-schema.ts';
 import { isRunning, takeRunLock } from '../../../shared/sqlite/file/run-lock.ts';
-import { latestVersion, refusedVersion } from '../../../shared/sqlite/file/schema.ts';
 import { stateFileIn } from '../../../shared/sqlite/file/state-file.ts';
 import { openEmbeddedState } from '../../../shared/sqlite/state.ts';
 import { scratchFolders } from '../../helpers/scratch-folder.ts';
@@ -133,72 +131,6 @@ describe('a state that is a link', () => {
       expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
       expect(ended.stderr).toMatch(/^advert-bridge: \S+ is a symbolic link[^\n]*--local \S+\n$/);
     }
-  });
-});
-
-describe('a state file with something in it that is not ours', () => {
-  const changed = (sql: string) => {
-    const dir = prepared();
-    const db = new DatabaseSync(stateFileIn(dir), { defensive: false });
-    db.exec(sql);
-    db.close();
-    return dir;
-  };
-  const opening = (dir: string) => () => openEmbeddedState(dir).close();
-
-  it.each([
-    ['trigger copy', 'CREATE TRIGGER copy AFTER INSERT ON token_pairs BEGIN DELETE FROM books; END'],
-    ['view shown', 'CREATE VIEW shown AS SELECT * FROM token_pairs'],
-    ['table loot', 'CREATE TABLE loot (pair TEXT)'],
-    ['table words', 'CREATE VIRTUAL TABLE words USING fts5(word)'],
-    ['index by_length', 'CREATE INDEX by_length ON documents (length(text))'],
-    [
-      'table documents',
-      'DROP TABLE documents; CREATE TABLE documents (name TEXT PRIMARY KEY, text TEXT NOT NULL DEFAULT (hex(randomblob(4)))) STRICT, WITHOUT ROWID',
-    ],
-    ['table documents', 'ALTER TABLE documents ADD COLUMN more TEXT AS (upper(text)) VIRTUAL'],
-    ['table books, which is missing', 'DROP TABLE books'],
-    ['index outbox_due, which is missing', 'DROP INDEX outbox_due'],
-    [
-      'view documents',
-      'ALTER TABLE documents RENAME TO real; CREATE VIEW documents AS SELECT * FROM real; CREATE TRIGGER t INSTEAD OF INSERT ON documents BEGIN DELETE FROM real; END; DROP TABLE real',
-    ],
-    [
-      String.raw`trigger a\u001b[2J\u202eb`,
-      'CREATE TRIGGER "a\u001b[2J\u202eb" AFTER INSERT ON books BEGIN DELETE FROM books; END',
-    ],
-  ])('is refused and named: %s', (entry, sql) => {
-    const dir = changed(sql);
-    const before = readFileSync(stateFileIn(dir));
-
-    expect(opening(dir)).toThrow(unsafe);
-    expect(opening(dir)).toThrow(`is not as Advert Bridge made it: ${entry}. `);
-    expect(readFileSync(stateFileIn(dir)).equals(before)).toBe(true);
-  });
-
-  it('is found in a file of an earlier version, by the tables of that version', () => {
-    const db = new DatabaseSync(':memory:');
-    const steps = ['CREATE TABLE a (id TEXT)', 'CREATE TABLE b (id TEXT)'];
-    db.exec(steps[0] as string);
-
-    expect(foreignEntry(db, refusedVersion + 1, steps)).toBeUndefined();
-    expect(foreignEntry(db, refusedVersion + 2, steps)).toBe('table b, which is missing');
-    db.exec('CREATE TRIGGER copy AFTER INSERT ON a BEGIN DELETE FROM a; END');
-    expect(foreignEntry(db, refusedVersion + 1, steps)).toBe('trigger copy');
-    db.close();
-  });
-
-  it('is refused when it says that its tables are there, and they are not', () => {
-    const dir = folder();
-    const db = new DatabaseSync(stateFileIn(dir));
-    db.exec(`PRAGMA application_id=${0x41644272}; PRAGMA user_version=${latestVersion};`);
-    db.close();
-
-    expect(opening(dir)).toThrow(unsafe);
-  });
-
-  it.each(['ANALYZE', 'VACUUM', 'REINDEX'])('is no other one after %s', (sql) => {
-    expect(opening(changed(sql))).not.toThrow();
   });
 });
 

@@ -131,7 +131,7 @@ describe('backfill', () => {
   it.each([
     ['main --ids -', '12\n../x\n', 1, 'Something else is on line 2. Nothing was listed'],
     ['main --ids -', '', 1, 'there is no advert ID in the file'],
-    ['main --ids /nowhere', '', 1, 'cannot be read (ENOENT): /nowhere'],
+    ['main --ids /nowhere', '', 1, 'the file of the IDs (/nowhere) cannot be read (ENOENT)'],
     ['mian', '', 2, 'no such partner account. Known: main'],
     ['main --paging cursor', '', 2, '--paging: expected page, offset or none'],
     ['main --pause --restart', '', 2, '--pause goes with no other option'],

@@ -216,7 +216,7 @@ describe('snapshot of an embedded bridge', () => {
 
     expect(snapshots.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
     expect(JSON.parse(snapshots[1]?.stdout ?? '')).toEqual({
-      sent: 0,
+      sent: 5,
       finished: true,
       webhook: subscriber.url,
     });

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { startWebhook } from '../../../helpers/webhook-server.ts';
@@ -123,6 +125,70 @@ describe('run --webhook', () => {
     expect(new Set(subscriber.accepted.map(({ body }) => body))).toEqual(new Set(lines(seen)));
   });
 
+  it('is shown by status when it takes nothing: what waits, and its last answer', async () => {
+    const subscriber = await startWebhook(() => ({ status: 410 }));
+    const { sandbox, run, runUntilIdle } = await startSubscribed(`${subscriber.url}?key=hidden`);
+    sandbox.control.createAdverts(2);
+    await runUntilIdle();
+
+    const { exitCode, stdout } = await run('status --json');
+    const text = await run('status');
+
+    const status = JSON.parse(stdout);
+    expect(exitCode).toBe(3);
+    expect(status.attention).toEqual(['webhook']);
+    expect(status.webhooks).toEqual([
+      {
+        address: `${subscriber.url}?…`,
+        state: 'gone',
+        waiting: 2,
+        oldestSeconds: expect.any(Number),
+        failingSince: expect.any(String),
+        lastAnswer: 'it answered 410 (gone): it wants no more events',
+      },
+    ]);
+    expect(text.stdout).toContain(`webhook ${subscriber.url}?…: gone since`);
+    expect(stdout + text.stdout + text.stderr).not.toContain('hidden');
+  });
+
+  it('takes its URL from a file, and shows its query nowhere', async () => {
+    const subscriber = await startWebhook();
+    const { sandbox, dir, run, waiting } = await startSubscribed();
+    const file = path.join(dir, 'webhook-url.txt');
+    writeFileSync(file, `${subscriber.url}?key=hidden\n`);
+    sandbox.control.createAdverts(2);
+
+    const ended = [
+      await run(`webhook --webhook-file ${file} --secret-stdin --json`, { stdin: secret }),
+      await run(`run --until-idle ${quick} --webhook-file ${file}`),
+      await run(`snapshot --webhook-file ${file} --json`),
+      await run(`run --until-idle ${quick} --webhook-file ${file}`),
+    ];
+
+    expect(ended.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
+    expect(subscriber.accepted).toHaveLength(4);
+    expect(await waiting()).toMatchObject([{ url: `${subscriber.url}?…`, waiting: 0 }]);
+    expect(JSON.parse(ended[2]?.stdout ?? '')).toEqual({
+      sent: 2,
+      finished: true,
+      webhook: `${subscriber.url}?…`,
+    });
+    expect(ended.map(({ stdout, stderr }) => stdout + stderr).join('')).not.toContain('hidden');
+  });
+
+  it('sends what a run without it has published', async () => {
+    const subscriber = await startWebhook();
+    const { sandbox, run, runUntilIdle } = await startSubscribed(subscriber.url);
+    await runUntilIdle();
+    sandbox.control.createAdverts(2);
+    const without = await run(`run --until-idle ${quick}`);
+
+    await runUntilIdle();
+
+    expect(lines(without.stdout)).toHaveLength(2);
+    expect(subscriber.accepted).toHaveLength(2);
+  });
+
   it('refuses a webhook without a secret, and says how to store one', async () => {
     const { run, dir } = await startSubscribed();
 
@@ -156,6 +222,8 @@ describe('webhook', () => {
     ['https://example.org/hook', '', 2, '--secret-stdin (on standard input) or --secret-file FILE'],
     ['http://example.org/hook --secret-stdin', secret, 2, 'URL: expected an https URL'],
     ['--secret-stdin', secret, 2, 'URL is missing'],
+    ['https://example.org/hook --webhook-file f', '', 2, 'give the webhook once'],
+    ['--webhook-file /nowhere/hunter2', '', 1, 'the file of the webhook URL cannot be read (ENOENT)'],
   ])('refuses %s', async (args, stdin, exitCode, told) => {
     const { run } = await startSubscribed();
 

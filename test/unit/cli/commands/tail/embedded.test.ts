@@ -77,7 +77,7 @@ describe('tail of an embedded bridge', () => {
     await local.run(`run --until-idle --publish-statuses active ${quick}`);
 
     const state = openEmbeddedState(local.dir);
-    expect(state.recentEvents.last()).toBe(0);
+    expect(state.eventLog.ends().last).toBe(0);
     state.close();
   });
 
@@ -90,18 +90,18 @@ describe('tail of an embedded bridge', () => {
   });
 });
 
-describe('the recent events', () => {
-  it('are the last five thousand or so', async () => {
+describe('the event log', () => {
+  it('keeps the last five thousand events if nobody else reads them', async () => {
     const { dir } = await startConnected();
     const state = openEmbeddedState(dir);
     await Promise.all(
-      Array.from({ length: 6_000 }, (_, index) => state.recentEvents.add(`event ${index + 1}`)),
+      Array.from({ length: 6_000 }, (_, index) => state.eventLog.append(`event ${index + 1}`)),
     );
 
-    const [oldest] = state.recentEvents.after(0);
+    const [oldest] = state.eventLog.after(0);
 
     expect(oldest).toEqual({ number: 1_001, envelope: 'event 1001' });
-    expect(state.recentEvents.last()).toBe(6_000);
+    expect(state.eventLog.ends()).toEqual({ first: 1_001, last: 6_000 });
     state.close();
   });
 });

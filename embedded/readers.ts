@@ -1,0 +1,106 @@
+import type { Writable } from 'node:stream';
+import type { Clock } from '../shared/domain/clock.ts';
+import { shownUrl } from '../shared/domain/text/shown-url.ts';
+import type { EventPublisher } from '../shared/ports/event-publisher.ts';
+import type { Observer } from '../shared/ports/observer.ts';
+import type { EmbeddedState } from '../shared/sqlite/state.ts';
+import type { WebhookStatus } from '../shared/sqlite/webhooks.ts';
+import { linesReader, startLines } from './lines.ts';
+import { startDelivery, type Webhook } from './webhooks/delivery.ts';
+import { sendToWebhook } from './webhooks/request.ts';
+
+export interface ReadersOptions {
+  readonly state: Pick<EmbeddedState, 'eventLog' | 'webhooks'>;
+  readonly webhooks: readonly Webhook[];
+  /** Standard output, if events are written to it. */
+  readonly output: Writable | undefined;
+  /** Called once when the reader of standard output has ended. */
+  readonly onClosed: () => void;
+  readonly observer: Observer;
+  readonly retentionHours: number;
+  readonly clock: Clock;
+  readonly send?: typeof sendToWebhook;
+}
+
+/** Number of concurrent requests to one webhook, each with an event of another advert. */
+const concurrency = 8;
+const giveUpMs = 60_000;
+const lookMs = 50;
+/** If no event could be delivered for this long, `run --until-idle` leaves the rest to the next run. */
+const patienceMs = 60_000;
+
+/**
+ * Starts the readers of a run's event log: standard output, and each webhook. The bridge publishes by appending to the
+ * log, so a reader that is slow or down delays nobody else.
+ */
+export async function openReaders(options: ReadersOptions) {
+  const { state, output, onClosed, observer, retentionHours, clock, send = sendToWebhook } = options;
+  const { eventLog: log, webhooks } = state;
+  const stopping = new AbortController();
+  const positionOfLines = output ? await log.begin(linesReader) : await log.leave(linesReader);
+  for (const { url } of options.webhooks) {
+    await log.begin(url);
+    await webhooks.makeAllDue(url);
+  }
+  const lines = output && startLines(output, positionOfLines ?? 0, { log, clock, onClosed });
+  const deliveries = options.webhooks.map((webhook) =>
+    startDelivery(webhook, { log, webhooks, clock, random: Math.random, observer, concurrency, send }),
+  );
+
+  /** Gives up old events of every webhook, also of those that this run does not send to: they would be kept for ever. */
+  async function giveUpOld(): Promise<void> {
+    const before = clock.now() - retentionHours * 3_600_000;
+    for (const { url } of webhooks.list()) {
+      const events = await webhooks.giveUp(url, before);
+      const message = `events were given up: they waited for the webhook for more than ${retentionHours} hours`;
+      if (events > 0) observer.error(message, { webhook: shownUrl(url), events });
+    }
+    await log.giveUp(linesReader, before);
+  }
+
+  async function giveUpForEver(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await giveUpOld().catch((error: unknown) =>
+        observer.error('old events could not be given up', { error }),
+      );
+      await clock.sleep(giveUpMs, stopping.signal);
+    }
+  }
+
+  const urls = new Set(deliveries.map(({ url }) => url));
+  const undelivered = (): WebhookStatus[] =>
+    webhooks.list().filter(({ url, waiting }) => urls.has(url) && waiting > 0);
+
+  const givingUp = giveUpForEver();
+  const events: EventPublisher = {
+    async publish(envelope) {
+      await log.append(envelope);
+      lines?.wake();
+      for (const delivery of deliveries) delivery.wake();
+    },
+  };
+  return {
+    events,
+
+    /** Resolves when no event waits for a webhook that still accepts events. */
+    async untilDelivered(signal: AbortSignal): Promise<void> {
+      let least = Number.POSITIVE_INFINITY;
+      for (let movedAt = clock.now(); !signal.aborted; await clock.sleep(lookMs, signal)) {
+        const waiting = undelivered()
+          .filter(({ trouble }) => !trouble?.gone)
+          .reduce((sum, webhook) => sum + webhook.waiting, 0);
+        if (waiting < least) [least, movedAt] = [waiting, clock.now()];
+        if (waiting === 0 || clock.now() - movedAt > patienceMs) return;
+      }
+    },
+
+    /** The webhooks that have not received all of their events. */
+    undelivered,
+
+    /** Resolves when standard output has all events, and none is being sent any more; may be called again. */
+    stop: async (): Promise<void> => {
+      stopping.abort();
+      await Promise.all([lines?.stop(), givingUp, ...deliveries.map((delivery) => delivery.stop())]);
+    },
+  };
+}

@@ -1,0 +1,217 @@
+import { Secret } from '../domain/secret.ts';
+import type { EventLog, Unread } from './event-log.ts';
+import type { Store } from './file/store.ts';
+
+/** An event that its webhook did not take, or that follows such an event of the same subject. */
+export interface UnsentEvent {
+  readonly number: number;
+  readonly subject: string;
+  /** JSON of the whole envelope. */
+  readonly envelope: string;
+  /** Number of failed attempts. */
+  readonly attempts: number;
+  /** When it is sent again, ms since 1970. */
+  readonly dueAt: number;
+}
+
+/** Format of a webhook's events: `event` (unchanged), or CloudEvents. */
+export const webhookFormats = ['event', 'cloudevents'] as const;
+export type WebhookFormat = (typeof webhookFormats)[number];
+
+/** Secrets and format of a webhook. */
+export interface Signing {
+  /** The newest secret first; there are two during a rotation. */
+  readonly secrets: readonly [Secret, ...Secret[]];
+  readonly format: WebhookFormat;
+}
+
+/** Why a webhook takes no events. */
+export interface Trouble {
+  readonly reason: string;
+  /** Since when deliveries have failed, ms since 1970. */
+  readonly since: number;
+  /** The subscriber wants no more events: a run sends nothing more. */
+  readonly gone: boolean;
+}
+
+export interface WebhookStatus extends Unread {
+  readonly url: string;
+  /** Number of events that were never sent, because they were older than the retention. */
+  readonly givenUp: number;
+  /** Undefined if the last attempt succeeded, or there was none. */
+  readonly trouble?: Trouble;
+}
+
+/** What an attempt to send an event changes. */
+export interface Settled {
+  readonly trouble: Trouble | undefined;
+  /** An event that has arrived. */
+  readonly sent?: Pick<UnsentEvent, 'number' | 'subject'>;
+  /** An event that has not arrived, and is sent again. */
+  readonly unsent?: Omit<UnsentEvent, 'envelope'>;
+}
+
+// A lost secret cannot be recovered, so this write is durable.
+const durable = { durable: true };
+
+export type Webhooks = ReturnType<typeof createWebhooks>;
+
+/**
+ * The webhooks that read the event log: their secrets, and the events that they did not take. Of the unsent events of
+ * one subject (an advert, or a partner account), only the oldest is due, so that they arrive in order.
+ */
+export function createWebhooks(store: Store, log: EventLog) {
+  const updateUnsent = store.prepare(
+    'UPDATE unsent SET attempts = ?, due_at = ? WHERE webhook = ? AND number = ?',
+  );
+  // Only what has not been given up in the meantime. It is due only if it is the oldest of its subject.
+  const insertUnsent = store.prepare(
+    `INSERT INTO unsent (webhook, number, subject, envelope, at, attempts, due_at)
+     SELECT name, number, ?3, envelope, at, ?4,
+       iif(EXISTS (SELECT 1 FROM unsent WHERE webhook = ?1 AND subject = ?3 AND number < ?2), NULL, ?5)
+     FROM readers, events WHERE name = ?1 AND number = ?2 AND number > position`,
+  );
+  const putBehind = store.prepare(
+    'UPDATE unsent SET due_at = NULL WHERE webhook = ? AND subject = ? AND number > ?',
+  );
+  const removeUnsent = store.prepare('DELETE FROM unsent WHERE webhook = ? AND number = ?');
+  // Makes the oldest remaining event of a subject due.
+  const promote = store.prepare(
+    `UPDATE unsent SET due_at = 0 WHERE webhook = ?1 AND due_at IS NULL AND number =
+       (SELECT min(number) FROM unsent WHERE webhook = ?1 AND subject = ?2)`,
+  );
+  const promoteAll = store.prepare(
+    `UPDATE unsent SET due_at = 0 WHERE webhook = ?1 AND due_at IS NULL AND number IN
+       (SELECT min(number) FROM unsent WHERE webhook = ?1 GROUP BY subject)`,
+  );
+  const selectNext = store.prepare(
+    `SELECT number, subject, envelope, attempts, due_at AS dueAt FROM unsent
+     WHERE webhook = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT ?`,
+  );
+  const selectUnsent = store.prepare(
+    'SELECT max(number = ?3) AS itself FROM unsent WHERE webhook = ?1 AND subject = ?2',
+  );
+  const makeAllDue = store.prepare('UPDATE unsent SET due_at = 0 WHERE webhook = ? AND due_at > 0');
+  const setTrouble = store.prepare('UPDATE readers SET trouble = ?1 WHERE name = ?2 AND trouble IS NOT ?1');
+  const removeOld = store.prepare('DELETE FROM unsent WHERE webhook = ? AND at < ?');
+  const countGivenUp = store.prepare('UPDATE readers SET given_up = given_up + ? WHERE name = ?');
+  const selectAll = store.prepare(
+    `SELECT name AS url, given_up AS givenUp, trouble, (SELECT count(*) FROM unsent WHERE webhook = name) AS unsent,
+       (SELECT min(at) FROM unsent WHERE webhook = name) AS oldest
+     FROM readers WHERE name LIKE 'http%' ORDER BY name`,
+  );
+  const selectSigning = store.prepare(
+    'SELECT secret, previous_secret AS previous, format FROM readers WHERE name = ?',
+  );
+  // On the right side of SET, a column has its previous value.
+  const upsertSecret = store.prepare(
+    `INSERT INTO readers (name, secret) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET
+       previous_secret = iif(?3 AND secret IS NOT excluded.secret, secret, NULL), secret = excluded.secret`,
+  );
+  const dropPrevious = store.prepare('UPDATE readers SET previous_secret = NULL WHERE name = ?');
+  const setFormat = store.prepare('UPDATE readers SET format = ? WHERE name = ?');
+  const removeReader = store.prepare('DELETE FROM readers WHERE name = ?');
+  const removeAllUnsent = store.prepare('DELETE FROM unsent WHERE webhook = ?');
+
+  function list(): WebhookStatus[] {
+    type Found = Pick<WebhookStatus, 'url' | 'givenUp'> & {
+      readonly trouble: string | null;
+      readonly unsent: number;
+      readonly oldest: number | null;
+    };
+    const found = store.read(() => selectAll.all()) as unknown as Found[];
+    return found.map(({ url, givenUp, trouble, unsent, oldest }) => {
+      const unread = log.unread(url);
+      const since = Math.min(oldest ?? Number.POSITIVE_INFINITY, unread.oldest ?? Number.POSITIVE_INFINITY);
+      return {
+        url,
+        givenUp,
+        waiting: unread.waiting + unsent,
+        ...(since < Number.POSITIVE_INFINITY && { oldest: since }),
+        ...(trouble !== null && { trouble: JSON.parse(trouble) as Trouble }),
+      };
+    });
+  }
+
+  return {
+    /** Every webhook that has a secret, or has read the log. */
+    list,
+
+    settle: (webhook: string, { trouble, sent, unsent }: Settled): Promise<void> =>
+      store.write(() => {
+        if (sent) {
+          removeUnsent.run(webhook, sent.number);
+          promote.run(webhook, sent.subject);
+        }
+        if (unsent) {
+          const { number, subject, attempts, dueAt } = unsent;
+          const { changes } = updateUnsent.run(attempts, dueAt, webhook, number);
+          if (changes === 0) insertUnsent.run(webhook, number, subject, attempts, dueAt);
+          putBehind.run(webhook, subject, number);
+        }
+        setTrouble.run(trouble ? JSON.stringify(trouble) : null, webhook);
+      }),
+
+    /** The unsent events that are due next, at most one of each subject. */
+    next: (webhook: string, limit: number) =>
+      store.read(() => selectNext.all(webhook, limit)) as unknown as UnsentEvent[],
+    /** Whether the event itself is unsent, or others of its subject are. */
+    unsentOf(
+      webhook: string,
+      { subject, number }: Pick<UnsentEvent, 'subject' | 'number'>,
+    ): 'itself' | 'others' | 'none' {
+      const row = store.read(() => selectUnsent.get(webhook, subject, number));
+      const { itself } = row as { itself: number | null };
+      if (itself === null) return 'none';
+      return itself === 1 ? 'itself' : 'others';
+    },
+    /** Makes all unsent events due, so that a new run does not wait for the backoff of the previous run. */
+    makeAllDue: (webhook: string): Promise<void> => store.write(() => void makeAllDue.run(webhook)),
+
+    /** Gives up the events from before a given time. @returns their number */
+    async giveUp(webhook: string, before: number): Promise<number> {
+      const unsent = await store.write(() => {
+        const removed = Number(removeOld.run(webhook, before).changes);
+        if (removed === 0) return 0;
+        countGivenUp.run(removed, webhook);
+        promoteAll.run(webhook);
+        return removed;
+      });
+      return unsent + (await log.giveUp(webhook, before));
+    },
+
+    /** Undefined if no secret is stored. */
+    signing(webhook: string): Signing | undefined {
+      const row = store.read(() => selectSigning.get(webhook)) as
+        | Record<'secret' | 'previous' | 'format', string | null>
+        | undefined;
+      if (typeof row?.secret !== 'string') return undefined;
+      const older = typeof row.previous === 'string' ? [new Secret(row.previous)] : [];
+      const format = row.format === 'cloudevents' ? 'cloudevents' : 'event';
+      return { secrets: [new Secret(row.secret), ...older], format };
+    },
+
+    /** Stores a new secret. @param keepOld whether the previous secret signs too */
+    async writeSecret(webhook: string, secret: Secret, { keepOld = false } = {}): Promise<void> {
+      await store.write(() => upsertSecret.run(webhook, secret.reveal(), keepOld ? 1 : 0), durable);
+    },
+    /** From now on, only the newest secret signs. */
+    async dropOldSecret(webhook: string): Promise<void> {
+      await store.write(() => dropPrevious.run(webhook), durable);
+    },
+    /** For a webhook whose secret is stored. */
+    async writeFormat(webhook: string, format: WebhookFormat): Promise<void> {
+      await store.write(() => setFormat.run(format, webhook), durable);
+    },
+
+    /** Removes the webhook's secret, its position and its events. @returns the number of events that waited for it */
+    forget: (webhook: string): Promise<number> => {
+      const waiting = list().find(({ url }) => url === webhook)?.waiting ?? 0;
+      return store.write(() => {
+        removeReader.run(webhook);
+        removeAllUnsent.run(webhook);
+        return waiting;
+      }, durable);
+    },
+  };
+}
