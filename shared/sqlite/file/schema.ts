@@ -133,7 +133,7 @@ CREATE TABLE rows (
  * Migrations from each version to the next; the first entry creates the tables in an empty file. A released entry never
  * changes; a change of the tables is a new entry.
  */
-export const migrations: readonly string[] = [firstSchema];
+const migrations: readonly string[] = [firstSchema];
 
 /** Versions up to this one are of Advert Bridge 0.1 and 0.2, which nobody has to read: their files are refused. */
 export const refusedVersion = 2;
